@@ -24,7 +24,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ from fsmeu.decoding.moments import ByNumber, best_number
 from fsmeu.expectation.corpus_moments import Counts, counts_of, moment_roundings, powers_of
 from fsmeu.expectation.corpus_query import Corpus, sentence_structure
 from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED, SCORES_AT_ONCE
-from fsmeu.losses.algebra.ratios import ratio_of_totals
+from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Scores
@@ -117,11 +117,11 @@ def best_by_moments(
         most += len(rows) * structure.most(n)
     if most < FEW_COUNTED or not all(_is_served(corpus, *group) for group in groups):
         return None
-    ratio = ratio_of_totals(form, corpus.n, np.arange(1.0, high + 1), float(most))
+    totals = np.maximum(np.arange(high + 1.0), 1.0)  # that of none stands apart
+    ratio = ratio_of_totals(form, corpus.n, totals, float(most))
     if high < 3 or ratio is None or (sign * ratio.top[1] <= 0).any():
         return None
     largest = max(map(abs, bounds)) * (1 + 1e-12)
-    top, below = (np.concatenate([one[:, :1], one], axis=1) for one in (ratio.top, ratio.below))
     order, needed = 2, 4
     with ThreadPoolExecutor(jobs) as pool:  # kernels work side by side
         while order < needed:
@@ -132,15 +132,13 @@ def best_by_moments(
             if sum(block.scores.value.size for block in blocks) > CORPUS_SCORE_CELLS:
                 return None
             counts = _counts(corpus, blocks)
-            d = below[0] + below[2] * counts.mean
-            middle = int(counts.mean)
-            spread = counts.deviation * abs(below[2, middle] / d[middle])
-            needed = needed_order(spread, _ENOUGH, 4)
-        totals = _Totals(blocks, counts, sign * top[1], below, d, ratio.power, largest, pool)
-        search = totals.search()
+            below, _, steep = ratio.below[:, int(counts.mean)]
+            spread = counts.deviation * abs(steep / (below + steep * counts.mean))
+            needed = needed_order(float(spread), _ENOUGH, 4)
+        search = _search(blocks, counts, ratio, sign, largest, pool)
         best, upper = best_number(search)
         zs = search.best_at(best)
-    none = _without_any(corpus, sign, most, totals.rest / abs(counts.mean) ** order, largest)
+    none = _without_any(corpus, sign, most, _last_moment(counts) / counts.mean**order, largest)
     return None if none > search.value(best) else (zs, upper, len(search.tried))
 
 
@@ -189,84 +187,63 @@ def _without_any(corpus: Corpus, sign: float, most: int, chance: float, largest:
     return float((sign * offset).max(initial=-np.inf)) + 2 * largest * chance
 
 
-@dataclass(frozen=True, eq=False)
-class _Totals:
-    """All sentences of a corpus, and what the value is by the hypotheses' total.
+def _search(
+    blocks: list[_Block],
+    counts: Counts,
+    ratio: Ratio,
+    sign: float,
+    largest: float,
+    pool: ThreadPoolExecutor,
+) -> ByNumber:
+    """The values by total, 1 or more, if the ratio is greater than ``largest`` nowhere."""
+    _, slope, _ = sign * ratio.top
+    below, _, steep = ratio.below
+    d, high = below + steep * counts.mean, len(slope) - 1
+    u, order, zero = steep / d, len(counts.cumulants) - 1, np.zeros(high + 1)
+    gain, series = slope * d**-ratio.power, series_of(ratio.power, 1.0, order)
+    kept: dict[int, Hulls] = {}
+    sides = [below + steep * s for s in (0.0, counts.most.sum())]
+    others, roundings = [counts.others(block.rows) for block in blocks], np.zeros(len(counts.means))
+    for block in blocks:
+        roundings[block.rows] = block.rounding
 
-    Attributes:
-        blocks: the sentences.
-        counts: moments of the references' counts.
-        slope: sign times b by total, (K + 1,).
-        below: coefficients of D, (3, K + 1).
-        d: its expectation, (K + 1,).
-        power: a.
-        largest: the greatest absolute value.
-        pool: the threads that blocks are given to.
-    """
+    def each(k: int, best: Callable[[_Block, Floats], Iterable[Any]]) -> list[Any]:
+        """What a function of a block and the factors of its scores gives for each sentence."""
+        weights, rows = series * u[k] ** np.arange(order), dict[int, Any]()
+        found = pool.map(lambda b, o: best(b, b.factors(weights, o)), blocks, others)
+        for block, one in zip(blocks, found, strict=True):
+            rows |= dict(zip(block.rows, one, strict=True))
+        return [rows[row] for row in range(len(rows))]
 
-    blocks: list[_Block]
-    counts: Counts
-    slope: Floats
-    below: Floats
-    d: Floats
-    power: float
-    largest: float
-    pool: ThreadPoolExecutor
+    def sums_at(k: int) -> Floats:
+        tables = each(k, lambda b, own: b.structure.best_by_count(b.scores, own, b.n))
+        kept[k] = hulls = hulls_of(tables)
+        bounds = hulls.bounds(high + 1) + 4 * len(hulls.knots) * UNIT * hulls.size
+        bounds[: hulls.knots[0]] = bounds[hulls.knots[-1] + 1 :] = -np.inf
+        return bounds
 
-    @cached_property
-    def rest(self) -> float:
-        """E[x^J]."""
-        return float(central_moments(self.counts.cumulants.sum(axis=1))[-1])
-
-    @cached_property
-    def roundings(self) -> Floats:
-        """Bounds on the errors of joint counts, (sentences,)."""
-        found = np.zeros(len(self.counts.means))
-        for block in self.blocks:
-            found[block.rows] = block.rounding
+    def over_at(k: int, ks: Ints) -> Floats:
+        apart = np.maximum(*(side[ks] / side[k] for side in sides)) * d[k] / d[ks]
+        rest = largest * _last_moment(counts) * u[k] ** order * apart**ratio.power / gain[ks]
+        found: Floats = rest + float(roundings @ counts.sizes(series, u[k]))
         return found
 
-    def search(self) -> ByNumber:
-        """The values by total."""
-        u, high, order = self.below[2] / self.d, len(self.d) - 1, len(self.counts.cumulants) - 1
-        gain, zero = self.slope * self.d**-self.power, np.zeros(high + 1)
-        series, kept = series_of(self.power, 1.0, order), dict[int, Hulls]()
-        sides = [self.below[0] + self.below[2] * s for s in (0.0, self.counts.most.sum())]
-        others = [self.counts.others(block.rows) for block in self.blocks]
+    def best_at(k: int) -> list[Ints]:
+        hulls = kept[k]
+        inside = np.clip(hulls.knots, 1, high)
+        ends = hulls.ends(int((gain[inside] * hulls.values).argmax()))
+        return each(k, lambda b, own: b.structure.best_paths(b.scores, own, b.n, ends[b.rows]))
 
-        def each(k: int, best: Callable[[_Block, Floats], Iterable[Any]]) -> list[Any]:
-            """What a function of a block and the factors of its scores gives for each sentence."""
-            weights, rows = series * u[k] ** np.arange(order), dict[int, Any]()
-            found = self.pool.map(lambda b, o: best(b, b.factors(weights, o)), self.blocks, others)
-            for block, one in zip(self.blocks, found, strict=True):
-                rows |= dict(zip(block.rows, one, strict=True))
-            return [rows[row] for row in range(len(rows))]
+    first = high  # scores hardly depend on the total, and the ends are tried anyway
+    found = ByNumber(1, high, first, u, gain, zero, zero, sums_at, over_at, best_at)
+    for _ in range(6):  # the best total at the best total before
+        best = 1 + int((gain * found.sums(first))[1:].argmax())
+        if best in found.tried:
+            break
+        found.first = first = best
+    return found
 
-        def sums_at(k: int) -> Floats:
-            tables = each(k, lambda b, own: b.structure.best_by_count(b.scores, own, b.n))
-            kept[k] = hulls = hulls_of(tables)
-            bounds = hulls.bounds(high + 1) + 4 * len(hulls.knots) * UNIT * hulls.size
-            bounds[: hulls.knots[0]] = bounds[hulls.knots[-1] + 1 :] = -np.inf
-            return bounds
 
-        def over_at(k: int, ks: Ints) -> Floats:
-            apart = np.maximum(*(side[ks] / side[k] for side in sides)) * self.d[k] / self.d[ks]
-            rest = self.largest * self.rest * u[k] ** order * apart**self.power / gain[ks]
-            found: Floats = rest + float(self.roundings @ self.counts.sizes(series, u[k]))
-            return found
-
-        def best_at(k: int) -> list[Ints]:
-            hulls = kept[k]
-            inside = np.clip(hulls.knots, 1, high)
-            ends = hulls.ends(int((gain[inside] * hulls.values).argmax()))
-            return each(k, lambda b, own: b.structure.best_paths(b.scores, own, b.n, ends[b.rows]))
-
-        first = high  # scores hardly depend on the total, and the ends are tried anyway
-        found = ByNumber(1, high, first, u, gain, zero, zero, sums_at, over_at, best_at)
-        for _ in range(6):  # the best total at the best total before
-            best = 1 + int((gain * found.sums(first))[1:].argmax())
-            if best in found.tried:
-                break
-            first = best
-        found.first = first
-        return found
+def _last_moment(counts: Counts) -> float:
+    """E[x^J]."""
+    return float(central_moments(counts.cumulants.sum(axis=1))[-1])

@@ -307,8 +307,7 @@ def _ranked_together(
 def _exact_in_order(problem: Problem) -> tuple[str, ...]:
     """The names of the methods that "auto" takes for a proven answer, in order.
 
-    All sequences are compared only where they are few; where they are more, only when that is asked
-    for by name.
+    All sequences are compared where they are few; else only when that is asked for by name.
     """
     most = min(problem.budget, FEW_SEQUENCES)
     if len(problem.model.labels) ** min(problem.n, 64) > most:
@@ -415,14 +414,7 @@ _QUICK = 0.5
 
 @dataclass(frozen=True)
 class Compared:
-    """One method.
-
-    Attributes:
-        method: its name.
-        decision: what it decides; None where it refuses.
-        seconds: how long it takes.
-        refused: why it does not decide; empty where it does.
-    """
+    """What a method decides and how many seconds it takes, or why it refuses."""
 
     method: str
     decision: Decision | None = None
@@ -435,11 +427,7 @@ def compare_methods(
 ) -> list[Compared]:
     """What each method decides and how long it takes, or why it does not.
 
-    Args:
-        loss: a loss or utility.
-        model: the distribution of the reference.
-        methods: their names; None for all.
-        options: further options of ``decode``.
+    Methods are given by name, or None for all, and further options of ``decode``.
     """
     found = []
     for name in methods or METHODS:

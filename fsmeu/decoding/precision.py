@@ -55,11 +55,7 @@ class Changes:
         self._mover = Mover(problem.model.layered(), self._view.linear)
 
     def values(self, indices: Ints) -> Floats:
-        """Expected value of the sequence with the label at i replaced by a, for every (i, a).
-
-        Raises:
-            OutOfTimeError: the time of the problem is over.
-        """
+        """The expected value with the label at i replaced by a, (n, labels), if there is time."""
         layers, held = self._layers(indices)
         mover, size = self._mover, self._size
         masses = [mover.start]
@@ -143,8 +139,7 @@ def is_proven(
         errors: bounds on the error of each.
         best: the candidate of greatest value.
         chosen: label indices of its sequence.
-        thorough: whether changes of single labels are valued where the value alone is too small a
-            measure, which takes long.
+        thorough: whether changes of single labels are valued where the value is a small measure.
     """
     with np.errstate(invalid="ignore"):
         reach = float((values + errors).max() - values[best] + errors[best])

@@ -72,11 +72,9 @@ def checked_seconds(seconds: float | None) -> float:
 
 
 class Clock:
-    """The time since it was first asked, against a limit.
+    """The time since it was first asked, against a limit in seconds that may be infinite.
 
-    Args:
-        seconds: the limit; it may be infinite.
-        progress: called with the share of the work that is done, from 0 to 1, a few times a second.
+    ``progress`` is called with the share of the work that is done, 0 to 1, a few times a second.
     """
 
     def __init__(
@@ -279,10 +277,10 @@ class Method:
 
     Attributes:
         name: as ``decode`` takes it.
-        condition: what must hold of a problem and does not; None where the method fits. It looks at
-            nothing that problems alike may differ in, and may raise what deriving a property does.
-        decide: the answers to problems that satisfy the condition and differ in the numbers of
-            their models alone; or what must hold and was seen not to while computing.
+        condition: what must hold of a problem and does not; None where the method fits. It may
+            raise what deriving a property raises.
+        decide: the answers to problems alike, which differ in the numbers of their models alone and
+            satisfy the condition; or what must hold and was seen not to while computing.
     """
 
     name: str
@@ -294,10 +292,7 @@ class Method:
 
         A property may have no answer: the file may give no value to labels or counts that the
         condition looks at, possible under the model or not, and a length may be past a limit. Then
-        the method does not fit, and another may.
-
-        Raises:
-            RangeError: a value lies outside the range that the file declares.
+        the method does not fit, and another may. Values outside the declared range are errors.
         """
         try:
             return self.condition(problem)
@@ -311,12 +306,7 @@ class Method:
         return self.answers([problem])[0]
 
     def answers(self, problems: Sequence[Problem]) -> list[Answer]:
-        """The answers to problems that differ in the numbers of their models alone.
-
-        Raises:
-            RefusalError: the method does not fit.
-            FsmeuError: a property that its condition reads cannot be derived.
-        """
+        """The answers to problems alike; a RefusalError where the method does not fit."""
         fault = self.condition(problems[0])
         found = self.decide(problems) if fault is None else [fault]
         told = [answer for answer in found if isinstance(answer, str)]

@@ -33,26 +33,32 @@ from fsmeu.losses.algebra.confusion import (
 )
 from fsmeu.trellis.roundings import LEAST, relative_error
 
-__all__ = ["RANKING", "RANKING_FAST", "WHY_FAST", "best_ranked", "fast_values", "ranked_fault"]
+__all__ = [
+    "NO_TABLE",
+    "RANKING",
+    "RANKING_FAST",
+    "WHY_FAST",
+    "best_ranked",
+    "fast_values",
+    "ranked",
+]
+
+NO_TABLE = "the value must depend on (tp, hyp, ref, n) of two labels only"
 
 _ROUNDINGS = 20
 """Operations per position between a probability and the value of a candidate, generously."""
 
-_WHY = (
-    "labels are independent and the value depends on (tp, hyp, ref, n) and never gets worse with "
-    "more true positives, so the best sequence ranks positions by probability"
+_SO = (
+    "never gets worse with more true positives, so the best sequence ranks positions by probability"
 )
-
-WHY_FAST = (
-    "labels are independent and the value is a ratio of sums of counts that never gets worse "
-    "with more true positives, so the best sequence ranks positions by probability"
-)
+_WHY = f"labels are independent and the value depends on (tp, hyp, ref, n) and {_SO}"
+WHY_FAST = f"labels are independent and the value is a ratio of sums of counts that {_SO}"
 
 
 def ranked_fault(problem: Problem) -> str | None:
     """What ranking positions needs and a problem does not have; None where it has it."""
     if problem.confusion is None:
-        return "the value must depend on (tp, hyp, ref, n) of two labels only"
+        return NO_TABLE
     if problem.probabilities is None:
         return "the labels must be independent"
     if problem.constraint is not None:
@@ -68,14 +74,10 @@ def ranked(order: Ints, k: int) -> Ints:
 
 
 def best_ranked(problem: Problem, order: Ints, values: Floats, errors: Floats, why: str) -> Answer:
-    """The best of the sequences with ones at the first k positions of an order.
+    """The best of the sequences with ones at the first k positions of an order, (n,).
 
-    Args:
-        problem: what is decided.
-        order: the positions, (n,).
-        values: the expected value for each k, (n + 1,).
-        errors: bounds on their errors, (n + 1,).
-        why: the property that makes the best of them the best of all.
+    Values and bounds on their errors are given for each k, (n + 1,), and ``why`` the best of these
+    is the best of all.
     """
     best = int((problem.sign * values).argmax())
     chosen = ranked(order, best)
@@ -84,11 +86,7 @@ def best_ranked(problem: Problem, order: Ints, values: Floats, errors: Floats, w
 
 
 def prefix_counts(p: Floats) -> Floats:
-    """P(the first k labels hold c ones) for every sequence, an array (sequences, k, c).
-
-    Args:
-        p: probabilities of ones, (sequences, n).
-    """
+    """P(the first k labels hold c ones), (sequences, k, c), given P(one), (sequences, n)."""
     batch, n = p.shape
     table = np.zeros((batch, n + 1, n + 1))
     table[:, 0, 0] = 1.0
@@ -147,10 +145,9 @@ def _ranking(problem: Problem) -> Answer:
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _candidate_values(form: Confusion, p: Floats) -> Floats:
-    """The expected value of each candidate, the first k of the sorted positions being ones.
+    """The expected value with ones at the first k of the sorted positions, (3, n + 1).
 
-    Returns:
-        Three rows: the values, the expected absolute values, and what was too small to be summed.
+    Further rows are expected absolute values, and what was too small to be summed.
     """
     n = len(p)
     first, last = prefix_counts(p[None])[0], prefix_counts(p[None, ::-1])[0]
@@ -204,15 +201,12 @@ def _ranking_fast(problems: Sequence[Problem]) -> list[Answer]:
 
 
 def _ratio(problem: Problem) -> Fractional | str:
-    """The ratio, or what must hold of it and does not; derived once for a loss and a length.
-
-    Raises:
-        RangeError: a value lies outside the declared range.
-    """
+    """The ratio, or what must hold of it and does not; derived once for a loss and a length."""
     return problem.kept("ratio", lambda: _checked_ratio(problem))
 
 
 def _checked_ratio(problem: Problem) -> Fractional | str:
+    """The same, derived; a RangeError where a value lies outside the declared range."""
     form, n = problem.confusion, problem.n
     assert form is not None
     ratio = fractional(form, n)
@@ -280,15 +274,11 @@ def _extremes(ratio: Fractional, n: int) -> tuple[Floats, Floats, Floats]:
 
 
 def fast_values(problem: Problem, p: Floats) -> tuple[Floats, Floats]:
-    """The expected value of every ranked candidate of every sequence.
+    """The expected values with ones at the first k positions, and bounds, (sequences, n + 1) each.
 
     Args:
         problem: one that the method fits; its loss and length are those of all sequences.
         p: probabilities in descending order, (sequences, n).
-
-    Returns:
-        Two arrays (sequences, n + 1): the value when the first k positions are ones, and a bound on
-        its error.
     """
     n, form, ratio = p.shape[1], problem.confusion, _ratio(problem)
     assert form is not None
