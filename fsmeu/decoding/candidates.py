@@ -25,25 +25,24 @@ from fsmeu.expectation.expect import walked
 from fsmeu.expectation.query import query
 from fsmeu.fst.compose import guard_size, max_states
 from fsmeu.fst.distinct import distinct
-from fsmeu.limits import (
-    BEAM_BLOCK,
-    BEAM_STATES,
-    BEAM_WIDTH,
-    BOUNDED_STATES,
-    CLIMB_STEPS,
-    LARGEST_BLOCK,
-    LIST_LENGTH,
-    MAX_DENSE_ENTRIES,
-    MOST_WALKS,
-    SEARCH_STARTS,
-    ZERO_ONE_STATES,
-    ZERO_ONE_TRIAL,
-)
+from fsmeu.limits import MAX_DENSE_ENTRIES
 from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss
 from fsmeu.trellis.roundings import relative_error
 
 __all__ = ["EXHAUSTIVE", "MARGINAL", "NBEST", "SEARCH", "VITERBI"]
+
+ZERO_ONE_STATES = 20_000  # states walked to see whether only equality counts: such losses have few
+ZERO_ONE_TRIAL = 3  # the length walked first: most losses show another value there already
+BOUNDED_STATES = 200_000  # states of a layer up to which the greatest value of all pairs is sought
+MOST_WALKS = 4096  # sequences valued once more with counts as states, if that bound is too wide
+LARGEST_BLOCK = 1024  # sequences that are valued between two looks at the clock
+LIST_LENGTH = 100  # sequences of an n-best list
+SEARCH_STARTS = 4  # most probable sequences that a search climbs from, beside other starts
+CLIMB_STEPS = 100  # changes of one label in a climb, so that tiny gains come to an end
+BEAM_WIDTH = 4  # prefixes that a beam keeps: it only has to find starts
+BEAM_STATES = 1024  # states of a loss up to which there is a beam, of many candidates at once
+BEAM_BLOCK = 256  # candidates of a beam that are valued between two looks at the clock
 
 _PER_STEP = 20
 _UNMET = "a sequence must satisfy the constraint"

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.limits import CORPUS_EXCHANGES
 from fsmeu.trellis.compiled import kernels
 
 __all__ = ["Hulls", "best_with_total", "hulls_of"]
+
+CORPUS_EXCHANGES = 2_000_000  # exchanges between sentences that are tried to meet a total: a second
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,13 +31,7 @@ from fsmeu.expectation.corpus import mass_to_cut
 from fsmeu.expectation.corpus_query import Corpus, sentence_structure
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.layers import ArcWeights
-from fsmeu.limits import (
-    CORPUS_SCORE_CELLS,
-    CORPUS_TOTALS,
-    CORPUS_VALUES,
-    CORPUS_WINDOW_CELLS,
-    WINDOW_CELLS,
-)
+from fsmeu.limits import CORPUS_SCORE_CELLS, WINDOW_CELLS
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
@@ -48,6 +42,10 @@ from fsmeu.trellis.tapes import values_at
 from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
 
 __all__ = ["best_of_corpus"]
+
+CORPUS_WINDOW_CELLS = 1 << 26  # cells of the counts of all sentences but one, for each: 512 MB
+CORPUS_VALUES = 1 << 31  # pairs of totals of both sides that are valued, block by block: a minute
+CORPUS_TOTALS = 64  # totals that are decided one by one: near the best they hardly differ
 
 
 # -- the sentences ---------------------------------------------------------------------------------
@@ -154,7 +152,7 @@ def _sentences(corpus: Corpus, sign: float) -> _Sentences:
     for rows in groups:
         structure, n = sentence_structure(corpus, rows[0]), models[rows[0]].n
         hyp += [structure.ends(n)] * len(rows)
-        ref += [structure.tapes.y.reachable(n)] * len(rows)
+        ref += [structure.y.reachable(n)] * len(rows)
         greatest[rows] = structure.greatest(n)
         layered = arc_weights_many([models[row] for row in rows])
         expected[rows], masses = _expected(structure, layered)

@@ -39,18 +39,22 @@ from fsmeu.errors import (
     one_of,
 )
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.expectation.expect_many import vector_of_numbers
 from fsmeu.expectation.query import bind_labels, fitted
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import as_constraint
-from fsmeu.limits import CANDIDATES, DECISIONS_AT_ONCE, FEW_SEQUENCES, RANKED_CELLS, SECONDS
+from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.domains import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
 from fsmeu.models.chains import binary_marginals
+from fsmeu.models.checks import vector_of_numbers
 from fsmeu.parallel import checked_jobs, in_shares
 
 __all__ = ["EXACT", "METHODS", "Compared", "compare_methods", "decode", "decode_many", "explain"]
+
+FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
+RANKED_CELLS = 8_000_000  # cells of the distributions of counts ranked at once: 64 MB
+DECISIONS_AT_ONCE = 64  # decisions after which progress is told
 
 _EXACT = (MOMENTS, RANKING_FAST, ADDITIVE, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
 

@@ -27,8 +27,7 @@ from fsmeu.errors import (
     shorten,
     visible,
 )
-from fsmeu.expectation.expect import expect
-from fsmeu.expectation.expect_many import expect_many
+from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.constraint import Constraint, restricted, walk
 from fsmeu.fst.layers import any_layers

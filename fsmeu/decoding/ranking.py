@@ -23,7 +23,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Method, Problem, each
 from fsmeu.fst.compose import guard_size
-from fsmeu.limits import LARGEST_DENOMINATOR, RANKED_AT_ONCE, TABLES_PER_STATE
+from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra.confusion import (
     Confusion,
     Fractional,
@@ -42,6 +42,9 @@ __all__ = [
     "fast_values",
     "ranked",
 ]
+
+LARGEST_DENOMINATOR = 200  # sum of a ratio's whole weights: its recurrence takes as many times z
+RANKED_AT_ONCE = 1_000  # positions up to which one table holds all counts; then windows are faster
 
 NO_TABLE = "the value must depend on (tp, hyp, ref, n) of two labels only"
 

@@ -54,7 +54,7 @@ from fsmeu.errors import InputError, message
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import walk
 from fsmeu.fst.layers import Layer
-from fsmeu.limits import COUNTED_AT_ONCE, TABLES_PER_STATE
+from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra.confusion import Confusion, confusion
 from fsmeu.losses.algebra.split import Split, TapeLoss
 from fsmeu.losses.loss import SpecLoss
@@ -67,6 +67,8 @@ from fsmeu.trellis.tapes import UncountableError, values_at
 from fsmeu.trellis.windows import Others, Window, count_window, without_each
 
 __all__ = ["ADDITIVE", "COUNTING", "split_answers", "unmet_condition"]
+
+COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then windows are faster
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,29 @@ def is_tag(name: str, kinds: str) -> bool:
     """True for a tag of one of these kinds that has a type, such as B-NP."""
     kind, tag_type = tag_parts(name)
     return len(kind) == 1 and kind in kinds and bool(tag_type)
+
+
+def chunks_of(tags: Sequence[Any]) -> list[tuple[int, int, str]]:
+    """The chunks of O, B-X and I-X: first position, the one after the last, type.
+
+    As in conlleval, I-X opens a chunk where none of type X goes on.
+
+    Raises:
+        InputError: another tag.
+    """
+    found: list[tuple[int, int, str]] = []
+    begin, open_type = 0, ""
+    for i, tag in enumerate([*map(str, tags), "O"]):
+        kind, name = tag_parts(tag)
+        if kind not in "BIO" or (kind == "O") == bool(name):
+            must = "labels must be chunk tags: O, B-TYPE, I-TYPE"
+            raise InputError(message("chunks", must, tag))
+        if open_type and (kind != "I" or name != open_type):
+            found.append((begin, i, open_type))
+            open_type = ""
+        if name and not open_type:
+            begin, open_type = i, name
+    return found
 
 
 def tag_labels(types: Iterable[str], scheme: str = "bio") -> tuple[Label, ...]:
