@@ -23,7 +23,7 @@ from fsmeu.corpora.columns import LineError
 from fsmeu.corpora.parse import Item, Places, read_gold
 from fsmeu.corpora.records import Record
 from fsmeu.decoding.corpus import CorpusDecision, decode_corpus
-from fsmeu.decoding.decode_many import decode_many
+from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import EmptyError, FsmeuError, InputError, message
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import KINDS, chunks_of, is_tag
