@@ -19,7 +19,7 @@ from fsmeu.errors import InputError, message
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.given_loss import measures, plain
 from fsmeu.learning.saving import load
-from fsmeu.searn.tagger import ColumnTagger
+from fsmeu.searn.searn import ColumnTagger
 
 
 def predict(

@@ -11,8 +11,8 @@ import fsmeu
 from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.searn.features.sentences import HashedSentences, hashed_sentences, indices, mixed
 from fsmeu.searn.search import Mixture, beam, greedy, sampled, targets_of
+from fsmeu.searn.spaces import CustomSpace
 from fsmeu.searn.spaces.chunks import ChunkAtATime
-from fsmeu.searn.spaces.custom import CustomSpace
 from fsmeu.searn.spaces.tagging import (
     Alternating,
     LeftToRight,
