@@ -353,7 +353,7 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
     def fit(
         self, X: Rows, y: Any, on_iteration: Callable[[int, Searn], None] | None = None
     ) -> ColumnTagger:
-        """The tagger itself, after training on sentences (lists of rows of texts) and their tags."""
+        """The tagger itself, after training on sentences, lists of rows of texts, and tags."""
         widths = {len(row) for one in X for row in one}
         if len(widths) != 1:
             must = "all rows must have the same number of columns, and there must be one"
