@@ -26,7 +26,7 @@ def set_up(space, seed, probabilistic=True):
 
 
 def scores_of(search, policy, states):
-    return searches.mixed_scores(policy, search.allowed(states), search.rows(states))
+    return searches.mixed_scores(policy, searches.seen(search, states))
 
 
 def best_by_enumeration(search, policy, example):
@@ -78,11 +78,6 @@ class Always:
         return np.tile(np.arange(self.width) == self.action, (rows.shape[0], 1)).astype(float)
 
 
-def actions_of(search, policy, states, best, numbers):
-    given = (search.allowed(states), search.rows(states), states.examples)
-    return searches.sampled_actions(policy, *given, best, numbers)
-
-
 def test_mixture_draws_by_its_probabilities():
     """Each policy decides as often as its probability says; Hoeffding's bound at 1e-9."""
     search, _, width = set_up(LeftToRight(), 0)
@@ -91,7 +86,9 @@ def test_mixture_draws_by_its_probabilities():
     policy = interpolated(policy, 0.5, [Always(2, width)])
     assert (policy.optimal, *policy.weights) == pytest.approx((0.3, 0.2, 0.5))
     numbers = uniform(7, np.arange(20_000), states.progress)
-    found = actions_of(search, policy, states, np.zeros(20_000, np.int64), numbers)
+    found = searches.sampled_actions(
+        policy, searches.seen(search, states), np.zeros(20_000, np.int64), numbers
+    )
     shares = np.bincount(found, minlength=3) / 20_000
     assert np.abs(shares[:3] - (0.3, 0.2, 0.5)).max() < np.sqrt(np.log(2e9) / 40_000)
     alone = policy.without_optimal()
@@ -102,9 +99,10 @@ def test_each_fold_is_decided_by_its_own_model():
     """The last model is that of all examples, and decides where no folds are known."""
     search, _, width = set_up(LeftToRight(), 0)
     models = [Always(k, width) for k in (1, 2, 3)]
-    states, none = search.start(np.array([0, 1])), (None, np.zeros(2))
+    states = search.start(np.array([0, 1]))
     folded = Mixture(0.0, (1.0,), (models,), np.array([1, 0]))
-    assert actions_of(search, folded, states, *none).tolist() == [2, 1]
+    found = searches.sampled_actions(folded, searches.seen(search, states), None, np.zeros(2))
+    assert found.tolist() == [2, 1]
     assert scores_of(search, folded, states).argmax(axis=1).tolist() == [3, 3]
 
 
