@@ -29,7 +29,7 @@ from fsmeu.learning import saving
 from fsmeu.learning.examples import Examples, read_examples
 from fsmeu.learning.given_loss import confusion_loss, decision_scores, measures, plain
 from fsmeu.losses.loss import load
-from fsmeu.searn.tagger import ColumnTagger
+from fsmeu.searn.searn import ColumnTagger
 
 
 def predict(

@@ -31,8 +31,7 @@ from fsmeu.learning.online import OnlineClassifier, streaming
 from fsmeu.learning.online.streaming import Outcome
 from fsmeu.learning.saving import save
 from fsmeu.searn.features.templates import SETS, template_set
-from fsmeu.searn.searn import Searn
-from fsmeu.searn.tagger import ColumnTagger
+from fsmeu.searn.searn import ColumnTagger, Searn
 
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
 _PLOTS = (*PLOT_FORMATS, "csv", "json")
