@@ -19,8 +19,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from fsmeu.corpora.columns import LineError
-from fsmeu.corpora.parse import LABELS, Item, parse, spelled
+from fsmeu.corpora.parse import LABELS, Item, LineError, parse, spelled
 from fsmeu.corpora.records import Record, Source, blocks, records
 from fsmeu.decoding.decode import decode, explain
 from fsmeu.decoding.decode_many import decode_many
