@@ -53,7 +53,7 @@ def _tagged(path):
 
 def _resumed(path):
     with open_output(path, resume=True) as output:
-        return output.done
+        return output.last
 
 
 def _checked(path):

@@ -54,8 +54,14 @@ def test_two_processes_decide_and_expect():
     values = fsmeu.expect_many(F1, zs, models, jobs=2)
     np.testing.assert_allclose(values, [d.value for d in alone], rtol=1e-12)
     python = fsmeu.function_loss(Mistakes(), labels=[0, 1])
-    found = fsmeu.expect_many(python, [[0, 1], [1]], [[0.5, 0.75], [0.125]], jobs=2)
-    np.testing.assert_allclose(found, [0.75, 0.875], rtol=1e-12)
+    vectors = [[0.75, k / 64] if k % 3 else [k / 64] for k in range(64)]
+    zs = [[0, 1][-len(p) :] for p in vectors]
+    found = fsmeu.expect_many(python, zs, vectors, jobs=2)
+    wanted = [
+        sum(q if z == 0 else 1 - q for z, q in zip(*row, strict=True))
+        for row in zip(zs, vectors, strict=True)
+    ]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
     assert fsmeu.decode_many(F1, [], jobs=2) == []
 
 
