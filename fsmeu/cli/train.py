@@ -21,7 +21,7 @@ from fsmeu.cli.predict import (
     parameters,
     plot_decision,
 )
-from fsmeu.corpora.columns import inputs_and_tags, read_sentences
+from fsmeu.corpora.parse import inputs_and_tags, read_sentences
 from fsmeu.corpora.score import are_chunk_tags, tag_scores
 from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_plot
 from fsmeu.errors import one_of
