@@ -109,7 +109,7 @@ def parts_of(corpus: Corpus) -> Parts:
     for rows in groups:
         structure, n = sentence_structure(corpus, rows[0]), models[rows[0]].n
         hyp += [structure.ends(n)] * len(rows)
-        ref += [structure.tapes.y.reachable(n)] * len(rows)
+        ref += [structure.y.reachable(n)] * len(rows)
         greatest[rows] = structure.greatest(n)
         layered = arc_weights_many([models[row] for row in rows])
         expected[rows], masses = _expected(structure, layered)

@@ -15,7 +15,6 @@ from fsmeu.decoding.problem import Decision, Problem, checked_seconds
 from fsmeu.decoding.ranking_fast import RANKING_FAST, WHY, fast_values
 from fsmeu.decoding.split import ADDITIVE, COUNTING, split_together
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
-from fsmeu.expectation.expect_many import vector_of_numbers
 from fsmeu.expectation.query import bind_labels, fitted
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import as_constraint
@@ -23,6 +22,7 @@ from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.domains import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
+from fsmeu.models.checks import vector_of_numbers
 from fsmeu.parallel import checked_jobs, in_shares
 
 __all__ = ["decode_many"]

@@ -277,16 +277,12 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     expected = (top[1] - top[2])[ks] * np.cumsum(np.sort(chain.marginals)[::-1])[:-1]
     first = int(ks[(scale[ks] * (expected + (top[0] + top[2] * mean)[ks])).argmax()])
     jets, none = np.zeros((2, 3)), np.zeros(n, np.int64)
-    run.chain_jets(
-        chain.first, chain.steps, chain.marginals, none, np.ones(2), np.zeros(2), 2, BINOMIAL, jets
-    )
+    run.chain_jets(chain.steps, chain.marginals, none, np.ones(2), np.zeros(2), 2, BINOMIAL, jets)
     order = needed_order(float(np.sqrt(jets[0, 2]) * abs(u[first])), _CLOSE / 10)
     if order > MOST_ORDER:
         return None
     moments, mixed = np.zeros(order + 1), np.zeros((order, n))
-    spread = run.mixed_jets(
-        chain.first, chain.steps, chain.marginals, order, BINOMIAL, moments, mixed
-    )
+    spread = run.mixed_jets(chain.steps, chain.marginals, order, BINOMIAL, moments, mixed)
     moments[:2] = 1.0, 0.0
     series = series_of(power, 1.0, order)
     powers = series[:, None] * u ** np.arange(order)[:, None]
@@ -342,7 +338,7 @@ def _rare_search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
         return None
     logs, shares = np.zeros(len(nodes)), np.zeros((len(nodes), n))
     far = load_compiled("chain_kernels").tilted_chain(
-        chain.first, chain.steps, np.zeros(n, np.int64), np.full(2, c), nodes, logs, shares
+        chain.steps, np.zeros(n, np.int64), np.full(2, c), nodes, logs, shares
     )
     parts = off + 3 * far + (2 * far + 32 * UNIT) * (1.0 + np.abs(logs)) + (n + 8) * UNIT
     ones = shares.sum(axis=1)  # E[ref exp(-t c ref)] by the mass

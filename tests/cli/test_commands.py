@@ -10,9 +10,9 @@ import pytest
 from sklearn.metrics import precision_score, recall_score
 
 from fsmeu.cli import start as doctor
-from fsmeu.cli.start import INDEPENDENT
 from fsmeu.cli.inputs import whereabouts
 from fsmeu.cli.main import COMMANDS
+from fsmeu.cli.start import INDEPENDENT
 from fsmeu.losses.loss import grammar_folder, library
 from tests import brute_force
 
