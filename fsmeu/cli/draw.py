@@ -52,7 +52,7 @@ def draw_thing(
     ),
     explore: bool = option("--explore", "Write a page to explore the loss in: NAME.html, or -o."),
     show: bool = option("--open", "Open the page in the browser."),
-    given_z: bool = option("--given-z", "Leave out registers that only follow z; z stays open."),
+    given_z: bool = option("--given-z", "Leave out registers that read z alone; z stays free."),
     depth: int | None = option("--depth D", "Only the first D steps.", min=0),
     minimize: bool = option("--minimize", "Merge states that no continuation can tell apart."),
     short: bool = option("--short", "States as 1,2 instead of tp=1 ref=2."),

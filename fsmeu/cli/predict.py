@@ -42,7 +42,7 @@ def predict(
         "tagger, sentences in columns with or without tags, - for standard input.",
     ),
     output: str = option(
-        "--output -o OUT", "For predictions; measures are then a table.", "-", "standard output"
+        "--output -o OUT", "File of predictions; measures become a table.", "-", "standard output"
     ),
     probabilities: bool = option("--probabilities", "Probabilities of the positive class as well."),
     beam: int | None = option(

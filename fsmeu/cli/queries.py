@@ -51,7 +51,7 @@ def expect_value(
     engine: str = opt.ENGINE,
     beam: int | None = opt.BEAM,
     column: int | None = option(
-        "--column K", "In columns: that of the hypothesis, from 1.", min=1, rich_help_panel="Corpus"
+        "--column K", "The column of the hypothesis, from 1.", min=1, rich_help_panel="Corpus"
     ),
     as_json: bool = opt.JSON,
 ) -> None:

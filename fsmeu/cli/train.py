@@ -46,7 +46,7 @@ class _Tagger:
     """What a tagger is made of."""
 
     panel = "Taggers"
-    searn: bool = option("--searn", "Train a tagger by SEARN.")
+    searn: bool = option("--searn", "Train a tagger by SEARN, which learns to search.")
     templates: str | None = option(
         "--templates -t NAME",
         "chunking, names or words; or a file with a template such as 'pos[-1] pos[0]' on each line "
@@ -60,7 +60,7 @@ class _Tagger:
     )
     space: str | None = option(
         "--space NAME",
-        "How tags are decided: left-to-right, word-at-a-time and others.",
+        "How tags are decided: left-to-right, right-to-left, word- or chunk-at-a-time, alternating.",
         unset="word-at-a-time for tags O, B-X, I-X, else left-to-right",
     )
 
