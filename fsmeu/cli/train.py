@@ -60,7 +60,8 @@ class _Tagger:
     )
     space: str | None = option(
         "--space NAME",
-        "How tags are decided: left-to-right, right-to-left, word- or chunk-at-a-time, alternating.",
+        "How tags are decided: left-to-right, right-to-left, alternating, word-at-a-time or "
+        "chunk-at-a-time.",
         unset="word-at-a-time for tags O, B-X, I-X, else left-to-right",
     )
 
