@@ -194,22 +194,16 @@ def _loss_subject(
 
 
 def _write(drawing: Drawing, output: str, form: str | None) -> None:
+    """Writes a picture, and says where it shows how many states there are, not the machine."""
     if output != _STDOUT:
         drawing.save(out.place_for(output), form)
         out.note(f"{drawing.automaton.name}: {Path(output)}")
-        _note_summary(drawing)
-        return
-    if form is None:
+    elif form is None:
         refuse("draw", "on standard output, the format must be given: --format")
-    if form in ("png", "pdf") and sys.stdout.isatty():
+    elif form in ("png", "pdf") and sys.stdout.isatty():
         _refuse_terminal(f"{form} file")
-    content = drawing.render(form)
-    _note_summary(drawing)
-    out.write_output(output, content)
-
-
-def _note_summary(drawing: Drawing) -> None:
-    """Says that a picture shows how many states there are at each depth, and not the machine."""
+    else:
+        out.write_output(output, drawing.render(form))
     if drawing.summary is not None:
         states, limit = drawing.automaton.states, drawing.limit
         why = f"it has {states:,} states, and --limit is {limit:,}"

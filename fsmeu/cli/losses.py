@@ -12,7 +12,7 @@ from rich.text import Text
 from fsmeu.checking.exact_methods import Applies, methods_at_the_end
 from fsmeu.checking.examples import ExampleResult
 from fsmeu.checking.facts import facts, measured_with, report_data, selected_sizes
-from fsmeu.checking.growth import Growth, distinct_values
+from fsmeu.checking.growth import distinct_values
 from fsmeu.checking.report import Report, register_facts, report
 from fsmeu.cli import inputs
 from fsmeu.cli import options as opt
@@ -67,9 +67,6 @@ def _show(name: str, as_json: bool) -> None:
     words = "|".join(WORDS)
     text.highlight_regex(rf'(?P<dim>#[^\n]*)|(?P<green>"[^"\n]*")|\b(?P<bold>{words})\b')
     screen().print(text, soft_wrap=True)
-
-
-# -- check ----------------------------------------------------------------------------------------
 
 
 def check(
@@ -173,9 +170,16 @@ def _print_report(found: Report) -> None:
     if found.properties is not None:
         rows += [("exact decisions", _methods_text(found.methods)), *_advice(found)]
     emit([(f"  {heading}", text) for heading, text in rows])
-    if found.growth.sizes:
-        line()
-        _print_growth(found.growth)
+    sizes = found.growth
+    if not sizes.sizes:
+        return
+    line()
+    heads = ("n", "states", "arcs", "merged states", "summed states", "level sets")
+    table = [[f"{count:,}" for count in row.values()] for row in selected_sizes(sizes)]
+    if sizes.states is not None:
+        orders = (sizes.merged, sizes.summed, sizes.values)
+        table += [[], ["order", str(sizes.states), "", *map(str, orders)]]
+    emit(table, heads, right=heads)
 
 
 def _advice(found: Report) -> list[tuple[str, str]]:
@@ -197,15 +201,6 @@ def _methods_text(methods: tuple[Applies, ...]) -> str:
     return f"at n = {methods[0].n}: {'; '.join(texts)}"
 
 
-def _print_growth(sizes: Growth) -> None:
-    heads = ("n", "states", "arcs", "merged states", "summed states", "level sets")
-    rows = [[f"{count:,}" for count in row.values()] for row in selected_sizes(sizes)]
-    if sizes.states is not None:
-        orders = (sizes.merged, sizes.summed, sizes.values)
-        rows += [[], ["order", str(sizes.states), "", *map(str, orders)]]
-    emit(rows, heads, right=heads)
-
-
 def _example_text(result: ExampleResult) -> str:
     example = result.example
     pair = " ".join(x if x and " " not in x else f'"{x}"' for x in (example.z, example.y))
@@ -216,9 +211,6 @@ def _example_text(result: ExampleResult) -> str:
     if result.holds:
         return f"ok    {text} = {result.value!r}{given}"
     return f"FAILS {text} = {result.value!r}{given}; the file says {result.expected!r}"
-
-
-# -- evaluate -------------------------------------------------------------------------------------
 
 
 def evaluate_pair(

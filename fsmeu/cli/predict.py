@@ -137,9 +137,6 @@ def _predict_tags(made: Any, file: str, output: str, beam: int | None, as_json: 
         _note_measures(found)
 
 
-# -- estimators -----------------------------------------------------------------------------------
-
-
 def classifiers() -> dict[str, Any]:
     """The classifiers of rows that can be trained, by name."""
     every = saving.estimators()

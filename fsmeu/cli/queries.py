@@ -140,9 +140,6 @@ def _print_levels(levels: Levels, most: int) -> None:
         out.line(f"\n{less} are left out; --all shows them.")
 
 
-# -- decode ---------------------------------------------------------------------------------------
-
-
 def decode_labels(
     source: opt.ModelSource,
     binding: opt.Binding,
@@ -176,7 +173,13 @@ def decode_labels(
     options: dict[str, Any] = {"constraint": allowed, "keep": beam, "budget": budget}
     options["seconds"] = seconds
     check_corpus_options(typed, source)
-    _check_engine(engine, draw, alone=typed.corpus is None and not compare)
+    explicit = one_of("decode", "engine", engine, ENGINES) == "openfst"
+    if explicit and (compare or typed.corpus is not None):
+        must = "--engine openfst decides under one model, without --compare"
+        refuse("decode", must, None, "Give --probs or --model")
+    if draw is not None and not explicit:
+        must = "--draw shows the composition, which only --engine openfst builds"
+        refuse("decode", must, None, "Add --engine openfst")
     if typed.corpus is not None:
         if compare:
             must = "methods are compared under one model, given by --probs or --model"
@@ -213,17 +216,6 @@ def decode_labels(
     out.write_output("-", f"{_spelled(decision.labels)}\n{float(decision.value)!r}\n")
     for text in told.values():
         out.line(text, wrap=True)
-
-
-def _check_engine(engine: str, draw: str | None, alone: bool) -> None:
-    """Refuses engines that are none, and what only the explicit one does with one model."""
-    explicit = one_of("decode", "engine", engine, ENGINES) == "openfst"
-    if explicit and not alone:
-        must = "--engine openfst decides under one model, without --compare"
-        refuse("decode", must, None, "Give --probs or --model")
-    if draw is not None and not explicit:
-        must = "--draw shows the composition, which only --engine openfst builds"
-        refuse("decode", must, None, "Add --engine openfst")
 
 
 def _decision_data(decision: Decision) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def score_corpus(
         must = "the corpus is given by CORPUS or by --corpus FILE, one of them"
         refuse("corpus", must, "neither" if file is None else "both")
     name = file or typed.corpus or ""
-    form, place = _checked_form("json" if as_json else None, output)
+    form, place = _checked_form(as_json, output)
     picture = out.checked_picture(plot, "--output csv gives the numbers")
     kind = format_of(name, typed.format)
     check_run(typed)
@@ -145,11 +145,11 @@ def score_corpus(
         _plot_scores(picture, rows)
 
 
-def _checked_form(asked: str | None, output: str | None) -> tuple[str, Path]:
+def _checked_form(as_json: bool, output: str | None) -> tuple[str, Path]:
     """How scores are given, "" for tables, and the file they go to; checked before the work."""
     if output is None:
-        return asked or "", Path("-")
-    if asked is not None:
+        return "json" if as_json else "", Path("-")
+    if as_json:
         refuse("--output", "the format is given by --json or by --output, one of them", "both")
     if output in _FORMS:
         return output, Path("-")

@@ -247,9 +247,6 @@ def _train_classifier(
     return found
 
 
-# -- online learners ------------------------------------------------------------------------------
-
-
 def _online_learners(named: Sequence[str], shared: dict[str, Any]) -> dict[str, OnlineClassifier]:
     """Learners by what was written for each, NAME or NAME:P=V,...; others share parameters."""
     known = {n: kind for n, kind in classifiers().items() if issubclass(kind, OnlineClassifier)}

@@ -14,7 +14,6 @@ import fsmeu as package
 from fsmeu import constraints
 from fsmeu.fst.image import table_from_fst
 from tests.brute_force import fscore
-from tests.cli.conftest import on_terminal
 
 
 def starred(text):
@@ -102,14 +101,6 @@ def test_a_chart_in_place_of_the_machine_is_told(fsmeu, tmp_path):
         assert "limit=" not in ran.err
     ran = fsmeu("draw", "fscore", "--n", 2, "-o", tmp_path / "small.svg")
     assert "bar chart" not in ran.err
-
-
-def test_a_terminal_gets_colours():
-    """In a terminal the path is coloured."""
-    words = ("draw", "hamming", "--z", "01", "--y", "00")
-    printed, code = on_terminal(*words, PYTHONIOENCODING="utf-8")
-    assert code == 0
-    assert "\x1b[1;31m" in printed
 
 
 # -- machines -------------------------------------------------------------------------------------
