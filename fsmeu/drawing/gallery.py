@@ -91,8 +91,7 @@ def _explored(spec: Spec) -> Page | None:
 
 def _pictures(spec: Spec) -> tuple[tuple[str, Drawing], ...]:
     """The machine of the greatest small length, with its states merged, with its paths summed."""
-    small = (machine for loss in _variants(spec) for machine in _small_machines(loss))
-    chosen = next(small, None)
+    chosen = _small_machine(spec)
     if chosen is None:
         return ()
     loss, plain = chosen
@@ -128,13 +127,14 @@ def _variants(spec: Spec) -> Iterator[SpecLoss]:
             yield loss_to_measure(spec, dict(given), labels)[0]
 
 
-def _small_machines(loss: SpecLoss) -> Iterator[tuple[SpecLoss, Machine]]:
-    """Machines that are small enough to be drawn and have something to tell, longest first."""
-    for n in (3, 2, 1):
+def _small_machine(spec: Spec) -> tuple[SpecLoss, Machine] | None:
+    """The longest machine that is small enough to be drawn and has something to tell."""
+    for loss, n in itertools.product(_variants(spec), (3, 2, 1)):
         with suppress(FsmeuError):
             machine = loss.compile(n, max_states=_DRAWN)
             if machine.states <= _DRAWN and same_values(machine.values).max() > 0:
-                yield loss, machine
+                return loss, machine
+    return None
 
 
 def anchored(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
@@ -215,11 +215,9 @@ def _contents(one: Exhibit) -> dict[str, Any]:
     marks = {"additive": additive, "confusion table": table, "any model": any_model}
     words += [word for word, holds in marks.items() if holds]
     return {
-        "anchor": one.anchor,
+        **vars(one),
         "file": one.file,
         "spec": spec,
-        "found": found,
-        "methods": one.methods,
         "usage": usage(spec, found.examples, found.assumed),
         "overview": [spec.summary, *orders, *("yes" if mark else "" for mark in (additive, table))],
         "words": " ".join(words).lower(),

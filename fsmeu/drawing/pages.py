@@ -44,7 +44,7 @@ def page(template: str, styles: Sequence[str], scripts: Sequence[str], **values:
         "".join((folder / name).read_text(encoding="utf-8") for name in names)
         for names in (styles, scripts)
     )
-    script = f'"use strict";(() => {{{script}}})();'
+    script = f'"use strict";(() => {{\n{script}}})();'
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -158,6 +158,7 @@ def _page(title: str, summary: str, data: dict[str, Any], pictures: Sequence[Dra
         ("machine.js", "picture.js", "explore.js"),
         title=title,
         summary=summary,
+        live=bool(data),
         data=Markup(script_json(data)),
         pictures=[Markup(drawing.svg) for drawing in pictures],
     )

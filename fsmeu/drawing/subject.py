@@ -176,10 +176,11 @@ def merged_automaton(loss: Loss, n: int, z: Any, limit: int) -> Automaton:
     plain = loss.compile(n, z, limit)
     merged = loss.compile(n, z, limit, minimize=True)
     told, members = _automaton(plain), stands_for(plain, merged)
-    registers = {
-        name: np.array([_choice(told, name, states) for states in members], object)
-        for name in plain.registers
-    }
+    registers = {}
+    for register in plain.registers:
+        held = [sorted({told.register_text(register, s) for s in states}) for states in members]
+        texts = ["|".join(one) if len(one) <= _MOST_VALUES else "" for one in held]
+        registers[register] = np.array(texts, object)
     name = f"{merged.name}, merged from {plain.states:,} states"
     return replace(as_automaton(merged), name=name, registers=registers)
 
@@ -187,22 +188,17 @@ def merged_automaton(loss: Loss, n: int, z: Any, limit: int) -> Automaton:
 def stands_for(plain: Machine, merged: Machine) -> list[list[int]]:
     """For each merged state, the states of the plain machine that are met along with it."""
     found: list[set[int]] = [set() for _ in range(merged.states)]
-    here = np.zeros((1, 2), np.int64)
-    plain_next = plain.next.reshape(plain.states, -1)
-    merged_next = merged.next.reshape(merged.states, -1)
+    here = {(0, 0)}
     for _ in range(plain.n + 1):
-        for p, m in here.tolist():
+        after = set()
+        for p, m in here:
             found[m].add(p)
-        targets = [plain_next[here[:, 0]].ravel(), merged_next[here[:, 1]].ravel()]
-        pairs: Ints = np.stack(targets, axis=1)
-        here = np.unique(pairs[(pairs >= 0).all(axis=1)], axis=0)
+            pairs = zip(
+                plain.next[p].ravel().tolist(), merged.next[m].ravel().tolist(), strict=True
+            )
+            after.update((a, b) for a, b in pairs if min(a, b) >= 0)
+        here = after
     return [sorted(held) for held in found]
-
-
-def _choice(plain: Automaton, register: str, states: list[int]) -> str:
-    """What a register holds in some states: the value, one of few values, or nothing to tell."""
-    texts = sorted({plain.register_text(register, state) for state in states})
-    return "|".join(texts) if len(texts) <= _MOST_VALUES else ""
 
 
 MAX_BUILT = 50_000
@@ -230,7 +226,8 @@ def find_subject(asked: Subject) -> tuple[Automaton, Route]:
     In a composition that is given as such, z alone has a path for each reference.
     """
     asked = replace(asked, z=_kept(asked.z), y=_kept(asked.y))
-    automaton = _of_loss(asked) if _is_loss(asked.thing) else _of_machine(asked)
+    is_loss = all(hasattr(asked.thing, name) for name in ("compile", "alphabet", "kind", "name"))
+    automaton = _of_loss(asked) if is_loss else _of_machine(asked)
     if asked.registers is not None:
         automaton = project(automaton, asked.registers)
     route = _route(automaton, asked)
@@ -240,10 +237,6 @@ def find_subject(asked: Subject) -> tuple[Automaton, Route]:
     near = (automaton.depth >= 0) & (automaton.depth <= depth)
     named = replace(automaton, name=f"{automaton.name}, first {depth} steps")
     return part(named, near, route)
-
-
-def _is_loss(thing: Any) -> bool:
-    return all(hasattr(thing, name) for name in ("compile", "alphabet", "kind", "name"))
 
 
 def _kept(sequence: Any) -> Any:
