@@ -191,10 +191,7 @@ def state_names(automaton: Automaton) -> tuple[str, ...] | None:
 def _last_labels(
     automaton: Automaton, labels: NDArray[np.int64], most: int
 ) -> list[tuple[int, ...]] | None:
-    """For each state, the last labels that all paths to it have in common, newest first.
-
-    None where some state but the start is entered with different labels.
-    """
+    """The last labels that all paths to a state share, newest first; None where some has none."""
     table = automaton.table
     past: dict[int, tuple[int, ...]] = {table.start: ()}
     for arc in np.argsort(automaton.depth[table.source], kind="stable").tolist():

@@ -113,10 +113,7 @@ def _open_numbers(spec: Spec) -> list[str]:
 
 
 def _variants(spec: Spec) -> Iterator[SpecLoss]:
-    """The loss with one chunk type, with the parameters of its examples or else its defaults.
-
-    Parameters that are 1 or 0 come last.
-    """
+    """The loss with one chunk type, and parameters of examples, 1 and 0 last; or else defaults."""
     labels = tag_labels(["X"], spec.scheme) if spec.scheme else None
     wanted = set(_open_numbers(spec))
     found: dict[tuple[tuple[str, float], ...], None] = {}
@@ -177,22 +174,17 @@ def _usage(spec: Spec, result: ExampleResult, assumed: Mapping[str, Any]) -> lis
         command.append(("" if short else " ").join(map(str, tape)))
         shown.append(json.dumps("".join(map(str, tape)) if short else tape))
     for key, value in params.items():
-        number = json.dumps(_plain(np.asarray(value, np.float64).tolist()))
+        number = json.dumps(np.asarray(value, np.float64).tolist())
+        number = re.sub(r"\.0\b", "", number)  # whole numbers without a point
         words.append(f"{key}={number}")
         command += ["-p", f"{key}={number}"]
-    for key, chosen in {"types": types, "labels": [] if spec.scheme else list(labels)}.items():
+    given: dict[str, list[Any]] = {"types": types, "labels": [] if spec.scheme else list(labels)}
+    for key, chosen in given.items():
         if chosen:
             words.append(f"{key}={json.dumps(chosen)}")
             command += [f"--{key}", ",".join(map(str, chosen))]
     called = f"fsmeu.evaluate(fsmeu.load({', '.join(words)}), {', '.join(shown)})"
     return [f"{called}  # {evaluate(loss, *pair):.6g}", shlex.join(command)]
-
-
-def _plain(value: Any) -> Any:
-    """A number or a table of numbers, whole ones without a point."""
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return int(value) if value.is_integer() else value
 
 
 def gallery_page(exhibits: Sequence[Exhibit], title: str = "Losses and utilities") -> str:

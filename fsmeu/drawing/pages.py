@@ -170,7 +170,7 @@ def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
         if probs is not None:
             must = "probabilities to begin with can be given for two labels"
             raise InputError(message("explore", must, f"{labels} labels"))
-        return ((np.eye(labels) + 1.0) / (labels + 1)).tolist()
+        return [list(map(float, row)) for row in (np.eye(labels) + 1.0) / (labels + 1)]
     found = Bernoulli(_FIRST if probs is None else probs).p
     if not len(found):
         must = "probabilities must be numbers from 0 to 1, at least one"

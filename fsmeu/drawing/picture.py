@@ -220,14 +220,7 @@ class _Chart:
         below: Iterable[tuple[float, str]],
         beside: Iterable[float],
     ) -> list[Shape]:
-        """Axes and bars.
-
-        Args:
-            bars: where each is along the axis, its number, and what is told of it.
-            thick: how wide a bar is.
-            below: where texts below the axis are, and the texts.
-            beside: numbers beside the axis.
-        """
+        """Bars (where along the axis, number, what is told) with texts below and numbers beside."""
         base, left = self.y(0), self.left
         shapes: list[Shape] = [straight(left, base, left + self.width, base)]
         for number in beside:
@@ -251,10 +244,7 @@ def straight(
 
 
 def binned(levels: Levels, most: int, bins: int) -> tuple[Floats, Floats, float]:
-    """The middle of each bar, its probability, and how wide bars may be at most.
-
-    Up to ``most`` levels have a bar each, more are gathered into so many equal bins.
-    """
+    """The middle of each bar, its probability, and how wide bars may be; of many levels, bins."""
     values, chances = levels.values, levels.probabilities
     if len(values) <= most:
         span = float(values[-1] - values[0]) or 1.0

@@ -28,26 +28,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PLOT_FORMATS = ("png", "pdf", "svg")
+# The colours of Okabe and Ito, which people with colour blindness tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""The colours of Okabe and Ito, which people with colour blindness tell apart."""
 _BAR, _MEAN, _RANGE = "#56b4e9", "#d55e00", "#444444"
-_MOST_BARS = 200
-_MOST_ROWS = 40
-Interval = tuple[float, float | None, float | None]
-"""A value and the ends of its interval, None where there is none."""
-
+_MOST_BARS, _MOST_ROWS = 200, 40
 _STYLES, _MARKS = ("-", "--", ":"), ("o", "D", "s", "^")
 _MOST_CURVES = len(COLOURS) * len(_STYLES)
-_BEGINNING = 0.05
-"""The part of the examples whose values, of a few predictions each, do not set the scale."""
+_BEGINNING = 0.05  # of the examples: values of a few predictions each do not set the scale
+Interval = tuple[float, float | None, float | None]  # a value and the ends, None where unknown
 
 
 def axes_for(ax: Axes | None, size: tuple[float, float] = (6.4, 4.0)) -> Axes:
-    """The axes that were given, or those of a new figure that pyplot knows, of this size in inches.
-
-    Raises:
-        MissingExtra: matplotlib is not installed.
-    """
+    """The axes that were given, or those of a new figure of this size that pyplot knows."""
     need_installed("matplotlib", "plot", "a plot", "")
     if ax is not None:
         return ax
@@ -65,9 +57,7 @@ def legend(axes: Axes, **place: Any) -> None:
 def checked_plot(path: str | os.PathLike[str], instead: str = "") -> tuple[Path, str]:
     """The path and the format, one of ``PLOT_FORMATS``, of a plot that is to be written.
 
-    Raises:
-        InputError: it is not the name of such a file.
-        MissingExtra: matplotlib is not installed; the message names what can be had instead.
+    Without matplotlib, the error names what can be had instead.
     """
     where = as_path(path, "plot")
     kind = where.suffix.lstrip(".").lower()
@@ -279,9 +269,7 @@ def plot_threshold(
     score: str = "probability",
     ax: Axes | None = None,
 ) -> Axes:
-    """The axes: the value of each threshold, the decision, and the threshold that is best.
-
-    The decision lies on the curve where it is one by a threshold.
+    """The axes: the value of each threshold, the best one, and the decision, which may be none.
 
     Args:
         loss: a loss of the confusion table.

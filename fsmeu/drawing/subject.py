@@ -6,7 +6,6 @@ is the machine of F-score with the register ``hyp`` projected away, cut off afte
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,12 +15,11 @@ from numpy.typing import NDArray
 
 from fsmeu.arrays import Ints
 from fsmeu.drawing.frame import label_name, register_texts, with_last_label
-from fsmeu.errors import InputError, check_int, message, nearest, shorten
+from fsmeu.errors import InputError, check_int, limit_from, message, nearest, shorten
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.expectation.composition import Composition, compose
 from fsmeu.expectation.query import refuse_exchanged
 from fsmeu.fst.alphabet import listed
-from fsmeu.fst.compose import max_states as general_limit
 from fsmeu.fst.image import ArcTable
 from fsmeu.losses.language.syntax import Spec, names_read, tapes
 from fsmeu.losses.loss import SpecLoss
@@ -190,7 +188,7 @@ def stands_for(plain: Machine, merged: Machine) -> list[list[int]]:
     found: list[set[int]] = [set() for _ in range(merged.states)]
     here = {(0, 0)}
     for _ in range(plain.n + 1):
-        after = set()
+        after = set[tuple[int, int]]()
         for p, m in here:
             found[m].add(p)
             pairs = zip(
@@ -221,10 +219,7 @@ class Subject:
 
 
 def find_subject(asked: Subject) -> tuple[Automaton, Route]:
-    """The machine that was asked for, and the path of the pair (z, y) if both are given.
-
-    In a composition that is given as such, z alone has a path for each reference.
-    """
+    """The machine that was asked for, and the paths to be coloured in it."""
     asked = replace(asked, z=_kept(asked.z), y=_kept(asked.y))
     is_loss = all(hasattr(asked.thing, name) for name in ("compile", "alphabet", "kind", "name"))
     automaton = _of_loss(asked) if is_loss else _of_machine(asked)
@@ -257,12 +252,9 @@ def _of_machine(asked: Subject) -> Automaton:
 
 
 def _automaton(thing: Any) -> Automaton:
-    """What is compiled as an automaton; named states and memories in words, where they are known.
-
-    Of a model there is what paths reach from the start.
-    """
+    """The automaton of something compiled, its states and memories in words if they are known."""
     automaton = as_automaton(thing)
-    if isinstance(thing, Model):
+    if isinstance(thing, Model):  # what paths reach
         return part(automaton, automaton.depth >= 0, Route())[0]
     machine = thing.machine if isinstance(thing, Composition) else thing
     if isinstance(machine, Machine) and machine.source is not None:
@@ -275,7 +267,7 @@ def _of_loss(asked: Subject) -> Automaton:
     loss: Loss = asked.thing
     limit = asked.max_states
     if limit is None:
-        limit = general_limit() if os.environ.get("FSMEU_MAX_STATES") else MAX_BUILT
+        limit = limit_from("FSMEU_MAX_STATES", MAX_BUILT)
     if asked.model is not None:
         return _composition(loss, asked, limit)
     if isinstance(asked.z, Model):
@@ -330,7 +322,7 @@ def _length(asked: Subject) -> int:
 
 
 def _route(automaton: Automaton, asked: Subject) -> Route:
-    """The paths of the pair, or of z in a composition; none where there is nothing to colour."""
+    """The paths of the pair, or those of z in a composition, one for each reference; or none."""
     z, y = asked.z, asked.y
     if y is None and (z is None or not isinstance(asked.thing, Composition)):
         return Route()
