@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 import fsmeu.drawing.lines as lines
 from fsmeu.drawing.frame import Bundle, Caption, Frame, text_width
@@ -123,6 +122,8 @@ def stack_rows(
     height = [0.0] * len(above)
     sides = _neighbours(links)
     offsets = [np.cumsum([0.0, *(below[a] + above[b] for a, b in pairwise(x))]) for x in layers]
+
+    from scipy.optimize import isotonic_regression  # takes half a second to load
 
     def settle(layer: int, wishes: Sequence[float]) -> None:
         found = isotonic_regression(np.subtract(wishes, offsets[layer])).x + offsets[layer]

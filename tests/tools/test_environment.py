@@ -10,6 +10,8 @@ import pytest
 from console import SetupFailure
 from environment import Project
 
+BESIDE = ["loops 0", "loops 1", "[dev]", "waited", "waited"]
+
 
 @pytest.fixture
 def project(tmp_path):
@@ -19,8 +21,18 @@ def project(tmp_path):
 
 @pytest.fixture
 def calls(project, monkeypatch):
-    """Stands in for venv, pip and uv; returns what was made: 'venv', then each extra."""
+    """Stands in for venv, pip, uv and what compiles; returns what was made, in order."""
     asked = []
+
+    class Compiling:
+        def __init__(self, words, **_):
+            asked.append(f"loops {words[-1]}")
+
+        def wait(self):
+            asked.append("waited")
+
+        def kill(self):
+            pass
 
     def run(command, **_):
         words = [str(word) for word in command]
@@ -34,6 +46,7 @@ def calls(project, monkeypatch):
         return ""
 
     monkeypatch.setattr(process, "run", run)
+    monkeypatch.setattr(environment.subprocess, "Popen", Compiling)
     monkeypatch.setattr(pynini_wheel, "provide", lambda version, python: "/wheels")
     return asked
 
@@ -123,7 +136,13 @@ def test_extras_are_added_and_never_lost(project, calls):
     assert environment.is_up_to_date(project, "")
     write_recipe(project)
     environment.bring_up_to_date(project, "")
-    assert calls == ["venv", "", "[dev]", "[dev]"]
+    assert calls == ["venv", "", *BESIDE, *BESIDE]
+
+
+def test_loops_are_compiled_after_a_first_installation(project, calls):
+    """Beside the installation there is nothing yet that could compile."""
+    environment.bring_up_to_date(project, "dev")
+    assert calls == ["venv", "[dev]", "loops 0", "loops 1", "waited", "waited"]
 
 
 def test_uv_is_asked_for_the_project_and_its_pynini(project, monkeypatch):
