@@ -12,7 +12,10 @@ import importlib.util
 import json
 import re
 import shutil
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -125,10 +128,41 @@ def bring_up_to_date(project: Project, extra: str) -> None:
             extra = max(extra, present["extra"], key=EXTRAS.index)
         wanted = wanted_stamp(project, extra)
         project.stamp.unlink(missing_ok=True)
-        if present is None or {**present, "recipe": wanted["recipe"], "extra": extra} != wanted:
+        fresh = present is None or {**present, "recipe": wanted["recipe"], "extra": extra} != wanted
+        if fresh:
             _create(project)
-        _install(project, extra)
+        with _compiled_loops(project, early=not fresh) if extra == "dev" else nullcontext():
+            _install(project, extra)
         write_stamp(project, wanted)
+
+
+@contextmanager
+def _compiled_loops(project: Project, early: bool) -> Iterator[None]:
+    """Compiles the loops of the tests in two processes, beside the body if early, else after it.
+
+    The tests compile for themselves what is missing where these fail.
+    """
+    children: list[subprocess.Popen[bytes]] = []
+
+    def start() -> None:
+        words = [str(project.python), "-m", "tests.support.loops"]
+        quiet = subprocess.DEVNULL
+        for half in "01":
+            child = subprocess.Popen([*words, half], cwd=project.root, stdout=quiet, stderr=quiet)
+            children.append(child)
+
+    try:
+        if early:
+            start()
+        yield
+        with console.step("compiling the loops that the tests use, once on this machine"):
+            if not early:
+                start()
+            for child in children:
+                child.wait()
+    finally:
+        for child in children:
+            child.kill()
 
 
 def _create(project: Project) -> None:
