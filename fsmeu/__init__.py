@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fsmeu.expectation.composition import compose as compose
     from fsmeu.expectation.corpus import expect_corpus as expect_corpus
     from fsmeu.expectation.expect import expect as expect
-    from fsmeu.expectation.expect_many import expect_many as expect_many
+    from fsmeu.expectation.expect import expect_many as expect_many
     from fsmeu.expectation.gradient import gradient as gradient
     from fsmeu.expectation.gradient import value_and_gradient as value_and_gradient
     from fsmeu.fst import tags as constraints
@@ -82,8 +82,7 @@ _HOMES = {
         "exchange.openfst": "from_openfst to_openfst",
         "expectation.composition": "compose",
         "expectation.corpus": "expect_corpus",
-        "expectation.expect": "expect",
-        "expectation.expect_many": "expect_many",
+        "expectation.expect": "expect expect_many",
         "expectation.gradient": "gradient value_and_gradient",
         "losses.evaluate": "evaluate_corpus evaluate_many evaluate_outputs",
         "losses.loss": "library load loads",

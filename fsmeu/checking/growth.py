@@ -12,6 +12,7 @@ from fsmeu.arrays import Floats
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.distinct import same_up_to_rounding
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.sum_over_paths import compile_summed
 
@@ -95,14 +96,15 @@ def growth(loss: Loss, longest: int = LONGEST, most_arcs: int = _MOST_ARCS) -> G
 def _size(loss: Loss, n: int, most: int) -> Size:
     machine = loss.compile(n, max_states=most)
     merged = loss.compile(n, max_states=most, minimize=True)
-    values = _distinct(machine.values[~np.isnan(machine.values)])
     summed = compile_summed(loss, n) if isinstance(loss, SpecLoss) else machine
-    return Size(n, machine.states, machine.arcs, merged.states, summed.states, values)
+    sizes = (machine.states, machine.arcs, merged.states, summed.states)
+    return Size(n, *sizes, distinct_values(machine))
 
 
-def _distinct(values: Floats) -> int:
-    """How many values there are, where those that differ by rounding are one."""
-    return int(same_up_to_rounding(np.unique(values)).max(initial=-1)) + 1
+def distinct_values(machine: Machine) -> int:
+    """How many values pairs can have, where those that differ by rounding are one."""
+    values = np.unique(machine.values[~np.isnan(machine.values)])
+    return int(same_up_to_rounding(values).max(initial=-1)) + 1
 
 
 def _at_most(order: Order | None, bound: Order | None) -> Order | None:

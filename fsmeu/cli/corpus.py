@@ -31,36 +31,29 @@ def check_corpus_options(given: CorpusAnswers, source: ModelSource) -> None:
         refuse("model", must, "more")
     if given.resume and given.output is None:
         refuse("--resume", "the file of results so far must be given by --output FILE")
-    check_jobs(given)
+    check_run(given)
     if given.output is not None and given.output.endswith(".gz"):
         must = "results are written uncompressed, so that each is complete when it is written"
         refuse("--output", must, given.output)
 
 
-def check_jobs(given: CorpusRun) -> int:
-    """The number of processes."""
+def check_run(given: CorpusRun) -> None:
+    """Refuses numbers of processes that cannot be had, and what is no answer to bad records."""
+    one_of("--on-error", "it", given.on_error or "stop", BAD)
     if given.jobs is not None and given.scheduler is not None:
         must = "processes are given by --jobs or by --scheduler, which uses all of its workers"
         refuse("--jobs", must, "both")
-    return checked_jobs("--jobs", given.jobs or 1)
+    checked_jobs("--jobs", given.jobs or 1)
 
 
 def run_corpus(
-    question: Any, given: CorpusRun, source: Source, take: Callable[[Step], None], **more: Any
+    question: Question, given: CorpusRun, source: Source, take: Callable[[Step], None], **more: Any
 ) -> None:
-    """Answers a question for the records of a corpus, batch by batch, with a bar.
-
-    Args:
-        question: what is asked of each record.
-        given: what was typed.
-        source: the corpus.
-        take: called with each batch of results.
-        **more: what ``run`` takes.
-    """
-    bad = one_of("--on-error", "it", given.on_error or "stop", BAD)
-    jobs, records, begin = check_jobs(given), 0, monotonic()
-    with workers("corpus", jobs, given.scheduler) as some, progress("corpus", source.size) as tell:
-        for step in run(question, source, some, bad, **more):
+    """Answers a question for the records of a corpus, with a bar; ``take`` gets each batch."""
+    records, begin = 0, monotonic()
+    jobs = workers("corpus", given.jobs or 1, given.scheduler)
+    with jobs as some, progress("corpus", source.size) as tell:
+        for step in run(question, source, some, given.on_error or "stop", **more):
             take(step)
             for fault in step.faults:
                 note(f"skipped: {fault}")
@@ -75,7 +68,7 @@ def answer_corpus(
     loss_name: str,
     show: Callable[[dict[str, Any]], str],
 ) -> Totals:
-    """Answers a question for every record of a corpus, and says how many were answered.
+    """How many records of a corpus were answered.
 
     Args:
         ask: the question, given the format of the corpus.
@@ -83,9 +76,7 @@ def answer_corpus(
         loss_name: what the loss was called.
         show: a result as a line on standard output, where there is no file for results.
     """
-    one_of("--on-error", "it", given.on_error or "stop", BAD)
-    form = format_of(str(given.corpus), given.format)
-    totals = Totals()
+    form, totals = format_of(str(given.corpus), given.format), Totals()
     with corpus_source(str(given.corpus), loss_name) as source:
         question = ask(form)
         with _output(given, show) as (write, last):

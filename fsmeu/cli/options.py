@@ -35,11 +35,10 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
             continue
         kinds, panel = get_type_hints(groups[name]), getattr(groups[name], "panel", None)
         for field in fields(groups[name]):
-            default = copy(field.default)
-            default.rich_help_panel = panel  # type: ignore[union-attr]
-            shown.append(
-                one.replace(name=field.name, annotation=kinds[field.name], default=default)
-            )
+            made: Any = copy(field.default)
+            made.rich_help_panel = panel
+            kind = kinds[field.name]
+            shown.append(one.replace(name=field.name, annotation=kind, default=made))
 
     def run(**given: Any) -> None:
         for name, kind in groups.items():
@@ -58,14 +57,10 @@ def argument(metavar: str, text: str, value: Any = ...) -> Any:
 
 
 def option(written: str, text: str, value: Any = None, unset: str = "", **more: Any) -> Any:
-    """An option with its help, the default of a parameter.
+    """An option, written "--param -p NAME=VALUE", with its help.
 
-    Args:
-        written: its names and what follows them, as in "--param -p NAME=VALUE".
-        text: its help.
-        value: the default, which is shown; where nothing follows the names, it is False.
-        unset: what stands for nothing, in words.
-        **more: what ``typer.Option`` takes.
+    Its default is shown, and in the place of None what is ``unset``, in words; that of an option
+    that nothing follows is False.
     """
     names = [word for word in written.split() if word.startswith("-")]
     more["metavar"] = " ".join(word for word in written.split() if word not in names)
@@ -78,7 +73,6 @@ _ALLOWED = (
     'bio, iob1, iobes; a regular expression over labels, as in "0* 1? 0*"; or a file with an '
     "expression or an OpenFst acceptor."
 )
-
 LOSS = argument("LOSS", "A built-in loss, the path of a loss file, or - for standard input.")
 GIVEN = option("--given WHAT", f"Condition the model on the sequences that are allowed: {_ALLOWED}")
 CONSTRAINT = option(

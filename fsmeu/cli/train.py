@@ -12,7 +12,8 @@ from typing import Any
 
 from fsmeu.cli import options as opt
 from fsmeu.cli.failures import refuse
-from fsmeu.cli.models import (
+from fsmeu.cli.output import Tell, emit, file_for, write_output
+from fsmeu.cli.predict import (
     checked_decision_plot,
     classifiers,
     estimating,
@@ -20,21 +21,14 @@ from fsmeu.cli.models import (
     parameters,
     plot_decision,
 )
-from fsmeu.cli.output import emit, file_for, write_output
 from fsmeu.corpora.columns import inputs_and_tags, read_sentences
 from fsmeu.corpora.score import are_chunk_tags, tag_scores
 from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_plot
 from fsmeu.errors import one_of
-from fsmeu.learning.examples import read_examples
+from fsmeu.learning.examples import Examples, read_examples
 from fsmeu.learning.given_loss import measures, plain
-from fsmeu.learning.online import OnlineClassifier
-from fsmeu.learning.online.streaming import (
-    Outcome,
-    curves_csv,
-    run_orders,
-    summary,
-    two_classes,
-)
+from fsmeu.learning.online import OnlineClassifier, streaming
+from fsmeu.learning.online.streaming import Outcome
 from fsmeu.learning.saving import save
 from fsmeu.searn.features.templates import SETS, template_set
 from fsmeu.searn.searn import Searn
@@ -42,8 +36,7 @@ from fsmeu.searn.tagger import ColumnTagger
 
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
 _PLOTS = (*PLOT_FORMATS, "csv", "json")
-
-
+_Files = tuple[str, str | None]  # to train with and to test with
 _SETTINGS = ("loss", "space", "random_state", "bits", "crossed", "checkpoint", "verbose")
 
 
@@ -147,19 +140,20 @@ def train(
         others = {"--online": stream.online, "--plot": plot, "--classifier": classifier}
         _check_others("a tagger", others)
         assert place is not None
-        found = _train_tagger((file, test), place, tagger, param, seed)
+        found = _train_tagger((file, test), place, tagger, parameters(param), seed)
     else:
         others = {"--templates": tagger.templates, "--loss": tagger.loss, "--space": tagger.space}
         _check_others("a classifier", others)
         if stream.online:
-            learners = _online_learners(classifier or ["FOFOClassifier"], param)
+            learners = _online_learners(classifier or ["FOFOClassifier"], parameters(param))
             _stream((file, test), reading, learners, stream, seed, (place, plot), as_json)
             return
         if len(classifier or ()) > 1:
             refuse("--classifier", "one is trained", len(classifier or ()))
         assert place is not None
         name = (classifier or ["DTAClassifier"])[0]
-        found = _train_classifier(name, (file, test), reading, param, place, plot)
+        model = made_classifier(name, classifiers(), parameters(param))
+        found = _train_classifier(model, (file, test), reading, place, plot)
     tests = found.get("test", {})
     rows: list[list[str]] = [
         [key, ", ".join(map(str, value)) if isinstance(value, list) else str(value)]
@@ -170,12 +164,15 @@ def train(
     emit(rows, ("", "value"), right=("value",), as_json=found if as_json else None)
 
 
+def _check_others(what: str, given: dict[str, Any]) -> None:
+    """Refuses options that are for something else."""
+    for option, value in given.items():
+        if value:
+            refuse(option, f"it is not for {what}", value, "Leave it out")
+
+
 def _train_tagger(
-    files: tuple[str, str | None],
-    place: Path,
-    given: _Tagger,
-    param: list[str] | None,
-    seed: int,
+    files: _Files, place: Path, given: _Tagger, params: dict[str, Any], seed: int
 ) -> dict[str, Any]:
     """Trains a tagger by SEARN and saves it; returns what it has seen and how good it is."""
     inputs, tags = inputs_and_tags(read_sentences(files[0], least=2))
@@ -184,7 +181,7 @@ def _train_tagger(
     templates = given.templates or ("chunking" if len(inputs[0][0]) > 1 else "words")
     loss = given.loss or ("chunk_fscore" if chunks else "hamming")
     space = given.space or ("word-at-a-time" if chunks else "left-to-right")
-    model = _made_tagger(templates, loss, space, parameters(param), seed)
+    model = _made_tagger(templates, loss, space, params, seed)
     begin = process_time()
     with estimating("train", "training", model.searn.iterations) as tell:
         model.fit(inputs, tags, on_iteration=lambda number, _: tell(completed=number))
@@ -219,28 +216,21 @@ def _made_tagger(templates: str, loss: str, space: str, given: dict[str, Any], s
     return ColumnTagger(static, crossed=crossed, searn=estimator)
 
 
-def _check_others(what: str, given: dict[str, Any]) -> None:
-    """Refuses options that are for something else."""
-    for option, value in given.items():
-        if value:
-            refuse(option, f"it is not for {what}", value, "Leave it out")
+def _read(files: _Files, reading: opt.ExampleFormat) -> tuple[Examples, Examples | None]:
+    """The examples to train with, and those of as many features to test with."""
+    data = read_examples(files[0], **vars(reading), labelled=True)
+    if files[1] is None:
+        return data, None
+    features = int(data.rows.shape[1])
+    return data, read_examples(files[1], **vars(reading), features=features, labelled=True)
 
 
 def _train_classifier(
-    name: str,
-    files: tuple[str, str | None],
-    reading: opt.ExampleFormat,
-    param: list[str] | None,
-    place: Path,
-    plot: str | None,
+    model: Any, files: _Files, reading: opt.ExampleFormat, place: Path, plot: str | None
 ) -> dict[str, Any]:
     """Trains and saves a classifier; returns what it has seen and how good it is."""
-    model = made_classifier(name, classifiers(), parameters(param))
-    data = read_examples(files[0], **vars(reading), labelled=True)
-    others = None
-    if files[1] is not None:
-        features = int(data.rows.shape[1])
-        others = read_examples(files[1], **vars(reading), features=features, labelled=True)
+    name = type(model).__name__
+    data, others = _read(files, reading)
     picture = checked_decision_plot(plot, None if others is None else others.labels)
     begin = perf_counter()
     with estimating(f"train {name}", "training"):
@@ -260,17 +250,16 @@ def _train_classifier(
         with estimating(f"test {name}", "deciding"):
             predicted = model.predict(others.rows)
         found["test"] = measures(model, others.labels, predicted)
-        if picture is not None:
-            plot_decision(picture, model, others.rows, others.labels, predicted)
+        plot_decision(picture, model, others, predicted)
     return found
 
 
-def _online_learners(
-    named: Sequence[str], texts: Sequence[str] | None
-) -> dict[str, OnlineClassifier]:
-    """Learners by what was written for each, NAME or NAME:P=V,...; texts P=V are for all."""
+# -- online learners ------------------------------------------------------------------------------
+
+
+def _online_learners(named: Sequence[str], shared: dict[str, Any]) -> dict[str, OnlineClassifier]:
+    """Learners by what was written for each, NAME or NAME:P=V,...; others share parameters."""
     known = {n: kind for n, kind in classifiers().items() if issubclass(kind, OnlineClassifier)}
-    shared = parameters(texts)
     found: dict[str, OnlineClassifier] = {}
     wanted: set[str] = set()
     for text in named:
@@ -279,9 +268,9 @@ def _online_learners(
         kind = known[one_of("--classifier", "an online learner", name, known)]
         if text in found:
             refuse("--classifier", "a learner may be given once", text)
-        takes = list(inspect.signature(kind).parameters)
+        takes = inspect.signature(kind).parameters
         wanted.update(takes)
-        common: dict[str, Any] = {key: v for key, v in shared.items() if key in takes}
+        common = {key: value for key, value in shared.items() if key in takes}
         own = parameters(rest.split(",") if rest else ())
         found[text] = made_classifier(name, known, common | own)
     for key in shared:
@@ -290,7 +279,7 @@ def _online_learners(
 
 
 def _stream(
-    files: tuple[str, str | None],
+    files: _Files,
     reading: opt.ExampleFormat,
     learners: dict[str, OnlineClassifier],
     stream: _Online,
@@ -302,33 +291,45 @@ def _stream(
 
     Examples a second are of processor time, in the fastest order.
     """
-    (file, test), (model, curves) = files, places
+    model, curves = places
     if model is not None and len(learners) > 1:
         refuse("--output", "one learner can be saved", f"{len(learners)} learners", "Give one -c")
     path = None if curves is None else _checked_curves(curves)
-    data = two_classes(file, read_examples(file, **vars(reading), labelled=True), stream.positive)
-    examples, features = map(int, data.rows.shape)
+    train, test = _read(files, reading)
+    data = streaming.two_classes(files[0], train, stream.positive)
     others = None
     if test is not None:
-        held = read_examples(test, **vars(reading), features=features, labelled=True)
-        others = two_classes(test, held, stream.positive, data)
+        others = streaming.two_classes(str(files[1]), test, stream.positive, data)
+    examples, features = map(int, data.rows.shape)
     plan = {"passes": stream.passes, "shuffles": stream.shuffles, "seed": seed}
     found = []
     for name, one in learners.items():
         total = max(stream.shuffles, 1) * stream.passes * examples
         with estimating(f"online {name}", name, total) as tell:
 
-            def told(more: int, text: str, tell: Any = tell) -> None:
+            def told(more: int, text: str, tell: Tell = tell) -> None:
                 tell(advance=more, text=text)
 
-            found.append(run_orders(name, one, data, others, **plan, tell=told))
+            found.append(streaming.run_orders(name, one, data, others, **plan, tell=told))
     if model is not None:
         save(found[0].first, model)
-    facts = {"examples": examples, "features": features, "positive": data.positive}
-    facts |= plan
+    facts = {"examples": examples, "features": features, "positive": data.positive, **plan}
+    result = streaming.summary(facts, found)
     if path is not None:
-        _write_curves(path, facts, found)
-    _print_outcomes(facts, found, as_json)
+        _write_curves(path, result, found)
+    parts = ["online"] if others is None else ["online", "test"]
+    spread = " ± s.d." if stream.shuffles > 1 else ""
+    heads = [*(part + spread for part in parts), "examples/s"]
+    rows = []
+    for one in result["learners"]:
+        cells = [_mean_text(one[part]) for part in parts]
+        rows.append([one["learner"], one["measure"], *cells, f"{one['examples_per_second']:,}"])
+    emit(rows, ("learner", "measure", *heads), heads, result if as_json else None)
+
+
+def _mean_text(moments: dict[str, float | None]) -> str:
+    spread = "" if moments["sd"] is None else f" ± {moments['sd']:.4f}"
+    return f"{moments['mean']:.4f}{spread}"
 
 
 def _checked_curves(name: str) -> Path:
@@ -341,36 +342,18 @@ def _checked_curves(name: str) -> Path:
     return file_for("--plot", name)
 
 
-def _write_curves(path: Path, facts: dict[str, Any], found: Sequence[Outcome]) -> None:
+def _write_curves(path: Path, result: dict[str, Any], found: Sequence[Outcome]) -> None:
     """Writes the measure against examples seen, in the format that the ending says."""
     curves = {one.name: one.curves for one in found}
     if path.suffix.lower() == ".json":
-        whole = {**summary(facts, found), "seen": found[0].seen.tolist()}
-        whole["curves"] = {name: rows.tolist() for name, rows in curves.items()}
+        points = {name: rows.tolist() for name, rows in curves.items()}
+        whole = {**result, "seen": found[0].seen.tolist(), "curves": points}
         write_output(path, json.dumps(whole, allow_nan=False) + "\n")
     elif path.suffix.lower() == ".csv":
-        write_output(path, curves_csv(found))
+        write_output(path, streaming.curves_csv(found))
     else:
-        names = {one.measure for one in found}
-        value = f"online {names.pop()}" if len(names) == 1 else "online measure"
+        value = f"online {' or '.join(sorted({one.measure for one in found}))}"
         save_plot(path, lambda axes: plot_curves(curves, found[0].seen, value=value, ax=axes))
-
-
-def _print_outcomes(facts: dict[str, Any], found: Sequence[Outcome], as_json: bool) -> None:
-    names, several = {one.measure for one in found}, facts["shuffles"] > 1
-    what = names.pop() if len(names) == 1 else ""
-    spread = " ± s.d." if several else ""
-    heads = [f"{part} {what}".strip() + spread for part in ("online", "test")]
-    heads = [*heads[: 1 if found[0].tests is None else 2], "examples/s"]
-    rows = []
-    for one in found:
-        columns = [one.curves[:, -1], *([] if one.tests is None else [one.tests])]
-        cells = [
-            f"{x.mean():.4f}" + (f" ± {x.std(ddof=1):.4f}" if len(x) > 1 else "") for x in columns
-        ]
-        rows.append([one.name, *([] if what else [one.measure]), *cells, f"{one.speed:,.0f}"])
-    data = summary(facts, found) if as_json else None
-    emit(rows, ("learner", *([] if what else ["measure"]), *heads), right=heads, as_json=data)
 
 
 def _print_classifiers(online: bool, as_json: bool) -> None:

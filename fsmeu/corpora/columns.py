@@ -25,7 +25,7 @@ _ROUNDED = 1e-3
 
 
 class LineError(InputError):
-    """A fault of one line of a corpus, counted from 1; what it says does not name the line."""
+    """A fault of one line of a corpus, counted from 1, which its message does not name."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -33,13 +33,7 @@ class LineError(InputError):
 
 
 class Token(NamedTuple):
-    """One line of a sentence.
-
-    Attributes:
-        line: the number of the line in the corpus.
-        cells: its columns, without the probabilities.
-        chances: labels and probabilities at its end; empty where there are none.
-    """
+    """One line of a sentence: its number in the corpus, columns, and probabilities of labels."""
 
     line: int
     cells: list[str]
@@ -47,12 +41,9 @@ class Token(NamedTuple):
 
 
 def tokens_of(text: str, line: int = 1) -> list[Token]:
-    """The tokens of a sentence that begins in this line of the corpus; at least one.
+    """The tokens of a sentence that begins in this line of the corpus; an InputError if none.
 
     Lines at its beginning that start with # and have no probabilities are comments.
-
-    Raises:
-        InputError: there are only comments.
     """
     tokens: list[Token] = []
     for number, content in enumerate(text.split("\n"), start=line):
@@ -84,11 +75,7 @@ def _distribution(cells: list[str]) -> dict[str, float]:
 
 
 def independent(tokens: Sequence[Token]) -> Independent:
-    """The model of a sentence whose tokens have probabilities.
-
-    Raises:
-        LineError: a token has none, or other labels than the first.
-    """
+    """The model of tokens with probabilities; a LineError where labels differ, or have none."""
     labels = list(tokens[0].chances)
     return Independent([_row(token, labels) for token in tokens], as_labels(labels))
 
@@ -109,11 +96,7 @@ def _row(token: Token, labels: list[str]) -> list[float]:
 
 
 def cell_of(token: Token, column: int) -> str:
-    """What stands in a column, counted from 1, or from -1 backwards.
-
-    Raises:
-        LineError: there is no such column.
-    """
+    """What stands in a column, counted from 1, or from -1 backwards; a LineError if nothing."""
     if not 1 <= abs(column) <= len(token.cells):
         got = f"{len(token.cells)}{' before the probabilities' if token.chances else ''}"
         raise LineError(message("columns", f"column {column} must be there", got), token.line)
@@ -124,12 +107,9 @@ Sentence: TypeAlias = list[tuple[str, ...]]
 
 
 def read_sentences(name: str | Path, least: int = 1, most: int | None = None) -> list[Sentence]:
-    """The sentences of a file, lists of rows of texts; all rows have as many columns.
+    """The sentences of a file, lists of rows of texts; "-" is standard input.
 
-    Args:
-        name: the file; "-" is standard input.
-        least: how many columns there must be.
-        most: how many sentences are read; None for all.
+    All rows have as many columns, at least ``least``; at most ``most`` sentences are read.
 
     Raises:
         InputError: it cannot be read, is no UTF-8 text, or rows differ in their columns.

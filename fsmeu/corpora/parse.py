@@ -25,11 +25,7 @@ LABELS = "must be a list of labels, or a text"
 
 
 def conditioned(model: Model, constraint: Any) -> Model:
-    """The model of P(y | y is allowed); the model itself where the constraint is None.
-
-    Raises:
-        FsmeuError: as ``model.given``; the message names the option --given.
-    """
+    """The model given a constraint, or itself where that is None; messages name --given."""
     if constraint is None:
         return model
     try:
@@ -43,8 +39,7 @@ class Item:
     """A record that was read.
 
     Attributes:
-        number: the number of the record.
-        line: where it begins.
+        number: the number of the record, which begins in ``line``.
         id: what the corpus calls it; None where it does not.
         model: its label model, or None.
         z: its hypothesis, a list of labels or a text of them; None where none is asked for.
@@ -66,20 +61,16 @@ class Item:
 def parse(record: Record, form: str, column: int = 0, given: Any = None) -> Item:
     """The record as data: its model, and a hypothesis if there is one.
 
-    In JSON, a record is a model as ``from_json`` reads it, with "id" and "z" beside its own keys;
-    "y", a reference, may be there too. In columns, the hypothesis has a column, counted from 1, or
-    there is none with 0. The model is conditioned on a constraint, if one is given.
-
-    Raises:
-        FsmeuError: it is no such record.
+    In JSON, a record is a model as ``from_json`` reads it, with "id", "z" and perhaps a reference
+    "y" beside its own keys. In columns, the hypothesis has a column, counted from 1; 0 for none.
     """
     if form == "conll":
         tokens = tokens_of(_text_of(record), record.line)
         model: Model = independent(tokens)
         name, z = None, [cell_of(token, column) for token in tokens] if column else None
     else:
-        content = _object_of(_text_of(record))
-        name, z = _id_of(content), content.get("z")
+        name, content = _object_of(_text_of(record))
+        z = content.get("z")
         model = from_json({key: value for key, value in content.items() if key not in _OURS})
     return Item(record.number, record.line, name, conditioned(model, given), z)
 
@@ -94,8 +85,8 @@ def _text_of(record: Record) -> str:
         raise InputError(message("record", "must be UTF-8 text")) from None
 
 
-def _object_of(text: str) -> dict[str, Any]:
-    """The JSON object of a line; an InputError where it is none."""
+def _object_of(text: str) -> tuple[str | int | None, dict[str, Any]]:
+    """What the corpus calls a record, or None, and the JSON object; an InputError if it is none."""
     must = 'each line must be a JSON object, such as {"probs": [0.2, 0.9]}'
     if text.lstrip()[:1] != "{":
         raise InputError(message("record", must, text.strip()))
@@ -104,15 +95,10 @@ def _object_of(text: str) -> dict[str, Any]:
     except RecursionError:
         raise InputError(message("record", "must not be nested this deeply")) from None
     assert isinstance(content, dict)
-    return content
-
-
-def _id_of(content: Mapping[str, Any]) -> str | int | None:
-    """What the corpus calls a record; None where it does not."""
     name = content.get("id")
     if name is not None and (isinstance(name, bool) or not isinstance(name, str | int)):
         raise InputError(message("key 'id'", "must be a text or a whole number", name))
-    return name
+    return name, content
 
 
 def spelled(text: str, model: Model | None) -> list[str]:
@@ -124,13 +110,10 @@ def spelled(text: str, model: Model | None) -> list[str]:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the sequences of a record stand.
+    """Where the sequences of a record stand: keys, or columns by number or name.
 
-    Attributes:
-        gold: the key or column of the reference; None for what is usual: "y", and the last column
-            but one, as conlleval reads it.
-        systems: keys or columns of decisions; with none, and without models, the last column.
-        names: names of columns, from the first on.
+    The reference is usually "y", and the last column but one, as conlleval reads it; the only
+    decision without systems and models is the last column. ``names`` are those of columns.
     """
 
     gold: str | None = None
@@ -139,21 +122,15 @@ class Places:
 
 
 def read_gold(record: Record, form: str, places: Places, given: Any = None) -> Item:
-    """The record as data: its reference, and a model or what systems decided.
-
-    The model is conditioned on a constraint, if one is given.
-
-    Raises:
-        FsmeuError: it is no such record.
-    """
+    """The record as data: its reference, its model if any, and what systems decided."""
     text, lines, name = _text_of(record), list[int](), None
     if form == "conll":
         tokens = tokens_of(text, record.line)
         lines = [token.line for token in tokens]
         model, gold, systems = _of_columns(tokens, places)
     else:
-        content = _object_of(text)
-        name, (model, gold, systems) = _id_of(content), _of_object(content, places)
+        name, content = _object_of(text)
+        model, gold, systems = _of_object(content, places)
     for where, labels in systems.items():
         if len(labels) != len(gold):
             must = f"{where} must have as many labels as the reference, {len(gold)}"
@@ -211,15 +188,14 @@ def _of_object(content: dict[str, Any], places: Places) -> Found:
             raise InputError(message("record", must, f"the keys {', '.join(content)}"))
         if isinstance(value, str):
             return as_labels(spelled(value, model))
-        if not isinstance(value, list) or not all(_is_label(label) for label in value):
+        if not isinstance(value, list) or not all(
+            isinstance(label, int | str) and not isinstance(label, bool) and label != ""
+            for label in value
+        ):
             raise InputError(message(f"key '{key}'", LABELS, value))
         return value
 
     return model, labels(gold), {name: labels(name) for name in places.systems}
-
-
-def _is_label(label: object) -> bool:
-    return isinstance(label, int | str) and not isinstance(label, bool) and label != ""
 
 
 def half_mean_segment(rows: Iterable[Sequence[int]]) -> tuple[Fraction, int]:

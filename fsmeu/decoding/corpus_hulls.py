@@ -18,10 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.limits import CORPUS_EXCHANGES
 from fsmeu.trellis.compiled import kernels
 
 __all__ = ["Hulls", "best_with_total", "hulls_of"]
+
+CORPUS_EXCHANGES = 2_000_000  # exchanges between sentences that are tried to meet a total: a second
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -41,7 +41,7 @@ from fsmeu.expectation.corpus_moments import (
     ratio_value,
 )
 from fsmeu.expectation.corpus_query import Corpus, sentence_structure
-from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED, SCORES_AT_ONCE
+from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
@@ -52,6 +52,8 @@ from fsmeu.trellis.roundings import UNIT
 from fsmeu.trellis.tapes import values_at
 
 __all__ = ["LargeCorpus", "best_by_moments"]
+
+SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each power of a count
 
 _Group = tuple[list[int], Structure]
 """Sentences of one length, and the structure of both tapes and their models."""

@@ -19,7 +19,7 @@ from fsmeu.expectation.corpus import mass_to_cut
 from fsmeu.expectation.corpus_query import Corpus, sentence_structure
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.layers import ArcWeights
-from fsmeu.limits import CORPUS_SCORE_CELLS, CORPUS_WINDOW_CELLS
+from fsmeu.limits import CORPUS_SCORE_CELLS
 from fsmeu.losses.algebra.split import Split
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Scores
@@ -28,6 +28,8 @@ from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
 
 __all__ = ["Block", "Parts", "Worths", "parts_of", "paths_of", "tables_of", "worths_at"]
+
+CORPUS_WINDOW_CELLS = 1 << 26  # cells of the counts of all sentences but one, for each: 512 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +109,7 @@ def parts_of(corpus: Corpus) -> Parts:
     for rows in groups:
         structure, n = sentence_structure(corpus, rows[0]), models[rows[0]].n
         hyp += [structure.ends(n)] * len(rows)
-        ref += [structure.tapes.y.reachable(n)] * len(rows)
+        ref += [structure.y.reachable(n)] * len(rows)
         greatest[rows] = structure.greatest(n)
         layered = arc_weights_many([models[row] for row in rows])
         expected[rows], masses = _expected(structure, layered)

@@ -31,7 +31,7 @@ from fsmeu.decoding.corpus_parts import Parts, tables_of, worths_at
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.problem import Clock
 from fsmeu.errors import SizeLimitError, message
-from fsmeu.limits import CORPUS_TOTALS, CORPUS_VALUES, WINDOW_CELLS
+from fsmeu.limits import WINDOW_CELLS
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import values_at
@@ -46,6 +46,9 @@ __all__ = [
     "spread",
     "totals_of",
 ]
+
+CORPUS_VALUES = 1 << 31  # pairs of totals of both sides that are valued, block by block: a minute
+CORPUS_TOTALS = 64  # totals that are decided one by one: near the best they hardly differ
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.decoding.ranking import ranked, ranked_fault
 from fsmeu.fst.compose import guard_size
-from fsmeu.limits import COUNTED_AT_ONCE, TABLES_PER_STATE
+from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra.confusion import Confusion, confusion
 from fsmeu.losses.algebra.split import Split, TapeLoss
 from fsmeu.losses.semantics.domains import declared_range
@@ -30,6 +30,8 @@ from fsmeu.trellis.tapes import values_at
 from fsmeu.trellis.windows import Others, Window, count_window, without_each
 
 __all__ = ["LinearInTp", "counting_in_windows", "is_for_windows", "linear_in_tp", "ranked_values"]
+
+COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then windows are faster
 
 Floats = NDArray[np.float64]
 

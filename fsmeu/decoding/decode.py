@@ -26,7 +26,7 @@ from fsmeu.errors import InputError, LossFileError, SizeLimitError, check_int, m
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import fitted
 from fsmeu.fst.constraint import as_constraint
-from fsmeu.limits import CANDIDATES, FEW_SEQUENCES, SECONDS
+from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import RangeError
 from fsmeu.models import Model, as_model
@@ -44,6 +44,8 @@ __all__ = [
     "explain",
     "first_among",
 ]
+
+FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
 
 _EXACT = (MOMENTS, RANKING_FAST, ADDITIVE, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
 

@@ -15,17 +15,20 @@ from fsmeu.decoding.problem import Decision, Problem, checked_seconds
 from fsmeu.decoding.ranking_fast import RANKING_FAST, WHY, fast_values
 from fsmeu.decoding.split import ADDITIVE, COUNTING, split_together
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
-from fsmeu.expectation.expect_many import vector_of_numbers
 from fsmeu.expectation.query import bind_labels, fitted
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import as_constraint
-from fsmeu.limits import CANDIDATES, DECISIONS_AT_ONCE, RANKED_CELLS, SECONDS
+from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.domains import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
+from fsmeu.models.checks import vector_of_numbers
 from fsmeu.parallel import checked_jobs, in_shares
 
 __all__ = ["decode_many"]
+
+RANKED_CELLS = 8_000_000  # cells of the distributions of counts ranked at once: 64 MB
+DECISIONS_AT_ONCE = 64  # decisions after which progress is told
 
 
 def decode_many(

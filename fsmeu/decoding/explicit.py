@@ -35,7 +35,7 @@ from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
 from fsmeu.fst.distance import minus_log, signed_parts, weights_of_inputs
 from fsmeu.fst.image import ArcTable, by_depth, fst_from_table, table_from_fst
 from fsmeu.fst.layers import any_layers
-from fsmeu.limits import CANDIDATES, ELEMENTS_PER_STATE
+from fsmeu.limits import CANDIDATES
 from fsmeu.losses.evaluate import counts_read, value_of_totals
 from fsmeu.losses.language.syntax import Number
 from fsmeu.losses.loss import SpecLoss
@@ -44,6 +44,8 @@ from fsmeu.models import as_model
 from fsmeu.trellis.roundings import LEAST, Sums
 
 __all__ = ["best_corpus_hypotheses", "explicit_answer", "hypotheses_composition"]
+
+ELEMENTS_PER_STATE = 20  # pairs (prefix, state) of determinization for each state allowed
 
 
 _NONE = np.zeros(0, np.int64)

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from fsmeu.decoding.problem import Problem
 from fsmeu.decoding.ranking import ranked_problem
-from fsmeu.limits import LARGEST_DENOMINATOR
 from fsmeu.losses.algebra.confusion import Fractional, fractional, value_of_counts
 from fsmeu.models import Independent
 
 __all__ = ["average", "extremes", "fast_ratio", "in_best_order", "whole_weights"]
+
+LARGEST_DENOMINATOR = 200  # sum of a ratio's whole weights: its recurrence takes as many times z
 
 Floats = NDArray[np.float64]
 

@@ -36,7 +36,7 @@ from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.decoding.ranking import ranked
-from fsmeu.limits import LONG_SEQUENCE, MOMENT_TRIES, TILTED_CELLS
+from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis.compiled import load_compiled
@@ -57,6 +57,9 @@ from fsmeu.trellis.moments import (
 from fsmeu.trellis.roundings import UNIT
 
 __all__ = ["MOMENTS", "ByNumber", "best_number"]
+
+TILTED_CELLS = 1 << 26  # kept expectations E[y_i exp(-t ref)], for each t and label: 512 MB
+MOMENT_TRIES = 64  # numbers of ones that are tried where a bound leaves several; mostly five
 
 _WHY = (
     "the value is a sum of ratios of counts that never gets worse with more true positives, and "
@@ -274,16 +277,12 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     expected = (top[1] - top[2])[ks] * np.cumsum(np.sort(chain.marginals)[::-1])[:-1]
     first = int(ks[(scale[ks] * (expected + (top[0] + top[2] * mean)[ks])).argmax()])
     jets, none = np.zeros((2, 3)), np.zeros(n, np.int64)
-    run.chain_jets(
-        chain.first, chain.steps, chain.marginals, none, np.ones(2), np.zeros(2), 2, BINOMIAL, jets
-    )
+    run.chain_jets(chain.steps, chain.marginals, none, np.ones(2), np.zeros(2), 2, BINOMIAL, jets)
     order = needed_order(float(np.sqrt(jets[0, 2]) * abs(u[first])), _CLOSE / 10)
     if order > MOST_ORDER:
         return None
     moments, mixed = np.zeros(order + 1), np.zeros((order, n))
-    spread = run.mixed_jets(
-        chain.first, chain.steps, chain.marginals, order, BINOMIAL, moments, mixed
-    )
+    spread = run.mixed_jets(chain.steps, chain.marginals, order, BINOMIAL, moments, mixed)
     moments[:2] = 1.0, 0.0
     series = series_of(power, 1.0, order)
     powers = series[:, None] * u ** np.arange(order)[:, None]
@@ -339,7 +338,7 @@ def _rare_search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
         return None
     logs, shares = np.zeros(len(nodes)), np.zeros((len(nodes), n))
     far = load_compiled("chain_kernels").tilted_chain(
-        chain.first, chain.steps, np.zeros(n, np.int64), np.full(2, c), nodes, logs, shares
+        chain.steps, np.zeros(n, np.int64), np.full(2, c), nodes, logs, shares
     )
     parts = off + 3 * far + (2 * far + 32 * UNIT) * (1.0 + np.abs(logs)) + (n + 8) * UNIT
     ones = shares.sum(axis=1)  # E[ref exp(-t c ref)] by the mass

@@ -29,7 +29,7 @@ from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import any_layers, pair_layers
-from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES, HELD_STEPS
+from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import RangeError, check_range, declared_range
 from fsmeu.losses.semantics.evaluator import BoundLoss
@@ -46,6 +46,8 @@ __all__ = [
     "is_precise",
     "is_proven",
 ]
+
+HELD_STEPS = 1 << 24  # cells of steps held between two passes over single changes: 128 MB
 
 
 class Changes:

@@ -14,8 +14,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FsmeuError, InputError, message, shorten, visible
-from fsmeu.expectation.expect import expect
-from fsmeu.expectation.expect_many import expect_many
+from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.constraint import Constraint, restricted, walk
 from fsmeu.fst.layers import any_layers

@@ -24,11 +24,12 @@ from fsmeu.decoding.ranking import (
     ranked_fault,
     ranked_problem,
 )
-from fsmeu.limits import RANKED_AT_ONCE
 from fsmeu.losses.algebra.confusion import Confusion, Fractional, value_of_counts
 from fsmeu.trellis.roundings import LEAST, relative_error
 
 __all__ = ["RANKING_FAST", "WHY", "fast_values"]
+
+RANKED_AT_ONCE = 1_000  # positions up to which one table holds all counts; then windows are faster
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

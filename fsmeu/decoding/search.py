@@ -12,16 +12,15 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import NO_BETTER, Changes, is_best_of_all
 from fsmeu.decoding.problem import Answer, OutOfTimeError, Problem
-from fsmeu.limits import (
-    BEAM_BLOCK,
-    BEAM_STATES,
-    BEAM_WIDTH,
-    CLIMB_STEPS,
-    MAX_DENSE_ENTRIES,
-    SEARCH_STARTS,
-)
+from fsmeu.limits import MAX_DENSE_ENTRIES
 
 __all__ = ["SEARCH"]
+
+SEARCH_STARTS = 4  # most probable sequences that a search climbs from, beside other starts
+CLIMB_STEPS = 100  # changes of one label in a climb, so that tiny gains come to an end
+BEAM_WIDTH = 4  # prefixes that a beam keeps: it only has to find starts
+BEAM_STATES = 1024  # states of a loss up to which there is a beam, of many candidates at once
+BEAM_BLOCK = 256  # candidates of a beam that are valued between two looks at the clock
 
 
 def _condition(problem: Problem) -> str | None:

@@ -25,19 +25,18 @@ from fsmeu.expectation.expect import walked
 from fsmeu.expectation.query import query
 from fsmeu.fst.compose import guard_size, max_states
 from fsmeu.fst.distinct import distinct
-from fsmeu.limits import (
-    BOUNDED_STATES,
-    LARGEST_BLOCK,
-    LIST_LENGTH,
-    MOST_WALKS,
-    ZERO_ONE_STATES,
-    ZERO_ONE_TRIAL,
-)
 from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss
 from fsmeu.trellis.roundings import relative_error
 
 __all__ = ["EXHAUSTIVE", "MARGINAL", "NBEST", "VITERBI", "best_listed", "late"]
+
+ZERO_ONE_STATES = 20_000  # states walked to see whether only equality counts: such losses have few
+ZERO_ONE_TRIAL = 3  # the length walked first: most losses show another value there already
+BOUNDED_STATES = 200_000  # states of a layer up to which the greatest value of all pairs is sought
+MOST_WALKS = 4096  # sequences valued once more with counts as states, if that bound is too wide
+LARGEST_BLOCK = 1024  # sequences that are valued between two looks at the clock
+LIST_LENGTH = 100  # sequences of an n-best list
 
 _PER_STEP = 20
 

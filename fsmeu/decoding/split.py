@@ -40,7 +40,7 @@ from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import checked, is_precise, is_proven
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.errors import InputError, message
-from fsmeu.expectation.by_tape import split_values
+from fsmeu.expectation.expect import split_values
 from fsmeu.fst.constraint import walk
 from fsmeu.fst.layers import Layer
 from fsmeu.losses.algebra.split import Split

@@ -16,15 +16,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.drawing.picture import binned
-from fsmeu.errors import (
-    EmptyError,
-    InputError,
-    message,
-    need_installed,
-    one_of,
-    shorten,
-    visible,
-)
+from fsmeu.errors import EmptyError, InputError, message, need_installed, one_of, shorten, visible
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation
 from fsmeu.files import as_path, write_file
@@ -77,22 +69,15 @@ def legend(axes: Axes, **place: Any) -> None:
 
 
 def checked_plot(path: str | os.PathLike[str], instead: str = "") -> tuple[Path, str]:
-    """The path and the format of a plot that is to be written.
-
-    Args:
-        path: a name that ends in one of ``PLOT_FORMATS``.
-        instead: what can be had without matplotlib, for the message.
+    """The path and the format, one of ``PLOT_FORMATS``, of a plot that is to be written.
 
     Raises:
         InputError: it is not the name of such a file.
-        MissingExtra: matplotlib is not installed.
+        MissingExtra: matplotlib is not installed; the message names what can be had instead.
     """
     where = as_path(path, "plot")
     kind = where.suffix.lstrip(".").lower()
-    if not kind:
-        must = f"the format of a plot must be one of {', '.join(PLOT_FORMATS)}"
-        raise InputError(message("plot", must, "no ending"))
-    one_of("plot", "the format of a plot", kind, PLOT_FORMATS)
+    one_of("plot", "the format of a plot", kind or "no ending", PLOT_FORMATS)
     need_installed("matplotlib", "plot", "a plot", instead)
     return where, kind
 
@@ -103,13 +88,9 @@ def save_plot(
     size: tuple[float, float] = (6.4, 4.0),
     grid: tuple[int, int] = (1, 1),
 ) -> Path:
-    """Where a plot was written; no window system is needed.
+    """Where a plot was written, to a name that ends in one of ``PLOT_FORMATS``; without a window.
 
-    Args:
-        path: a name that ends in one of ``PLOT_FORMATS``.
-        plot: draws on axes, one argument for each panel.
-        size: width and height in inches.
-        grid: rows and columns of panels.
+    ``plot`` draws on axes, one argument for each panel of the grid; the size is in inches.
     """
     where, kind = checked_plot(path)
     from matplotlib.figure import Figure
@@ -127,7 +108,7 @@ def plot_levels(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Plots one distribution as bars, or several in rows above one another.
+    """The axes, with one distribution as bars, or several in rows above one another.
 
     Args:
         expectations: one, a list of them, or a dictionary with their names.
@@ -135,9 +116,6 @@ def plot_levels(
             a line leads from the least of these quantiles to the greatest.
         title: what stands above it.
         ax: where to draw; axes of a new figure if left out.
-
-    Returns:
-        The axes.
     """
     named = _named(expectations)
     shares = "quantiles must lie in 0..1"
@@ -165,7 +143,7 @@ def plot_hypotheses(
     quantiles: Sequence[float] = (0.05, 0.5, 0.95),
     ax: Axes | None = None,
 ) -> Axes:
-    """Plots the distributions of several hypotheses under one model.
+    """The axes, with the distributions of several hypotheses under one model in rows.
 
     Args:
         loss: a loss or utility.
@@ -179,16 +157,12 @@ def plot_hypotheses(
     must = "hypotheses must be a list of label sequences"
     for z in listed(hypotheses, "plot_hypotheses", must, rows=True):
         kept = z if isinstance(z, str | Model) else listed(z, "plot_hypotheses")
-        name = kept if isinstance(kept, str) else _name_of(kept)
+        labels = [kept] if isinstance(kept, str | Model) else map(plain, kept)
+        name = kept if isinstance(kept, str) else " ".join(map(shorten, labels))
         named[name] = expect(loss, kept, model)
     axes = plot_levels(named, quantiles=quantiles, ax=ax)
     axes.set_xlabel(f"{loss.kind} {visible(loss.name)}", parse_math=False)
     return axes
-
-
-def _name_of(z: Model | list[Any]) -> str:
-    """What a hypothesis is called: its labels, or the model that it is."""
-    return repr(z) if isinstance(z, Model) else " ".join(shorten(plain(label)) for label in z)
 
 
 def _named(
@@ -196,14 +170,14 @@ def _named(
 ) -> dict[str, Expectation]:
     if isinstance(expectations, Expectation):
         return {"": expectations}
+    must = "must be expectations, as expect gives them"
     if isinstance(expectations, Mapping):
         named = dict(expectations)
     else:
-        given = listed(expectations, "plot", "must be expectations, as expect gives them")
-        named = {str(k + 1): e for k, e in enumerate(given)}
+        named = {str(k + 1): e for k, e in enumerate(listed(expectations, "plot", must))}
     for one in named.values():
         if not isinstance(one, Expectation):
-            raise InputError(message("plot", "must be expectations, as expect gives them", one))
+            raise InputError(message("plot", must, one))
     if not 1 <= len(named) <= _MOST_ROWS:
         must = f"1 to {_MOST_ROWS} distributions can be plotted together"
         raise InputError(message("plot", must, len(named)))
@@ -251,13 +225,8 @@ def _plot_rows(axes: Axes, named: Mapping[str, Expectation], quantiles: Sequence
         mean = expectation.value
         name = "mean" if not row else None
         axes.plot([mean], [base - 0.05], marker="D", color=_MEAN, linestyle="none", label=name)
-        axes.annotate(
-            f"{mean:.4g}",
-            (1.01, base),
-            xycoords=("axes fraction", "data"),
-            va="bottom",
-            color=_MEAN,
-        )
+        beside = ("axes fraction", "data")
+        axes.annotate(f"{mean:.4g}", (1.01, base), xycoords=beside, va="bottom", color=_MEAN)
     axes.set_yticks(range(len(named)), [visible(name) for name in reversed(list(named))])
     plainly(axes.get_yticklabels())
     axes.set_ylim(-0.25, len(named) - 0.1)
@@ -266,11 +235,7 @@ def _plot_rows(axes: Axes, named: Mapping[str, Expectation], quantiles: Sequence
 
 
 def plot_curves(
-    curves: Mapping[str, Any],
-    seen: Any,
-    *,
-    value: str = "online F",
-    ax: Axes | None = None,
+    curves: Mapping[str, Any], seen: Any, *, value: str = "online F", ax: Axes | None = None
 ) -> Axes:
     """The axes: one line for the mean of each learner, and a band of its standard deviation.
 
@@ -279,9 +244,6 @@ def plot_curves(
         seen: the number of examples at each point, ascending, (points,).
         value: what the values are.
         ax: where to draw; axes of a new figure if left out.
-
-    Raises:
-        InputError: there are no curves, too many, or of other shapes.
     """
     axes = axes_for(ax)
     at, found = _checked(curves, seen)
@@ -339,9 +301,6 @@ def plot_threshold(
         chosen: True where the decision is, (examples,).
         score: what the scores are.
         ax: where to draw; axes of a new figure if left out.
-
-    Raises:
-        InputError: the arrays are of different lengths, or there are no examples.
     """
     from fsmeu.learning.given_loss import best_threshold, table_value, threshold_values
 
@@ -351,7 +310,10 @@ def plot_threshold(
         must = "there must be a score, a label and a decision for each example"
         raise InputError(message("plot", must, f"shapes {s.shape}, {y.shape} and {z.shape}"))
     axes = axes_for(ax, (6.4, 4.4))
-    low, high = _ends(s)
+    low, high = float(s.min()), float(s.max())
+    room = 0.05 * (high - low) or 1.0
+    probabilities = low >= 0.0 and high <= 1.0
+    low, high = (0.0, 1.0) if probabilities else (low - room, high + room)
     _, values = threshold_values(loss, s, y)
     edges = np.concatenate(([low], np.unique(s), [high]))
     name = visible(loss.name)
@@ -374,23 +336,8 @@ def plot_threshold(
     return axes
 
 
-def _ends(scores: Floats) -> tuple[float, float]:
-    """Where the axis begins and ends: 0 and 1 for probabilities, a little beyond other scores."""
-    least, most = float(scores.min()), float(scores.max())
-    if least >= 0.0 and most <= 1.0:
-        return 0.0, 1.0
-    room = 0.05 * (most - least) or 1.0
-    return least - room, most + room
-
-
 def plot_intervals(series: Mapping[str, Mapping[str, Interval]], ax: Axes, title: str = "") -> Axes:
-    """The axes: a row for each name, with a mark and a line for each series.
-
-    Args:
-        series: by its name, values and intervals by the names of rows.
-        ax: where to draw.
-        title: what stands above it.
-    """
+    """The axes: a row for each name within a series, with a mark and a line for each series."""
     names = list(dict.fromkeys(name for rows in series.values() for name in rows))
     for k, (label, rows) in enumerate(series.items()):
         colour, mark = COLOURS[k % len(COLOURS)], _MARKS[k % len(_MARKS)]

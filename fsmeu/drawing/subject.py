@@ -46,16 +46,7 @@ class Route:
 
 
 def find_route(automaton: Automaton, z: Ints, y: Ints | None) -> Route:
-    """All paths that read a pair of label sequences, or a hypothesis with any reference.
-
-    Args:
-        automaton: an epsilon-free machine.
-        z: numbers on the input tape.
-        y: numbers on the output tape, as many; None for any.
-
-    Raises:
-        InputError: the lengths differ, or no path reads the pair.
-    """
+    """All paths of an epsilon-free machine that read z, and y if it is given: numbers of labels."""
     if y is not None and len(z) != len(y):
         must = "hypothesis z and reference y must have the same length"
         raise InputError(message("draw", must, f"lengths {len(z)} and {len(y)}"))
@@ -64,27 +55,20 @@ def find_route(automaton: Automaton, z: Ints, y: Ints | None) -> Route:
     steps: list[Ints] = []
     for i, a in enumerate(z):
         reads = (table.ilabel == a) & np.isin(table.source, list(here))
+        read = f"label {label_name(automaton.inputs, int(a))}"
         if y is not None:
             reads &= table.olabel == y[i]
-        arcs = np.flatnonzero(reads)
-        if not len(arcs):
-            read = label_name(automaton.inputs, int(a))
-            if y is not None:
-                read = f"the pair {read}:{label_name(automaton.outputs, int(y[i]))}"
-            else:
-                read = f"label {read}"
+            read = (
+                f"the pair {read.removeprefix('label ')}:{label_name(automaton.outputs, int(y[i]))}"
+            )
+        steps.append(np.flatnonzero(reads))
+        if not len(steps[-1]):
             must = f"the machine must have an arc for {read} at position {i + 1}"
             raise InputError(message("draw", must))
-        steps.append(arcs)
-        here = set(table.target[arcs].tolist())
-    ends = {state for state in here if automaton.ending[state]} or here
-    return _leading_to(table, steps, ends)
-
-
-def _leading_to(table: ArcTable, steps: list[Ints], ends: set[int]) -> Route:
-    """What of the steps leads to an end."""
-    here, states, arcs = ends, set(ends), set[int]()
-    for step in reversed(steps):
+        here = set(table.target[steps[-1]].tolist())
+    here = ends = {state for state in here if automaton.ending[state]} or here
+    states, arcs = set(ends), set[int]()
+    for step in reversed(steps):  # what of the steps leads to an end
         used = step[np.isin(table.target[step], list(here))]
         arcs.update(used.tolist())
         here = set(table.source[used].tolist())
@@ -109,13 +93,9 @@ def registers_given_z(spec: Spec) -> tuple[str, ...]:
 
 
 def project(automaton: Automaton, registers: Iterable[str]) -> Automaton:
-    """The machine over some of the registers: states that agree in them are one.
+    """A machine without weights over some of its registers: states that agree in them are one.
 
     Values are kept if all states that became one have the same, and left out otherwise.
-
-    Args:
-        automaton: a machine without weights on its arcs.
-        registers: the registers to keep.
     """
     kept = _known_registers(automaton, registers)
     if automaton.weighted:
@@ -126,17 +106,38 @@ def project(automaton: Automaton, registers: Iterable[str]) -> Automaton:
     numbers = {row: k for k, row in enumerate(dict.fromkeys(rows))}
     merged = np.array([numbers[row] for row in rows], np.int64)
     first = np.unique(merged, return_index=True)[1]
-    ending = np.zeros(len(first), bool)
-    ending[merged[automaton.ending]] = True
+    ends = np.flatnonzero(automaton.ending)
+    ending, values = np.zeros(len(first), bool), np.full(len(first), np.nan)
+    ending[merged[ends]] = True
+    values[merged[ends]] = automaton.values[ends]
+    if not np.array_equal(values[merged[ends]], automaton.values[ends], equal_nan=True):
+        values[:] = np.nan
+    table = automaton.table
+    arcs = np.stack([merged[table.source], table.ilabel, table.olabel, merged[table.target]])
+    source, ilabel, olabel, target = np.unique(arcs, axis=1)
+    start = int(merged[table.start]) if table.start >= 0 else -1
+    final = np.where(ending, 0.0, np.inf)
+    one = _of_states(automaton, first)
+    return replace(
+        one,
+        name=f"{automaton.name}, states ({', '.join(kept)})",
+        table=ArcTable(start, source, ilabel, olabel, np.zeros(len(source)), target, final),
+        ending=ending,
+        values=values,
+        registers={name: one.registers[name] for name in kept},
+        masses=None,
+    )
+
+
+def _of_states(automaton: Automaton, states: Ints) -> Automaton:
+    """What is known of some of the states; arcs are as before."""
     return replace(
         automaton,
-        name=f"{automaton.name}, states ({', '.join(kept)})",
-        table=_merge_arcs(automaton.table, merged, np.where(ending, 0.0, np.inf)),
-        ending=ending,
-        values=_agreed(automaton, merged, len(first)),
-        registers={name: automaton.registers[name][first] for name in kept},
-        texts={k: tuple(t[s] for s in first) for k, t in automaton.texts.items() if k in kept},
-        masses=None,
+        ending=automaton.ending[states],
+        values=automaton.values[states],
+        registers={name: held[states] for name, held in automaton.registers.items()},
+        texts={name: tuple(text[s] for s in states) for name, text in automaton.texts.items()},
+        masses=None if automaton.masses is None else automaton.masses[states],
     )
 
 
@@ -150,44 +151,7 @@ def _known_registers(automaton: Automaton, registers: Iterable[str]) -> list[str
     return [name for name in automaton.registers if name in wanted]
 
 
-def _merge_arcs(table: ArcTable, merged: Ints, final: NDArray[np.float64]) -> ArcTable:
-    rows = np.stack([merged[table.source], table.ilabel, table.olabel, merged[table.target]])
-    source, ilabel, olabel, target = np.unique(rows, axis=1)
-    start = int(merged[table.start]) if table.start >= 0 else -1
-    return ArcTable(start, source, ilabel, olabel, np.zeros(len(source)), target, final)
-
-
-def _agreed(automaton: Automaton, merged: Ints, classes: int) -> NDArray[np.float64]:
-    """The value of each class if in every class the ending states have the same one, else nan."""
-    low, high = np.full(classes, np.inf), np.full(classes, -np.inf)
-    ends = np.flatnonzero(automaton.ending)
-    np.fmin.at(low, merged[ends], automaton.values[ends])
-    np.fmax.at(high, merged[ends], automaton.values[ends])
-    met = np.isfinite(high)
-    if not (low[met] == high[met]).all():
-        return np.full(classes, np.nan)
-    return np.where(met, low, np.nan)
-
-
-def cut(
-    automaton: Automaton, depth: int, route: Route | None = None
-) -> tuple[Automaton, Route | None]:
-    """The part of a machine within so many steps of the start, and what of a route lies in it."""
-    depth = check_int("draw", "depth", depth, least=0)
-    near = (automaton.depth >= 0) & (automaton.depth <= depth)
-    part, route = _part(automaton, near, route)
-    return replace(part, name=f"{automaton.name}, first {depth} steps"), route
-
-
-def reached(automaton: Automaton) -> Automaton:
-    """The part of a machine to which paths lead from the start."""
-    near = automaton.depth >= 0
-    return automaton if near.all() else _part(automaton, near, None)[0]
-
-
-def _part(
-    automaton: Automaton, near: NDArray[np.bool_], route: Route | None
-) -> tuple[Automaton, Route | None]:
+def part(automaton: Automaton, near: NDArray[np.bool_], route: Route) -> tuple[Automaton, Route]:
     """The machine of some of the states, with the arcs between them, and its part of a route."""
     table = automaton.table
     inside = near[table.source] & near[table.target]
@@ -196,40 +160,24 @@ def _part(
     start = int(state_at[table.start]) if table.start >= 0 and near[table.start] else -1
     columns = (table.ilabel[arcs], table.olabel[arcs], table.weight[arcs])
     source, target = state_at[table.source[arcs]], state_at[table.target[arcs]]
-    part = replace(
-        automaton,
-        table=ArcTable(start, source, *columns, target, table.final[kept]),
-        ending=automaton.ending[kept],
-        values=automaton.values[kept],
-        registers={name: held[kept] for name, held in automaton.registers.items()},
-        texts={name: tuple(text[s] for s in kept) for name, text in automaton.texts.items()},
-        masses=None if automaton.masses is None else automaton.masses[kept],
+    held = ArcTable(start, source, *columns, target, table.final[kept])
+    return replace(_of_states(automaton, kept), table=held), Route(
+        frozenset(int(state_at[s]) for s in route.states if near[s]),
+        frozenset(int(arc_at[a]) for a in route.arcs if inside[a]),
+        tuple(int(state_at[s]) for s in route.ends if near[s]),
     )
-    if route is not None:
-        route = Route(
-            frozenset(int(state_at[s]) for s in route.states if near[s]),
-            frozenset(int(arc_at[a]) for a in route.arcs if inside[a]),
-            tuple(int(state_at[s]) for s in route.ends if near[s]),
-        )
-    return part, route
 
 
 def merged_automaton(loss: Loss, n: int, z: Any, limit: int) -> Automaton:
-    """The merged machine; registers hold what the states that were merged agree on, or a choice.
+    """The merged machine of up to so many states, given z if that is not None.
 
-    Args:
-        loss: a loss or utility.
-        n: the length of the sequences.
-        z: a hypothesis, or None.
-        limit: up to how many states are built.
+    Registers hold what the states that were merged agree on, or a choice.
     """
     plain = loss.compile(n, z, limit)
     merged = loss.compile(n, z, limit, minimize=True)
-    texts = register_texts(plain.source, n, plain.registers) if plain.source is not None else {}
-    told = replace(as_automaton(plain), texts=texts)
-    members = stands_for(plain, merged)
+    told, members = _automaton(plain), stands_for(plain, merged)
     registers = {
-        name: np.array([_choice(told, name, held) for held in members], object)
+        name: np.array([_choice(told, name, states) for states in members], object)
         for name in plain.registers
     }
     name = f"{merged.name}, merged from {plain.states:,} states"
@@ -265,18 +213,18 @@ class Subject:
     """The arguments of ``draw`` that say what is drawn."""
 
     thing: Any
-    n: int | None = None
-    z: Any = None
-    y: Iterable[object] | None = None
-    model: Any = None
-    given_z: bool = False
-    registers: Sequence[str] | None = None
-    depth: int | None = None
-    max_states: int | None = None
-    merged: bool = False
+    n: int | None
+    z: Any
+    y: Any
+    model: Any
+    given_z: bool
+    registers: Sequence[str] | None
+    depth: int | None
+    max_states: int | None
+    merged: bool
 
 
-def find_subject(asked: Subject) -> tuple[Automaton, Route | None]:
+def find_subject(asked: Subject) -> tuple[Automaton, Route]:
     """The machine that was asked for, and the path of the pair (z, y) if both are given.
 
     In a composition that is given as such, z alone has a path for each reference.
@@ -286,7 +234,12 @@ def find_subject(asked: Subject) -> tuple[Automaton, Route | None]:
     if asked.registers is not None:
         automaton = project(automaton, asked.registers)
     route = _route(automaton, asked)
-    return (automaton, route) if asked.depth is None else cut(automaton, asked.depth, route)
+    if asked.depth is None:
+        return automaton, route
+    depth = check_int("draw", "depth", asked.depth, least=0)
+    near = (automaton.depth >= 0) & (automaton.depth <= depth)
+    named = replace(automaton, name=f"{automaton.name}, first {depth} steps")
+    return part(named, near, route)
 
 
 def _is_loss(thing: Any) -> bool:
@@ -307,19 +260,22 @@ def _of_machine(asked: Subject) -> Automaton:
             must = f"{name} goes with a loss, this is a machine already"
             remedy = "Say which registers to keep" if name == "given_z" else ""
             raise InputError(message("draw", must, type(asked.thing).__name__, remedy))
-    automaton = as_automaton(asked.thing)
-    if isinstance(asked.thing, Composition):
-        return with_last_label(_spelled_out(automaton, asked.thing.machine))
-    if isinstance(asked.thing, Machine):
-        return _spelled_out(automaton, asked.thing)
-    return reached(automaton) if isinstance(asked.thing, Model) else automaton
+    return _automaton(asked.thing)
 
 
-def _spelled_out(automaton: Automaton, machine: Machine) -> Automaton:
-    """The automaton with named states and memories in words, where the loss is known."""
-    if machine.source is None:
-        return automaton
-    return replace(automaton, texts=register_texts(machine.source, machine.n, automaton.registers))
+def _automaton(thing: Any) -> Automaton:
+    """What is compiled as an automaton; named states and memories in words, where they are known.
+
+    Of a model there is what paths reach from the start.
+    """
+    automaton = as_automaton(thing)
+    if isinstance(thing, Model):
+        return part(automaton, automaton.depth >= 0, Route())[0]
+    machine = thing.machine if isinstance(thing, Composition) else thing
+    if isinstance(machine, Machine) and machine.source is not None:
+        texts = register_texts(machine.source, machine.n, automaton.registers)
+        automaton = replace(automaton, texts=texts)
+    return with_last_label(automaton) if isinstance(thing, Composition) else automaton
 
 
 def _of_loss(asked: Subject) -> Automaton:
@@ -339,8 +295,7 @@ def _of_loss(asked: Subject) -> Automaton:
         raise InputError(message("merged", must, None, "Leave given_z and registers out"))
     if asked.merged:
         return merged_automaton(loss, n, asked.z if alone else None, limit)
-    machine = loss.compile(n, asked.z if alone else None, limit)
-    automaton = _spelled_out(as_automaton(machine), machine)
+    automaton = _automaton(loss.compile(n, asked.z if alone else None, limit))
     if not asked.given_z:
         return automaton
     if not isinstance(loss, SpecLoss):
@@ -365,8 +320,7 @@ def _composition(loss: Loss, asked: Subject, limit: int) -> Automaton:
     if asked.given_z:
         must = "with a model, what follows z alone is left out already"
         raise InputError(message("given_z", must, None, "Leave given_z out"))
-    composed = compose(loss, asked.z, model, max_states=limit)
-    return with_last_label(_spelled_out(as_automaton(composed), composed.machine))
+    return _automaton(compose(loss, asked.z, model, max_states=limit))
 
 
 def _length(asked: Subject) -> int:
@@ -382,16 +336,15 @@ def _length(asked: Subject) -> int:
     return given[0]
 
 
-def _route(automaton: Automaton, asked: Subject) -> Route | None:
-    if asked.y is None:
-        if asked.z is None or not isinstance(asked.thing, Composition):
-            return None
-        return find_route(automaton, automaton.encode(asked.z, False, "hypothesis z"), None)
-    if asked.z is None or isinstance(asked.z, Model):
-        if not automaton.acceptor:
-            must = "to colour a path, the hypothesis z must be given as labels too"
-            raise InputError(message("draw", must))
-        labels = automaton.encode(asked.y, True, "reference y")
-        return find_route(automaton, labels, labels)
-    z = automaton.encode(asked.z, False, "hypothesis z")
-    return find_route(automaton, z, automaton.encode(asked.y, True, "reference y"))
+def _route(automaton: Automaton, asked: Subject) -> Route:
+    """The paths of the pair, or of z in a composition; none where there is nothing to colour."""
+    z, y = asked.z, asked.y
+    if y is None and (z is None or not isinstance(asked.thing, Composition)):
+        return Route()
+    read_y = None if y is None else automaton.encode(y, True, "reference y")
+    if z is not None and not isinstance(z, Model):
+        return find_route(automaton, automaton.encode(z, False, "hypothesis z"), read_y)
+    if read_y is None or not automaton.acceptor:
+        must = "to colour a path, the hypothesis z must be given as labels too"
+        raise InputError(message("draw", must))
+    return find_route(automaton, read_y, read_y)

@@ -1,7 +1,6 @@
 """What every label model is: data that can be read as a layered acceptor.
 
-``Model`` is the base of all, ``Parametrized`` of those through which derivatives are pulled back.
-The methods that ask something of a model only pass its layers to a function of the same name.
+The methods that ask something of a model pass its layers to a function of the same name.
 """
 
 from __future__ import annotations
@@ -29,10 +28,13 @@ class Model(Text, ABC):
     Attributes:
         labels: the labels, in the order of their indices.
         n: the length of every sequence.
+        title: what kind of distribution it is, in words, for pictures and cards.
     """
 
     labels: tuple[Label, ...]
     n: int
+    title: str = "label model"
+    _arguments: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def _build(self) -> Layered:
@@ -40,10 +42,7 @@ class Model(Text, ABC):
 
     @classmethod
     def _prepare(cls, models: Sequence[Model]) -> None:
-        """Computes what building several models of this class needs, for each to keep its own.
-
-        For classes that do so faster together than one by one.
-        """
+        """Computes what building several models needs, where that is faster than one by one."""
         return
 
     @property
@@ -56,18 +55,14 @@ class Model(Text, ABC):
         return None
 
     @property
-    @abstractmethod
-    def title(self) -> str:
-        """What kind of distribution it is, in words, for pictures and cards."""
-
-    @property
-    @abstractmethod
     def _parts(self) -> dict[str, Any]:
-        """The kind of the model and its arguments by name, as a file has them; arrays as such."""
+        """The kind of the model and its arguments by name, as a file has them."""
+        parts = {name: getattr(self, name) for name in self._arguments}
+        return {"model": type(self).__name__.lower(), **parts}
 
     def to_json(self) -> dict[str, Any]:
         """The model as plain lists and numbers, for ``fsmeu.models.from_json``."""
-        return _plain(self._parts)  # type: ignore[no-any-return]
+        return _plain(self)  # type: ignore[no-any-return]
 
     @cached_property
     def alphabet(self) -> Alphabet:
@@ -164,20 +159,18 @@ class Parametrized(Model):
 
     @abstractmethod
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Gradient:
-        """Derivatives of an expectation E with respect to the parameters.
+        """Derivatives of an expectation E in the shapes of the parameters; by name, if several.
 
         Args:
-            arc_gradients: for each layer, dE/d(weight) of its arcs, parallel to them, every arc
-                being a free variable.
+            arc_gradients: for each layer, dE/d(weight) of its arcs, every arc a free variable.
             value: E itself.
-
-        Returns:
-            The derivatives in the shapes of the parameters; a dict by name if there are several.
         """
 
 
 def _plain(value: Any) -> Any:
     """What JSON can write: arrays as lists, and -inf, for which it has no number, as text."""
+    if isinstance(value, Model):
+        value = value._parts
     if isinstance(value, np.ndarray):
         if value.dtype == np.float64 and np.isneginf(value).any():
             value = np.where(np.isneginf(value), "-inf", value.astype(object))

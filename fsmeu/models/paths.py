@@ -1,9 +1,7 @@
 """Questions that are sums over the paths of layers: distances, probabilities, samples.
 
-``forward`` and ``backward`` are distances in the real semiring: weights of partial paths, summed;
-``total`` sums those of whole paths. ``normalize`` divides by the total and moves the weights so
-that every step is a conditional probability; it works with logarithms and so takes layers of any
-scale.
+``forward`` and ``backward`` are distances in the real semiring. ``normalize`` works with logarithms
+and so takes layers of any scale.
 """
 
 from __future__ import annotations
@@ -59,11 +57,8 @@ def log_total(layered: Layered) -> float:
 def normalize(layered: Layered, where: str = "model") -> Layered:
     """The same acceptor with total weight 1 and the weights pushed towards the start.
 
-    Afterwards the start weights sum to 1, the arcs that leave a state that can reach the end sum
-    to 1, and such a state of the last layer has final weight 1. The arcs keep their order.
-
-    Raises:
-        EmptyError: no path has positive weight.
+    Start weights then sum to 1, and so do the arcs that leave a state that can reach the end; final
+    weights are 1. The arcs keep their order. An EmptyError if no path has positive weight.
     """
     return normalized(layered, where)[0]
 
@@ -180,16 +175,7 @@ def marginals(layered: Layered) -> Floats:
 
 
 def sample(layered: Layered, size: int, seed: int | np.random.Generator | None = None) -> Ints:
-    """Label sequences drawn with probabilities proportional to their weights.
-
-    Args:
-        layered: the acceptor.
-        size: how many sequences.
-        seed: a numpy Generator, or the seed of a new one.
-
-    Returns:
-        Label indices of shape (size, n).
-    """
+    """Label sequences drawn in proportion to their weights, as indices of shape (size, n)."""
     size = count(size, "sample size")
     check_arcs("sample", size * layered.n, "labels")
     random = _generator(seed)
@@ -274,10 +260,9 @@ _Prefix = tuple[int, ...]
 
 
 def most_probable(layered: Layered, k: int = 1) -> list[tuple[Ints, float]]:
-    """The k distinct label sequences of greatest weight, with their weights, best first.
+    """The k distinct label sequences of greatest weight, none of weight 0, with their weights.
 
-    Sequences of weight 0 are never listed; sequences of equal weight are in the order of their
-    label indices.
+    Best first; sequences of equal weight are in the order of their label indices.
     """
     k = count(k, "most_probable: k")
     if k == 0:
@@ -368,11 +353,7 @@ def _read(first: _Entries, steps: list[_Entries], n: int) -> list[tuple[Ints, fl
 def best_first(
     layered: Layered, k: int, max_prefixes: int = _MAX_PREFIXES
 ) -> list[tuple[Ints, float]]:
-    """The k label sequences of greatest weight, summed over paths, best first.
-
-    Raises:
-        SizeLimitError: more than ``max_prefixes`` prefixes had to be extended.
-    """
+    """The k label sequences of greatest weight, summed over paths, best first."""
     bounds = _suffix_bounds(layered)
     queue: list[tuple[float, _Prefix, Floats]] = []
     result: list[tuple[Ints, float]] = []

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,9 +33,8 @@ from fsmeu.searn.spaces import joined
 
 Space = Any
 """A space over examples; see ``spaces``."""
-Features = tuple[csr_array, Ints | None]
+Features = tuple[csr_array, Ints]
 """Rows of features, and where those of each state begin, as ``LabelSpace.rows`` returns them."""
-Decide = Callable[[Any], Ints]
 Costs = Callable[[Space, "Mixture", int, Any], Floats]
 
 _EQUAL = 1e-12
@@ -49,8 +49,8 @@ _EQUAL = 1e-12
 class Mixture:
     """A mixture of the optimal policy and of learned ones; all probabilities add up to 1.
 
-    A learned policy decides with one model, or with one for each fold of the examples, which was
-    not trained on it.
+    The last model of a learned policy is trained on all examples. Models before it, one for each
+    fold of the examples and not trained on that fold, decide in its place while rolling in.
     """
 
     optimal: float = 1.0  # the probability of the optimal policy
@@ -116,11 +116,9 @@ def sampled_actions(
     chosen = np.minimum(np.searchsorted(shares, numbers, side="right"), len(shares) - 1)
     found = np.zeros(len(allowed), np.int64) if best is None else best.copy()
     for k, models in enumerate(policy.models, 1):
-        for fold, model in enumerate(models):
-            held = chosen == k
-            if len(models) > 1 and policy.folds is not None:
-                held &= policy.folds[examples] == fold
-            at = np.flatnonzero(held)
+        fold = np.zeros(1) if policy.folds is None or len(models) == 1 else policy.folds[examples]
+        for number, model in enumerate(models[:-1] or models):
+            at = np.flatnonzero((chosen == k) & (fold == number))
             if len(at):
                 found[at] = _scores(model, allowed, features, at).argmax(axis=1)
     return found
@@ -128,22 +126,16 @@ def sampled_actions(
 
 def _scores(model: Any, allowed: Bools, features: Features, at: Ints) -> NDArray[Any]:
     """The scores of a model for some states, (b, C); -inf where an action is not allowed."""
-    (rows, begins), width = features, allowed.shape[1]
-    if begins is None:
-        rows = rows if len(at) == rows.shape[0] else rows[at]
-    else:
-        counts = np.diff(begins)
-        width //= max(1, int(counts.max(initial=1)))
-        starts = np.concatenate(([0], np.cumsum(counts[at])))
-        state, number = _cells(starts)
-        rows = rows[begins[at][state] + number]
+    rows, begins = features
+    counts = np.diff(begins)
+    most = max(1, int(counts.max(initial=1)))
+    state, number = _cells(np.concatenate(([0], np.cumsum(counts[at]))))
+    rows = rows if len(at) == len(counts) else rows[begins[at][state] + number]
     scores = model.scores(rows)
-    check_shape(scores, (rows.shape[0], width), "scores of actions")
-    if begins is not None:
-        table = np.full((len(at), allowed.shape[1] // width, width), -np.inf, scores.dtype)
-        table[state, number] = scores
-        scores = table.reshape(len(at), -1)
-    return np.where(allowed[at], scores, -np.inf)
+    check_shape(scores, (rows.shape[0], allowed.shape[1] // most), "scores of actions")
+    table = np.full((len(at), most, scores.shape[1]), -np.inf, scores.dtype)
+    table[state, number] = scores
+    return np.where(allowed[at], table.reshape(len(at), -1), -np.inf)
 
 
 def mixed_scores(policy: Mixture, allowed: Bools, features: Features) -> NDArray[Any]:
@@ -156,7 +148,7 @@ def mixed_scores(policy: Mixture, allowed: Bools, features: Features) -> NDArray
     for weight, models in zip(policy.weights, policy.models, strict=True):
         if weight == 0:
             continue
-        scores = _scores(models[0], allowed, features, np.arange(len(allowed))).astype(np.float64)
+        scores = _scores(models[-1], allowed, features, np.arange(len(allowed))).astype(np.float64)
         if probabilistic:
             scores = np.exp(scores - scores.max(axis=1, keepdims=True))
             scores /= scores.sum(axis=1, keepdims=True)
@@ -170,7 +162,7 @@ def mixed_scores(policy: Mixture, allowed: Bools, features: Features) -> NDArray
 # -- lockstep -------------------------------------------------------------------------------------
 
 
-def _ends(space: Space, states: Any, decide: Decide) -> Any:
+def _ends(space: Space, states: Any, decide: Callable[[Any], Ints]) -> Any:
     """The finished states of searches, in the order of the states that they begin with."""
     going, parts, places = np.arange(len(states)), [], []
     while True:
@@ -184,7 +176,7 @@ def _ends(space: Space, states: Any, decide: Decide) -> Any:
         states = space.step(states, decide(states))
 
 
-def greedy_ends(space: Space, policy: Mixture, examples: Ints) -> Any:
+def greedy(space: Space, policy: Mixture, examples: Ints) -> Any:
     """The finished states of examples, by the best action of the averaged policies each time."""
 
     def decide(states: Any) -> Ints:
@@ -194,7 +186,7 @@ def greedy_ends(space: Space, policy: Mixture, examples: Ints) -> Any:
     return _ends(space, space.start(examples), decide)
 
 
-def sampled_ends(space: Space, policy: Mixture, states: Any, seed: int) -> Any:
+def sampled(space: Space, policy: Mixture, states: Any, seed: int) -> Any:
     """The finished states of searches in which drawn policies decide (section 3.2.3)."""
 
     def decide(states: Any) -> Ints:
@@ -206,67 +198,62 @@ def sampled_ends(space: Space, policy: Mixture, states: Any, seed: int) -> Any:
     return _ends(space, states, decide)
 
 
-def greedy(space: Space, policy: Mixture, examples: Ints) -> list[Any]:
-    """The output of each example by greedy search."""
-    return list(space.outputs(greedy_ends(space, policy, examples)))
+Layer = tuple[Any, ...]
+"""States, and arrays beside them whose first axis is theirs."""
 
 
-def sampled(space: Space, policy: Mixture, examples: Ints, seed: int) -> list[Any]:
-    """The output of each example by drawn policies."""
-    return list(space.outputs(sampled_ends(space, policy, space.start(examples), seed)))
+def _taken(layer: Layer, at: Any) -> Layer:
+    return layer[0].take(at), *(one[at] for one in layer[1:])
+
+
+def _joined(layers: Sequence[Layer]) -> Layer:
+    states, *beside = zip(*layers, strict=True)
+    return joined(states), *map(np.concatenate, beside)
 
 
 class _Waiting:
-    """States by progress, with arrays of their first axis beside them."""
+    """States by progress, with arrays beside them."""
 
     def __init__(self, *first: Any) -> None:
-        self.parts: dict[int, list[Any]] = {}
+        self.parts: dict[int, list[Layer]] = {}
         self.add(*first)
 
-    def add(self, states: Any, *beside: Any) -> None:
+    def add(self, *layer: Any) -> None:
         """Adds states, each to those of its progress."""
-        for progress in np.unique(states.progress).tolist():
-            at = np.flatnonzero(states.progress == progress)
-            part = (states.take(at), *(one[at] for one in beside))
+        for progress in np.unique(layer[0].progress).tolist():
+            part = _taken(layer, np.flatnonzero(layer[0].progress == progress))
             self.parts.setdefault(progress, []).append(part)
 
-    def layers(self) -> Iterator[tuple[Any, ...]]:
+    def layers(self) -> Iterator[Layer]:
         """The states of least progress with what is beside them, until none are left."""
         while self.parts:
-            states, *beside = zip(*self.parts.pop(min(self.parts)), strict=True)
-            yield joined(states), *map(np.concatenate, beside)
+            yield _joined(self.parts.pop(min(self.parts)))
 
 
-def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> list[Any]:
-    """The output of each example, by the best of ``size`` partial ones of equal progress.
+def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> Any:
+    """The finished state of each example, by the best of ``size`` partial ones of equal progress.
 
     Partial outputs are compared by the sum of their decisions' scores: the logarithm of their
     probability, where the learner tells probabilities.
     """
-    outputs: list[Any] = [None] * len(examples)
-    best, count = np.full(len(examples), -np.inf), len(examples)
-    waiting = _Waiting(space.start(examples), np.arange(count), np.zeros(count))
-    for states, places, totals in waiting.layers():
-        kept = _best_of(places, totals, size)
-        states, places, totals = states.take(kept), places[kept], totals[kept]
-        done = space.is_done(states)
-        better = np.flatnonzero(done & (totals > best[places]))
-        better = better[_best_of(places[better], totals[better], 1)] if len(better) else better
-        found = space.outputs(states.take(better))
-        for k, total, output in zip(places[better].tolist(), totals[better], found, strict=True):
-            best[k], outputs[k] = total, output
-        states, places, totals = states.take(~done), places[~done], totals[~done]
+    layer = (space.start(examples), np.arange(len(examples)), np.zeros(len(examples)))
+    waiting, finished = _Waiting(*layer), [_taken(layer, slice(0))]
+    for every in waiting.layers():
+        layer = _taken(every, _best_of(*every[1:], size))
+        done = space.is_done(layer[0])
+        finished.append(_taken(layer, done))
+        states, places, totals = _taken(layer, ~done)
         if not len(states):
             continue
-        scores = mixed_scores(policy, space.allowed(states), space.rows(states))
-        sums = totals[:, None] + scores
+        sums = totals[:, None] + mixed_scores(policy, space.allowed(states), space.rows(states))
         width = min(size, sums.shape[1])
         actions = np.argpartition(-sums, width - 1, axis=1)[:, :width].ravel()
         rows = np.repeat(np.arange(len(states)), width)
         at = np.flatnonzero(sums[rows, actions] > -np.inf)
         rows, actions = rows[at], actions[at]
         waiting.add(space.step(states.take(rows), actions), places[rows], sums[rows, actions])
-    return outputs
+    states, places, totals = _joined(finished)
+    return states.take(_best_of(places, totals, 1))
 
 
 def _best_of(places: Ints, totals: Floats, size: int) -> Ints:
@@ -302,50 +289,47 @@ def roll_in(
     The seed says which policy of a mixture decides where; see ``targets_of`` for ``ties``, and
     ``COSTS`` for ``costs_of``.
     """
-    rows, costs, targets, owners, counts = [], [], [], [], []
+    parts: list[tuple[Any, ...]] = []
 
     def decide(states: Any) -> Ints:
         optimal, gold_action = space.costs(states)
         cost = optimal if costs_of is None else costs_of(space, policy, seed, states)
         wanted, features = targets_of(cost, gold_action, ties), space.rows(states)
-        begins = features[1]
-        if begins is not None:  # one row for each row of features, (R, A), from (B, C)
-            shape = (len(states), int(np.diff(begins).max(initial=1)), -1)
-            cost = cost.reshape(shape)[_cells(begins)]
-            wanted = wanted.reshape(shape)[_cells(begins)]
-        rows.append(features[0])
-        owners.append(states.examples)
-        counts.append(np.ones(len(states), np.int64) if begins is None else np.diff(begins))
-        costs.append(cost)
-        targets.append(wanted)
+        counts, cells = np.diff(features[1]), _cells(features[1])
+        shape = (len(states), int(counts.max(initial=1)), -1)  # rows (R, A) of cells (B, C)
+        both = (one.reshape(shape)[cells] for one in (cost, wanted))
+        parts.append((features[0], *both, counts, states.examples))
         best, allowed = optimal_actions(optimal, gold_action), np.isfinite(optimal)
         numbers = uniform(seed, states.examples, states.progress)
         return sampled_actions(policy, allowed, features, states.examples, best, numbers)
 
     losses = space.losses(_ends(space, space.start(examples), decide))
-    begins = np.concatenate(([0], np.cumsum(np.concatenate(counts))))
-    found = (np.concatenate(costs), np.concatenate(targets), begins)
-    return RollIn(Decisions(vstack(rows, format="csr"), *found), np.concatenate(owners), losses)
+    rows, *beside = zip(*parts, strict=True)
+    costs, targets, counts, owners = map(np.concatenate, beside)
+    begins = np.concatenate(([0], np.cumsum(counts)))
+    return RollIn(Decisions(vstack(rows, format="csr"), costs, targets, begins), owners, losses)
 
 
-def _after_each(space: Space, states: Any, losses_of: Callable[[Any], Floats]) -> Floats:
+def _costs_after(
+    losses_of: Callable[..., Floats], space: Space, policy: Mixture, seed: int, states: Any
+) -> Floats:
     """The loss after each action, less the least, (B, C); +inf where it is not allowed."""
     allowed = space.allowed(states)
     rows, actions = np.nonzero(allowed)
     found = np.full(allowed.shape, np.inf)
-    found[rows, actions] = losses_of(space.step(states.take(rows), actions))
+    found[rows, actions] = losses_of(space, policy, seed, space.step(states.take(rows), actions))
     return np.asarray(found - found.min(axis=1, keepdims=True))
 
 
-def sampled_costs(space: Space, policy: Mixture, seed: int, states: Any) -> Floats:
-    """The loss after each action and one run of the policy, less the least, (B, C)."""
-    return _after_each(
-        space, states, lambda after: space.losses(sampled_ends(space, policy, after, seed))
-    )
+def _sampled_losses(space: Space, policy: Mixture, seed: int, states: Any) -> Floats:
+    """The loss of each state after one run of the policy, (B,)."""
+    return np.asarray(space.losses(sampled(space, policy, states, seed)))
 
 
-def expected_costs(space: Space, policy: Mixture, seed: int, states: Any) -> Floats:
-    """The expected loss after each action when the policy goes on, less the least, (B, C).
+def _expected_losses(space: Space, policy: Mixture, seed: int, states: Any) -> Floats:
+    """The expected loss of each state when the policy goes on, (B,).
+
+    States that nothing later can tell apart are one *node*; an *entry* is a state that was added.
 
     Raises:
         InputError: the space does not say what its states depend on.
@@ -353,27 +337,9 @@ def expected_costs(space: Space, policy: Mixture, seed: int, states: Any) -> Flo
     if not hasattr(space, "keys"):
         must = 'costs="expected" needs a space over labels, whose states can be compared'
         raise InputError(message("Searn", must, None, 'Use costs="sampled" or "optimal"'))
-    return _after_each(space, states, lambda after: _expected_losses(space, policy, after))
-
-
-COSTS: dict[str, Costs | None] = {
-    "optimal": None,
-    "expected": expected_costs,
-    "sampled": sampled_costs,
-}
-"""How costs are found: a function of a space, a policy, a seed and states that returns them,
-(B, C); None for those with the optimal policy from there on, which the space knows."""
-
-
-def _expected_losses(space: Space, policy: Mixture, states: Any) -> Floats:
-    """The expected loss of each state, (B,).
-
-    States that nothing later can tell apart are one *node*; an *entry* is a state that was added.
-    """
     count, layers = len(states), []
-    weights = [
-        (w, models) for w, models in zip(policy.weights, policy.models, strict=True) if w > 0
-    ]
+    pairs = zip(policy.weights, policy.models, strict=True)
+    weights = [(weight, models) for weight, models in pairs if weight > 0]
     shares = np.array([policy.optimal] * (policy.optimal > 0) + [w for w, _ in weights])
     waiting = _Waiting(states, np.arange(count))
     for some, entries in waiting.layers():
@@ -402,3 +368,12 @@ def _expected_losses(space: Space, policy: Mixture, states: Any) -> Floats:
             losses[is_open] = value[np.stack(followers, axis=1)] @ shares
         value[entries] = losses[node]
     return value[: len(states)]
+
+
+COSTS: dict[str, Costs | None] = {
+    "optimal": None,
+    "expected": partial(_costs_after, _expected_losses),
+    "sampled": partial(_costs_after, _sampled_losses),
+}
+"""How costs are found: a function of a space, a policy, a seed and states that returns them,
+(B, C); None for those with the optimal policy from there on, which the space knows."""

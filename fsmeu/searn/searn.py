@@ -18,29 +18,13 @@ from fsmeu.learning.base import number_between
 from fsmeu.learning.given_loss import given_loss, label_name, over_classes
 from fsmeu.learning.saving import first_use, register, save
 from fsmeu.losses.protocol import Loss
+from fsmeu.searn import training
 from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
 from fsmeu.searn.learners.reductions import AllPairs, CostRegression, Multiclass, OneAgainstAll
-from fsmeu.searn.search import COSTS, Mixture, beam, greedy, greedy_ends, sampled
+from fsmeu.searn.search import COSTS, Mixture, beam, greedy, sampled
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.custom import CustomSpace, is_own_space
-from fsmeu.searn.spaces.tagging import (
-    Alternating,
-    LabelSpace,
-    LeftToRight,
-    RightToLeft,
-    WordAtATime,
-)
-from fsmeu.searn.training import (
-    Progress,
-    Trained,
-    fingerprint,
-    fold_numbers,
-    interpolation_rule,
-    iterations_of,
-    progress_bar,
-    read_checkpoint,
-    train,
-)
+from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
 
 SPACES: dict[str, Any] = {
     "left-to-right": LeftToRight,
@@ -60,23 +44,19 @@ LEARNERS: dict[str, Any] = {
 
 def given_space(value: Any, where: str) -> Any:
     """The space that was asked for; an InputError if there is none."""
-    if isinstance(value, str):
-        return SPACES[one_of(where, "space", value, SPACES)]()
-    if not isinstance(value, type) and is_own_space(value):
-        return CustomSpace(value)
-    return _checked(value, SPACES, where, "space", "over")
+    own = not isinstance(value, type) and is_own_space(value)
+    return CustomSpace(value) if own else _given(value, SPACES, where, "space", "over")
 
 
 def given_learner(value: Any, where: str) -> Any:
     """The learner that was asked for; a classifier of scikit-learn learns classes of least cost."""
+    plain = isinstance(value, ClassifierMixin) and not hasattr(value, "learn")
+    return Multiclass(value) if plain else _given(value, LEARNERS, where, "learner", "learn")
+
+
+def _given(value: Any, known: dict[str, Any], where: str, name: str, method: str) -> Any:
     if isinstance(value, str):
-        return LEARNERS[one_of(where, "learner", value, LEARNERS)]()
-    if isinstance(value, ClassifierMixin) and not hasattr(value, "learn"):
-        return Multiclass(value)
-    return _checked(value, LEARNERS, where, "learner", "learn")
-
-
-def _checked(value: Any, known: dict[str, Any], where: str, name: str, method: str) -> Any:
+        return known[one_of(where, name, value, known)]()
     if not isinstance(value, type) and hasattr(value, method):
         return value
     must = f"{name} must be one of {', '.join(known)}, or an object with {method}"
@@ -85,6 +65,8 @@ def _checked(value: Any, known: dict[str, Any], where: str, name: str, method: s
 
 INFERENCE_PARAMS = ("beam", "checkpoint", "combine", "n_jobs", "verbose")
 """Parameters that training does not depend on."""
+_BEAM = 10
+"""Partial outputs that are held by default where scores are logarithms of probabilities."""
 _HELD_OUT = 10
 """One of so many sentences is development data where none are given."""
 
@@ -122,7 +104,9 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         folds: the training sentences are split into so many parts, each rolled in with policies
             that were trained on the others; 1 for policies trained on the same sentences. These
             hardly ever err there, so that little is learned from errors.
-        beam: how many partial outputs are held at test time; 1 is greedy search.
+        beam: how many partial outputs are held at test time; 1 is greedy search. They are compared
+            by sums of scores, so that None is 10 where the learner's scores are logarithms of
+            probabilities ("logistic", classifiers that tell them), else 1.
         combine: how the learned policies decide together at test time: "average", by their mean
             probabilities, or "sample", by one of them drawn anew in each state, as in the paper.
         bits: features are hashed to 2^bits columns.
@@ -152,7 +136,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
     costs: str = "optimal"
     ties: str = "gold"
     folds: int = 4
-    beam: int = 10
+    beam: int | None = None
     combine: str = "average"
     bits: int = 21
     crossed: Sequence[str] = ()
@@ -170,7 +154,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         X_dev: Any = None,
         y_dev: Any = None,
         on_iteration: Callable[[int, Searn], None] | None = None,
-        progress: Progress | None = None,
+        progress: training.Progress | None = None,
     ) -> Searn:
         """The estimator itself, after training.
 
@@ -192,28 +176,27 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         ys = space.read_outputs(y, inputs, where)
         self.space_ = space.fitted(ys)
         self.labels_ = self.space_.labels_
-        search = self.space_.over(inputs, self.space_.read_gold(self._loss, ys))
+        search = self.space_.over(inputs, ys, self._loss)
         examples, loss_of = np.arange(len(ys)), None
         if self.beta == "search":
             examples, loss_of = self._development_loss(search, examples, X_dev, y_dev)
+        how = self._settings(int(self.space_.longest_search(inputs)), loss_of)
         mark = "" if self.checkpoint is None else self._mark(inputs, ys)
-        trained = read_checkpoint(self.checkpoint, mark)
+        trained = training.read_checkpoint(self.checkpoint, mark)
         seed = _seed(self.random_state) if trained is None else trained.seed
-        folds = fold_numbers(
-            len(ys), min(check_int(where, "folds", self.folds), len(examples)), seed
-        )
+        parts = min(check_int(where, "folds", self.folds), len(examples))
+        folds = training.fold_numbers(len(ys), parts, seed)
         with first_use(f"checkpoint {self.checkpoint}"):
-            trained = trained or Trained(Mixture(), Mixture(folds=folds), seed, mark)
+            trained = trained or training.Trained(Mixture(folds=folds), seed, mark)
             trained.check(folds)
-            for model in chain(*trained.final.models, *trained.held_out.models):
+            for model in chain(*trained.policy.models):
                 for some in (examples[:2], examples[:3]):  # what broadcasts to one fails
                     greedy(search, Mixture(0.0, (1.0,), ([model],)), some)
-        how = self._settings(int(self.space_.longest_search(inputs)), loss_of)
         bar: Any = nullcontext(progress or (lambda done: None))
         if check_bool(where, "verbose", self.verbose):
-            bar = progress_bar(how["iterations"])
+            bar = training.progress_bar(how["iterations"])
         with bar as callback:
-            for _ in train(search, examples, trained, callback, **how):
+            for _ in training.train(search, examples, trained, callback, **how):
                 self._keep(trained)
                 if self.checkpoint is not None:
                     save(trained, self.checkpoint)
@@ -223,13 +206,15 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _settings(self, longest: int, loss_of: Any) -> dict[str, Any]:
+        """What ``train`` is to do, checked."""
         where = type(self).__name__
         influence = number_between(where, "influence", self.influence, 0, 1)
+        most = training.iterations_of(self.iterations, self.beta, influence, longest, where)
         return {
             "learner": given_learner(self.learner, where),
-            "iterations": iterations_of(self.iterations, self.beta, influence, longest, where),
+            "iterations": most,
             "influence": influence,
-            "beta": interpolation_rule(self.beta, where, longest, loss_of),
+            "beta": training.interpolation_rule(self.beta, where, longest, loss_of),
             "ties": one_of(where, "ties", self.ties, ("gold", "all")),
             "jobs": check_int(where, "n_jobs", self.n_jobs),
             "costs": COSTS[one_of(where, "costs", self.costs, COSTS)],
@@ -245,26 +230,27 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         if X_dev is not None:
             inputs = search.read_inputs(X_dev, self._bits(), self.crossed, where)
             ys = search.read_outputs(y_dev, inputs, where)
-            search = search.over(inputs, search.read_gold(self._loss, ys, False))
+            search = search.over(inputs, ys, self._loss, costs=False)
             held = np.arange(len(ys))
         else:
             held = examples[::_HELD_OUT] if len(examples) > 1 else examples[:0]
             examples = np.setdiff1d(examples, held)
 
         def loss_of(policy: Mixture) -> float:
-            losses = search.losses(greedy_ends(search, policy, held))
+            losses = search.losses(greedy(search, policy, held))
             return float(np.mean(losses)) if len(held) else 0.0
 
         return examples, loss_of
 
     def _mark(self, inputs: Any, ys: Any) -> str:
         held = self.get_params(deep=False)
-        return fingerprint({k: held[k] for k in held if k not in INFERENCE_PARAMS}, inputs, ys)
+        read = {name: held[name] for name in held if name not in INFERENCE_PARAMS}
+        return training.fingerprint(read, inputs, ys)
 
-    def _keep(self, trained: Trained) -> None:
-        final = trained.final.without_optimal()
+    def _keep(self, trained: training.Trained) -> None:
+        final = trained.policy.without_optimal()
         self.weights_ = np.array(final.weights)
-        self.models_ = [models[0] for models in final.models]
+        self.models_ = [models[-1] for models in final.models]
         self.reports_ = trained.reports
 
     def _loss(self, labels: Sequence[Any], stream: int | None = None) -> Loss:
@@ -291,16 +277,22 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         search, examples = self.space_.over(inputs), np.arange(len(inputs))
         policy = Mixture(0.0, tuple(self.weights_), tuple([one] for one in self.models_))
         if one_of(where, "combine", self.combine, ("average", "sample")) == "sample":
-            return sampled(search, policy, examples, _seed(self.random_state))
-        size = check_int(where, "beam", self.beam)
-        if size == 1:
-            return greedy(search, policy, examples)
-        return beam(search, policy, examples, size)
+            ends = sampled(search, policy, search.start(examples), _seed(self.random_state))
+        elif (size := self._beam()) > 1:
+            ends = beam(search, policy, examples, size)
+        else:
+            ends = greedy(search, policy, examples)
+        return list(search.outputs(ends))
+
+    def _beam(self) -> int:
+        """The size of the beam; by default above 1 where sums of scores are log-probabilities."""
+        if self.beam is None:
+            return _BEAM if all(model.probabilistic for model in self.models_) else 1
+        return check_int(type(self).__name__, "beam", self.beam)
 
     def _examples(self) -> list[Any]:
         """Three inputs that suit the space; none where it is one's own."""
-        known = isinstance(self.space_, LabelSpace)
-        return [[{"": 1.0}] * 2] * 3 if known else []
+        return [[{"": 1.0}] * 2] * 3 if hasattr(self.space_, "streams") else []
 
     def predict_single(self, x: Any) -> Any:
         """The same for one sentence."""

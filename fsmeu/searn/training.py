@@ -22,11 +22,12 @@ from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, SizeLimitError, as_whole, check_int, message, one_of
 from fsmeu.learning.base import number_between
 from fsmeu.learning.saving import load, register
-from fsmeu.limits import MOST_ITERATIONS
 from fsmeu.searn.features.sentences import HashedSentences
 from fsmeu.searn.features.templates import SegmentFeatures
 from fsmeu.searn.learners.linear import Decisions
 from fsmeu.searn.search import Mixture, interpolated, roll_in
+
+MOST_ITERATIONS = 10_000  # iterations that nobody asked for: each trains a model
 
 Rule = Callable[[Mixture, Sequence[Any]], float]
 LossOf = Callable[[Mixture], float]
@@ -39,8 +40,8 @@ _GRID = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05)
 def interpolation_rule(beta: Any, where: str, longest: int, loss_of: LossOf | None) -> Rule:
     """A function of the mixture so far and the new models that returns the new policy's weight.
 
-    It is a number from (0, 1]; by "theory" 1 / T^3 for up to T decisions (``longest``); or by
-    "search" that of least loss (``loss_of`` a mixture of learned policies).
+    It is fixed; by "theory" 1 / T^3 for up to T decisions (``longest``); or by "search" that of
+    least loss (``loss_of`` a mixture of learned policies).
     """
     if isinstance(beta, str):
         if one_of(where, "beta", beta, ("theory", "search")) == "theory":
@@ -54,13 +55,12 @@ def interpolation_rule(beta: Any, where: str, longest: int, loss_of: LossOf | No
 
 
 def _searched(policy: Mixture, models: Sequence[Any], loss_of: LossOf) -> float:
-    """The weight of least loss without the optimal policy, the greatest of several; 0 for none.
+    """The weight of least loss without the optimal policy, the greatest of several.
 
-    With 0 the new policy does not help, and training ends. The first policy has no other beside it,
-    so that all weights are the same to it, and it gets 1.
+    It is 0, which ends training, where the new policy does not help.
     """
     if not policy.weights:
-        return 1.0
+        return 1.0  # with no other beside it, all weights are the same
     best, found = loss_of(policy.without_optimal()), 0.0
     for beta in _GRID:
         loss = loss_of(interpolated(policy, beta, models).without_optimal())
@@ -70,14 +70,10 @@ def _searched(policy: Mixture, models: Sequence[Any], loss_of: LossOf) -> float:
 
 
 def iterations_of(iterations: Any, beta: Any, influence: float, longest: int, where: str) -> int:
-    """The greatest number of iterations.
+    """The greatest number of iterations: where none is given, until optimality has no influence.
 
-    Without one, it is the number after which the optimal policy has lost its influence:
-    (1 - beta)^I <= influence for a fixed beta, and 2 T^3 ln T by Theorem 2.
-
-    Raises:
-        InputError: it is no whole number of at least 1.
-        SizeLimitError: it is derived, and larger than is reasonable.
+    (1 - beta)^I <= influence for a fixed beta; I = 2 T^3 ln T by Theorem 2, where T is the longest
+    search. A SizeLimitError says that more are derived than is reasonable.
     """
     if iterations is not None:
         return check_int(where, "iterations", iterations)
@@ -105,8 +101,7 @@ class Trained:
     policy that was rolled in, the number of decisions, and seconds.
     """
 
-    final: Mixture  # with models trained on all examples
-    held_out: Mixture  # with one for each fold, if there are several, for rolling in
+    policy: Mixture
     seed: int
     fingerprint: str = ""  # of the parameters and the data
     reports: list[dict[str, float]] = field(default_factory=list)
@@ -117,18 +112,14 @@ class Trained:
 
     def check(self, folds: Ints) -> None:
         """Refuses parts that do not belong together by any exception, given each example's fold."""
-        final, held_out = self.final, self.held_out
-        shares = (final.optimal, *final.weights)
-        parts = (final.weights, final.models, held_out.models, self.reports)
+        shares, models = (self.policy.optimal, *self.policy.weights), self.policy.models
+        most = int(folds.max()) + 2 if folds.any() else 1  # one for each fold, and that of all
         fits = (
-            len({len(part) for part in parts}) == 1,
-            {len(one) for one in final.models} <= {1},
-            np.array_equal(held_out.folds, folds),  # type: ignore[arg-type]
-            {len(one) for one in held_out.models[:-1]} <= {folds.max() + 1},
-            {len(one) for one in held_out.models[-1:]}
-            <= {folds.max() + 1, 1},  # 1: the last of all
+            len(self.policy.weights) == len(models) == len(self.reports),
+            np.array_equal(self.policy.folds, folds),  # type: ignore[arg-type]
+            {len(one) for one in models[:-1]} <= {most},
+            {len(one) for one in models[-1:]} <= {most, 1},  # the last may have that of all alone
             min(shares) >= 0 and math.isclose(math.fsum(shares), 1.0),
-            (held_out.optimal, *held_out.weights) == shares,
             all(isinstance(one["loss"], float) for one in self.reports),
         )
         if not all(fits):
@@ -159,42 +150,29 @@ def train(
 ) -> Iterator[Trained]:
     """The policies after each further iteration, until they are done; changes ``trained``.
 
-    Args:
-        space: the space over examples, with gold outputs.
-        examples: the examples to train on.
-        trained: the policies so far.
-        progress: is told how far training has come.
-        learner: what learns decisions.
-        iterations: the greatest number of iterations.
-        influence: training ends once the optimal policy's probability is this or less, unless it
-            was dropped at once (beta = 1, policy iteration).
-        beta: the weight of a new policy, given the mixture so far and the new model.
-        ties: see ``targets_of``.
-        jobs: how many folds are learned at once.
-        costs: how costs are found, one of ``search.COSTS``.
+    The settings are those of ``Searn``, checked. Training ends after so many iterations, or once
+    the optimal policy's probability is at most ``influence``, unless it was dropped at once
+    (beta = 1, policy iteration).
     """
     while len(trained.reports) < iterations:
-        if trained.reports and 0 < trained.final.optimal <= influence:
+        if trained.reports and 0 < trained.policy.optimal <= influence:
             break  # the optimal policy has lost its influence, little by little
         began, number = time.perf_counter(), len(trained.reports)
         seed = int(np.random.SeedSequence((trained.seed, number)).generate_state(1, np.uint64)[0])
-        policy = trained.held_out
+        policy = trained.policy
         seen = roll_in(space, policy, examples, seed, ties, costs)
         progress(number + 0.5)
         assert policy.folds is not None
-        folds = int(policy.folds.max()) + 1
-        if folds == 1 or number + 1 == iterations:  # nothing more is rolled in then
-            folds = 0
-        owners = policy.folds[seen.owners]
-        models = _learned(learner, seen.decisions, owners, folds, jobs, seed)
-        weight = beta(trained.final, models[-1:])
+        last = number + 1 == iterations  # nothing more is rolled in then
+        folds = int(policy.folds.max()) + 1 if policy.folds.any() and not last else 0
+        models = _learned(learner, seen.decisions, policy.folds[seen.owners], folds, jobs, seed)
+        weight = beta(policy, models)
         if weight == 0:
             break
-        trained.final = interpolated(trained.final, weight, models[-1:])
-        trained.held_out = interpolated(policy, weight, models[:-1] or models)
+        trained.policy = interpolated(policy, weight, models)
         report = {
             "beta": weight,
-            "optimal": trained.final.optimal,
+            "optimal": trained.policy.optimal,
             "loss": float(seen.losses.mean()),
             "decisions": float(len(seen.decisions)),
             "seconds": time.perf_counter() - began,
@@ -213,10 +191,8 @@ def _learned(
         part = given.taken(np.flatnonzero(own != fold)) if fold >= 0 else given
         return learner.learn(part, (seed + fold + 2) % 2**63)
 
-    if jobs == 1:
-        return [one(fold) for fold in (*range(folds), -1)]
     with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(one, (*range(folds), -1)))
+        return list((map if jobs == 1 else pool.map)(one, (*range(folds), -1)))
 
 
 def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
@@ -251,10 +227,9 @@ def read_checkpoint(path: str | None, mark: str) -> Trained | None:
 def progress_bar(iterations: int) -> Iterator[Progress]:
     """What moves a bar on the terminal; nothing is shown where there is none."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress
 
     screen = Console(stderr=True)
-    look = (TextColumn("iterations"), BarColumn(), TimeElapsedColumn())
-    with Progress(*look, console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("", total=iterations)
+    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        task = bar.add_task("iterations", total=iterations)
         yield lambda done: bar.update(task, completed=done)

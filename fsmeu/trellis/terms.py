@@ -20,12 +20,11 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, message
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distinct import distinct_rows
-from fsmeu.limits import AMOUNTS_AT_ONCE
 from fsmeu.losses.algebra.split import Split, terms_of_sum
 from fsmeu.losses.language.syntax import Expr, Unary, names_read
 from fsmeu.losses.semantics.evaluator import Scope, evaluate
 
-__all__ = ["Amounts", "Entries", "Term", "TermAmounts", "amounts_of", "joint_terms", "term_amounts"]
+AMOUNTS_AT_ONCE = 1 << 20  # amounts of pairs of feature values that are evaluated at once: 8 MB
 
 
 @dataclass(frozen=True)

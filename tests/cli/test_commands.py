@@ -9,10 +9,10 @@ from itertools import accumulate
 import pytest
 from sklearn.metrics import precision_score, recall_score
 
-from fsmeu.cli import doctor
-from fsmeu.cli.demo import INDEPENDENT
+from fsmeu.cli import start as doctor
 from fsmeu.cli.inputs import whereabouts
 from fsmeu.cli.main import COMMANDS
+from fsmeu.cli.start import INDEPENDENT
 from fsmeu.losses.loss import grammar_folder, library
 from tests import brute_force
 
@@ -245,5 +245,5 @@ def test_what_cannot_compute(fsmeu, monkeypatch):
     assert ran.code == 1
     assert "No module named 'pywrapfst'" in ran.out
     assert "./run wheel" in ran.out
-    monkeypatch.setattr("fsmeu.cli.evaluate.load_loss", broken)
+    monkeypatch.setattr("fsmeu.cli.inputs.load_loss", broken)
     fsmeu("evaluate", "hamming", "01", "10").is_refused("pywrapfst", "fsmeu doctor")

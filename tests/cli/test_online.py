@@ -88,7 +88,8 @@ def test_offline(fsmeu, files):
 
 def test_files_of_curves(fsmeu, files):
     """csv and json hold the same values, and the last is what is printed."""
-    named = ["-c", "OFOClassifier", "-c", "STAMPClassifier"]
+    both = ("OFOClassifier", "OnlineLogisticClassifier")
+    named = ["-c", both[0], "-c", both[1]]
     command = ["train", "--online", files / "train.csv", *named]
     for ending in ("csv", "json"):
         assert fsmeu(*command, "--shuffles", 2, "--plot", files / f"out/c.{ending}").code == 0
@@ -97,7 +98,7 @@ def test_files_of_curves(fsmeu, files):
     whole = json.loads((files / "out/c.json").read_text())
     assert whole["seen"] == list(range(1, 161))
     assert len(lines) == 2 * 2 * 160
-    for row, name in zip(whole["learners"], ("OFOClassifier", "STAMPClassifier"), strict=True):
+    for row, name in zip(whole["learners"], both, strict=True):
         assert row["learner"] == name
         for k in (1, 2):
             mine = [one for one in lines if one["learner"] == name and one["order"] == str(k)]

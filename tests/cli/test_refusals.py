@@ -11,7 +11,6 @@ import shlex
 import numpy as np
 import pytest
 
-import fsmeu.cli.losses as fsmeu_losses
 from fsmeu.cli.failures import INTERRUPTED, OUR_FAULT
 from tests.support.examples import X, Y, as_csv, as_npz
 from tests.support.nightly import mostly_nightly
@@ -309,7 +308,7 @@ blank.npz t.csv => trained
 --test none.csv => none.csv
 --plot curves => .png
 --plot curves.gif => .png | curves.gif
--c OFOClassifier -c STAMPClassifier --output m.npz => one learner
+-c OFOClassifier -c FOFOClassifier --output m.npz => one learner
 --label size => size
 --shuffles -1 => Invalid value for '--shuffles'
 --passes 0 => Invalid value for '--passes'
@@ -459,7 +458,7 @@ def test_what_cannot_be_foreseen(fsmeu, monkeypatch, error, code, says):
     def fail(name):
         raise error
 
-    monkeypatch.setattr(fsmeu_losses, "read_loss_file", fail)
+    monkeypatch.setattr("fsmeu.cli.inputs.read_loss_file", fail)
     ran = fsmeu("losses", "fscore")
     assert (ran.code, ran.out) == (code, "")
     assert says in ran.err

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 
-from fsmeu.cli import models
+from fsmeu.cli import predict as models
 from fsmeu.learning.saving import load
 from tests.support.examples import WRITERS, X, Y, as_csv, as_svmlight
 
@@ -183,7 +183,7 @@ KINDS = {
     "FOFOClassifier": ["-p", "measure=jaccard"],
     "MaxExpectedFClassifier": ["-p", "restarts=2", "-p", "random_state=0", "-p", "alpha=0.8"],
     "MaxExpectedUtilityClassifier": ["-p", "restarts=0", "-p", "loss=jaccard"],
-    "STAMPClassifier": ["-p", "beta=2"],
+    "OnlineLogisticClassifier": ["-p", "beta=2"],
 }
 
 
@@ -212,7 +212,7 @@ def test_plots_of_decisions(fsmeu, tmp_path, kind, monkeypatch):
         "FOFOClassifier": jaccard_score(Y[60:], z),
         "MaxExpectedUtilityClassifier": jaccard_score(Y[60:], z),
         "MaxExpectedFClassifier": fbeta_score(Y[60:], z, beta=2),  # 0.8 = 4 / (1 + 4)
-        "STAMPClassifier": fbeta_score(Y[60:], z, beta=2),
+        "OnlineLogisticClassifier": fbeta_score(Y[60:], z, beta=2),
     }.get(kind, f1_score(Y[60:], z))
     assert len(drawn) == 2
     for axes in drawn:

@@ -179,8 +179,6 @@ def _classifiers():
         learning.MaxExpectedUtilityClassifier(restarts=0),
         learning.FOFOClassifier(),
         learning.OFOClassifier(),
-        learning.OMCSLClassifier(),
-        learning.STAMPClassifier(),
         learning.OnlineLogisticClassifier(average=True),
     ]
     fitted = {f"{k}.npz": one.fit(X, Y) for k, one in enumerate(made)}

@@ -20,7 +20,7 @@ from sklearn.svm import LinearSVC
 
 import fsmeu
 from fsmeu.errors import InputError
-from fsmeu.learning.given_loss import best_threshold, table_loss, table_value
+from fsmeu.learning.given_loss import best_threshold, table_value
 from fsmeu.learning.plug_in import DTAClassifier, EUMClassifier
 
 X, Y = make_classification(160, 5, weights=[0.75], flip_y=0.2, random_state=3)
@@ -209,10 +209,3 @@ def test_examples_that_do_not_suffice():
     neighbours = pytest.importorskip("sklearn.neighbors").KNeighborsClassifier()
     with pytest.raises(InputError, match="sample_weight"):
         DTAClassifier(estimator=neighbours).fit(X, Y, sample_weight=np.ones(len(Y)))
-
-
-def test_labels_of_the_loss_may_have_other_names():
-    named = fsmeu.load("fscore", labels=["N", "P"])
-    assert table_loss("here", named).labels == ("N", "P")
-    z = DTAClassifier(named).fit(X, Y).predict(X)
-    assert np.array_equal(z, DTAClassifier("fscore").fit(X, Y).predict(X))

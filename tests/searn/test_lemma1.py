@@ -7,14 +7,7 @@ import pytest
 
 import fsmeu
 from fsmeu.searn.features.sentences import hashed_sentences
-from fsmeu.searn.search import (
-    Mixture,
-    expected_costs,
-    interpolated,
-    optimal_actions,
-    roll_in,
-    sampled_costs,
-)
+from fsmeu.searn.search import COSTS, Mixture, interpolated, optimal_actions, roll_in
 from fsmeu.searn.spaces.tagging import LeftToRight, WordAtATime
 from tests.searn.stubs import Drawn, words
 from tests.support.nightly import mostly_nightly
@@ -29,8 +22,8 @@ def set_up(loss, space, seed, n=4, count=3):
     ys += [[LABELS[k] for k in rng.integers(3, size=n)] for _ in range(count - 1)]
     seen = hashed_sentences(words(rng, [n] * count), 12)
     space = space.fitted(ys)
-    gold = space.read_gold(lambda labels: fsmeu.load(loss, labels=labels), ys)
-    return space.over(seen, gold), Drawn(seed, 3), ys
+    search = space.over(seen, ys, lambda labels: fsmeu.load(loss, labels=labels))
+    return search, Drawn(seed, 3), ys
 
 
 def loss_by_flips(search, policies, shares, state):
@@ -67,7 +60,7 @@ def test_expected_costs_are_sums_over_flips(loss, space, seed):
     policies = [optimal(search), learned(search, model), learned(search, Drawn(seed + 9, 3))]
     states = search.start(np.arange(3))
     for _ in range(2):
-        found = expected_costs(search, policy, 0, states)
+        found = COSTS["expected"](search, policy, 0, states)
         for k in range(3):
             allowed = np.flatnonzero(search.allowed(states)[k])
             want = []
@@ -85,9 +78,9 @@ def test_samples_have_the_expected_cost_as_their_mean(loss, space):
     policy = interpolated(Mixture(), 0.5, [model])
     states = search.start(np.zeros(1, np.int64))
     allowed = search.allowed(states)[0]
-    exact = expected_costs(search, policy, 0, states)[0]
+    exact = COSTS["expected"](search, policy, 0, states)[0]
     base = np.flatnonzero(exact == 0)[0]
-    drawn = np.array([sampled_costs(search, policy, seed, states)[0] for seed in range(300)])
+    drawn = np.array([COSTS["sampled"](search, policy, seed, states)[0] for seed in range(300)])
     means = (drawn - drawn[:, [base]])[:, allowed].mean(axis=0)
     assert np.abs(means - exact[allowed]).max() < 2 * np.sqrt(2 * np.log(2e9) / 300)
 

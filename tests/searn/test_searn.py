@@ -16,7 +16,7 @@ from fsmeu.searn.learners.linear import Logistic
 from fsmeu.searn.learners.reductions import Multiclass
 from fsmeu.searn.spaces.tagging import LeftToRight
 from fsmeu.searn.training import iterations_of
-from tests.searn.stubs import PlainTagging, running_sums
+from tests.searn.stubs import PlainTagging, running_sums, words
 
 QUICK = {"bits": 12, "random_state": 0, "crossed": ("number",), "learner": Logistic(rate=0.1)}
 
@@ -75,6 +75,20 @@ def test_spaces_of_ones_own_are_learned():
     space = PlainTagging("hamming", sorted({tag for one in y for tag in one}))
     made = Searn(None, space=space, iterations=2, folds=2, bits=14, random_state=0, beam=1)
     assert made.fit(X, y).score(X, y) > 0.8
+
+
+BEAMS = {"logistic": 10, "perceptron": 1, "one-against-all": 1, LogisticRegression(): 10}
+
+
+@pytest.mark.parametrize(("learner", "size"), BEAMS.items())
+def test_a_beam_is_the_default_where_scores_are_log_probabilities(learner, size):
+    """Sums of other scores compare no outputs; here the beam and greedy search differ."""
+    rng = np.random.default_rng(0)
+    X, y = words(rng, [6] * 40, 3), rng.integers(3, size=(40, 6)).tolist()
+    made = Searn(learner=learner, iterations=1, folds=1, bits=10, random_state=0).fit(X, y)
+    found = made.predict(X)
+    assert found == made.set_params(beam=size).predict(X)
+    assert found != made.set_params(beam=11 - size).predict(X)
 
 
 def test_first_iteration_is_a_maximum_entropy_markov_model(sums):

@@ -94,33 +94,24 @@ class Page {
     return labels.map((k) => this.data.shown[k]).join(short ? "" : " ");
   }
 
+  // The longest label that fits is taken, again and again: labels may have blanks or commas inside.
+  // Without any, labels stand next to each other.
   parse(text) {
-    const index = (word) => {
-      const found = this.data.labels.indexOf(word);
-      return found >= 0 ? found : this.data.shown.indexOf(word);
-    };
-    let words = text.replace(/,/g, " ").trim().split(/\s+/).filter(Boolean);
-    if (words.length === 1 && index(words[0]) < 0) words = Array.from(words[0]);
-    const strange = words.find((word) => index(word) < 0);
-    if (strange === undefined) return { labels: words.map(index) };
-    const labels = this.cut(text);
-    return labels ? { labels } : { labels: [], strange };
-  }
-
-  // Labels that have blanks or commas inside: the longest one that fits is taken, again and again.
-  cut(text) {
+    const apart = /[\s,]/.test(text.trim());
+    const ends = (rest) => !apart || /^(?:[\s,]|$)/.test(rest);
     const forms = [...this.data.labels, ...this.data.shown].map((form, k) => [form, k % this.size]);
     forms.sort((a, b) => b[0].length - a[0].length);
     const labels = [];
     let rest = text;
     while (rest) {
-      const fits = ([form]) => rest.startsWith(form) && /^(?:[\s,]|$)/.test(rest.slice(form.length));
-      const found = forms.find(fits);
+      const found = forms.find(([form]) => form && rest.startsWith(form) && ends(rest.slice(form.length)));
       if (found) labels.push(found[1]);
-      else if (!/^[\s,]/.test(rest)) return null;
+      else if (!/^[\s,]/.test(rest)) {
+        return { labels: [], strange: apart ? rest.split(/[\s,]/)[0] : Array.from(rest)[0] };
+      }
       rest = rest.slice(found ? found[0].length : 1);
     }
-    return labels;
+    return { labels };
   }
 
   // Reads both sequences; what is wrong is said, what can be shown is shown.

@@ -28,8 +28,6 @@ from fsmeu.losses.algebra.confusion import UNDECIDED, Confusion, Form, NoFormErr
 from fsmeu.losses.algebra.split import Split, starts_of
 from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at, evaluate
 
-__all__ = ["Ratio", "RatioSum", "ratio_of_totals", "sum_of_ratios"]
-
 _CLEAR = 1e-9
 """A sum is not 0 if it is more than this part of its terms without signs."""
 
@@ -181,11 +179,7 @@ def _ratios(
 ) -> list[tuple[Floats, Floats, float]]:
     """Numerators, denominators and powers of the ratios whose sum the value is.
 
-    Args:
-        bound: the loss.
-        n: the length.
-        places: the vertices of what the counts can be.
-        registers: the coefficients of registers on 1 and both counts, (3, ks) each.
+    ``registers`` has the coefficients of registers on 1 and both counts, (3, ks) each.
     """
     current: dict[str, Any] = {name: _Sum(affine, places) for name, affine in registers.items()}
     current["n"] = float(n)

@@ -15,17 +15,8 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, message
-from fsmeu.losses.language.syntax import (
-    Binary,
-    Call,
-    Choice,
-    Expr,
-    Name,
-    Number,
-    Register,
-    fault,
-    is_condition,
-)
+from fsmeu.losses.language import syntax as ast
+from fsmeu.losses.language.syntax import Expr, Register, fault, is_condition
 from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Memory, Scope, constant_at, evaluate
 
 _MAX_DOMAIN = 1_000_000
@@ -214,10 +205,10 @@ def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) ->
 def _amount(update: Expr) -> Expr | None:
     """What a count adds at a step."""
     match update:
-        case Binary(operator="+"):
+        case ast.Binary(operator="+"):
             return update.right
-        case Choice(yes=Binary(operator="+", right=amount)):
-            return Choice(update.condition, amount, Number(0.0))
+        case ast.Choice(yes=ast.Binary(operator="+", right=amount)):
+            return ast.Choice(update.condition, amount, ast.Number(0.0))
     return None
 
 
@@ -250,9 +241,11 @@ def _entry_values(bound: BoundLoss, register: Register, n: int) -> tuple[Floats,
             raise _error(bound, register, message)
         return np.arange(low, high + 1.0), True
     match entry:
-        case Name(name="z" | "y"):
+        case ast.Name(name="z" | "y"):
             return bound.label_values, bound.numeric
-        case Call(function="kind" | "type", arguments=(Name(name="z" | "y"),)) if not bound.numeric:
+        case ast.Call(function="kind" | "type", arguments=(ast.Name(name="z" | "y"),)) if (
+            not bound.numeric
+        ):
             parts = bound.kinds if entry.function == "kind" else bound.types
             return np.unique(parts[bound.label_values.astype(np.int64)]), False
         case _ if is_condition(entry):

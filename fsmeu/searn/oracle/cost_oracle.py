@@ -16,23 +16,19 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, as_whole, message, one_of
+from fsmeu.errors import InputError, message, one_of
+from fsmeu.expectation.composition import advising_default, run_loss
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Label, as_alphabet, listed
+from fsmeu.fst.compose import compose, guard_size
+from fsmeu.fst.constraint import Constraint, restricted
+from fsmeu.fst.image import by_depth, table_from_fst
+from fsmeu.fst.layers import any_layers, fst_from_layered, pair_layers, string_layers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.searn.oracle.explicit import explicit_machine
-from fsmeu.searn.oracle.product import Machine, machines_of
-from fsmeu.searn.oracle.sums import SummedTables
-from fsmeu.searn.oracle.tables import (
-    FrontierTables,
-    NotServedError,
-    counted_tables,
-    ranked_tables,
-    refuse_strange,
-    unfolded,
-)
+from fsmeu.searn.oracle.product import Path, machines_of, ranked_path
+from fsmeu.searn.oracle.tables import ranked_tables, refuse_strange, tables_of
 
 
 class CostOracles:
@@ -66,6 +62,7 @@ class CostOracles:
             It is great where great amounts cancel that doubles do not hold, such as 10^16 / 3, and
             tiny otherwise. Values of losses that are no sums over positions are taken as
             ``evaluate`` computes them.
+        nbytes: the bytes that the tables of all references take.
     """
 
     def __init__(
@@ -84,28 +81,23 @@ class CostOracles:
         rows = listed(ys, "cost oracle", "the references must be a list of sequences", rows=True)
         self.ys = [loss.alphabet.encode(y, f"reference {k}") for k, y in enumerate(rows)]
         self.lengths = np.array([len(y) for y in self.ys], np.int64)
-        self._sign = 1.0 if loss.kind == "utility" else -1.0
-        fallback = None if meanings is None else _checked_meanings(meanings, len(self.labels))
+        self._sign, count = 1.0 if loss.kind == "utility" else -1.0, len(self.labels)
+        fallback = None if meanings is None else _checked_meanings(meanings, count)
         chosen = one_of("cost oracle", "engine", engine, ENGINES)
         if chosen == "openfst" or not isinstance(loss, SpecLoss):  # of Python: nothing to derive
-            made = [explicit_machine(loss, y, fallback) for y in self.ys]
-            self._tables: FrontierTables | SummedTables = ranked_tables(made, len(self.labels))
+            paths = [_explicit_path(loss, y, fallback, self._sign) for y in self.ys]
+            self._tables: Any = ranked_tables(paths, count)
         else:
-            machines = machines_of(loss, self.ys, fallback)
-            self._tables = _tables(machines, len(self.labels), self._sign)
-        self.roundings = self._tables.roundings
+            self._tables = tables_of(machines_of(loss, self.ys, fallback), count, self._sign)
+        self.roundings: Floats = self._tables.roundings
+        self.nbytes: int = self._tables.nbytes
 
     def __len__(self) -> int:
         return len(self.ys)
 
-    @property
-    def nbytes(self) -> int:
-        """The bytes that the tables of all references take."""
-        return self._tables.nbytes
-
     def start(self, sentences: Any) -> Ints:
         """The states before the first label, (batch, 4), of references by number, (batch,)."""
-        return self._tables.start(self._numbers(sentences))
+        return np.asarray(self._tables.start(self._numbers(sentences)))
 
     def step(self, sentences: Any, states: Ints, labels: Any) -> Ints:
         """The states after one more label each, given by its index, (batch, 4)."""
@@ -113,20 +105,21 @@ class CostOracles:
         if len(numbers) != len(chosen):
             must = "there must be one label for each sentence"
             raise InputError(message("cost oracle", must, f"{len(chosen)} for {len(numbers)}"))
-        return self._tables.step(numbers, np.asarray(states), chosen)
+        return np.asarray(self._tables.step(numbers, np.asarray(states), chosen))
 
     def costs_at(self, sentences: Any, states: Ints) -> Floats:
         """The cost of each label, (batch, labels); 0 marks the best."""
-        return self._tables.costs(self._numbers(sentences), np.asarray(states))
+        return np.asarray(self._tables.costs(self._numbers(sentences), np.asarray(states)))
 
     def values_at(self, sentences: Any, states: Ints) -> Floats:
         """The best value that can be reached, (batch,)."""
-        return self._sign * self._tables.scores(self._numbers(sentences), np.asarray(states)) + 0.0
+        scores = self._tables.scores(self._numbers(sentences), np.asarray(states))
+        return np.asarray(self._sign * scores + 0.0)
 
     def oracle(self, number: int) -> CostOracle:
         """The oracle of one reference."""
         made = CostOracle.__new__(CostOracle)
-        made._bind(self, int(self._numbers([number])[0]))
+        made._bind(self, self._numbers([number]))
         return made
 
     def _numbers(self, sentences: Any) -> Ints:
@@ -135,17 +128,63 @@ class CostOracles:
 
 def _indices(values: Any, what: str, count: int) -> Ints:
     """Whole numbers below a count that were given, (batch,)."""
-    try:
+    with suppress(Exception):  # whatever a strange object raises
         array = np.asarray(values)
-    except Exception:  # whatever it raises
-        array = np.zeros((1, 1))
-    if array.ndim == 1 and not len(array):
-        return np.zeros(0, np.int64)
-    good = array.ndim == 1 and array.dtype.kind in "iu"
-    if not good or not 0 <= array.min() <= array.max() < count:
-        must = f"{what} must be whole numbers from 0 to {count - 1}, in an array with one axis"
-        raise InputError(message("cost oracle", must, values))
-    return array.astype(np.int64, copy=False)
+        if array.shape == (0,):
+            return np.zeros(0, np.int64)
+        whole = array.ndim == 1 and array.dtype.kind in "iu"
+        if whole and 0 <= array.min() <= array.max() < count:
+            return array.astype(np.int64, copy=False)
+    must = f"{what} must be whole numbers from 0 to {count - 1}, in an array with one axis"
+    raise InputError(message("cost oracle", must, values))
+
+
+def _checked_meanings(meanings: object, labels: int) -> Ints:
+    """The label that each label stands for after each other, checked, (L + 1, L)."""
+    with suppress(ValueError):  # rows of different lengths
+        table = np.asarray(meanings)
+        good = table.shape == (labels + 1, labels) and table.dtype.kind in "iu" and labels > 0
+        if good and 0 <= table.min() <= table.max() < labels:
+            held = table.astype(np.int64)
+            if (np.take_along_axis(held, held, axis=1) == held).all():
+                return held
+    must = (
+        f"meanings must be a table of {labels + 1} rows and {labels} columns of label indices, "
+        "in which what another stands for stands for itself"
+    )
+    raise InputError(message("cost oracle", must, meanings))
+
+
+def _explicit_path(loss: Loss, y: Ints, fallback: Ints | None, sign: float) -> Path:
+    """The composition of free z, loss and one reference by pynini, its states layer by layer.
+
+    The reference given, it has one path for each hypothesis. Hypotheses are those in which each
+    label stands for itself; in a state, another label leads where the one leads that it stands for
+    after the last (``fallback``, as in ``Product``). The best value that a state can reach is taken
+    over the composed arcs: OpenFst has no maximum in doubles.
+    """
+    labels, n = len(loss.alphabet), len(y)
+    with advising_default():
+        free, reference = any_layers(loss.alphabet, n), string_layers(loss.alphabet, y)
+        if fallback is not None:
+            following = np.where(fallback == np.arange(labels), fallback, -1)
+            last = np.arange(len(fallback))
+            free = restricted(free, Constraint(following, len(fallback) - 1, last), "cost oracle")
+        machine = loss.compile(n, pairs=pair_layers(free, reference))
+        kinds = 1 if fallback is None else len(fallback)
+        guard_size("composition", kinds * machine.states * (n + 1))
+        left = compose(fst_from_layered(free), machine.unvalued, ("free z", "loss"))
+        table = table_from_fst(compose(left, fst_from_layered(reference), ("loss", "reference")))
+    values = machine.values[run_loss(table, machine, table.olabel - 1)]
+    after = np.full((table.states, labels), -1, np.int64)
+    after[table.source, table.ilabel - 1] = table.target
+    if fallback is not None:
+        last = np.full(table.states, labels)
+        last[table.target] = table.ilabel - 1
+        after = np.take_along_axis(after, fallback[last], axis=1)
+    begins = np.append(0, np.cumsum(np.bincount(by_depth(table)[0], minlength=n + 1))).tolist()
+    layers = [after[begins[t] : begins[t + 1]] - begins[t + 1] for t in range(n)]
+    return ranked_path(0, layers, sign * values[begins[n] :])
 
 
 class CostOracle:
@@ -161,6 +200,7 @@ class CostOracle:
         labels: the labels, in the order of costs.
         rounding: a bound on what rounding does to a cost, as in ``CostOracles``.
         start: the state before the first label.
+        nbytes: the bytes that the tables take (of all references, where it is one of many).
 
     >>> from fsmeu.losses.loss import load
     >>> oracle = CostOracle(load("fscore"), [1, 0, 1])
@@ -169,35 +209,25 @@ class CostOracle:
     """
 
     def __init__(self, loss: Loss, y: Any, labels: Any = None, engine: str = "lattice") -> None:
-        self._bind(CostOracles(loss, [y], labels, engine=engine), 0)
+        self._bind(CostOracles(loss, [y], labels, engine=engine), np.zeros(1, np.int64))
 
-    def _bind(self, oracles: CostOracles, number: int) -> None:
-        self._oracles, self._one = oracles, np.array([number], np.int64)
-        self.loss, self.labels = oracles.loss, oracles.labels
-        self._y = oracles.ys[number]
-        self.rounding = float(oracles.roundings[number])
-        self.start: tuple[int, ...] = tuple(oracles.start(self._one)[0].tolist())
+    def _bind(self, oracles: CostOracles, one: Ints) -> None:
+        self._oracles, self._one = oracles, one
+        self.loss, self.labels, self.nbytes = oracles.loss, oracles.labels, oracles.nbytes
+        self._y = oracles.ys[one[0]]
+        self.rounding = float(oracles.roundings[one[0]])
+        self.start: tuple[int, ...] = tuple(oracles.start(one)[0].tolist())
 
     def __len__(self) -> int:
         return len(self._y)
 
-    @property
-    def nbytes(self) -> int:
-        """The bytes that the tables take (of all references, where it is one of many)."""
-        return self._oracles.nbytes
-
     def step(self, state: Any, label: int) -> Any:
         """The state after one more label, given by its index."""
-        index = as_whole(label, 0)
-        if index is None or index >= len(self.labels):
-            must = f"a label must be an index from 0 to {len(self.labels) - 1}"
-            raise InputError(message("cost oracle", must, label))
-        found = self._oracles._tables.step(self._one, _batch(state), np.array([index]))
-        return tuple(found[0].tolist())
+        return tuple(self._oracles.step(self._one, _batch(state), [label])[0].tolist())
 
     def costs_at(self, state: Any) -> Floats:
         """The cost of each label in a state, (labels,); 0 marks the best."""
-        return np.asarray(self._oracles._tables.costs(self._one, _batch(state))[0])
+        return np.asarray(self._oracles.costs_at(self._one, _batch(state))[0])
 
     def value_at(self, state: Any) -> float:
         """The best value that can be reached from a state."""
@@ -229,9 +259,8 @@ class CostOracle:
 
     def best(self, prefix: Any) -> Label:
         """A best next label: that of the reference if it is one, else the first."""
-        indices = self.loss.alphabet.encode(prefix, "prefix")
-        costs = self.costs(prefix)
-        own = int(self._y[len(indices)])
+        state = self.state(prefix)
+        costs, own = self.costs_at(state), int(self._y[state[0]])
         return self.labels[own if costs[own] == 0.0 else int(costs.argmin())]
 
     def value(self, prefix: Any = ()) -> float:
@@ -244,34 +273,3 @@ def _batch(state: Any) -> Ints:
     whole = isinstance(state, tuple) and all(isinstance(x, int) for x in state)
     refuse_strange(not whole, state)
     return np.array([state], np.int64)
-
-
-def _checked_meanings(meanings: object, labels: int) -> Ints:
-    """The label that each label stands for after each other, checked, (L + 1, L)."""
-    try:
-        table = np.asarray(meanings)
-    except ValueError:  # rows of different lengths
-        table = np.zeros(0)
-    good = table.shape == (labels + 1, labels) and table.dtype.kind in "iu" and labels > 0
-    if good and 0 <= table.min() <= table.max() < labels:
-        held = table.astype(np.int64)
-        if (np.take_along_axis(held, held, axis=1) == held).all():
-            return held
-    must = (
-        f"meanings must be a table of {labels + 1} rows and {labels} columns of label indices, "
-        "in which what another stands for stands for itself"
-    )
-    raise InputError(message("cost oracle", must, meanings))
-
-
-def _tables(machines: Sequence[Machine], labels: int, sign: float) -> FrontierTables | SummedTables:
-    """The first tables that suit the value: of counts, of sums, of sums unfolded into states."""
-    order = machines[0].steps.sum_order if machines else []
-    if order and len(order) <= 2 and not any(one.ends.shape[1] for one in machines):
-        pair = (order[0], order[1] if len(order) > 1 else None)
-        for roles in (pair, pair[::-1]):
-            with suppress(NotServedError):
-                return counted_tables(machines, labels, roles, sign)
-    with suppress(NotServedError):
-        return SummedTables(machines, labels, sign)
-    return ranked_tables([unfolded(one, sign) for one in machines], labels)

@@ -19,21 +19,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, message
-from fsmeu.fst.compose import guard_size, max_states
+from fsmeu.fst.compose import guard_arcs, guard_size, max_states
 from fsmeu.fst.distinct import bits, distinct, distinct_rows, first_places, group
-from fsmeu.limits import (
-    KEPT_ORACLE_CELLS,
-    KEPT_STEPS,
-    LEAST_TRELLIS_LENGTH,
-    MOST_TRELLISES,
-    ORACLE_BYTES_PER_STATE,
-    ORACLE_LENGTH_STEP,
-    STEPS_PER_STATE,
-)
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.searn.oracle.steps import CannotServeError, Steps, reads_length
+from fsmeu.searn.oracle.steps import ORACLE_LENGTH_STEP, CannotServeError, Steps, reads_length
+
+LEAST_TRELLIS_LENGTH = 128  # length of the trellis of shorter sequences, or a greater power of 2
+ORACLE_BYTES_PER_STATE = 200  # bytes of tables of cost oracles that count as one state
+KEPT_ORACLE_CELLS = 1 << 24  # cells of layers kept on a loss for its next cost oracles: 128 MB
 
 Small = NDArray[np.int32]
 _CONTEXTS_AT_ONCE = 16
@@ -57,11 +53,20 @@ class Machine(NamedTuple):
     constants: Floats  # what it reads in the reference, (constants,)
 
 
+class Path(NamedTuple):
+    """The layers of a machine of one reference."""
+
+    start: int  # the class of the first state
+    layers: list[Layer]  # the steps of positions 0, ..., n - 1
+    ranks: Ints  # what the classes after the last position begin with, (classes,)
+    scores: Floats  # the scores, greater being better, that ranks stand for, if any
+
+
 class Product:
     """The layers of all references that share their steps.
 
     Where steps lead to the same states in all contexts, every layer has all states that any
-    position reaches, so that layers depend on contexts and classes ahead alone.
+    position reaches (it is *closed*), so that layers depend on contexts and classes ahead alone.
 
     A label that may not follow the last one *falls back* to one that may: it leads where that one
     leads and adds what that one adds. So every sequence of labels stands for one that is allowed,
@@ -69,18 +74,15 @@ class Product:
     Last labels of equal rows of ``fallback`` are of one kind; a state is that of the loss times the
     number of kinds, plus the kind.
 
-    Args:
-        steps: the loss with the reference given.
-        fallback: the label that each label stands for after each other, (L + 1, L), its last row
-            at the start; None where each stands for itself.
+    ``fallback`` is the label that each label stands for after each other, (L + 1, L), its last row
+    at the start; None where each stands for itself.
     """
 
     def __init__(self, steps: Steps, fallback: Ints | None) -> None:
         self.steps = steps
-        every = np.arange(steps.labels)
-        table = np.tile(every, (len(every) + 1, 1)) if fallback is None else fallback
+        table = np.arange(steps.labels)[None] if fallback is None else fallback
         self._label, kind = np.unique(table, axis=0, return_inverse=True)
-        kind = np.asarray(kind, np.int64).ravel()
+        kind = np.resize(kind, steps.labels + 1)
         self._kinds, self._start, self._kind_after = len(self._label), kind[-1], kind[self._label]
         self._forget()
 
@@ -88,10 +90,9 @@ class Product:
         """Forgets all layers."""
         self._codes: list[Ints] = []
         self._numbers: dict[bytes, int] = {}
-        self._after: dict[tuple[int, int], int] = {}
-        self._final: dict[int, tuple[Small, Floats]] = {}
+        self._ends: dict[int, tuple[Small, Floats]] = {}
         self._before: dict[Hashable, tuple[Hashable, Small, Layer]] = {}
-        self._steps: dict[tuple[int, int], tuple[Ints, Small]] = {}
+        self._steps: dict[tuple[int, int], tuple[int, Ints, Small]] = {}
         self._layers: dict[bytes, Layer] = {}
         self._partitions: dict[bytes, int] = {}
         self._cells = self._step_cells = 0
@@ -102,22 +103,16 @@ class Product:
     def walk(self, contexts: Ints, constants: Floats) -> Machine:
         """The machine of the reference with these contexts, (n,), and constants.
 
-        Raises:
-            LossFileError: a step, or what it adds, is not defined after some sequence of labels.
-            SizeLimitError: there are too many states.
-            CannotServeError: a register leaves the bounds that a length gives it.
+        It raises what ``machines_of`` does, and a CannotServeError where a register leaves the
+        bounds that a length gives it.
         """
         if self._cells > KEPT_ORACLE_CELLS:
             self._forget()
         self.prepare(contexts)
         path, line = [self._number(self._first)], contexts.tolist()
         for context in line:
-            if (path[-1], context) not in self._after:
-                self._expand(path[-1], [context])
-            path.append(self._after[path[-1], context])
-        if path[-1] not in self._final:
-            self._final[path[-1]] = self._classes_at_end(self._codes[path[-1]])
-        classes, ends = self._final[path[-1]]
+            path.append(self._step(path[-1], context)[0])
+        classes, ends = self._classes_at_end(path[-1])
         key: Hashable = (path[-1], "end")
         layers: list[Layer] = []
         for codes, context in zip(reversed(path[:-1]), reversed(line), strict=True):
@@ -161,10 +156,11 @@ class Product:
     def _guard(self, states: int) -> int:
         """The cells of the steps of so many states."""
         cells = states * self.steps.labels * (1 + len(self.steps.sum_order))
-        guard_size("cost oracle", cells // STEPS_PER_STATE)
+        guard_size("cost oracle", cells // limits.STEPS_PER_STATE)
         return cells
 
     def _count(self, cells: int) -> None:
+        """Counts cells that are kept."""
         self._cells += cells
         guard_bytes(8 * self._cells)
 
@@ -176,15 +172,21 @@ class Product:
             self._count(codes.size)
         return self._numbers[key]
 
+    def _step(self, codes: int, context: int) -> tuple[int, Ints, Small]:
+        """The number of the states after a step, the place of each target, and what is added."""
+        if (codes, context) not in self._steps:
+            self._expand(codes, [context])
+        return self._steps[codes, context]
+
     def _expand(self, codes: int, contexts: Sequence[int]) -> None:
-        """Finds what steps of these states do in contexts; targets are numbered in the next layer.
+        """Finds what steps of these states do in contexts.
 
         Where every layer has all states, a step from what only the longest sequences reach may lead
         out of them; it is made to lead back, which makes no difference: no sequence takes it.
         """
         held = self._codes[codes]
         cells = len(contexts) * self._guard(len(held))
-        if not self._closed and self._step_cells + cells > KEPT_STEPS:
+        if not self._closed and self._step_cells + cells > limits.KEPT_STEPS:
             self._steps.clear()
             self._step_cells = 0
         self._step_cells += cells
@@ -197,15 +199,17 @@ class Product:
                 places = order[np.searchsorted(held[order], targets) % len(held)]
                 own = np.arange(len(held))[:, None]
                 self._places = places = np.where(held[places] == targets, places, own)
-            self._after[codes, context] = self._number(after)
-            self._steps[codes, context] = places, added.astype(np.int32)
+            self._steps[codes, context] = self._number(after), places, added.astype(np.int32)
             self._count(added.size // 2 if self._closed else 0)
 
-    def _classes_at_end(self, codes: Ints) -> tuple[Small, Floats]:
+    def _classes_at_end(self, codes: int) -> tuple[Small, Floats]:
         """The class of each state after the last position, and what the value reads there."""
-        ends = self.steps.ends(codes // self._kinds)
-        classes = group(bits(ends))
-        return classes.astype(np.int32), ends[first_places(classes, int(classes.max()) + 1)]
+        if codes not in self._ends:
+            ends = self.steps.ends(self._codes[codes] // self._kinds)
+            classes = group(bits(ends))
+            first = first_places(classes, int(classes.max()) + 1)
+            self._ends[codes] = classes.astype(np.int32), ends[first]
+        return self._ends[codes]
 
     def _backward(
         self, codes: int, context: int, ahead: Hashable, classes: Small
@@ -213,9 +217,7 @@ class Product:
         """A key of the classes before a position, the class of each state, and the steps."""
         key = (codes, context, ahead)
         if key not in self._before:
-            if (codes, context) not in self._steps:
-                self._expand(codes, [context])
-            targets, kinds = self._steps[codes, context]
+            _, targets, kinds = self._step(codes, context)
             goals = classes[targets]
             first, number_of = equal_rows(goals * (int(kinds.max()) + np.int64(1)) + kinds)
             before = number_of.astype(np.int32)
@@ -232,10 +234,7 @@ class Product:
 
 def _digest(*arrays: NDArray[Any]) -> bytes:
     """A hash of the contents of arrays, 16 bytes, in place of a copy of them as a key."""
-    found = blake2b(digest_size=16)
-    for array in arrays:
-        found.update(np.ascontiguousarray(array).data)
-    return found.digest()
+    return blake2b(b"".join(map(np.ascontiguousarray, arrays)), digest_size=16).digest()
 
 
 def equal_rows(rows: Ints) -> tuple[Ints, Ints]:
@@ -266,9 +265,8 @@ def guard_bytes(size: int) -> None:
 def machines_of(loss: SpecLoss, ys: Sequence[Ints], fallback: Ints | None) -> list[Machine]:
     """The machine of each reference, given as label indices; ``fallback`` as in ``Product``.
 
-    Raises:
-        LossFileError: a step is not defined after some sequence of labels.
-        SizeLimitError: there are too many states.
+    A LossFileError says that a step is not defined after some sequence of labels, a SizeLimitError
+    that there are too many states.
     """
     kept = loss.memo(("oracles", None if fallback is None else fallback.tobytes()))
     lengths: dict[int, list[int]] = {}
@@ -299,7 +297,7 @@ def _machines(
             continue  # perhaps of states that only longer references reach
         products.pop(product.steps.n, None)
         products[product.steps.n] = product
-        while len(products) > MOST_TRELLISES:
+        while len(products) > limits.MOST_TRELLISES:
             del products[next(iter(products))]
         return made
     raise AssertionError(ys.shape)  # the last steps serve their own length
@@ -321,3 +319,42 @@ def _products(
             if steps.steady or not steps.bounded:
                 yield True, Product(steps, fallback)
     yield False, Product(Steps(loss, y, False, amounts), fallback)
+
+
+# -- states that hold the sums so far --------------------------------------------------------------
+
+
+def ranked_path(start: int, following: Sequence[Ints], scores: Floats) -> Path:
+    """The path of a machine whose last states have these scores, (states,).
+
+    ``following`` has for each position the state after each step, (states, labels).
+    """
+    known, ranks = np.unique(scores + 0.0, return_inverse=True)
+    zero = np.zeros((), np.int32)
+    layers = [Layer(one.astype(np.int32), np.broadcast_to(zero, one.shape)) for one in following]
+    return Path(start, layers, ranks, known)
+
+
+def unfolded(machine: Machine, sign: float) -> Path:
+    """The machine whose states hold the sums so far, with scores at its end, merged backwards."""
+    n, amounts = len(machine.layers), machine.steps.amounts()
+    classes, sums = np.array([machine.start], np.int64), machine.steps.begin(n)[:, None]
+    steps: list[Ints] = []
+    arcs = 0
+    for layer in machine.layers:
+        arcs += len(classes) * machine.steps.labels
+        guard_arcs("cost oracle", arcs)
+        goals = layer.next[classes].astype(np.int64)
+        after = sums[:, :, None] + amounts[:, layer.kinds[classes]]
+        ranks = [np.unique(total.ravel(), return_inverse=True)[1] for total in after]
+        first, number = distinct_rows([goals.ravel(), *ranks])
+        steps.append(number.reshape(goals.shape))
+        classes, sums = goals.ravel()[first], after.reshape(len(sums), goals.size)[:, first]
+    values = machine.steps.values(n, machine.constants, machine.ends[classes].T, sums)
+    scores, merged = np.unique(sign * values + 0.0, return_inverse=True)
+    layers: list[Ints] = []
+    for targets in reversed(steps):
+        first, before = equal_rows(merged[targets])
+        layers.append(merged[targets[first]])
+        merged = before
+    return ranked_path(0, layers[::-1], scores)

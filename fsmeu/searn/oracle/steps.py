@@ -14,22 +14,14 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.distinct import distinct, distinct_rows
-from fsmeu.limits import ORACLE_LENGTH_STEP
 from fsmeu.losses.algebra.split import slope, starts_of
 from fsmeu.losses.language.syntax import is_affine, names_read, steps, tapes, unread_registers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
-from fsmeu.losses.semantics.domains import (
-    bounds_of,
-    check_range,
-    keep_bounds,
-    keep_whole,
-    left_bounds,
-)
+from fsmeu.losses.semantics import domains
 from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
 
-Moves = list[tuple[Ints, Ints]]
-"""For each context the states after steps, and the numbers of what steps add, (states, labels)."""
+ORACLE_LENGTH_STEP = 32  # lengths whose steps are found together: most sentences are shorter
 
 
 class CannotServeError(Exception):
@@ -47,16 +39,11 @@ class _Context(NamedTuple):
 class Steps:
     """The steps of a loss from a file, which the evaluator computes for each context.
 
-    Args:
-        loss: the loss.
-        y: label indices of a reference of the greatest length.
-        shared: whether shorter references can be given, too.
-        amounts: numbers of what steps add to the sums, which grow as steps are computed.
+    ``y`` are label indices of a reference of the greatest length; where steps are ``shared``,
+    shorter references can be given, too. ``amounts`` number what steps add to the sums, and grow.
 
     Attributes:
-        n: the greatest length.
-        labels: the number of labels.
-        start: the code of the first state.
+        n, labels, start: the greatest length, the number of labels, the code of the first state.
         sum_order: the numbers of the sums that the value reads, those of both tapes first.
         steady: whether steps lead to the same states in all contexts.
         bounded: the registers of states whose declared bounds depend on the length.
@@ -100,8 +87,7 @@ class Steps:
     def contexts(self, ys: Ints) -> tuple[Ints, Floats]:
         """The context of each position (rows, n), and constants at the end (rows, constants).
 
-        References, label indices (rows, n), are paths through the values of constants, whose steps
-        are kept.
+        References (rows, n) are paths through the values of constants, whose steps are kept.
         """
         (rows, n), values = ys.shape, []
         starts = starts_of(self._bound, [*self._held, *self._added], n)
@@ -121,8 +107,8 @@ class Steps:
         track = dict(zip((*self._held, *self._added), np.moveaxis(table, 2, 0), strict=True))
         for register in self._bound.spec.registers:
             if register.name in track:
-                bounds = bounds_of(self._bound, register, n)
-                keep_bounds(self._bound, register, track[register.name], *bounds)
+                bounds = domains.bounds_of(self._bound, register, n)
+                domains.keep_bounds(self._bound, register, track[register.name], *bounds)
         ends = np.array([track[name][:, n] for name in self._constants])
         return numbers, ends.reshape(len(self._constants), rows).T
 
@@ -139,14 +125,13 @@ class Steps:
                 new[name] = np.broadcast_to(amount, labels.shape)
             elif name in self._held:
                 current[name] = evaluate(register.update, scope)
-                keep_whole(register, old[name], current[name], scope)
+                domains.keep_whole(register, old[name], current[name], scope)
                 new[name] = np.broadcast_to(current[name], labels.shape)
         found = []
         for k in range(len(labels)):
             held = {name: np.array([old.get(name, 0.0), new[name][k]]) + 0.0 for name in new}
-            own = [(name in view._read, x) for name, x in (("i", float(i)), ("z", float(k)))]
-            read = [x for name, pair in held.items() if name in view._read for x in pair]
-            key = (*(x for is_read, x in own if is_read), *read)
+            every: dict[str, Any] = {"i": [float(i)], "z": [float(k)], **held}
+            key = tuple(x for name, values in every.items() if name in view._read for x in values)
             number_of = self._numbers.setdefault(key, len(self._contexts))
             if number_of == len(self._contexts):
                 self._contexts.append(_Context(i, k, held))
@@ -154,8 +139,8 @@ class Steps:
             found.append((number_of, after, [float(new[name][k]) for name in self._added]))
         return found
 
-    def advance(self, contexts: Sequence[int], codes: Ints) -> Moves:
-        """What a step does in each of several contexts; states after it are codes.
+    def advance(self, contexts: Sequence[int], codes: Ints) -> list[tuple[Ints, Ints]]:
+        """For each context the codes after steps, and numbers of what is added, (states, labels).
 
         Raises:
             LossFileError: a register leaves its bounds, or an expression has no value.
@@ -184,13 +169,13 @@ class Steps:
                     added.append(gains)
             else:
                 current[name] = new[name] = evaluate(register.update, scope)
-                keep_whole(register, old[name], new[name], scope)
+                domains.keep_whole(register, old[name], new[name], scope)
         targets, culprit = view.space_of.encode(new)
         if culprit is not None and self._shared:
             raise CannotServeError
         if culprit is not None:
             register = next(r for r in view.carried if r.name == culprit)
-            raise left_bounds(bound, register, f"leaves its bounds at position {held[0].i}")
+            raise domains.left_bounds(bound, register, f"leaves its bounds at position {held[0].i}")
         kinds = self._numbered(added, shape)
         return list(zip(np.broadcast_to(targets, shape), kinds, strict=True))
 
@@ -206,25 +191,20 @@ class Steps:
 
     def amounts(self) -> Floats:
         """What is added to each sum by the number of it, (sums, numbers)."""
-        table: Floats = np.array(list(self._amounts), np.float64)
-        found: Floats = table.reshape(len(self._amounts), len(self._sums)).T
-        return found
+        table = np.array(list(self._amounts), np.float64)
+        return np.asarray(table.reshape(len(self._amounts), len(self._sums)).T)
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """Whether the registers of these states keep the bounds declared for this length."""
         held = self._view.space_of.decode(codes)
-        for r in self.bounded:
-            low, high = bounds_of(self._bound, r, n)
-            if held[r.name].min() < low or held[r.name].max() > high:
-                return False
-        return True
+        limits = {r.name: domains.bounds_of(self._bound, r, n) for r in self.bounded}
+        return all(a <= held[r].min() and held[r].max() <= b for r, (a, b) in limits.items())
 
     def ends(self, codes: Ints) -> Floats:
         """What the value reads in each state, (states, registers)."""
         held = self._view.space_of.decode(codes)
         columns = np.array([held[name] for name in self._ends], np.float64)
-        ends: Floats = columns.reshape(len(self._ends), len(codes)).T
-        return ends
+        return np.asarray(columns.reshape(len(self._ends), len(codes)).T)
 
     def begin(self, n: int) -> Floats:
         """What the sums are before the first step, (sums,)."""
@@ -238,13 +218,12 @@ class Steps:
         held = dict(zip(self._constants, map(float, constants), strict=True))
         held |= zip((*self._ends, *self._sums), (*ends, *sums), strict=True)
         value = number(self._bound.spec.value, self._scope(n, held))
-        found = np.broadcast_to(value, sums.shape[1:]).astype(np.float64)
-        self.check(n, found)
-        return found
+        return self.checked(n, np.broadcast_to(value, sums.shape[1:]).astype(np.float64))
 
-    def check(self, n: int, values: Floats) -> None:
-        """Refuses values outside the range that the file declares."""
-        check_range(self._bound, n, values)
+    def checked(self, n: int, values: Floats) -> Floats:
+        """The values, unless one is outside the range that the file declares."""
+        domains.check_range(self._bound, n, values)
+        return values
 
     def slopes(self, n: int, constants: Floats) -> tuple[float, Floats] | None:
         """The value with all sums at their start, and what each adds to it, if it is linear.
@@ -268,9 +247,8 @@ def _ranks(values: Floats) -> Ints:
     """Numbers from 0 that are in order and equal where values are, of the same shape."""
     with np.errstate(invalid="ignore"):
         whole = values.astype(np.int64)
-    if (whole == values).all():
-        return distinct(whole)[1]
-    return np.unique(values, return_inverse=True)[1].reshape(values.shape)
+    is_whole = (whole == values).all()
+    return distinct(whole)[1] if is_whole else np.unique(values, return_inverse=True)[1]
 
 
 def _sums_of(swapped: SpecLoss) -> tuple[str, ...]:
@@ -287,13 +265,9 @@ def _sums_of(swapped: SpecLoss) -> tuple[str, ...]:
 def reads_length(loss: SpecLoss) -> bool:
     """Whether a step looks at the length; bounds of registers do not count, nor starts of sums."""
     sums = _sums_of(loss.swapped)
+    read = []
     for register in loss.spec.registers:
-        read = [register.update]
-        if register.name not in sums:
-            read.append(register.start)
+        read += [register.update] if register.name in sums else [register.update, register.start]
         if register.depth is not None:
-            sides = (register.depth, register.low, register.high)
-            read += [side for side in sides if side is not None]
-        if any("n" in names_read(expr) for expr in read):
-            return True
-    return False
+            read += [register.depth, register.low, register.high]
+    return any("n" in names_read(expr) for expr in read if expr is not None)

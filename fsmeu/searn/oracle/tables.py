@@ -7,14 +7,17 @@ for each class and each number of further items, the greatest number of further 
     best[class, k] = max over labels of  matches(label) + best'[class after it, k - items(label)]
 
 and what can be reached from a state is the best over k of value(matches + best[class, k], items +
-k). That the value is monotonic is checked on the values that can occur, for each reference. Any
-other loss is brought to this form when the sums so far are parts of the states: steps add nothing,
-and the last states begin with the rank of their value among all values.
+k). That the value is monotonic is checked on the values that can occur, for each reference. Where
+the value is linear in real amounts, one number for each class is enough (``SummedTables``). Any
+other loss is brought to the first form when the sums so far are parts of the states: steps add
+nothing, and the last states begin with the rank of their value among all values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,27 +25,19 @@ from numpy.typing import NDArray
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, LossFileError, message
-from fsmeu.fst.compose import guard_arcs
-from fsmeu.fst.distinct import distinct_rows
-from fsmeu.searn.oracle.product import Layer, Machine, Small, equal_rows, guard_bytes
+from fsmeu.searn.oracle.product import Layer, Machine, Path, Small, guard_bytes, unfolded
+from fsmeu.trellis.roundings import Twofold, relative_error, twofold_product
 
 Roles = tuple[int | None, int | None]
 
 _ROUNDING = 2 * np.finfo(np.float64).eps  # as in ``fst.distinct``
 _MOST_AMOUNT = 1 << 20
+_EXACT_BITS = 42
+_GREAT = 1e290  # as in ``twofold_product``
 
 
 class NotServedError(Exception):
     """The value is not of the form that a kind of tables needs."""
-
-
-class Path(NamedTuple):
-    """The layers of a machine of one reference."""
-
-    start: int  # the class of the first state
-    layers: list[Layer]  # the steps of positions 0, ..., n - 1
-    ranks: Ints  # what the classes after the last position begin with, (classes,)
-    scores: Floats  # the scores, greater being better, that ranks stand for, if any
 
 
 class Tables:
@@ -133,12 +128,11 @@ class FrontierTables(Tables):
         self._kernels: Any = kernels
         layers = {id(layer): layer for path in paths for layer in path.layers}
         begins = np.append(0, np.cumsum([len(one.next) for one in layers.values()])).astype(int)
-        shape = (int(begins[-1]), labels)
-        goals, kinds = np.empty((2, *shape), np.int32)
+        goals, kinds = np.empty((2, begins[-1], labels), np.int32)
         for layer, a, b in zip(layers.values(), begins[:-1], begins[1:], strict=True):
             goals[a:b], kinds[a:b] = layer
-        small = np.int16 if labels < 1 << 15 else np.int32
-        label_class, counts = np.empty(shape, small), np.empty(shape[0], np.int32)
+        label_class = np.empty(goals.shape, np.uint8 if labels <= 1 << 8 else np.int32)
+        counts = np.empty(len(goals), np.int32)
         kernels.pack(goals, kinds, label_class, counts)
         width = int(counts.max(initial=1))
         sums = amounts[:, kinds[:, :width]]
@@ -149,24 +143,24 @@ class FrontierTables(Tables):
         self._axes = self._all_axes(paths, {key: k for k, key in enumerate(layers)}, begins)
         most = max((int(path.ranks.max(initial=0)) for path in paths), default=0)
         most += int(np.abs(whole[0]).max(initial=0)) * int(np.diff(self._begins).max(initial=0))
-        kind = np.int16 if most < np.iinfo(np.int16).max else np.int64
-        cells = int(self._axes.cells[-1])
-        guard_bytes(cells * np.dtype(kind).itemsize + _nbytes(*self._steps, *self._axes))
-        self._best, self._none = np.zeros(cells, kind), np.iinfo(kind).min
+        kind = next(one for one in (np.int8, np.int16, np.int64) if most < np.iinfo(one).max)
+        cells = self._axes.cells
+        guard_bytes(int(cells[-1]) * kind(0).itemsize + _nbytes(*self._steps, *self._axes))
+        self._best, self._none = np.zeros(cells[-1], kind), np.iinfo(kind).min
         for path, last in zip(paths, (self._begins[1:] - 1).tolist(), strict=True):
-            if path.ranks.any():
-                self._best[self._axes.cells[last] : self._axes.cells[last + 1]] = path.ranks
+            self._best[cells[last] : cells[last + 1]] = path.ranks
 
     def _all_axes(self, paths: Sequence[Path], place: dict[int, int], begins: Ints) -> Axes:
+        counted, classes = self._steps.counted, np.diff(begins)
         ranges = np.zeros((2, len(place)), np.int64)
         if place:
-            ranges[0] = np.minimum.reduceat(self._steps.counted.min(axis=1), begins[:-1])
-            ranges[1] = np.maximum.reduceat(self._steps.counted.max(axis=1), begins[:-1])
+            ranges[0] = np.minimum.reduceat(counted.min(axis=1), begins[:-1])
+            ranges[1] = np.maximum.reduceat(counted.max(axis=1), begins[:-1])
         rows, low, high = np.zeros((3, self._begins[-1]), np.int64)
         for path, begin, end in zip(paths, self._begins[:-1], self._begins[1:], strict=True):
             numbers = np.array([place[id(layer)] for layer in path.layers], np.int64)
             rows[begin : end - 1] = begins[numbers]
-            self._classes[begin : end - 1] = begins[numbers + 1] - begins[numbers]
+            self._classes[begin : end - 1] = classes[numbers]
             self._classes[end - 1] = len(path.ranks)
             ahead = np.cumsum(ranges[:, numbers[::-1]], axis=1)[:, ::-1]
             low[begin : end - 1], high[begin : end - 1] = ahead
@@ -177,9 +171,8 @@ class FrontierTables(Tables):
     def fill(self, direction: Ints) -> list[Ints]:
         """The frontier of each first state times its direction, (size,) each, after a sweep."""
         self._kernels.fill(self._steps, self._axes, self._none, direction, self._best)
-        first = self._begins[:-1]
-        sizes = self._axes.size[first]
-        begins = self._axes.cells[first] + self._start * sizes
+        sizes = self._axes.size[self._begins[:-1]]
+        begins = self._axes.cells[self._begins[:-1]] + self._start * sizes
         pairs = zip(begins.tolist(), (begins + sizes).tolist(), strict=True)
         return [self._best[a:b].copy() for a, b in pairs]
 
@@ -198,9 +191,9 @@ class FrontierTables(Tables):
     def step(self, sentences: Ints, states: Ints, labels: Ints) -> Ints:
         """The states after one more label each, (batch, 4)."""
         rows = self._axes.rows[self._layers(sentences, states, 1)] + states[:, 1]
-        steps, outcome = self._steps, self._steps.label_class[rows, labels]
-        added = [part[rows, outcome] for part in (steps.gained, steps.counted)]
-        after = np.stack([states[:, 0] + 1, steps.goals[rows, outcome], *added], axis=1)
+        label_class, _, *steps = self._steps
+        at = (rows, label_class[rows, labels])
+        after = np.stack([states[:, 0] + 1, *(part[at] for part in steps)], axis=1)
         after[:, 2:] += states[:, 2:]
         return after
 
@@ -236,49 +229,12 @@ def ranked_tables(paths: Sequence[Path], labels: int) -> FrontierTables:
     return made.end(Ends(scores, begins, zero, widths, zero + 1))
 
 
-def ranked_path(start: int, following: Sequence[Ints], scores: Floats) -> Path:
-    """The path of a machine whose last states have these scores, (states,).
-
-    ``following`` has for each position the state after each step, (states, labels).
-    """
-    known, ranks = np.unique(scores + 0.0, return_inverse=True)
-    zero = np.zeros((), np.int32)
-    layers = [Layer(one.astype(np.int32), np.broadcast_to(zero, one.shape)) for one in following]
-    return Path(start, layers, ranks, known)
-
-
-def unfolded(machine: Machine, sign: float) -> Path:
-    """The machine whose states hold the sums so far, with scores at its end, merged backwards."""
-    n, amounts = len(machine.layers), machine.steps.amounts()
-    classes, sums = np.array([machine.start], np.int64), machine.steps.begin(n)[:, None]
-    steps: list[Ints] = []
-    arcs = 0
-    for layer in machine.layers:
-        arcs += len(classes) * machine.steps.labels
-        guard_arcs("cost oracle", arcs)
-        goals = layer.next[classes].astype(np.int64)
-        after = sums[:, :, None] + amounts[:, layer.kinds[classes]]
-        ranks = [np.unique(total.ravel(), return_inverse=True)[1] for total in after]
-        first, number = distinct_rows([goals.ravel(), *ranks])
-        steps.append(number.reshape(goals.shape))
-        classes, sums = goals.ravel()[first], after.reshape(len(sums), goals.size)[:, first]
-    values = machine.steps.values(n, machine.constants, machine.ends[classes].T, sums)
-    scores, merged = np.unique(sign * values + 0.0, return_inverse=True)
-    layers: list[Ints] = []
-    for targets in reversed(steps):
-        first, before = equal_rows(merged[targets])
-        layers.append(merged[targets[first]])
-        merged = before
-    return ranked_path(0, layers[::-1], scores)
-
-
 def counted_tables(
     machines: Sequence[Machine], labels: int, roles: Roles, sign: float
 ) -> FrontierTables:
     """Tables of machines whose value reads up to two counts.
 
-    ``roles`` are the numbers of the sum gained and of the axis, None for none; ``sign`` is 1 for a
-    utility, -1 for a loss.
+    ``roles`` are the numbers of the sum gained and of the axis, None for none.
 
     Raises:
         NotServedError: a sum is no count of whole numbers, or the value is not monotonic in the
@@ -350,3 +306,168 @@ def _scores(
     values = machine.steps.values(n, machine.constants, np.zeros((0, len(row))), totals)
     table[cells] = sign * values + 0.0
     return table
+
+
+# -- sums over positions ---------------------------------------------------------------------------
+
+
+class SummedTables(Tables):
+    """Sums; a state ends in the bits of the costs so far, two doubles.
+
+    Raises:
+        NotServedError: a value is not linear in the sums, reads something else, or is too great.
+    """
+
+    def __init__(self, machines: Sequence[Machine], labels: int, sign: float) -> None:
+        super().__init__(machines)
+        pool, self._rows = _Pool(), np.zeros(self._begins[-1], np.int64)
+        self._base, self._scale, self.roundings = np.zeros((3, len(machines)))
+        self._best = Twofold(*np.zeros((2, len(machines))))
+        for k, machine in enumerate(machines):
+            self._base[k], self._scale[k], weights = pool.weights(machine, sign)
+            number, total, error = 0, 0, 0.0
+            for at in range(self._begins[k + 1] - 2, self._begins[k] - 1, -1):
+                layer = machine.layers[at - self._begins[k]]
+                number, self._rows[at], added, more = pool.before(layer, weights, number)
+                self._classes[at], total, error = len(layer.next), total + added, error + more
+            best = _twofold([total + pool.best[number][machine.start]], weights.unit)
+            self._best.high[k], self._best.low[k] = *best.high, *best.low
+            self.roundings[k] = 2 * error * self._scale[k]
+        self._classes[self._begins[1:] - 1] = 1
+        lists = (pool.next, [one.high for one in pool.costs], [one.low for one in pool.costs])
+        targets, *costs = (np.concatenate([np.zeros((0, labels)), *part]) for part in lists)
+        self._next, self._costs = targets.astype(np.int32), Twofold(*costs)
+        self.nbytes = _nbytes(self._next, self._rows, *costs)
+        every = np.arange(len(machines))
+        values = self.scores(every, self.start(every))
+        great = (self._scale, self._costs.high, self._scale.max(initial=0) * self._costs.high)
+        if max(np.abs(part).max(initial=0.0) for part in (*great, self._best.high)) > _GREAT:
+            raise NotServedError
+        for machine, value in zip(machines, values, strict=True):
+            machine.steps.checked(len(machine.layers), sign * np.array([value]))
+
+    def step(self, sentences: Ints, states: Ints, labels: Ints) -> Ints:
+        """The states after one more label each, (batch, 4)."""
+        rows = self._rows[self._layers(sentences, states, 1)] + states[:, 1]
+        lost = _numbers(states) + self._costs[rows, labels]
+        bits = [(part + 0.0).view(np.int64) for part in (lost.high, lost.low)]
+        return np.stack([states[:, 0] + 1, self._next[rows, labels], *bits], axis=1)
+
+    def costs(self, sentences: Ints, states: Ints) -> Floats:
+        """The cost of each label, (batch, labels)."""
+        rows = self._rows[self._layers(sentences, states, 1)] + states[:, 1]
+        costs: Floats = self._costs.high[rows] * self._scale[sentences][:, None]
+        costs[costs <= self.roundings[sentences][:, None]] = 0.0
+        return costs
+
+    def scores(self, sentences: Ints, states: Ints) -> Floats:
+        """The best value that can be reached, greater being better, (batch,)."""
+        self._layers(sentences, states, 0)
+        totals, scale = self._best[sentences] - _numbers(states), self._scale[sentences]
+        base, zero = self._base[sentences], np.zeros(len(states))
+        product = twofold_product(scale, totals.high) + Twofold(scale * totals.low, zero)
+        return (Twofold(base, zero) + product).high
+
+
+def _numbers(states: Ints) -> Twofold:
+    """The costs so far of states, (batch,)."""
+    return Twofold(*np.ascontiguousarray(states[:, 2:].T).view(np.float64))
+
+
+class _Weights(NamedTuple):
+    """What steps add, by the number of it."""
+
+    key: bytes
+    amounts: NDArray[Any]  # Python's whole numbers, multiples of a unit, (numbers,)
+    errors: Floats  # how much the amounts may be wrong because they are rounded, (numbers,)
+    unit: int  # how many units make 1, a power of 2
+
+
+class _Pool:
+    """Tables of positions; those of equal steps with equal best sums ahead are one."""
+
+    def __init__(self) -> None:
+        self.best: list[NDArray[Any]] = [np.zeros(1, object)]  # less the greatest, (classes,)
+        self.next: list[Small] = []  # (classes, labels) each, as costs
+        self.costs: list[Twofold] = []
+        self._rows = 0
+        self._numbers: dict[tuple[int, ...], int] = {(0,): 0}
+        self._weights: dict[bytes, _Weights] = {}
+        self._found: dict[tuple[int, bytes, int], tuple[int, int, int, float]] = {}
+
+    def weights(self, machine: Machine, sign: float) -> tuple[float, float, _Weights]:
+        """The score without any amount, what amounts are multiplied by, and the amounts."""
+        n = len(machine.layers)
+        found = None if machine.ends.shape[1] else machine.steps.slopes(n, machine.constants)
+        if found is None or not np.isfinite([found[0], *found[1]]).all():
+            raise NotServedError
+        scale = float(np.abs(found[1]).max(initial=0.0)) or 1.0
+        ratios = sign * found[1] / scale
+        key = ratios.tobytes()
+        if key not in self._weights:
+            gains = machine.steps.amounts()  # (sums, numbers)
+            terms = np.abs(ratios[:, None] * gains)
+            terms[_is_exact(gains) & _is_exact(ratios)[:, None]] = 0.0
+            factors = [Fraction(one) for one in ratios.tolist()]
+            exact = [
+                sum((a * Fraction(b) for a, b in zip(factors, column, strict=True)), Fraction(0))
+                for column in gains.T.tolist()
+            ]
+            unit = max((one.denominator for one in exact), default=1)
+            whole = [one.numerator * (unit // one.denominator) for one in exact]
+            errors = relative_error(4) * terms.sum(axis=0)
+            self._weights[key] = _Weights(key, np.array(whole, object), errors, unit)
+        return sign * found[0], scale, self._weights[key]
+
+    def before(self, layer: Layer, weights: _Weights, ahead: int) -> tuple[int, int, int, float]:
+        """The number of best sums before a position, from that after; row, greatest sum, error."""
+        key = (id(layer), weights.key, ahead)
+        if key not in self._found:
+            sums = weights.amounts[layer.kinds] + self.best[ahead][layer.next]
+            best = sums.max(axis=1)
+            top = int(best.max())
+            self.next.append(layer.next)
+            self.costs.append(_twofold(best[:, None] - sums, weights.unit))
+            normal = tuple((best - top).tolist())
+            number = self._numbers.setdefault(normal, len(self.best))
+            if number == len(self.best):
+                self.best.append(np.array(normal, object))
+            error = float(weights.errors[layer.kinds].max())
+            self._found[key] = number, self._rows, top, error
+            self._rows += len(layer.next)
+            guard_bytes(32 * self._rows * layer.next.shape[1])
+        return self._found[key]
+
+
+def _twofold(numbers: Any, unit: int) -> Twofold:
+    """Multiples of a unit as two doubles each, of the same shape, unless they are too great."""
+    array = np.asarray(numbers, object)
+    try:
+        high = (array / unit).astype(np.float64)
+    except OverflowError:
+        raise NotServedError from None
+    pairs = zip(array.flat, high.flat, strict=True)
+    low = [float(Fraction(a, unit) - Fraction(b)) for a, b in pairs]
+    return Twofold(high, np.array(low).reshape(array.shape))
+
+
+def _is_exact(numbers: Floats) -> Bools:
+    """Whether numbers have so few digits that they can hardly be the outcome of a rounding."""
+    digits = np.ldexp(np.frexp(numbers)[0], _EXACT_BITS)
+    return np.asarray(digits == np.floor(digits))
+
+
+def tables_of(machines: Sequence[Machine], labels: int, sign: float) -> Tables:
+    """The first tables that suit the value: of counts, of sums, of sums unfolded into states.
+
+    ``sign`` is 1 for a utility, -1 for a loss.
+    """
+    order = machines[0].steps.sum_order if machines else []
+    if order and len(order) <= 2 and not any(one.ends.shape[1] for one in machines):
+        pair = (order[0], order[1] if len(order) > 1 else None)
+        for roles in (pair, pair[::-1]):
+            with suppress(NotServedError):
+                return counted_tables(machines, labels, roles, sign)
+    with suppress(NotServedError):
+        return SummedTables(machines, labels, sign)
+    return ranked_tables([unfolded(one, sign) for one in machines], labels)

@@ -37,16 +37,14 @@ class States:
 
     def take(self: Batch, indices: Any) -> Batch:
         """The states at these indices, or where a mask is true."""
-        held: dict[str, Any] = dict(vars(self))
-        for name, value in vars(self).items():
-            held[name] = None if value is None else value[indices]
+        parts = vars(self).items()
+        held: dict[str, Any] = {name: None if x is None else x[indices] for name, x in parts}
         return type(self)(**held)
 
 
 def joined(parts: Sequence[Batch]) -> Batch:
     """All states of several batches."""
-    held: dict[str, Any] = dict(vars(parts[0]))
-    for name, value in vars(parts[0]).items():
-        lines = [getattr(part, name) for part in parts]
-        held[name] = None if value is None else np.concatenate(lines)
+    held: dict[str, Any] = {name: [getattr(one, name) for one in parts] for name in vars(parts[0])}
+    for name, lines in held.items():
+        held[name] = None if lines[0] is None else np.concatenate(lines)
     return type(parts[0])(**held)

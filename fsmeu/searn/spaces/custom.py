@@ -27,6 +27,7 @@ from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, message
+from fsmeu.fst.alphabet import listed
 from fsmeu.learning.saving import register
 from fsmeu.searn.features.sentences import hashed_sentences
 from fsmeu.searn.spaces import States
@@ -47,15 +48,10 @@ class ListStates(States):
     choices: Any  # the sequence of actions of each, objects (B,)
 
 
-@dataclass(frozen=True)
-class CustomInputs:
-    """Examples, and the number of bits of hashed features."""
+class CustomInputs(list[Any]):
+    """Examples, with the number of bits of hashed features."""
 
-    items: list[Any]
-    bits: int
-
-    def __len__(self) -> int:
-        return len(self.items)
+    bits = 0
 
 
 @register
@@ -67,17 +63,13 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
 
     def read_inputs(self, X: Any, bits: int, crossed: Any, where: str) -> CustomInputs:
         """The examples as they are given."""
-        try:
-            return CustomInputs(list(X), bits)
-        except TypeError as error:
-            raise InputError(message(where, "X must be a list of examples", X)) from error
+        found = CustomInputs(listed(X, where, "X must be a list of examples", rows=True))
+        found.bits = bits
+        return found
 
     def read_outputs(self, y: Any, inputs: CustomInputs, where: str) -> list[Any]:
         """The gold outputs as they are given, one for each example."""
-        try:
-            found = list(y)
-        except TypeError as error:
-            raise InputError(message(where, "y must be a list of outputs", y)) from error
+        found = listed(y, where, "y must be a list of outputs", rows=True)
         if len(found) != len(inputs) or not found:
             must = "there must be one output for each example, and an example"
             raise InputError(message(where, must, f"{len(found)} for {len(inputs)}"))
@@ -89,10 +81,6 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
         found.labels_ = []
         return found
 
-    def read_gold(self, bind: Any, ys: Any, costs: bool = True) -> list[Any]:
-        """The gold outputs; the space itself knows their losses."""
-        return list(ys)
-
     def score(self, found: Any, ys: Any) -> float:
         """The share of outputs that are found exactly."""
         return float(np.mean([one == other for one, other in zip(found, ys, strict=True)]))
@@ -101,15 +89,17 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
         """The greatest number of decisions, where the space tells it; else 0."""
         return int(getattr(self.space, "longest", 0))
 
-    def over(self, inputs: CustomInputs, gold: list[Any] | None = None) -> CustomSpace:
-        """A copy that searches these examples."""
+    def over(
+        self, inputs: CustomInputs, ys: Any = None, bind: Any = None, costs: bool = True
+    ) -> CustomSpace:
+        """A copy that searches these examples; the space itself knows the losses of outputs."""
         found = copy.copy(self)
-        found.inputs, found.gold = inputs, gold
+        found.inputs, found.gold = inputs, ys
         return found
 
     def start(self, examples: Ints) -> ListStates:
         """The states before the first decision."""
-        items = [self.space.start(self.inputs.items[k]) for k in examples.tolist()]
+        items = [self.space.start(self.inputs[k]) for k in examples.tolist()]
         return self._states(examples, np.zeros(len(items), np.int64), items)
 
     def _states(self, examples: Ints, progress: Ints, items: list[Any]) -> ListStates:
@@ -119,8 +109,7 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
 
     def is_done(self, states: ListStates) -> Bools:
         """Whether there is nothing to decide any more, (B,)."""
-        found: Bools = self._counts(states) == 0
-        return found
+        return np.asarray(self._counts(states) == 0)
 
     def _counts(self, states: ListStates) -> Ints:
         return np.array([len(one) for one in states.choices], np.int64)
@@ -142,7 +131,6 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
 
     def costs(self, states: ListStates) -> tuple[Floats, Ints]:
         """The cost of each action, (B, most), and the preferred one, (B,)."""
-        assert self.gold is not None
         found = np.full(self.allowed(states).shape, np.inf)
         own = np.full(len(states), -1, np.int64)
         prefers = getattr(self.space, "preferred", None)
@@ -165,7 +153,6 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
 
     def losses(self, states: ListStates) -> Floats:
         """The losses of finished states, (B,)."""
-        assert self.gold is not None
         pairs = zip(states.items, states.examples.tolist(), strict=True)
         return np.array([self.space.value(state, self.gold[k]) for state, k in pairs], np.float64)
 

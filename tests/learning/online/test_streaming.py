@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import fbeta_score, jaccard_score
 
 from fsmeu.errors import InputError
-from fsmeu.learning.online import FOFOClassifier, OFOClassifier, STAMPClassifier, streaming
+from fsmeu.learning.online import FOFOClassifier, OFOClassifier, OnlineLogisticClassifier, streaming
 from fsmeu.learning.online.streaming import places, running_measure, stream
 from tests.learning.online.test_rules import BY_NAME, data, made
 
@@ -73,7 +73,7 @@ def test_other_measures_and_names():
     named = np.array(["no", "yes"])[labels]
     found = stream(FOFOClassifier(measure="jaccard"), rows, named)
     assert found.values[-1] == pytest.approx(found.learner.score_)
-    found = stream(STAMPClassifier(beta=2.0), rows, named)
+    found = stream(OnlineLogisticClassifier(beta=2.0), rows, named)
     assert found.values[-1] == pytest.approx(found.learner.score_)
 
 

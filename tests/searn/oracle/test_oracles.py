@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import fsmeu
+from fsmeu import limits
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError
 from fsmeu.losses.loss import library
 from fsmeu.searn import CostOracle, CostOracles
-from fsmeu.searn.oracle import product
 from tests import shelf
 from tests.support.nightly import every_third
 
@@ -228,7 +228,7 @@ def test_what_is_kept_may_be_forgotten(monkeypatch):
     loss = load("counted")
     ys = corpus(loss, [6] * 5)
     kept = [CostOracle(loss, y).costs("") for y in ys]
-    monkeypatch.setattr(product, "KEPT_ORACLE_CELLS", 10)
+    monkeypatch.setattr(limits, "KEPT_ORACLE_CELLS", 10)
     fresh = load("counted")
     again = CostOracles(fresh, ys)
     np.testing.assert_array_equal(again.costs_at(np.arange(5), again.start(np.arange(5))), kept)

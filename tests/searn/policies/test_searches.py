@@ -50,16 +50,17 @@ def test_wide_beam_finds_the_best(space, probabilistic):
     differs = 0
     for seed in range(8):
         search, policy = set_up(space, 10 * seed, probabilistic)
-        found = beam(search, policy, np.arange(2), 1000)
+        found = search.outputs(beam(search, policy, np.arange(2), 1000))
         assert found == [best_by_enumeration(search, policy, k) for k in (0, 1)]
-        differs += found != greedy(search, policy, np.arange(2))
+        differs += found != search.outputs(greedy(search, policy, np.arange(2)))
     assert differs
 
 
 def test_narrow_beam_is_greedy():
     for seed in range(5):
         search, policy = set_up(LeftToRight(), seed)
-        assert beam(search, policy, np.arange(2), 1) == greedy(search, policy, np.arange(2))
+        ends = (beam(search, policy, np.arange(2), 1), greedy(search, policy, np.arange(2)))
+        assert search.outputs(ends[0]) == search.outputs(ends[1])
 
 
 def test_mean_probabilities_add_up():
@@ -99,7 +100,7 @@ def test_each_fold_is_decided_by_its_own_model():
     search, _ = set_up(LeftToRight(), 0)
     states = search.start(np.array([0, 1]))
     width = search.allowed(states).shape[1]
-    models = [Drawn(1, width), Drawn(2, width)]
+    models = [Drawn(1, width), Drawn(2, width), Drawn(3, width)]  # the last is that of all
     args = (search.allowed(states), search.rows(states), states.examples, None, np.zeros(2))
     found = sampled_actions(Mixture(0.0, (1.0,), (models,), np.array([1, 0])), *args)
     rows = search.rows(states)[0]

@@ -13,8 +13,14 @@ from fsmeu.searn.features.sentences import HashedSentences, hashed_sentences, in
 from fsmeu.searn.search import Mixture, beam, greedy, sampled, targets_of
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.custom import CustomSpace
-from fsmeu.searn.spaces.gold import chunks_of, is_order_free
-from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
+from fsmeu.searn.spaces.tagging import (
+    Alternating,
+    LeftToRight,
+    RightToLeft,
+    WordAtATime,
+    chunks_of,
+    is_order_free,
+)
 from tests.searn.stubs import Drawn, PlainTagging, words
 
 TAGS = ["O", "B-X", "I-X", "B-Y", "I-Y"]
@@ -35,7 +41,7 @@ def searched(space, loss, ys, rng, by_segments=False):
     if by_segments:
         seen = HashedSentences(seen.matrix, seen.starts, seen.crossed, segments)
     space = space.fitted(ys)
-    return space.over(seen, space.read_gold(bound(loss), ys)), space.labels_
+    return space.over(seen, ys, bound(loss)), space.labels_
 
 
 def well_formed(tags):
@@ -191,8 +197,9 @@ def test_tags_are_well_formed(seed):
         width = search.allowed(search.start(np.arange(1))).shape[1]
         policy = Mixture(0.0, (0.5, 0.5), ([Drawn(seed, width)], [Drawn(seed + 1, width)]))
         every = np.arange(len(ys))
-        found = [greedy(search, policy, every), beam(search, policy, every, 3)]
-        for outputs in (*found, sampled(search, policy, every, seed)):
+        drawn = sampled(search, policy, search.start(every), seed)
+        for ends in (greedy(search, policy, every), beam(search, policy, every, 3), drawn):
+            outputs = search.outputs(ends)
             assert [len(one) for one in outputs] == [len(y) for y in ys]
             assert all(well_formed(one) for one in outputs)
 
@@ -236,7 +243,7 @@ def test_plain_space_has_the_costs_of_the_batched_one():
     batched, labels = searched(LeftToRight(), "hamming", ys, rng)
     own = CustomSpace(PlainTagging("hamming", labels))
     inputs = own.read_inputs(words(rng, [3, 2]), 12, (), "test")
-    plain = own.over(inputs, own.read_gold(None, ys))
+    plain = own.over(inputs, ys)
     one, other = batched.start(np.arange(2)), plain.start(np.arange(2))
     while len(one):
         for first, second in zip(batched.costs(one), plain.costs(other), strict=True):
