@@ -10,7 +10,7 @@ lost to every method, and no part of the claim.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.errors import FsmeuError, SizeLimitError
-from fsmeu.expectation.expect import expect
+from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import any_layers, pair_layers
@@ -152,19 +152,35 @@ def is_proven(
     return reach <= PRECISION * _step(problem, chosen)
 
 
-def checked(problem: Problem, answer: Answer) -> Answer:
-    """The answer with its value by ``expect``, where that is cheap or no other is known.
+def checked(problems: Sequence[Problem], answers: Sequence[Answer]) -> list[Answer]:
+    """The answers with their values by ``expect``, where that is cheap or no other is known.
 
     An answer is claimed to be exact no longer if the method had found another value. What was
     found is kept where its error is bounded by ``VALUE_PRECISION``. An answer whose value is the
     best that a pair of sequences has is exact, whatever the method.
 
+    Args:
+        problems: problems that differ in the numbers of their models only.
+        answers: an answer to each.
+
     Raises:
-        InputError: the value is no number that doubles can hold.
-        RangeError: the value lies outside the range that the file declares.
+        InputError: a value is no number that doubles can hold.
+        RangeError: a value lies outside the range that the file declares.
     """
-    again = None
-    if not _is_precise(answer):
+    unknown = [row for row, one in enumerate(answers) if not one.exact or one.value is None]
+    values = dict[int, float]()
+    if len(unknown) > 1:
+        with suppress(FsmeuError):  # then one by one, and the error is that of one
+            loss, models = problems[0].loss, [problems[row].model for row in unknown]
+            zs = [loss.alphabet.decode(answers[row].indices) for row in unknown]
+            values = dict(zip(unknown, expect_many(loss, zs, models).tolist(), strict=True))
+    pairs = zip(problems, answers, strict=True)
+    return [_checked(one, answer, values.get(row)) for row, (one, answer) in enumerate(pairs)]
+
+
+def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
+    """The answer with the value that was computed again, or is computed now."""
+    if again is None and not _is_precise(answer):
         known = answer.exact and answer.value is not None
         again = _value(problem, answer.indices, _cheap_states(problem) if known else None)
     if again is not None:
