@@ -20,8 +20,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from fsmeu.corpora.parse import LABELS, Item, LineError, parse, spelled
 from fsmeu.corpora.records import Record, Source, blocks, records
-from fsmeu.decoding.decode import decode, explain
-from fsmeu.decoding.decode_many import decode_many
+from fsmeu.decoding.decode import decode, decode_many, explain
 from fsmeu.decoding.problem import Decision
 from fsmeu.errors import EmptyError, FsmeuError, InputError, as_whole, message
 from fsmeu.expectation.expect import expect, expect_many

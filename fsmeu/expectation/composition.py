@@ -38,20 +38,6 @@ from fsmeu.losses.sum_over_paths import Windows, signed_parts, windows
 from fsmeu.models import Parametrized, total
 from fsmeu.trellis.roundings import Sums
 
-__all__ = [
-    "Composition",
-    "advising_default",
-    "compose",
-    "compose_layers",
-    "compose_query",
-    "explicit_expectation",
-    "explicit_gradient",
-    "path_roundings",
-    "run_loss",
-    "summed_value",
-    "window_form",
-]
-
 MUCH_TO_REMEMBER = 64  # contents of a window from which windows are summed; fewer are states
 
 
@@ -185,13 +171,7 @@ def compose_layers(
 ) -> Composition:
     """The composition with a loss that is compiled for the pairs that can occur.
 
-    Args:
-        loss: a loss or utility over the labels of both acceptors.
-        hypothesis: a layered acceptor of hypotheses.
-        model: a layered acceptor of references of the same length.
-        z: the hypothesis, where there is only one: registers that follow from it are left out.
-        max_states: limit on the number of states that may be built.
-        minimize: merge states of the loss that no continuation can tell apart.
+    Where there is only one hypothesis z, registers that follow from it are left out.
     """
     pairs = pair_layers(hypothesis, model)
     machine = loss.compile(model.n, z, max_states, minimize, pairs)
@@ -230,13 +210,7 @@ def run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
 
 
 def explicit_expectation(asked: Query, keep: int | None, max_states: int | None) -> Expectation:
-    """The expected value by the explicit composition, with its distribution.
-
-    Args:
-        asked: loss, hypothesis and model.
-        keep: expand only this many of the most probable states of each layer.
-        max_states: limit on the number of states that may be built.
-    """
+    """The expected value by the explicit composition, with its distribution; as ``expect``."""
     with advising_default():
         if keep is None and window_form(asked) is not None:
             return _added_up(asked, max_states)
@@ -296,11 +270,7 @@ def window_form(asked: Query) -> Windows | None:
 
 
 def summed_value(asked: Query, max_states: int | None) -> Sums:
-    """The expected value by machines of the loss whose paths add up, in a batch of one.
-
-    Raises:
-        SizeLimitError: a composition could have more states than the limit.
-    """
+    """The expected value by machines of the loss whose paths add up, in a batch of one."""
     model = asked.model.layered()
     mass = total(asked.hypothesis) * total(model)
     value, size, roundings = 0.0, 0.0, asked.n * (max(model.widths) + 4)

@@ -42,8 +42,6 @@ from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import UncountableError, values_at
 from fsmeu.trellis.windows import Window, sum_of_all
 
-__all__ = ["expect_corpus", "linear_expectation", "mass_to_cut"]
-
 MOST_CORPUS_TABLE = 4_000_000  # tuples of totals of a corpus whose distribution is tabled: 32 MB
 
 _FFT_UNITS = 16 * float(np.finfo(np.float64).eps)

@@ -20,8 +20,6 @@ from fsmeu.models.chains import binary_marginals
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.kept import structure_of
 
-__all__ = ["Corpus", "corpus_of", "sentence_structure"]
-
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
@@ -75,10 +73,8 @@ class Corpus:
 def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Corpus:
     """The loss and the models, checked against each other and over the same labels.
 
-    Labels that the file leaves open are those of all models, and chunk tags those of zs too.
-
-    Raises:
-        InputError: something is no model, labels differ, or the value looks at more than counts.
+    Labels that the file leaves open are those of all models, and chunk tags those of zs too. The
+    value must look at counts alone.
     """
     check_loss(loss, where)
     given = listed(models, where, "models must be a sequence of models", rows=True)
@@ -96,11 +92,7 @@ def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Co
 
 
 def sentence_structure(corpus: Corpus, row: int) -> Structure:
-    """The structure of both tapes and the model of a sentence, and of what is allowed.
-
-    Raises:
-        InputError: no sequence satisfies the constraint.
-    """
+    """The structure of both tapes and the model of a sentence, and of what is allowed."""
     loss, model = corpus.losses[row], corpus.models[row]
     if corpus.constraint is None:
         return structure_of(loss, model)  # kept on the loss where models share it

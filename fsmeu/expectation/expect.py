@@ -55,8 +55,6 @@ from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_many, walk_value, walk_wi
 if TYPE_CHECKING:
     from fsmeu.trellis.engine import Structure
 
-__all__ = ["ENGINES", "by_structure", "expect", "expect_many", "split_values", "walked"]
-
 T = TypeVar("T")
 
 ENGINES = ("lattice", "openfst")
@@ -138,7 +136,9 @@ def expect_many(
             apart += rows
         else:
             values[rows] = [one.value for one in _expectations(some, jobs=threads)]
-    if apart:
+    if len(apart) == 1 and scheduler is None:
+        values[apart] = [one.value for one in _expectations([asked[apart[0]]])]
+    elif apart:
         pairs = [(asked[row].labels, asked[row].distribution, asked[row].model) for row in apart]
         sizes = [asked[row].n for row in apart]
         values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, jobs, scheduler)
@@ -148,8 +148,8 @@ def expect_many(
 def _share(loss: Loss, parts: list[tuple[Any, Any, Model]]) -> list[float]:
     """The values of some queries: labels or a distribution, and the model of each."""
     zs = [labels if other is None else other for labels, other, _ in parts]
-    found: list[float] = expect_many(loss, zs, [model for *_, model in parts]).tolist()
-    return found
+    values: list[float] = expect_many(loss, zs, [model for *_, model in parts]).tolist()
+    return values
 
 
 def _expectations(
@@ -157,7 +157,7 @@ def _expectations(
 ) -> list[Expectation]:
     """The expectations of queries that are alike; here the way is chosen."""
     if len(asked) > 1 and not _go_together(asked[0]):
-        return [found for one in asked for found in _expectations([one], max_states)]
+        return [result for one in asked for result in _expectations([one], max_states)]
 
     def levels(one: Query) -> Levels:
         return _walked_levels(one, None, max_states)[0]
@@ -165,8 +165,8 @@ def _expectations(
     long = long_expectation(asked[0], levels) if is_long(asked[0]) else None
     if long is not None:
         return [long]
-    found = bounded_expectations(asked, _sums(asked, max_states, jobs), levels)
-    for row, one in enumerate(found):
+    results = bounded_expectations(asked, _sums(asked, max_states, jobs), levels)
+    for row, one in enumerate(results):
         if one.upper - one.value <= DIGITS * abs(one.value):
             continue
         # Large terms cancel; those of both signs that are left belong to different pairs.
@@ -174,11 +174,11 @@ def _expectations(
             cheap = max(1, CHEAP_STATES // max(1, asked[row].n))
             again = walked(asked[row], min(cheap, max_states or cheap), weights=False)
             both = one, *bounded_expectations([asked[row]], again, levels)
-            found[row] = min(both, key=lambda one: one.upper - one.lower)
+            results[row] = min(both, key=lambda one: one.upper - one.lower)
     if isinstance(asked[0].loss, SpecLoss):
-        means = np.array([one.value / one.kept for one in found if one.kept])
+        means = np.array([one.value / one.kept for one in results if one.kept])
         check_range(asked[0].loss.bound, asked[0].n, means)
-    return found
+    return results
 
 
 def _go_together(asked: Query) -> bool:
@@ -227,13 +227,9 @@ def _spanned(loss: SpecLoss, zs: Sequence[Ints], models: Sequence[Model]) -> Sum
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def walked(asked: Query, max_states: int | None = None, *, weights: bool = True) -> Sums:
-    """The expectation at the end of the composition.
+    """The expectation at the end of the composition, in a batch of one.
 
-    Args:
-        asked: the query.
-        max_states: limit on the number of states of a layer.
-        weights: whether linear registers ride in the weight; otherwise nothing cancels but values
-            of both signs.
+    Without linear counts in weights, nothing cancels but values of both signs.
     """
     return walk_value(asked.view(weights=weights), asked.input(), max_states)
 
@@ -276,12 +272,7 @@ def split_values(
 ) -> Sums | None:
     """The expected value of each hypothesis under its model, None where ``by_structure`` has none.
 
-    Args:
-        loss: a loss over the models' labels.
-        zs: label indices of the hypotheses.
-        models: a model for each, all of the same structure and length.
-        max_states: limit on the number of states of a layer.
-        jobs: how many threads compute.
+    The models are alike, and the loss is over their labels.
     """
     return by_structure(loss, models, lambda one, w: one.expectations(w, zs, jobs), max_states)
 

@@ -23,8 +23,6 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.models import Gradient, Parametrized, as_model
 from fsmeu.trellis.walk import walk_gradient
 
-__all__ = ["gradient", "value_and_gradient", "value_and_gradient_many"]
-
 
 def gradient(loss: Loss, z: Any, model: Any, *, engine: str = "lattice") -> Gradient:
     """The derivatives of ``expect(loss, z, model).value`` with respect to the model's parameters.
@@ -58,13 +56,7 @@ def value_and_gradient_many(
 ) -> tuple[Floats, list[Gradient]]:
     """The expected value of each hypothesis, (batch,), and the derivatives for each model.
 
-    ``value_and_gradient`` of every pair. Sequences of one length whose loss splits by tape are
-    swept together.
-
-    Args:
-        loss: a loss or utility.
-        zs: label sequences.
-        models: a model with parameters for each.
+    ``value_and_gradient`` of every pair; models of one length and structure are swept together.
     """
     asked = [_asked(loss, z, model) for z, model in zip(zs, models, strict=True)]
     distributions = {row for row, one in enumerate(asked) if one.z is None}

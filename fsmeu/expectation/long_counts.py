@@ -27,8 +27,6 @@ from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_v
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.windows import Window, count_window
 
-__all__ = ["is_long", "long_expectation"]
-
 MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB while sorted
 
 
@@ -43,9 +41,7 @@ def is_long(asked: Query) -> bool:
 def long_expectation(asked: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
     """The expectation of a query that is long; None where this way does not serve.
 
-    Args:
-        asked: the query.
-        levels: the distribution of the value under a chain, when it is asked for.
+    ``levels`` gives the distribution of the value under a chain, when it is asked for.
     """
     loss, z, p = asked.loss, asked.z, binary_marginals(asked.model)
     assert isinstance(loss, SpecLoss)
@@ -93,11 +89,7 @@ def _tables(
 ) -> Iterator[tuple[Floats, Floats]]:
     """Values and probabilities of the tables that have mass, (rows, width), in blocks of rows.
 
-    Args:
-        form: the value as a function of the table.
-        z: labels of the hypothesis.
-        first: how many of its ones are true positives.
-        last: how many of the other positions are ones of y.
+    ``first`` is the count of true positives, ``last`` that of ones of y where z has none.
     """
     rows, rest = max(1, WINDOW_CELLS // len(last.chances)), last.counts[None, :]
     for begin in range(0, len(first.chances), rows):
@@ -107,11 +99,7 @@ def _tables(
 
 
 def _levels(form: Confusion, z: Ints, p: Floats) -> Levels:
-    """The distribution of the value.
-
-    Raises:
-        SizeLimitError: there are too many tables to list.
-    """
+    """The distribution of the value, where there are not too many tables to list."""
     first, last = count_window(p[z == 1]), count_window(p[z != 1])
     cells = len(first.chances) * len(last.chances)
     if cells > MOST_LEVEL_CELLS:

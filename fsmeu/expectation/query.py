@@ -16,20 +16,6 @@ from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model, as_model
 from fsmeu.models.derived import extended
 
-__all__ = [
-    "Query",
-    "alike",
-    "bind_labels",
-    "encoded",
-    "fitted",
-    "further_tags",
-    "model_at",
-    "paired",
-    "queries",
-    "query",
-    "refuse_exchanged",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Query:
@@ -90,15 +76,15 @@ def queries(loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str) ->
     check_loss(loss, where)
     hypotheses, given = paired(zs, models, where)
     known: dict[Hashable, tuple[Loss, Model]] = {}
-    found = []
+    results = []
     for row, (z, model) in enumerate(zip(hypotheses, given, strict=True)):
         name, tags = f"{where}, zs[{row}]", tuple(further_tags(loss, z))
         if (id(model), tags) not in known:
             made = model_at(model, f"{where}, models[{row}]")
             known[id(model), tags] = fitted(loss, made, where, tags)
         bound, fitting = known[id(model), tags]
-        found.append(_checked(bound, z, fitting, where, (name, name)))
-    return found
+        results.append(_checked(bound, z, fitting, where, (name, name)))
+    return results
 
 
 def paired(zs: Iterable[Any], models: Iterable[Any], where: str) -> tuple[list[Any], list[Any]]:
@@ -161,27 +147,20 @@ def model_at(value: object, where: str) -> Model:
 def alike(models: Sequence[Model], apart: Container[int] = ()) -> list[list[int]]:
     """The rows of models of one length, label order and structure, the longest models first.
 
-    The structure that serves long sequences serves shorter ones, too.
-
-    Args:
-        models: label models.
-        apart: rows that are alone.
+    The structure that serves long sequences serves shorter ones, too. Rows ``apart`` are alone.
     """
-    found: dict[Hashable, list[int]] = {}
+    groups: dict[Hashable, list[int]] = {}
     for row, model in enumerate(models):
         arcs = id(model) if model.structure is None else model.structure
         kind = row if row in apart else (model.n, model.labels, arcs)
-        found.setdefault(kind, []).append(row)
-    return sorted(found.values(), key=lambda rows: -models[rows[0]].n)
+        groups.setdefault(kind, []).append(row)
+    return sorted(groups.values(), key=lambda rows: -models[rows[0]].n)
 
 
 def refuse_exchanged(z: Any, model: Any, where: str) -> None:
     """Refuses a label sequence as the model beside a model as the hypothesis.
 
     A sequence of 0 and 1 could also be read as probabilities; the answer would be another one.
-
-    Raises:
-        InputError: hypothesis and model stand in each other's place.
     """
     if not isinstance(z, Model) or isinstance(model, Model):
         return
@@ -201,16 +180,8 @@ def fitted(
 ) -> tuple[Loss, Model]:
     """The loss and the model over the same labels: the model's, in its order, then others.
 
-    A label that the loss has and the model lacks has probability zero.
-
-    Args:
-        loss: a loss or utility.
-        model: a label model.
-        where: the caller, for messages.
-        further: labels beside those of the model, where those of the loss are open.
-
-    Raises:
-        InputError: the model has a label that the loss lacks.
+    A label that the loss has and the model lacks has probability zero; one that the loss lacks is
+    refused. ``further`` are labels beside those of the model, where those of the loss are open.
     """
     check_loss(loss, where)
     if not labels_open(loss):
@@ -224,11 +195,7 @@ def fitted(
 
 
 def bind_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
-    """The loss over these labels, in this order.
-
-    Raises:
-        InputError: the loss has others.
-    """
+    """The loss over these labels, in this order; an InputError if it has others."""
     check_loss(loss, where)
     if not labels_open(loss):
         if loss.alphabet.labels == alphabet.labels:

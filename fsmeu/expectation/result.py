@@ -24,15 +24,6 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.trellis.roundings import Sums, relative_error
 
-__all__ = [
-    "Expectation",
-    "Levels",
-    "bounded_expectations",
-    "check_finite",
-    "kept_expectation",
-    "level_sets",
-]
-
 _SHOWN = 8  # values in a representation
 _ROUNDING = 1e-12  # of probabilities: a product of some thousand factors
 
@@ -99,12 +90,7 @@ class Levels(Text):
 
 
 def level_sets(values: Floats, probabilities: Floats) -> Levels:
-    """The values of positive probability, with equal ones as one.
-
-    Args:
-        values: the value of each final state.
-        probabilities: the probability of ending there.
-    """
+    """The distribution of values that occur with these probabilities, equal values as one."""
     held = probabilities > 0
     values, place = np.unique(values[held], return_inverse=True)
     probabilities = np.bincount(place, probabilities[held], len(values)).astype(np.float64)
@@ -156,11 +142,7 @@ class Expectation(Distribution):
 
 
 def check_finite(where: str, numbers: float | Floats) -> None:
-    """Refuses results that doubles cannot hold.
-
-    Raises:
-        InputError: one is infinite or no number.
-    """
+    """Refuses results that doubles cannot hold."""
     if not np.isfinite(numbers).all():
         must = "the result must be a number that doubles can hold; values of the loss are too large"
         raise InputError(message(where, must, None, "Scale the loss down"))
@@ -171,10 +153,7 @@ def bounded_expectations(
 ) -> list[Expectation]:
     """The expectation of each query, with bounds that rounding does not reach past.
 
-    Args:
-        asked: queries.
-        found: their values.
-        levels: the distribution of a query's value, when it is asked for.
+    ``levels`` gives the distribution of a query's value, when it is asked for.
     """
     check_finite(asked[0].where, found.values)
     errors = found.errors if asked[0].n else 0.0 * found.errors  # one pair has one value
@@ -188,10 +167,7 @@ def bounded_expectations(
 def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectation:
     """The kept part with bounds: what was lost is worth at least the least and at most the most.
 
-    Args:
-        asked: the query.
-        levels: what was kept.
-        roundings: a bound on the roundings behind each of its probabilities.
+    There are at most so many roundings behind each probability of the levels, which were kept.
     """
     roundings += 8 * (asked.n + 1)  # of the mass of the model
     values, probabilities = levels.ungrouped

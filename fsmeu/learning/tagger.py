@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.decode_many import decode_many
+from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import check_bool, check_int
 from fsmeu.expectation.gradient import value_and_gradient_many
 from fsmeu.learning.base import NONNEGATIVE, Objective, climb, real

@@ -1,4 +1,7 @@
-"""``Searn``: search-based structured prediction with the interface of sklearn-crfsuite."""
+"""``Searn``: search-based structured prediction with the interface of sklearn-crfsuite.
+
+``ColumnTagger`` is the same for rows of texts with feature templates; ``fsmeu train`` trains it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Ints
@@ -18,29 +21,21 @@ from fsmeu.learning.base import number_between
 from fsmeu.learning.given_loss import given_loss, label_name, over_classes
 from fsmeu.learning.saving import first_use, register, save
 from fsmeu.losses.protocol import Loss
+from fsmeu.searn import training
+from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.features.templates import (
+    CHUNKS,
+    SETS,
+    TemplateSet,
+    parse_templates,
+    templated_sentences,
+)
 from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
 from fsmeu.searn.learners.reductions import AllPairs, CostRegression, Multiclass, OneAgainstAll
 from fsmeu.searn.search import COSTS, Mixture, beam, greedy, sampled
+from fsmeu.searn.spaces import CustomSpace, is_own_space
 from fsmeu.searn.spaces.chunks import ChunkAtATime
-from fsmeu.searn.spaces.custom import CustomSpace, is_own_space
-from fsmeu.searn.spaces.tagging import (
-    Alternating,
-    LabelSpace,
-    LeftToRight,
-    RightToLeft,
-    WordAtATime,
-)
-from fsmeu.searn.training import (
-    Progress,
-    Trained,
-    fingerprint,
-    fold_numbers,
-    interpolation_rule,
-    iterations_of,
-    progress_bar,
-    read_checkpoint,
-    train,
-)
+from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
 
 SPACES: dict[str, Any] = {
     "left-to-right": LeftToRight,
@@ -60,23 +55,19 @@ LEARNERS: dict[str, Any] = {
 
 def given_space(value: Any, where: str) -> Any:
     """The space that was asked for; an InputError if there is none."""
-    if isinstance(value, str):
-        return SPACES[one_of(where, "space", value, SPACES)]()
-    if not isinstance(value, type) and is_own_space(value):
-        return CustomSpace(value)
-    return _checked(value, SPACES, where, "space", "over")
+    own = not isinstance(value, type) and is_own_space(value)
+    return CustomSpace(value) if own else _given(value, SPACES, where, "space", "over")
 
 
 def given_learner(value: Any, where: str) -> Any:
     """The learner that was asked for; a classifier of scikit-learn learns classes of least cost."""
+    plain = isinstance(value, ClassifierMixin) and not hasattr(value, "learn")
+    return Multiclass(value) if plain else _given(value, LEARNERS, where, "learner", "learn")
+
+
+def _given(value: Any, known: dict[str, Any], where: str, name: str, method: str) -> Any:
     if isinstance(value, str):
-        return LEARNERS[one_of(where, "learner", value, LEARNERS)]()
-    if isinstance(value, ClassifierMixin) and not hasattr(value, "learn"):
-        return Multiclass(value)
-    return _checked(value, LEARNERS, where, "learner", "learn")
-
-
-def _checked(value: Any, known: dict[str, Any], where: str, name: str, method: str) -> Any:
+        return known[one_of(where, name, value, known)]()
     if not isinstance(value, type) and hasattr(value, method):
         return value
     must = f"{name} must be one of {', '.join(known)}, or an object with {method}"
@@ -174,7 +165,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         X_dev: Any = None,
         y_dev: Any = None,
         on_iteration: Callable[[int, Searn], None] | None = None,
-        progress: Progress | None = None,
+        progress: training.Progress | None = None,
     ) -> Searn:
         """The estimator itself, after training.
 
@@ -196,27 +187,27 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         ys = space.read_outputs(y, inputs, where)
         self.space_ = space.fitted(ys)
         self.labels_ = self.space_.labels_
-        search = self.space_.over(inputs, self.space_.read_gold(self._loss, ys))
+        search = self.space_.over(inputs, ys, self._loss)
         examples, loss_of = np.arange(len(ys)), None
         if self.beta == "search":
             examples, loss_of = self._development_loss(search, examples, X_dev, y_dev)
+        how = self._settings(int(self.space_.longest_search(inputs)), loss_of)
         mark = "" if self.checkpoint is None else self._mark(inputs, ys)
-        trained = read_checkpoint(self.checkpoint, mark)
+        trained = training.read_checkpoint(self.checkpoint, mark)
         seed = _seed(self.random_state) if trained is None else trained.seed
         parts = min(check_int(where, "folds", self.folds), len(examples))
-        folds = fold_numbers(len(ys), parts, seed)
+        folds = training.fold_numbers(len(ys), parts, seed)
         with first_use(f"checkpoint {self.checkpoint}"):
-            trained = trained or Trained(Mixture(folds=folds), seed, mark)
+            trained = trained or training.Trained(Mixture(folds=folds), seed, mark)
             trained.check(folds)
             for model in chain(*trained.policy.models):
                 for some in (examples[:2], examples[:3]):  # what broadcasts to one fails
                     greedy(search, Mixture(0.0, (1.0,), ([model],)), some)
-        how = self._settings(int(self.space_.longest_search(inputs)), loss_of)
         bar: Any = nullcontext(progress or (lambda done: None))
         if check_bool(where, "verbose", self.verbose):
-            bar = progress_bar(how["iterations"])
+            bar = training.progress_bar(how["iterations"])
         with bar as callback:
-            for _ in train(search, examples, trained, callback, **how):
+            for _ in training.train(search, examples, trained, callback, **how):
                 self._keep(trained)
                 if self.checkpoint is not None:
                     save(trained, self.checkpoint)
@@ -226,13 +217,15 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _settings(self, longest: int, loss_of: Any) -> dict[str, Any]:
+        """What ``train`` is to do, checked."""
         where = type(self).__name__
         influence = number_between(where, "influence", self.influence, 0, 1)
+        most = training.iterations_of(self.iterations, self.beta, influence, longest, where)
         return {
             "learner": given_learner(self.learner, where),
-            "iterations": iterations_of(self.iterations, self.beta, influence, longest, where),
+            "iterations": most,
             "influence": influence,
-            "beta": interpolation_rule(self.beta, where, longest, loss_of),
+            "beta": training.interpolation_rule(self.beta, where, longest, loss_of),
             "ties": one_of(where, "ties", self.ties, ("gold", "all")),
             "jobs": check_int(where, "n_jobs", self.n_jobs),
             "costs": COSTS[one_of(where, "costs", self.costs, COSTS)],
@@ -248,7 +241,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         if X_dev is not None:
             inputs = search.read_inputs(X_dev, self._bits(), self.crossed, where)
             ys = search.read_outputs(y_dev, inputs, where)
-            search = search.over(inputs, search.read_gold(self._loss, ys, False))
+            search = search.over(inputs, ys, self._loss, costs=False)
             held = np.arange(len(ys))
         else:
             held = examples[::_HELD_OUT] if len(examples) > 1 else examples[:0]
@@ -262,9 +255,10 @@ class Searn(BaseEstimator):  # type: ignore[misc]
 
     def _mark(self, inputs: Any, ys: Any) -> str:
         held = self.get_params(deep=False)
-        return fingerprint({k: held[k] for k in held if k not in INFERENCE_PARAMS}, inputs, ys)
+        read = {name: held[name] for name in held if name not in INFERENCE_PARAMS}
+        return training.fingerprint(read, inputs, ys)
 
-    def _keep(self, trained: Trained) -> None:
+    def _keep(self, trained: training.Trained) -> None:
         final = trained.policy.without_optimal()
         self.weights_ = np.array(final.weights)
         self.models_ = [models[-1] for models in final.models]
@@ -294,26 +288,22 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         search, examples = self.space_.over(inputs), np.arange(len(inputs))
         policy = Mixture(0.0, tuple(self.weights_), tuple([one] for one in self.models_))
         if one_of(where, "combine", self.combine, ("average", "sample")) == "sample":
-            seed = _seed(self.random_state)
-            return list(search.outputs(sampled(search, policy, search.start(examples), seed)))
-        size = self._beam()
-        if size == 1:
-            return list(search.outputs(greedy(search, policy, examples)))
-        return list(search.outputs(beam(search, policy, examples, size)))
+            ends = sampled(search, policy, search.start(examples), _seed(self.random_state))
+        elif (size := self._beam()) > 1:
+            ends = beam(search, policy, examples, size)
+        else:
+            ends = greedy(search, policy, examples)
+        return list(search.outputs(ends))
 
     def _beam(self) -> int:
-        """The size of the beam: by default that of greedy search where sums of scores say nothing.
-
-        The score of an output is the logarithm of its probability where all models tell those.
-        """
+        """The size of the beam; by default above 1 where sums of scores are log-probabilities."""
         if self.beam is None:
             return _BEAM if all(model.probabilistic for model in self.models_) else 1
         return check_int(type(self).__name__, "beam", self.beam)
 
     def _examples(self) -> list[Any]:
         """Three inputs that suit the space; none where it is one's own."""
-        known = isinstance(self.space_, LabelSpace)
-        return [[{"": 1.0}] * 2] * 3 if known else []
+        return [[{"": 1.0}] * 2] * 3 if hasattr(self.space_, "streams") else []
 
     def predict_single(self, x: Any) -> Any:
         """The same for one sentence."""
@@ -332,3 +322,69 @@ def _seed(random_state: Any) -> int:
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     return check_int("Searn", "random_state", random_state, least=0)
+
+
+Rows = Sequence[Sequence[Sequence[str]]]
+_MOST_COLUMNS = 1000
+
+
+@register
+@dataclass(eq=False, repr=False)
+class ColumnTagger(BaseEstimator):  # type: ignore[misc]
+    """Tags for rows of texts (a word and its columns), by templates and search.
+
+    Args:
+        templates: a name of ``fsmeu.searn.features.templates.SETS``, or a list of templates.
+        crossed: templates that are crossed with the label before, where a list is given.
+        searn: a ``Searn`` that is copied and trained; None for its defaults.
+        bits: features are hashed to 2^bits columns.
+
+    Attributes:
+        width_: how many columns rows must have.
+        searn_: the trained ``Searn``.
+    """
+
+    templates: Any = "chunking"
+    _: KW_ONLY
+    crossed: Sequence[str] = ()
+    searn: Searn | None = None
+    bits: int = 23
+
+    def fit(
+        self, X: Rows, y: Any, on_iteration: Callable[[int, Searn], None] | None = None
+    ) -> ColumnTagger:
+        """The tagger itself, after training on sentences, lists of rows of texts, and tags."""
+        widths = {len(row) for one in X for row in one}
+        if len(widths) != 1:
+            must = "all rows must have the same number of columns, and there must be one"
+            raise InputError(message("ColumnTagger", must, f"{sorted(widths)}"))
+        self.width_ = widths.pop()
+        model = Searn() if self.searn is None else clone(self.searn)
+        self.searn_ = model.fit(self._sentences(X), y, on_iteration=on_iteration)
+        return self
+
+    def predict(self, X: Rows) -> list[list[str]]:
+        """The tags that are decided for each sentence, of rows as wide as those of training."""
+        check_is_fitted(self)
+        for row in (row for one in X for row in one):
+            if len(row) != self.width_:
+                must = f"rows must have {self.width_} columns, as in training"
+                raise InputError(message("ColumnTagger", must, " ".join(row)))
+        return self.searn_.predict(self._sentences(X))
+
+    def _examples(self) -> list[Any]:
+        """Three inputs that suit any such tagger."""
+        width = check_int("ColumnTagger", "width_", self.width_)
+        return [[("",) * min(width, _MOST_COLUMNS)] * 2] * 3
+
+    def _sentences(self, X: Rows) -> HashedSentences:
+        """The features of sentences; of their chunks, too, where these are decided at once."""
+        bits = check_int("ColumnTagger", "bits", self.bits)
+        space = given_space((Searn() if self.searn is None else self.searn).space, "ColumnTagger")
+        segments = CHUNKS if isinstance(space, ChunkAtATime) and self.width_ > 1 else None
+        if isinstance(self.templates, str):
+            chosen = SETS[one_of("ColumnTagger", "templates", self.templates, SETS)]
+        else:
+            texts = (map(str, part) for part in (self.templates, self.crossed))
+            chosen = TemplateSet(*map(parse_templates, texts))
+        return templated_sentences(X, chosen, bits, segments)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, SizeLimitError, as_whole, check_int, message, one_of
@@ -55,13 +56,12 @@ def interpolation_rule(beta: Any, where: str, longest: int, loss_of: LossOf | No
 
 
 def _searched(policy: Mixture, models: Sequence[Any], loss_of: LossOf) -> float:
-    """The weight of least loss without the optimal policy, the greatest of several; 0 for none.
+    """The weight of least loss without the optimal policy, the greatest of several.
 
-    With 0 the new policy does not help, and training ends. The first policy has no other beside it,
-    so that all weights are the same to it, and it gets 1.
+    It is 0, which ends training, where the new policy does not help.
     """
     if not policy.weights:
-        return 1.0
+        return 1.0  # with no other beside it, all weights are the same
     best, found = loss_of(policy.without_optimal()), 0.0
     for beta in _GRID:
         loss = loss_of(interpolated(policy, beta, models).without_optimal())
@@ -71,14 +71,10 @@ def _searched(policy: Mixture, models: Sequence[Any], loss_of: LossOf) -> float:
 
 
 def iterations_of(iterations: Any, beta: Any, influence: float, longest: int, where: str) -> int:
-    """The greatest number of iterations.
+    """The greatest number of iterations: where none is given, until optimality has no influence.
 
-    Without one, it is the number after which the optimal policy has lost its influence:
-    (1 - beta)^I <= influence for a fixed beta, and 2 T^3 ln T by Theorem 2.
-
-    Raises:
-        InputError: it is no whole number of at least 1.
-        SizeLimitError: it is derived, and larger than is reasonable.
+    (1 - beta)^I <= influence for a fixed beta; I = 2 T^3 ln T by Theorem 2, where T is the longest
+    search. A SizeLimitError says that more are derived than is reasonable.
     """
     if iterations is not None:
         return check_int(where, "iterations", iterations)
@@ -98,8 +94,8 @@ def iterations_of(iterations: Any, beta: Any, influence: float, longest: int, wh
 
 
 @register
-@dataclass
-class Trained:
+@dataclass(repr=False)
+class Trained(BaseEstimator):  # type: ignore[misc]
     """The policies so far; what a checkpoint holds.
 
     A report tells of each iteration beta, the optimal policy's probability, the mean loss of the
@@ -110,10 +106,6 @@ class Trained:
     seed: int
     fingerprint: str = ""  # of the parameters and the data
     reports: list[dict[str, float]] = field(default_factory=list)
-
-    def get_params(self, deep: bool = False) -> dict[str, Any]:
-        """What it is made of, by name."""
-        return dict(vars(self))
 
     def check(self, folds: Ints) -> None:
         """Refuses parts that do not belong together by any exception, given each example's fold."""
@@ -232,10 +224,9 @@ def read_checkpoint(path: str | None, mark: str) -> Trained | None:
 def progress_bar(iterations: int) -> Iterator[Progress]:
     """What moves a bar on the terminal; nothing is shown where there is none."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress
 
     screen = Console(stderr=True)
-    look = (TextColumn("iterations"), BarColumn(), TimeElapsedColumn())
-    with Progress(*look, console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("", total=iterations)
+    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        task = bar.add_task("iterations", total=iterations)
         yield lambda done: bar.update(task, completed=done)

@@ -20,8 +20,6 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.compiled import entry, inner
 
-__all__ = ["chain_jets", "chain_marginals", "mixed_jets", "tilted_chain"]
-
 UNIT = 1.2e-16
 
 

@@ -33,26 +33,6 @@ from fsmeu.losses.algebra.ratios import Ratio, RatioSum, sum_of_ratios
 from fsmeu.trellis.compiled import load_compiled
 from fsmeu.trellis.roundings import UNIT
 
-__all__ = [
-    "BINOMIAL",
-    "MOST_ORDER",
-    "PROMISED",
-    "Chain",
-    "Ranked",
-    "UnfitError",
-    "add_apart",
-    "central_moments",
-    "chain_of",
-    "chain_value",
-    "cumulants_of",
-    "exponentials",
-    "independent_value",
-    "needed_order",
-    "parts_of",
-    "ranked_values",
-    "series_of",
-]
-
 MOST_ORDER = 20
 """The highest order of moments: where it does not suffice, counts are small."""
 

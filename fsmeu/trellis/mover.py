@@ -15,8 +15,6 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.layers import Layered, all_arcs
 from fsmeu.trellis.compiled import kernels
 
-__all__ = ["Acceptor", "Mover", "Steps", "acceptor_of", "steps_of"]
-
 
 class Acceptor(NamedTuple):
     """The arcs of a layered acceptor, those of a position sorted by state after and label.

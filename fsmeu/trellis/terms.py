@@ -24,8 +24,6 @@ from fsmeu.losses.algebra.split import Split, terms_of_sum
 from fsmeu.losses.language.syntax import Expr, Unary, names_read
 from fsmeu.losses.semantics.evaluator import Scope, evaluate
 
-__all__ = ["Amounts", "Entries", "Term", "TermAmounts", "amounts_of", "joint_terms", "term_amounts"]
-
 AMOUNTS_AT_ONCE = 1 << 20  # amounts of pairs of feature values that are evaluated at once: 8 MB
 
 

@@ -34,16 +34,6 @@ from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.mover import Acceptor, Mover, Steps, acceptor_of, steps_of
 from fsmeu.trellis.roundings import Sums, joined
 
-__all__ = [
-    "SMALL_SPACE",
-    "Final",
-    "walk",
-    "walk_gradient",
-    "walk_many",
-    "walk_value",
-    "walk_windows",
-]
-
 SMALL_SPACE = 4096  # states of a space that are walked all at once, for many sentences, not merged
 MOST_DENSE_STEPS = 1 << 25  # steps, or masses of a layer, past which reached states alone are met
 BATCHED_CELLS = 4_000_000  # cells that a block of sequences walked in one call holds: 32 MB

@@ -23,9 +23,6 @@ from __future__ import annotations
 
 from fsmeu.trellis.compiled import entry, inner, part, unsigned_of
 
-__all__ = ["change", "pull", "push", "span"]
-
-
 unsigned = unsigned_of()
 _rows = part("count_kernels")
 add_arcs, dot, fill = _rows.add_arcs, _rows.dot, _rows.fill

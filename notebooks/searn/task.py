@@ -143,7 +143,7 @@ def part_of(whole: Part, numbers: Sequence[int]) -> Part:
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     shift = np.repeat(starts[chosen] - ends[:-1], lengths)
     rows = np.arange(ends[-1]) + shift
-    segments = None if held.segments is None else held.segments.taken(rows, ends)
+    segments = None if held.segments is None else held.segments.taken(rows)
     made = HashedSentences(held.matrix[rows], ends, held.crossed[rows], segments)
     return Part(made, [whole.labels[k] for k in chosen.tolist()])
 

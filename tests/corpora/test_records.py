@@ -65,7 +65,10 @@ def test_blocks_end_by_count_or_by_size(monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "form"),
-    [("a.jsonl", "jsonl"), ("a.conll.gz", "conll"), ("a.txt", "conll"), ("-", "jsonl")],
+    [
+        *(("a.jsonl", "jsonl"), ("a.conll.gz", "conll"), ("a.txt", "conll"), ("-", "jsonl")),
+        *((f"a.{ending}", "conll") for ending in ("bio", "BIO", "iob", "iob1", "iob2", "iobes")),
+    ],
 )
 def test_format_by_the_ending(name, form):
     assert format_of(name, None) == form

@@ -26,8 +26,7 @@ from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load, save
 from fsmeu.losses.loss import grammar_folder, read_spec
 from fsmeu.searn.features.templates import template_set
-from fsmeu.searn.searn import Searn
-from fsmeu.searn.tagger import ColumnTagger
+from fsmeu.searn.searn import ColumnTagger, Searn
 from tests.fst.machines import images
 
 _RNG = np.random.default_rng(0)

@@ -27,18 +27,8 @@ from fsmeu.fst.compose import guard_arcs, guard_layers, guard_size, max_states
 from fsmeu.fst.distinct import by_first, refine, refine_layers
 from fsmeu.fst.image import ArcTable, Fst, fst_from_table, symbol_table
 from fsmeu.fst.layers import Layer, Layered, arcs_by_label
-from fsmeu.losses.language.syntax import (
-    Binary,
-    Name,
-    Number,
-    Place,
-    Register,
-    needed_registers,
-    reads_clock,
-    steps,
-    tapes,
-    unread_registers,
-)
+from fsmeu.losses.language import syntax as ast
+from fsmeu.losses.language.syntax import steps, tapes, unread_registers
 from fsmeu.losses.machine.view import MachineView, SpecView, View
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import trajectories
@@ -49,10 +39,9 @@ _LAYERS_BEFORE_GUARD = 1000
 """Layers after which new states come from counts, and go on to come until the end."""
 _UNKNOWN = -2
 """The target of a step that has not been looked at."""
-_ZERO = Number(0.0)
-_CLOCK = Register(
-    "i", "clock", _ZERO, Binary("+", Name("i"), Number(1.0)), _ZERO, Name("n"), Place()
-)
+_ZERO = ast.Number(0.0)
+_LATER = ast.Binary("+", ast.Name("i"), ast.Number(1.0))
+_CLOCK = ast.Register("i", "clock", _ZERO, _LATER, _ZERO, ast.Name("n"), ast.Place())
 
 
 class Compiled(Picture):
@@ -145,11 +134,9 @@ def machine_view(
     and that no step looks at are left out (Figure 1 of Jansche 2007: states are (tp, ref)).
     """
     spec = bound.spec
-    if reads_clock(spec):
+    if ast.reads_clock(spec):
         bound = replace(bound, spec=replace(spec, registers=(_CLOCK, *spec.registers)))
-    ends: dict[str, float] = {}
-    if z is not None:
-        ends = _unread_z_registers(bound, n, z)
+    ends = {} if z is None else _unread_z_registers(bound, n, z)
     return SpecView(bound, n, None, linear, ends=ends, merge=merge)
 
 
@@ -173,7 +160,7 @@ def _unread_z_registers(bound: BoundLoss, n: int, z: Ints) -> dict[str, float]:
     spec = bound.spec
     names = {name for name, reads in tapes(spec).items() if "y" not in reads and name != "i"}
     others = [r.update for r in spec.registers if r.name not in names]
-    kept = needed_registers(spec.registers, others)
+    kept = ast.needed_registers(spec.registers, others)
     plain = tuple(r for r in spec.registers if r.sugar != "clock")
     tracks = trajectories(replace(bound, spec=replace(spec, registers=plain)), n, z[None, :], names)
     return {name: float(tracks[name][0, n]) for name in sorted(names - kept)}
@@ -470,10 +457,7 @@ def _absorbed(machine: Machine) -> Machine:
 
 
 def _merged(machine: Machine, classes: Ints, kept: Ints | None = None) -> Machine:
-    """The machine whose states are these classes, each as its representative (its first state) is.
-
-    The class of the start is 0; states of class -1 are left out.
-    """
+    """The machine of these classes, each as its first state is; 0 is the start's, -1 left out."""
     if kept is None:
         numbers, first = np.unique(classes, return_index=True)
         kept = first[numbers >= 0]

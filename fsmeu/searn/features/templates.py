@@ -16,10 +16,11 @@ lists of names and places are not to be had: ours are closed classes of English 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,18 +44,7 @@ _BEFORE, _AFTER = np.uint64(text_hash("\0before")), np.uint64(text_hash("\0after
 
 # -- functions of words ---------------------------------------------------------------------------
 
-_ENDINGS = (
-    ("ies", "y"),
-    ("sses", "ss"),
-    ("ches", "ch"),
-    ("shes", "sh"),
-    ("xes", "x"),
-    ("ing", ""),
-    ("ied", "y"),
-    ("ed", ""),
-    ("ly", ""),
-    ("s", ""),
-)
+_ENDINGS = "ies:y sses:ss ches:ch shes:sh xes:x ing: ied:y ed: ly: s:"  # and what is put for them
 _KEEP = ("ss", "us", "is")
 _DOUBLED = re.compile(r"([bdfgmnprt])\1$")
 _ON: dict[str, tuple[str, ...]] = {}
@@ -69,7 +59,7 @@ _PLAIN = re.compile(r"^\w+$")
 def stem(word: str) -> str:
     """The word in small letters without an English ending of inflection: "rises" is "rise"."""
     low = word.lower()
-    for ending, left in _ENDINGS:
+    for ending, left in (pair.split(":") for pair in _ENDINGS.split()):
         if low.endswith(ending) and len(low) - len(ending) + len(left) >= 3:
             if ending == "s" and low.endswith(_KEEP):
                 continue
@@ -88,10 +78,8 @@ def shape(word: str) -> str:
 
 def case_pattern(word: str) -> str:
     """One of: lower, first (capital), upper, initial (one letter), mixed, number, digits, other."""
-    if _NUMERAL.match(word):
-        return "number"
     if any(c.isdigit() for c in word):
-        return "digits"
+        return "number" if _NUMERAL.match(word) else "digits"
     if word.islower():
         return "lower"
     if word.isupper():
@@ -153,11 +141,10 @@ def parse_templates(texts: Iterable[str]) -> tuple[Template, ...]:
     return tuple(map(parse_template, texts))
 
 
-@dataclass(frozen=True)
-class Columns:
+class Columns(NamedTuple):
     """Base features of a corpus."""
 
-    hashes: Mapping[str, Hashes]  # by the name of the column, (positions,) each
+    hashes: dict[str, Hashes]  # by the name of the column, (positions,) each
     starts: Ints  # where each sentence starts, and the end of the last one, (sentences + 1,)
 
 
@@ -166,18 +153,12 @@ def columns_of(
 ) -> Columns:
     """The columns of a corpus that templates ask for, and more.
 
-    Args:
-        sentences: lists of rows of texts, of which the first is the word.
-        templates: the templates. A column is a function of the word, as ``suffix2``; ``col2`` for
-            the second text of a row (``pos`` is the same); ``col2.first`` for a function of it;
-            ``bias``.
-        more: names of further columns.
-
-    Raises:
-        InputError: a name is not known, or a row has no such text.
+    Rows have texts, of which the first is the word. A column is a function of the word, as
+    ``suffix2``; ``col2`` for the second text of a row (``pos`` is the same); ``col2.first`` for a
+    function of it; ``bias``. An InputError says that a name is not known, or a row has no such
+    text.
     """
-    lengths = [len(one) for one in sentences]
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum([len(one) for one in sentences])]).astype(np.int64)
     made = {}
     for name in dict.fromkeys([*(name for one in templates for name, _ in one), *more]):
         if name == "bias":
@@ -194,9 +175,8 @@ def _source(name: str) -> tuple[int, Callable[[str], str]]:
     """The place in a row and the function that a name stands for."""
     base, _, function = name.replace("pos", "col2", 1).partition(".")
     if base.startswith("col") and base[3:].isdigit() and 1 <= int(base[3:]) <= 1000:
-        if function:
-            one_of(_WHERE, "a function of a column", function, FUNCTIONS)
-        return int(base[3:]) - 1, FUNCTIONS[function or "word"]
+        chosen = one_of(_WHERE, "a function of a column", function or "word", FUNCTIONS)
+        return int(base[3:]) - 1, FUNCTIONS[chosen]
     known = [*FUNCTIONS, "pos", "bias", "col1"]
     return 0, FUNCTIONS[one_of(_WHERE, "a column", name, known)]
 
@@ -231,8 +211,7 @@ def template_hashes(columns: Columns, templates: Sequence[Template]) -> Hashes:
 # -- templates of chunks --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SegmentSet:
+class SegmentSet(NamedTuple):
     """Templates of chunks."""
 
     ends: tuple[tuple[Template, Template], ...]  # from the first position and from the last
@@ -245,11 +224,12 @@ class SegmentSet:
 class SegmentFeatures:
     """A function of chunks of a corpus, which returns the columns of their features."""
 
-    columns: Columns
-    templates: SegmentSet
     firsts: Hashes  # of the templates from the first position, (positions, ends + sized)
     lasts: Hashes  # of those from the last position, (positions, ends)
     within: Hashes  # of the templates inside, (positions, inside)
+    wholes: Hashes  # of the columns whose sequence is a feature, (positions, wholes)
+    seeds: Hashes  # what these sequences begin with, (wholes,)
+    reach: Ints  # the greatest offset of each template inside, (inside,)
     bits: int  # columns are numbers below 2^bits
 
     def __call__(self, begins: Ints, lengths: Ints) -> NDArray[np.int32]:
@@ -257,31 +237,25 @@ class SegmentFeatures:
 
         ``begins`` are their first positions, (B,), and lengths at least 1, (B,).
         """
-        ends, longest = len(self.templates.ends), int(lengths.max(initial=0))
-        reach = np.array([max(o for _, o in t) for t in self.templates.inside], np.int64)
-        inside = np.full((len(begins), longest, len(reach)), -1, np.int32)
-        seeds = [text_hash(f"all {name}") for name in self.templates.wholes]
-        wholes: Hashes = np.tile(np.array(seeds, np.uint64), (len(begins), 1))
+        ends, longest = self.lasts.shape[1], int(lengths.max(initial=0))
+        inside = np.full((len(begins), longest, len(self.reach)), -1, np.int32)
+        wholes = np.tile(self.seeds, (len(begins), 1))
         for j in range(longest):
             rows = np.flatnonzero(lengths > j)
-            for k, name in enumerate(self.templates.wholes):
-                wholes[rows, k] = mixed(
-                    wholes[rows, k], self.columns.hashes[name][begins[rows] + j]
-                )
-            shown = indices(self.within[begins[rows] + j], self.bits)
-            inside[rows, j] = np.where(j + reach < lengths[rows, None], shown, -1)
+            at = begins[rows] + j
+            wholes[rows] = mixed(wholes[rows], self.wholes[at])
+            shown = indices(self.within[at], self.bits)
+            inside[rows, j] = np.where(j + self.reach < lengths[rows, None], shown, -1)
         both = mixed(self.firsts[begins, :ends], self.lasts[begins + lengths - 1])
         sized = mixed(self.firsts[begins, ends:], lengths.astype(np.uint64)[:, None])
         hashes = np.concatenate((both, sized, wholes), axis=1)
-        flat = inside.reshape(len(begins), longest * len(reach))
+        flat = inside.reshape(len(begins), longest * len(self.reach))
         return np.concatenate((indices(hashes, self.bits), flat), axis=1)
 
-    def taken(self, positions: Ints, starts: Ints) -> SegmentFeatures:
-        """The function for some sentences alone, given their positions and new ``starts``."""
-        hashes = {name: held[positions] for name, held in self.columns.hashes.items()}
-        names = ("firsts", "lasts", "within")
-        parts = {name: getattr(self, name)[positions] for name in names}
-        return replace(self, columns=Columns(hashes, starts), **parts)
+    def taken(self, positions: Ints) -> SegmentFeatures:
+        """The function for some sentences alone, given their positions."""
+        parts = ("firsts", "lasts", "within", "wholes")
+        return replace(self, **{name: getattr(self, name)[positions] for name in parts})
 
 
 def segment_features(
@@ -292,51 +266,52 @@ def segment_features(
     lasts, inside = [last for _, last in templates.ends], templates.inside
     columns = columns_of(sentences, [*firsts, *lasts, *inside], templates.wholes)
     first, last, within = (template_hashes(columns, part) for part in (firsts, lasts, inside))
-    seed = np.arange(len(firsts), dtype=np.uint64)  # keeps "pos |" and "pos", sized, apart
+    first = mixed(first, np.arange(len(firsts), dtype=np.uint64))  # "pos |" and "pos", sized, apart
     within = mixed(within, np.uint64(text_hash("inside")))
-    return SegmentFeatures(columns, templates, mixed(first, seed), last, within, bits)
+    names, count = templates.wholes, int(columns.starts[-1])
+    wholes = np.array([columns.hashes[name] for name in names]).reshape(len(names), count).T
+    seeds = np.array([text_hash(f"all {name}") for name in names], np.uint64)
+    reach = np.array([max(offset for _, offset in one) for one in inside], np.int64)
+    return SegmentFeatures(first, last, within, wholes, seeds, reach, bits)
 
 
 # -- sets -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TemplateSet:
+class TemplateSet(NamedTuple):
     """Templates of the input, and those that are crossed with labels of the past."""
 
     static: tuple[Template, ...]
     crossed: tuple[Template, ...] = ()
 
 
-def _read_lines(name: str | Path, kinds: Sequence[str]) -> dict[str, list[str]]:
-    """The lines of a file by their first word, if it is one of these, else by "".
+def _read_lines(name: str | Path, *kinds: str) -> list[list[str]]:
+    """The lines of a file without a first word of these kinds, then those of each kind.
 
     Empty lines and what follows a # are left out.
     """
     found: dict[str, list[str]] = {kind: [] for kind in ("", *kinds)}
     for line in read_text(name, f"templates {name}").splitlines():
-        first, _, rest = line.partition("#")[0].strip().partition(" ")
-        if first:
-            found[first if first in kinds else ""].append(
-                rest if first in kinds else f"{first} {rest}"
-            )
-    return found
+        text = line.partition("#")[0].strip()
+        first, _, rest = text.partition(" ")
+        if text:
+            found[first if first in kinds else ""].append(rest if first in kinds else text)
+    return list(found.values())
 
 
 def _read_set(name: str | Path) -> TemplateSet:
-    lines = _read_lines(name, ("cross",))
-    found = TemplateSet(parse_templates(lines[""]), parse_templates(lines["cross"]))
+    found = TemplateSet(*map(parse_templates, _read_lines(name, "cross")))
     if not found.static:
         raise InputError(message(f"templates {name}", "there must be a template"))
     return found
 
 
 def _read_segments(name: Path) -> SegmentSet:
-    lines = _read_lines(name, ("ends", "sized", "whole", "inside"))
-    sides = [text.split("|") for text in lines["ends"]]
+    _, ends, sized, whole, inside = _read_lines(name, "ends", "sized", "whole", "inside")
+    sides = [text.split("|") for text in ends]
     pairs = [[parse_template(side) if side.strip() else () for side in pair] for pair in sides]
-    sized, inside = parse_templates(lines["sized"]), parse_templates(lines["inside"])
-    return SegmentSet(tuple((a, b) for a, b in pairs), sized, tuple(lines["whole"]), inside)
+    templates = parse_templates(sized), tuple(whole), parse_templates(inside)
+    return SegmentSet(tuple((a, b) for a, b in pairs), *templates)
 
 
 SETS = {name: _read_set(_HOME / f"{name}.txt") for name in ("chunking", "names", "words")}
@@ -364,13 +339,9 @@ def templated_sentences(
     bits: int = 21,
     chunks: SegmentSet | None = None,
 ) -> HashedSentences:
-    """The features of sentences.
+    """The features of sentences, lists of rows of texts, of which the first is the word.
 
-    Args:
-        sentences: lists of rows of texts, of which the first is the word.
-        templates: the features of positions.
-        bits: there are 2^bits columns.
-        chunks: the features of chunks, for spaces that decide chunk by chunk.
+    There are 2^bits columns; ``chunks`` is for spaces that decide chunk by chunk.
     """
     columns = columns_of(sentences, [*templates.static, *templates.crossed])
     matrix = rows_of_columns(indices(template_hashes(columns, templates.static), bits), 1 << bits)

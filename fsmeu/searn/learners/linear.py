@@ -61,10 +61,9 @@ class Decisions:
 
 
 def numbered_columns(rows: csr_array, least: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The columns with so many entries or more, frequent ones first; and rows' columns by number.
+    """The columns with so many entries or more, and rows' columns by number: the last for others.
 
-    Frequent columns stand together, so that their weights stay in the processor's cache. A column
-    with fewer entries than ``least`` is left out, and has the number behind the last.
+    Frequent columns stand first, so that their weights stay in the processor's cache.
     """
     counts = np.bincount(rows.indices, minlength=rows.shape[1])
     kept = np.flatnonzero(counts >= max(1, least))
@@ -102,16 +101,15 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
 
     def scores(self, rows: csr_array) -> NDArray[Any]:
         """The score of each action for each row, (R, A)."""
-        weights = self.weights
-        shape = (rows.shape[0], len(weights))
         held = (rows.data, self._numbers(rows), rows.indptr)
-        return np.asarray(csr_array(held, shape=shape) @ weights)
+        shape = (rows.shape[0], len(self.weights))
+        return np.asarray(csr_array(held, shape=shape) @ self.weights)
 
     def _numbers(self, rows: csr_array) -> NDArray[np.int32]:
         """The row of weights of each entry.
 
-        They are looked up in a table over all columns, which is kept; or, where that would be
-        larger than the weights, by bisection in the columns.
+        They are looked up in a table over all columns, or by bisection where that would be larger
+        than the weights.
         """
         columns, size = self.columns, rows.shape[1]
         held = getattr(self, "_held", None)
@@ -128,7 +126,7 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
 
 
 class Entries(NamedTuple):
-    """Decisions as flat arrays; numbers are of the type of the weights."""
+    """Decisions as kernels take them; numbers are of the type of the weights."""
 
     ends: Ints  # where the entries of each row begin, and the end of the last, (R + 1,)
     columns: NDArray[np.int32]  # the number of each entry's column, less than the rows of weights
@@ -149,16 +147,10 @@ class _Linear(BaseEstimator):  # type: ignore[misc]
         by_cost = one_of(where, "importance", self.importance, ("equal", "cost")) == "cost"
         rows, least = given.rows, check_int(where, "min_freq", self.min_freq)
         columns, numbers = numbered_columns(rows, least)
-        held = Entries(
-            rows.indptr.astype(np.int64, copy=False),
-            numbers,
-            rows.data.astype(kind, copy=False),
-            given.begins.astype(np.int64, copy=False),
-            given.costs.astype(kind),
-            given.targets,
-            np.ones(len(given), kind),
-        )
-        return epochs, by_cost, columns, held
+        ends, begins = (one.astype(np.int64, copy=False) for one in (rows.indptr, given.begins))
+        values, costs = rows.data.astype(kind, copy=False), given.costs.astype(kind)
+        beside = (begins, costs, given.targets, np.ones(len(given), kind))
+        return epochs, by_cost, columns, Entries(ends, numbers, values, *beside)
 
 
 _TINY = 1e-30
@@ -172,10 +164,9 @@ _LEAST_SLOPE = 1e-4
 class Logistic(_Linear):
     """Softmax over the allowed actions of a state, weights learned by AdaGrad.
 
-    With one target in each state and equal importance it is multinomial logistic
-    regression, and the first iteration of ``Searn`` trains a maximum entropy Markov model (Daumé
-    et al. 2009, section 7). Dropout of features (each entry is left out with this probability, the
-    others are scaled up) takes the place of a penalty on weights.
+    With one target in each state and equal importance it is multinomial logistic regression, and
+    the first iteration of ``Searn`` trains a maximum entropy Markov model (section 7 of the paper).
+    Dropout (entries are left out, the others scaled up) takes the place of a penalty on weights.
 
     Args:
         epochs: passes over the examples.

@@ -22,8 +22,6 @@ from fsmeu.errors import InputError, check_int, message
 from fsmeu.learning.saving import register
 from fsmeu.searn.learners.linear import Decisions, column_table, numbered_columns
 
-Models = tuple[str, list[Any]]
-
 
 @register
 @dataclass(eq=False, repr=False)
@@ -40,10 +38,7 @@ class Constant(BaseEstimator):  # type: ignore[misc]
 
 
 def fitted(base: Any, rows: Any, labels: Any, weights: Floats, seed: int) -> Any:
-    """A copy of a classifier, trained on the rows (R, columns) of positive weight (R,).
-
-    Labels are bool (R,), or numbers for a regressor; the seed is its ``random_state``.
-    """
+    """A copy of a classifier (labels are bool) or regressor, trained on rows of positive weight."""
     kept = np.flatnonzero(weights > 0)
     labels = np.asarray(labels)[kept]
     if not len(kept):
@@ -80,14 +75,10 @@ def _over(rows: csr_array, numbers: NDArray[np.int32], count: int) -> csr_array:
 @register
 @dataclass(eq=False, repr=False)
 class ReducedModel(BaseEstimator):  # type: ignore[misc]
-    """Estimators that decide together.
+    """Estimators that decide together over the hashed columns that are used, (U,).
 
-    Args:
-        kind: "pairs" (an estimator for each pair of actions), "each" (one for each action), "cost"
-            (the same, regressors of costs) or "joint" (one for all).
-        columns: the hashed columns that are used, (U,).
-        models: the estimators.
-        actions: the number of actions.
+    The kind is "pairs" (an estimator for each pair of actions), "each" (one for each action),
+    "cost" (the same, regressors of costs) or "joint" (one for all).
     """
 
     kind: str = "each"
@@ -104,24 +95,19 @@ class ReducedModel(BaseEstimator):  # type: ignore[misc]
         """The score of each action for each row, (R, A)."""
         table = column_table(self.columns, rows.shape[1])
         held = _over(rows, table[rows.indices], len(self.columns))
-        if self.kind == "joint":
-            return self._joint(held)
         if self.kind == "each":
             return np.stack([margins(one, held) for one in self.models], axis=1)
         if self.kind == "cost":
             return -np.stack([np.asarray(one.predict(held)) for one in self.models], axis=1)
-        wins = np.zeros((held.shape[0], self.actions))
-        pairs = combinations(range(self.actions), 2)
-        for (a, b), one in zip(pairs, self.models, strict=True):
-            is_first = margins(one, held) > 0
-            wins[:, a] += is_first
-            wins[:, b] += ~is_first
-        return wins
-
-    def _joint(self, held: csr_array) -> Floats:
-        """The logarithms of probabilities; -inf for actions that were never right in training."""
-        (model,) = self.models
-        found = np.full((held.shape[0], self.actions), -1e30)
+        found = np.zeros((held.shape[0], self.actions))
+        if self.kind == "pairs":  # how often each action wins
+            pairs = combinations(range(self.actions), 2)
+            for (a, b), one in zip(pairs, self.models, strict=True):
+                is_first = margins(one, held) > 0
+                found[:, a] += is_first
+                found[:, b] += ~is_first
+            return found
+        (model,), found[:] = self.models, -1e30  # for actions that were never right in training
         if self.probabilistic:
             found[:, model.classes_] = np.maximum(model.predict_log_proba(held), -1e30)
         elif hasattr(model, "decision_function") and len(model.classes_) > 2:
@@ -133,30 +119,26 @@ class ReducedModel(BaseEstimator):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False)
 class _Reduction(BaseEstimator):  # type: ignore[misc]
-    """What reductions share.
+    """What reductions share: an estimator of scikit-learn whose ``fit`` takes ``sample_weight``.
 
-    Args:
-        base: an estimator of scikit-learn whose ``fit`` takes ``sample_weight``.
-        min_freq: features with fewer entries are left out.
+    Features with fewer than ``min_freq`` entries are left out.
     """
 
-    _flat: ClassVar[bool] = False  # whether all states must have the same actions
+    _flat: ClassVar[bool] = False  # whether all states must have the same actions, in one row
+    _kind: ClassVar[str] = "each"  # of the model
+    _default: ClassVar[Any] = LogisticRegression(max_iter=200)  # the base where none is given
 
     base: Any = None
     min_freq: int = 1
 
     def learn(self, given: Decisions, seed: int) -> ReducedModel:
-        """The model that was learned from examples.
-
-        Raises:
-            InputError: the base takes no weights, or states have rows for their actions.
-        """
+        """The model that was learned; an InputError if the base or the states do not suit."""
         where = type(self).__name__
         if self._flat and not given.is_flat:
             must = "the space must have the same actions in all states"
             remedy = "Use OneAgainstAll, CostRegression, Logistic or AveragedPerceptron"
             raise InputError(message(where, must, None, remedy))
-        base = self._default() if self.base is None else self.base
+        base = self._default if self.base is None else self.base
         try:
             takes = not isinstance(base, type) and has_fit_parameter(base, "sample_weight")
         except Exception:  # whatever a strange object raises
@@ -166,15 +148,13 @@ class _Reduction(BaseEstimator):  # type: ignore[misc]
             raise InputError(message(where, must, base))
         columns, numbers = numbered_columns(given.rows, self.min_freq)
         rows = _over(given.rows, numbers, len(columns))
-        kind, models = self._models(base, rows, given, seed)
+        models = self._models(base, rows, given, seed)
+        known = self._kind == "joint" and isinstance(models[0], Constant)  # one class alone
+        kind = "each" if known else self._kind
         return ReducedModel(kind, columns, models, given.costs.shape[1])
 
-    def _default(self) -> Any:
-        """The base where none is given."""
-        return LogisticRegression(max_iter=200)
-
-    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
-        """The kind of a ``ReducedModel`` and its estimators."""
+    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> list[Any]:
+        """The estimators of a ``ReducedModel``."""
         raise NotImplementedError
 
 
@@ -188,9 +168,9 @@ class AllPairs(_Reduction):
     worst that is: all actions meet when wins are counted, so that pairs with it must be learned.
     """
 
-    _flat = True
+    _flat, _kind = True, "pairs"
 
-    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
+    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> list[Any]:
         allowed = np.isfinite(given.costs)
         worst = np.where(allowed, given.costs, -np.inf).max(axis=1, keepdims=True)
         gaps = pair_gaps(np.where(allowed, given.costs, worst))
@@ -198,7 +178,7 @@ class AllPairs(_Reduction):
         for a, b in combinations(range(given.costs.shape[1]), 2):
             gap = gaps[:, b] - gaps[:, a]
             models.append(fitted(base, rows, gap > 0, np.abs(gap), seed))
-        return "pairs", models
+        return models
 
 
 def pair_gaps(costs: Floats) -> Floats:
@@ -221,7 +201,7 @@ class OneAgainstAll(_Reduction):
     these, so that a state in which nothing can go wrong has none.
     """
 
-    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
+    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> list[Any]:
         counts, firsts = np.diff(given.begins), given.begins[:-1]
         allowed = np.isfinite(given.costs)
         others = allowed & ~given.targets
@@ -230,7 +210,7 @@ class OneAgainstAll(_Reduction):
         mean /= np.maximum(1, np.add.reduceat(others.sum(axis=1), firsts))
         weights = np.where(given.targets & allowed, np.repeat(mean, counts)[:, None], regret)
         pairs = zip(given.targets.T, weights.T, strict=True)
-        return "each", [fitted(base, rows, *pair, seed) for pair in pairs]
+        return [fitted(base, rows, *pair, seed) for pair in pairs]
 
 
 @register
@@ -240,13 +220,12 @@ class CostRegression(_Reduction):
     ``base`` is a regressor; ridge regression unless another is given.
     """
 
-    def _default(self) -> Any:
-        return Ridge(solver="sparse_cg")
+    _kind, _default = "cost", Ridge(solver="sparse_cg")
 
-    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
+    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> list[Any]:
         allowed = np.isfinite(given.costs)
         pairs = zip(np.where(allowed, given.costs, 0.0).T, allowed.T.astype(float), strict=True)
-        return "cost", [fitted(base, rows, *pair, seed) for pair in pairs]
+        return [fitted(base, rows, *pair, seed) for pair in pairs]
 
 
 @register
@@ -257,10 +236,10 @@ class Multiclass(_Reduction):
     The importance of a state is the greatest cost of its actions, or 1 with ``weighted=False``.
     """
 
-    _flat = True
+    _flat, _kind = True, "joint"
     weighted: bool = True
 
-    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
+    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> list[Any]:
         finite = np.where(np.isfinite(given.costs), given.costs, -np.inf)
         spans = finite.max(axis=1) - given.least
         weights = spans if self.weighted else np.ones(len(spans))
@@ -268,8 +247,8 @@ class Multiclass(_Reduction):
         kept = np.unique(classes[weights > 0])
         if len(kept) < 2:
             only = int(kept[0]) if len(kept) else 0
-            return "each", [Constant(1.0 if a == only else -1.0) for a in range(finite.shape[1])]
-        return "joint", [fitted(base, rows, classes, weights, seed)]
+            return [Constant(1.0 if a == only else -1.0) for a in range(finite.shape[1])]
+        return [fitted(base, rows, classes, weights, seed)]
 
 
 @register

@@ -17,10 +17,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.fst.tags import chunks_of
 from fsmeu.learning.saving import register
 from fsmeu.searn.features.sentences import HashedSentences, rows_of_columns
-from fsmeu.searn.spaces.gold import Gold, chunks_of, follows, tag_parts
-from fsmeu.searn.spaces.tagging import LabelSpace, LabelStates
+from fsmeu.searn.spaces.tagging import LabelStates, WordAtATime, tag_parts
 
 
 class Actions(NamedTuple):
@@ -60,7 +60,7 @@ Space = TypeVar("Space", bound="ChunkAtATime")
 
 
 @register
-class ChunkAtATime(LabelSpace):
+class ChunkAtATime(WordAtATime):
     """Whole chunks from left to right.
 
     Costs are those of completions by further chunks, of any length.
@@ -96,12 +96,11 @@ class ChunkAtATime(LabelSpace):
         found.longest_ = dict(sorted(lengths.items()))
         return found
 
-    def _follows(self, labels: Sequence[Any]) -> Bools | None:
-        return follows(labels)
-
-    def over(self: Space, inputs: HashedSentences, gold: tuple[Gold, ...] | None = None) -> Space:
-        """A copy that searches these sentences."""
-        found = super().over(inputs, gold)
+    def over(
+        self: Space, inputs: HashedSentences, ys: Any = None, bind: Any = None, costs: bool = True
+    ) -> Space:
+        """A copy that searches these sentences, as in ``LabelSpace``."""
+        found = super().over(inputs, ys, bind, costs)
         found.actions = actions_of(self.labels_, self.longest_, inputs.segments is not None)
         return found
 
@@ -111,7 +110,7 @@ class ChunkAtATime(LabelSpace):
             return np.ones(len(states), np.int64)
         return np.asarray(np.minimum(self.left(states), self.actions.number.shape[1] - 1))
 
-    def rows(self, states: LabelStates) -> tuple[csr_array, Ints | None]:
+    def rows(self, states: LabelStates) -> tuple[csr_array, Ints]:
         """The features of the next position, or of segments from there, and of the last chunks."""
         seen = self.sentences
         if seen.segments is None:
@@ -136,7 +135,6 @@ class ChunkAtATime(LabelSpace):
         best if O or a B comes next: an I would make the chunk longer. Gold's own action is the rest
         of the gold chunk at the next position, or outside.
         """
-        assert self.gold is not None
         (gold,), actions, left = self.gold, self.actions, self.left(states)
         heads, ahead = np.unique(actions.first), gold.oracles
         found = np.full(self.allowed(states).shape, np.inf)

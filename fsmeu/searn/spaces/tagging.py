@@ -11,6 +11,7 @@ import copy
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
@@ -21,16 +22,17 @@ from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, check_int, message
+from fsmeu.fst import tags
+from fsmeu.fst.alphabet import as_alphabet
 from fsmeu.learning.features import checked_labels, checked_sentences, share_of_labels
 from fsmeu.learning.saving import register
-from fsmeu.searn.features.sentences import (
-    HashedSentences,
-    hashed_sentences,
-    history_columns,
-    joined_rows,
-)
+from fsmeu.losses.language.syntax import steps
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
+from fsmeu.searn.features import sentences as hashed
+from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.oracle.cost_oracle import CostOracles
 from fsmeu.searn.spaces import States
-from fsmeu.searn.spaces.gold import Gold, follows, is_order_free
 
 MOST_LABEL_CELLS = 1 << 28  # labels of the sentences of a search, as long as the longest: 1 GB
 
@@ -45,10 +47,105 @@ def _sorted(labels: Iterable[Any]) -> list[Any]:
     except TypeError as error:
         must = "labels must be hashable, such as numbers, texts or tuples"
         raise InputError(message("labels", must)) from error
-    try:
+    with suppress(TypeError):
         return sorted(found)
-    except TypeError:
-        return sorted(found, key=lambda one: (type(one).__name__, str(one)))
+    return sorted(found, key=lambda one: (type(one).__name__, str(one)))
+
+
+# -- gold labels ----------------------------------------------------------------------------------
+
+
+def tag_parts(tag: Any) -> tuple[str, str]:
+    """The kind of a tag ("B", "I" or "O") and its type; an InputError if it is no chunk tag."""
+    if str(tag) == "O" or tags.is_tag(str(tag), tags.KINDS["bio"]):
+        return tags.tag_parts(str(tag))
+    must, remedy = "labels must be chunk tags: O, B-TYPE, I-TYPE", "Use the space LeftToRight"
+    raise InputError(message("chunk tags", must, tag, f"{remedy} for other labels"))
+
+
+def follows(labels: Sequence[Any]) -> Bools:
+    """Which tag may follow which, bool (L + 1, L); the last row is for the first tag.
+
+    Raises:
+        InputError: a label is no chunk tag, or none of them can come first.
+    """
+    names = [str(label) for label in labels]
+    for name in names:
+        tag_parts(name)
+    table = tags.bio().over(as_alphabet(names)).next  # (states, L), the state after each
+    found: Bools = table[np.append(table.max(axis=0), 0)] >= 0
+    if not found[-1].any():
+        must = "there must be a tag that can come first: O or B-TYPE"
+        raise InputError(message("chunk tags", must, ", ".join(names)))
+    return found
+
+
+def is_order_free(loss: Loss) -> bool:
+    """Whether every register only adds up amounts that z and y at the position alone decide.
+
+    Then the value is the same for both sequences reversed. False says nothing; losses written in
+    Python have no text to tell.
+    """
+    if not isinstance(loss, SpecLoss):
+        return False
+    names = {register.name for register in loss.spec.registers}
+    return all(
+        amount is not None and not (read - {own}) & (names | {"i"})
+        for own, (amount, read) in steps(loss.spec).items()
+    )
+
+
+class Gold:
+    """The gold labels of sentences, of one stream, and oracles that know the costs of others.
+
+    In completions a tag that may not follow (by ``allowed``, as ``follows``; None for any) stands
+    for its B-X, which is what losses of chunks take it for, or for the first tag that may follow if
+    there is none. ``order`` is the step of the slice of a sentence that the oracles read.
+    """
+
+    def __init__(
+        self, loss: Loss, labels: Sequence[Any], ys: Any, allowed: Any, costs: bool, order: int
+    ) -> None:
+        index = {label: k for k, label in enumerate(labels)}
+        strange = next((label for one in ys for label in one if label not in index), None)
+        if strange is not None:
+            must = "gold labels must be among those of training"
+            raise InputError(message("Searn", must, strange))
+        self.loss, self.labels = loss, labels
+        self.sign = -1.0 if loss.kind == "utility" else 1.0
+        texts = {str(label): k for k, label in enumerate(labels)}
+        named = [str(label) for label in labels]
+        opening = [texts.get(f"B-{name[2:]}", -1) if name[:2] == "I-" else -1 for name in named]
+        self.opening = np.array(opening, np.int64)  # of I-X the index of B-X, else -1, (L,)
+        self.lines = [np.array([index[label] for label in one], np.int64) for one in ys]
+        self.y = np.concatenate([np.empty(0, np.int64), *self.lines])  # (positions,)
+        self.oracles: Any = None
+        if costs:
+            meanings, names = None, loss.alphabet.labels
+            if allowed is not None:
+                first = allowed.argmax(axis=1)[:, None]
+                other = np.where(self.opening >= 0, self.opening, first)
+                meanings = np.where(allowed, np.arange(len(labels)), other)
+            lines = [[names[k] for k in line[::order]] for line in self.lines]
+            self.oracles = CostOracles(loss, lines, meanings=meanings)
+
+    @cached_property
+    def chunk_ends(self) -> Ints:
+        """For each position the end of the gold chunk that it is in, or the next one, (P,)."""
+        ends, start = np.arange(len(self.y)) + 1, 0
+        for line in self.lines:
+            for begin, end, _ in tags.chunks_of([self.labels[k] for k in line]):
+                ends[start + begin : start + end] = start + end
+            start += len(line)
+        return ends
+
+    def losses(self, sentences: Ints, z: Ints) -> Floats:
+        """The losses of outputs of sentences of one length n, (B,), from label indices, (B, n)."""
+        y = np.array([self.lines[k] for k in sentences.tolist()]).reshape(z.shape)
+        return np.asarray(self.sign * self.loss.pair_values(z, y))
+
+
+# -- spaces ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -70,8 +167,8 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
 
     Attributes:
         labels_: the labels, or those of each of several streams.
-        sentences, gold: of a search, ``HashedSentences`` and the ``Gold`` of each stream, or None.
-        follows: which label of each stream may follow which, as ``gold.follows``.
+        sentences, gold: of a search, ``HashedSentences`` and the ``Gold`` of each stream, if any.
+        follows: which label of each stream may follow which, as ``follows`` says.
     """
 
     streams: ClassVar[int] = 1  # how many labels a position has
@@ -87,7 +184,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
             return X
         if isinstance(crossed, str) or not isinstance(crossed, Sequence):
             raise InputError(message(where, "crossed must be a list of names", crossed))
-        return hashed_sentences(checked_sentences(X, where), bits, tuple(map(str, crossed)))
+        return hashed.hashed_sentences(checked_sentences(X, where), bits, tuple(map(str, crossed)))
 
     def read_outputs(self, y: Any, inputs: HashedSentences, where: str) -> list[list[Any]]:
         """The labels of each sentence, or the pairs of labels, checked."""
@@ -117,32 +214,14 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         """The labels of each stream."""
         return [self.labels_] if self.streams == 1 else self.labels_
 
+    @property
+    def _order(self) -> int:
+        """The step of a slice of positions in the order in which they are decided."""
+        return -1 if self.backwards else 1
+
     def _follows(self, labels: Sequence[Any]) -> Bools | None:
         """Which label may follow which; None for any."""
         return None
-
-    def read_gold(self, bind: Any, ys: Any, costs: bool = True) -> tuple[Gold, ...]:
-        """The gold labels of each stream with the costs of labels against them, or without.
-
-        ``bind`` gives the loss over labels (of a stream, given its number).
-
-        Raises:
-            InputError: from right to left, the loss may depend on the order of positions.
-        """
-        found = []
-        for k, labels in enumerate(self._streams()):
-            loss = bind(labels) if self.streams == 1 else bind(labels, k)
-            lines = ys if self.streams == 1 else [[pair[k] for pair in one] for one in ys]
-            if costs and self.backwards and not is_order_free(loss):
-                must = (
-                    "from right to left the loss must not depend on the order of positions: counts "
-                    "of pairs of labels alone may decide it"
-                )
-                remedy = "Use the space LeftToRight or WordAtATime"
-                raise InputError(message(type(self).__name__, must, loss, remedy))
-            order = -1 if self.backwards else 1
-            found.append(Gold(loss, labels, lines, self._follows(labels), costs, order))
-        return tuple(found)
 
     def score(self, found: Any, ys: Any) -> float:
         """The share of labels, of all streams, that were found."""
@@ -156,14 +235,35 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
 
     # -- search -------------------------------------------------------------------------------
 
-    def over(self: Space, inputs: HashedSentences, gold: tuple[Gold, ...] | None = None) -> Space:
-        """A copy that searches these sentences."""
+    def over(
+        self: Space, inputs: HashedSentences, ys: Any = None, bind: Any = None, costs: bool = True
+    ) -> Space:
+        """A copy that searches these sentences; with gold outputs it knows the costs of labels.
+
+        ``bind`` gives the loss over labels (of a stream, given its number). Without costs the
+        losses of outputs alone are known.
+
+        Raises:
+            InputError: from right to left, the loss may depend on the order of positions.
+        """
         found = copy.copy(self)
-        found.sentences, found.gold, found.follows = inputs, gold, []
-        for labels in self._streams():
+        found.sentences, found.gold, found.follows = inputs, [], []
+        for k, labels in enumerate(self._streams()):
             table = self._follows(labels)
             every = np.ones((len(labels) + 1, len(labels)), bool)
             found.follows.append(every if table is None else table)
+            if ys is None:
+                continue
+            loss = bind(labels) if self.streams == 1 else bind(labels, k)
+            lines = ys if self.streams == 1 else [[pair[k] for pair in one] for one in ys]
+            if costs and self.backwards and not is_order_free(loss):
+                must = (
+                    "from right to left the loss must not depend on the order of positions: counts "
+                    "of pairs of labels alone may decide it"
+                )
+                remedy = "Use the space LeftToRight or WordAtATime"
+                raise InputError(message(type(self).__name__, must, loss, remedy))
+            found.gold.append(Gold(loss, labels, lines, table, costs, self._order))
         return found
 
     def start(self, examples: Ints) -> LabelStates:
@@ -174,13 +274,13 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
             must = f"sentences times the longest length must be at most {MOST_LABEL_CELLS:,}"
             remedy = "Split the longest sentences, or give fewer at a time"
             raise SizeLimitError(message("Searn", must, f"{count:,} x {longest:,}", remedy))
-        oracle = None
-        if self.gold is not None and self.gold[0].oracles is not None:
-            oracle = np.column_stack([one.oracles.start(examples) for one in self.gold])
+        starts = [one.oracles.start(examples) for one in self.gold if one.oracles is not None]
+        oracle = np.column_stack(starts) if starts else None
         labels = np.full((count, longest), -1, np.int32)
-        past = np.full((count, self._depth()), -1, np.int32)
+        past = np.full((count, self._depth), -1, np.int32)
         return LabelStates(examples, np.zeros(count, np.int64), labels, past, oracle)
 
+    @property
     def _depth(self) -> int:
         """How many of the last decisions states hold."""
         return self.history
@@ -203,16 +303,17 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
     def history_of(self, states: LabelStates, at: Ints) -> NDArray[np.int32]:
         """The columns of features of the last decisions at these positions, (B, K)."""
         seen = self.sentences
-        return history_columns(states.past, seen.crossed[at], seen.bits, self.crossed_history)
+        return hashed.history_columns(
+            states.past, seen.crossed[at], seen.bits, self.crossed_history
+        )
 
-    def rows(self, states: LabelStates) -> tuple[csr_array, Ints | None]:
-        """Features: one row for each state, (B, 2^bits); where states have several, their begins.
+    def rows(self, states: LabelStates) -> tuple[csr_array, Ints]:
+        """Rows of features, one or several for each state, (R, 2^bits), and their begins, (B + 1,).
 
-        With one row, action a is cell a of the row of scores. With several it is cell a of the
-        cells of all rows of the state, one after the other.
+        Action a is cell a of the scores of all rows of the state, one after the other.
         """
         at = self.positions(states)
-        rows = joined_rows(self.sentences.matrix, at, self.history_of(states, at))
+        rows = hashed.joined_rows(self.sentences.matrix, at, self.history_of(states, at))
         return rows, np.arange(len(states) + 1)
 
     def _turns(self, progress: Ints) -> list[tuple[Ints, slice, slice]]:
@@ -240,7 +341,6 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         A cost is the least loss that can be reached after the action, less the least of all
         allowed actions. Gold's own action is -1 where there is none.
         """
-        assert self.gold is not None
         allowed, place = self.allowed(states), self.positions(states)
         found, gold_action = np.full(allowed.shape, np.inf), np.full(len(states), -1, np.int64)
         for gold, (at, own, part) in zip(self.gold, self._turns(states.progress), strict=True):
@@ -264,21 +364,15 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
             at = np.flatnonzero(lengths > k)
             chosen = (rest if k else first)[at]
             labels[at, states.progress[at] + k] = chosen
-            if oracle is not None:
-                self._walk_oracles(oracle, states.examples, at, states.progress[at] + k, chosen)
+            turns = [] if oracle is None else self._turns(states.progress[at] + k)
+            for gold, (some, own, part) in zip(self.gold, turns, strict=False):
+                rows = at[some]
+                held = np.ascontiguousarray(oracle[rows, part])
+                after = gold.oracles.step(states.examples[rows], held, chosen[some] - own.start)
+                oracle[rows, part] = after
         if past.shape[1]:
             past = np.concatenate((first[:, None].astype(np.int32), past[:, :-1]), axis=1)
         return LabelStates(states.examples, states.progress + lengths, labels, past, oracle)
-
-    def _walk_oracles(
-        self, oracle: Ints, examples: Ints, at: Ints, progress: Ints, chosen: Ints
-    ) -> None:
-        """Moves the oracles' states (B, 4 streams) on by a label of some of them."""
-        assert self.gold is not None
-        for gold, (some, own, part) in zip(self.gold, self._turns(progress), strict=True):
-            rows = at[some]
-            held = np.ascontiguousarray(oracle[rows, part])
-            oracle[rows, part] = gold.oracles.step(examples[rows], held, chosen[some] - own.start)
 
     def keys(self, states: LabelStates) -> Ints:
         """What all that follows depends on, (B, k): last decisions and the oracles' states."""
@@ -288,23 +382,20 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
 
     def losses(self, states: LabelStates) -> Floats:
         """The losses of finished states, (B,), summed over streams; utilities with sign changed."""
-        assert self.gold is not None
         found, lengths = np.zeros(len(states)), self.sentences.lengths[states.examples]
-        order = -1 if self.backwards else 1
         for n in np.unique(lengths).tolist():
             at, first = np.flatnonzero(lengths == n), 0
             for k, gold in enumerate(self.gold):
                 held = states.labels[at, k : n * self.streams : self.streams].astype(np.int64)
-                found[at] += gold.losses(states.examples[at], held[:, ::order] - first)
+                found[at] += gold.losses(states.examples[at], held[:, :: self._order] - first)
                 first += len(gold.labels)
         return found
 
     def outputs(self, states: LabelStates) -> list[Any]:
         """The labels, or pairs of labels, of finished states."""
-        names, order = list(chain(*self._streams())), -1 if self.backwards else 1
-        lengths = self.streams * self.sentences.lengths[states.examples]
-        lines = zip(states.labels.tolist(), lengths.tolist(), strict=True)
-        named = [[names[k] for k in row[:n][::order]] for row, n in lines]
+        names, lengths = list(chain(*self._streams())), self.sentences.lengths[states.examples]
+        lines = zip(states.labels.tolist(), (self.streams * lengths).tolist(), strict=True)
+        named = [[names[k] for k in row[:n][:: self._order]] for row, n in lines]
         if self.streams == 1:
             return named
         return [list(zip(row[::2], row[1::2], strict=True)) for row in named]
@@ -363,14 +454,15 @@ class Alternating(LabelSpace):
             return follows(labels)
         return None
 
+    @property
     def _depth(self) -> int:
         return max(self.history, 2 * self.own_history)
 
     def history_of(self, states: LabelStates, at: Ints) -> NDArray[np.int32]:
         """The columns of the last decisions of both streams, and of the stream itself, (B, K)."""
         crossed, bits = self.sentences.crossed[at], self.sentences.bits
-        both = history_columns(states.past[:, : self.history], crossed, bits, 0)
+        both = hashed.history_columns(states.past[:, : self.history], crossed, bits, 0)
         own = states.past[:, 1 : 2 * self.own_history : 2]
         own = np.concatenate((np.full((len(states), 1), -2, np.int32), own), axis=1)  # apart
-        alone = history_columns(own, crossed, bits, 1 + self.crossed_history)
+        alone = hashed.history_columns(own, crossed, bits, 1 + self.crossed_history)
         return np.concatenate((both, alone[:, 1:]), axis=1)
