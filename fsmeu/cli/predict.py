@@ -20,8 +20,9 @@ from fsmeu.arrays import Floats
 from fsmeu.cli import options as opt
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import name_values
+from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import Tell, checked_picture, emit, note, print_json, progress, write_output
-from fsmeu.corpora.columns import inputs_and_tags, read_sentences, written
+from fsmeu.corpora.parse import inputs_and_tags, read_sentences, written
 from fsmeu.corpora.score import tag_scores
 from fsmeu.drawing.plots import plot_threshold, save_plot
 from fsmeu.errors import FsmeuError, InputError, message, one_of
@@ -29,30 +30,25 @@ from fsmeu.learning import saving
 from fsmeu.learning.examples import Examples, read_examples
 from fsmeu.learning.given_loss import confusion_loss, decision_scores, measures, plain
 from fsmeu.losses.loss import load
-from fsmeu.searn.tagger import ColumnTagger
+from fsmeu.searn.searn import ColumnTagger
 
 
 def predict(
     reading: opt.ExampleFormat,
-    model: str = opt.argument("MODEL", "A file of 'fsmeu train'."),
-    file: str = opt.argument(
+    model: str = argument("MODEL", "A file of 'fsmeu train'."),
+    file: str = argument(
         "FILE",
         "An svmlight, csv or npz file of examples, with labels or (csv, npz) without; for a "
         "tagger, sentences in columns with or without tags, - for standard input.",
     ),
-    output: str = opt.option(
-        "--output -o OUT",
-        "Where predictions go; the measures are then a table.",
-        "-",
-        "standard output",
+    output: str = option(
+        "--output -o OUT", "File of predictions; measures become a table.", "-", "standard output"
     ),
-    probabilities: bool = opt.option(
-        "--probabilities", "The probability of the positive class as well."
+    probabilities: bool = option("--probabilities", "Probabilities of the positive class as well."),
+    beam: int | None = option(
+        "--beam L", "Taggers: how many partial outputs are kept.", unset="as in training", min=1
     ),
-    beam: int | None = opt.option(
-        "--beam L", "Tagger: partial outputs that are held.", unset="as in training", min=1
-    ),
-    plot: str | None = opt.option(
+    plot: str | None = option(
         "--plot FILE",
         "Plot the value against the threshold on the scores, with the decision marked: a .png, "
         ".pdf or .svg file. Labels must be known.",
@@ -139,9 +135,6 @@ def _predict_tags(made: Any, file: str, output: str, beam: int | None, as_json: 
     write_output(output, written(sentences, tags))
     if found is not None:
         _note_measures(found)
-
-
-# -- estimators -----------------------------------------------------------------------------------
 
 
 def classifiers() -> dict[str, Any]:

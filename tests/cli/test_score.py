@@ -140,17 +140,6 @@ def test_the_faulty_line_is_named(fsmeu, tmp_path):
     fsmeu("score", file, "-l", "fscore").is_refused("line 2: ", "gold, fscore")
 
 
-@pytest.mark.parametrize(
-    "ending", ["bio", "conll", "iob", "iob1", "iob2", "iobes", "BIO", "iob2.gz"]
-)
-def test_endings_of_files_in_columns(fsmeu, tmp_path, ending):
-    file = tmp_path / f"c.{ending}"
-    content = b"the O O\ndog B-NP B-NP\n"
-    file.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
-    told = fsmeu("score", file, "-l", "accuracy", "--draws", 0, "--json")
-    assert told.json["labels"] == 2
-
-
 def test_windows(fsmeu, tmp_path):
     """Means over segmentations, as nltk has it of each; k=auto is half their mean segment."""
     texts = [("0010000100", "0100010000"), ("0001001000", "0001000100")]

@@ -7,7 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 
 from fsmeu.cli import predict as models
-from fsmeu.learning.saving import load
+from fsmeu.learning.online import OnlineClassifier
+from fsmeu.learning.saving import estimators, load
 from tests.support.examples import WRITERS, X, Y, as_csv, as_svmlight
 
 
@@ -116,6 +117,8 @@ def test_every_registered_classifier_is_listed(fsmeu):
     assert {"DTAClassifier", "EUMClassifier", "ExampleWiseClassifier"} <= set(names)
     assert names == sorted(names)
     assert "EUMClassifier" in fsmeu("train", "--list").out
+    listed = {row["name"] for row in fsmeu("train", "--online", "--list", "--json").json}
+    assert listed == {name for name in names if issubclass(estimators()[name], OnlineClassifier)}
 
 
 def test_examples_of_another_kind(fsmeu, tmp_path, model):
