@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from fsmeu import learning, models, searn
     from fsmeu.decoding.corpus import decode_corpus as decode_corpus
     from fsmeu.decoding.decode import decode as decode
+    from fsmeu.decoding.decode import decode_many as decode_many
     from fsmeu.decoding.decode import explain as explain
-    from fsmeu.decoding.decode_many import decode_many as decode_many
     from fsmeu.drawing.draw import draw as draw
     from fsmeu.drawing.pages import explore as explore
     from fsmeu.drawing.plots import plot_hypotheses as plot_hypotheses
@@ -68,8 +68,7 @@ _HOMES = {
     name: f"fsmeu.{module}"
     for module, names in {
         "decoding.corpus": "decode_corpus",
-        "decoding.decode": "decode explain",
-        "decoding.decode_many": "decode_many",
+        "decoding.decode": "decode decode_many explain",
         "drawing.draw": "draw",
         "drawing.pages": "explore",
         "drawing.plots": "plot_hypotheses plot_levels",

@@ -22,7 +22,7 @@ from fsmeu.cli.predict import (
     parameters,
     plot_decision,
 )
-from fsmeu.corpora.columns import inputs_and_tags, read_sentences
+from fsmeu.corpora.parse import inputs_and_tags, read_sentences
 from fsmeu.corpora.score import are_chunk_tags, tag_scores
 from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_plot
 from fsmeu.errors import one_of
@@ -32,8 +32,7 @@ from fsmeu.learning.online import OnlineClassifier, streaming
 from fsmeu.learning.online.streaming import Outcome
 from fsmeu.learning.saving import save
 from fsmeu.searn.features.templates import SETS, template_set
-from fsmeu.searn.searn import Searn
-from fsmeu.searn.tagger import ColumnTagger
+from fsmeu.searn.searn import ColumnTagger, Searn
 
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
 _PLOTS = (*PLOT_FORMATS, "csv", "json")

@@ -6,12 +6,6 @@ what changing one of its labels costs in the median, whichever is greater: a bes
 to 0. Or if its value is the best that any pair of sequences has, whatever the method. The value of
 a pair of sequences is what doubles make of the file's expression: digits that are lost there are
 lost to every method, and no part of the claim.
-
-The expected value of every single-label change of a sequence.
-
-It comes from one forward and one backward sweep over the machine with the hypothesis free: forward
-mass before a position, times what the rest of the sequence is worth from there, for each label that
-could stand there.
 """
 
 from __future__ import annotations
@@ -43,15 +37,19 @@ __all__ = [
     "Changes",
     "checked",
     "is_best_of_all",
-    "is_precise",
     "is_proven",
+    "with_best_of_all",
 ]
 
 HELD_STEPS = 1 << 24  # cells of steps held between two passes over single changes: 128 MB
 
 
 class Changes:
-    """Expected values of single-label changes, for any number of sequences of one problem."""
+    """Expected values of single-label changes, for any number of sequences of one problem.
+
+    One forward and one backward sweep over the machine with the hypothesis free give the mass
+    before a position, and the value of the rest from there, for each label that could stand there.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self._clock, self._size = problem.clock, len(problem.loss.alphabet)
@@ -59,11 +57,7 @@ class Changes:
         self._mover = Mover(problem.model.layered(), self._view.linear)
 
     def values(self, indices: Ints) -> Floats:
-        """Expected value of the sequence with the label at i replaced by a, for every (i, a).
-
-        Raises:
-            OutOfTimeError: the time of the problem is over.
-        """
+        """The expected value with the label at i replaced by a, (n, labels), if there is time."""
         layers, held = self._layers(indices)
         mover, size = self._mover, self._size
         masses = [mover.start]
@@ -147,8 +141,7 @@ def is_proven(
         errors: bounds on the error of each.
         best: the candidate of greatest value.
         chosen: label indices of its sequence.
-        thorough: whether changes of single labels are valued where the value alone is too small a
-            measure, which takes long.
+        thorough: whether changes of single labels are valued where the value is a small measure.
     """
     with np.errstate(invalid="ignore"):
         reach = float((values + errors).max() - values[best] + errors[best])
@@ -159,54 +152,48 @@ def is_proven(
     return reach <= PRECISION * _step(problem, chosen)
 
 
-def checked(problem: Problem, answer: Answer, again: float | None = None) -> Answer:
+def checked(problem: Problem, answer: Answer) -> Answer:
     """The answer with its value by ``expect``, where that is cheap or no other is known.
 
     An answer is claimed to be exact no longer if the method had found another value. What was
     found is kept where its error is bounded by ``VALUE_PRECISION``. An answer whose value is the
     best that a pair of sequences has is exact, whatever the method.
 
-    Args:
-        problem: what was decided.
-        answer: what a method found.
-        again: the expected value, where it has been computed once more already.
-
     Raises:
         InputError: the value is no number that doubles can hold.
         RangeError: the value lies outside the range that the file declares.
     """
-    if again is None and not is_precise(answer):
-        again = _value(problem, answer.indices)
-    if again is None and (answer.value is None or not answer.exact):
-        again = problem.value(answer.indices)
+    again = None
+    if not _is_precise(answer):
+        known = answer.exact and answer.value is not None
+        again = _value(problem, answer.indices, _cheap_states(problem) if known else None)
     if again is not None:
         answer = replace(_compared(problem, answer, again), value=again)
     check_finite("decode", answer.value)  # type: ignore[arg-type]
     if again is None and isinstance(problem.loss, SpecLoss):
         _check_range(problem.loss.bound, problem.n, answer.value, problem.model)
+    return with_best_of_all(problem, answer)
+
+
+def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
+    """The answer, exact where its value is the best that a pair of sequences has."""
     if not answer.exact and problem.keep is None and is_best_of_all(problem, answer.indices):
         return replace(answer, exact=True, why=f"{answer.why}; {NO_BETTER}")
     return answer
 
 
 def _check_range(bound: BoundLoss, n: int, value: float | None, model: Model) -> None:
-    """Refuses an expected value outside the range that the file declares.
-
-    The mass of the model, which is 1 up to rounding, is only computed where that may matter.
-    """
+    """Refuses an expected value outside the declared range, by more than the mass is off 1."""
     try:
         check_range(bound, n, np.array([value], np.float64))
     except RangeError:
         check_range(bound, n, np.array([value], np.float64) / (model.total_mass() or 1.0))
 
 
-def is_precise(answer: Answer) -> bool:
+def _is_precise(answer: Answer) -> bool:
     """True when an exact answer has a value whose error is bounded by ``VALUE_PRECISION``."""
-    return (
-        answer.exact
-        and answer.value is not None
-        and answer.error <= VALUE_PRECISION * abs(answer.value)
-    )
+    known = answer.exact and answer.value is not None
+    return known and answer.error <= VALUE_PRECISION * abs(answer.value or 0.0)
 
 
 def _compared(problem: Problem, answer: Answer, again: float) -> Answer:
@@ -224,12 +211,14 @@ def _cheap_states(problem: Problem) -> int:
     return max(1, CHEAP_STATES // max(1, problem.n))
 
 
-def _value(problem: Problem, indices: Ints) -> float | None:
-    """The expected value of a sequence, None where that is not cheap."""
+def _value(problem: Problem, indices: Ints, limit: int | None) -> float | None:
+    """The expected value of a sequence; None where it takes more states than the limit."""
     labels = problem.loss.alphabet.decode(indices)
     try:
-        return expect(problem.loss, labels, problem.model, max_states=_cheap_states(problem)).value
+        return expect(problem.loss, labels, problem.model, max_states=limit).value
     except SizeLimitError:
+        if limit is None:
+            raise
         return None
 
 

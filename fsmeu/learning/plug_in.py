@@ -32,8 +32,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.decode import decode
-from fsmeu.decoding.decode_many import decode_many
+from fsmeu.decoding.decode import decode, decode_many
 from fsmeu.decoding.problem import Decision
 from fsmeu.errors import InputError, check_bool, check_int, message, one_of
 from fsmeu.learning.base import OuterClassifier, Rows, real

@@ -11,7 +11,7 @@ import pytest
 import fsmeu
 from fsmeu.decoding.explicit import hypotheses_composition
 from fsmeu.drawing.draw import FORMATS
-from fsmeu.drawing.picture import ROUTE, Box, Line, flow_of
+from fsmeu.drawing.picture import ROUTE, Box, Line
 from fsmeu.errors import FsmeuError, InputError
 
 P = [0.9, 0.5, 0.3, 0.2]
@@ -134,11 +134,11 @@ def test_composition_shows_probabilities():
     assert automaton.masses == pytest.approx([passing[s] for s in sorted(graph)], rel=1e-12)
     for bundle in drawing.frame.bundles:
         expected = flows[bundle.source, bundle.target]
-        assert flow_of(automaton, bundle) == pytest.approx(expected, rel=1e-12)
+        assert bundle.flow == pytest.approx(expected, rel=1e-12)
     assert len(drawing.route.arcs) == 4
     widths = [s.line for s in drawing.picture.shapes if isinstance(s, Line) and "prob" in s.tip]
-    ordered = sorted(drawing.frame.bundles, key=lambda b: flow_of(automaton, b))
-    assert max(widths) == pytest.approx(0.7 + 4.3 * flow_of(automaton, ordered[-1]))
+    ordered = sorted(drawing.frame.bundles, key=lambda b: b.flow)
+    assert max(widths) == pytest.approx(0.7 + 4.3 * ordered[-1].flow)
 
 
 def test_parts_can_be_chosen():

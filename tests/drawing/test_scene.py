@@ -98,12 +98,6 @@ def test_states_headings_and_notes_tell_every_register(name, params, n):
     assert all(r in drawing.dot for r in automaton.registers)
 
 
-def test_few_registers_stay_in_the_states():
-    drawing = fsmeu.draw(fsmeu.load("jaccard"), n=3)
-    assert not any(drawing.frame.headings)
-    assert "tp=0 either=0" in drawing.frame.captions[0].lines[0]
-
-
 def test_merged_view_has_the_values_of_the_loss():
     """Every pair has a path, at whose end stands its value; registers are those of its states."""
     loss = fsmeu.load("pk", k=2)

@@ -14,6 +14,7 @@ from fsmeu.losses.machine.machine import minimize, unroll
 from tests.losses.meaning import World
 from tests.losses.writer import LABEL_SETS
 from tests.strategies import losses
+from tests.support.python_losses import Keeper
 
 FEW = tuple(labels for labels in LABEL_SETS if len(labels) < 4)
 LONGEST = {2: 6, 3: 3}
@@ -150,19 +151,8 @@ def test_merging_keeps_the_digits_of_values(value):
 
 
 def test_a_python_loss_is_minimised_as_well():
-    class Clumsy:
-        """Mistakes, remembered with their positions where only their number matters."""
-
-        def start(self):
-            return ()
-
-        def step(self, state, z, y):
-            return (*state, z != y)
-
-        def value(self, state):
-            return float(sum(state))
-
-    loss = fsmeu.function_loss(Clumsy())
+    """Mistakes, remembered with their positions where only their number matters."""
+    loss = fsmeu.function_loss(Keeper(mistakes=True))
     assert loss.compile(5).states == 2**6 - 1
     merged = loss.compile(5, minimize=True)
     assert merged.states == sum(range(1, 7))

@@ -1,4 +1,3 @@
-
 // What the page computes: the same recurrences as in Python, over the same tables. A machine has
 // states 0..S-1; next[(state * L + z) * L + y] is the state after a pair of labels, -1 if none.
 

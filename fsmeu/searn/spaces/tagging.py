@@ -80,23 +80,6 @@ def follows(labels: Sequence[Any]) -> Bools:
     return found
 
 
-def chunks_of(line: Sequence[Any]) -> list[tuple[int, int, str]]:
-    """The chunks of a tag sequence: first position, the one after the last, type.
-
-    As in conlleval, I-X opens a chunk where none of type X goes on.
-    """
-    found: list[tuple[int, int, str]] = []
-    begin, open_type = 0, ""
-    for i, tag in enumerate([*line, "O"]):
-        kind, name = tag_parts(tag)
-        if open_type and (kind != "I" or name != open_type):
-            found.append((begin, i, open_type))
-            open_type = ""
-        if kind != "O" and not open_type:
-            begin, open_type = i, name
-    return found
-
-
 def is_order_free(loss: Loss) -> bool:
     """Whether every register only adds up amounts that z and y at the position alone decide.
 
@@ -151,7 +134,7 @@ class Gold:
         """For each position the end of the gold chunk that it is in, or the next one, (P,)."""
         ends, start = np.arange(len(self.y)) + 1, 0
         for line in self.lines:
-            for begin, end, _ in chunks_of([self.labels[k] for k in line]):
+            for begin, end, _ in tags.chunks_of([self.labels[k] for k in line]):
                 ends[start + begin : start + end] = start + end
             start += len(line)
         return ends

@@ -224,6 +224,18 @@ def test_file_of_a_learner(learner, tmp_path):
     assert np.array_equal(again.state_, one.state_)
 
 
+@pytest.mark.parametrize(
+    ("learner", "name"), [(EVERY[1], "delays_"), (OnlineLogisticClassifier(), "state_")]
+)
+def test_arrays_that_are_too_short_are_refused(learner, name, tmp_path):
+    """The compiled loop would write beyond their ends."""
+    one = made(learner).fit(*data(60))
+    setattr(one, name, getattr(one, name)[..., :1])
+    save(one, tmp_path / "one.npz")
+    with pytest.raises(InputError, match="must have shape"):
+        load(tmp_path / "one.npz")
+
+
 @BY_NAME
 def test_overflow_is_told(learner):
     """Weights that are no numbers would predict something all the same."""
