@@ -42,12 +42,9 @@ def write_file(path: str | os.PathLike[str], content: bytes | memoryview | str) 
     A temporary file beside it gets the content, reaches the disk, and replaces it. Links keep
     pointing to it, and it keeps its permissions. What is no regular file (a pipe, a device) and
     what this process has open as a stream (/dev/stdout) is written as it is.
-
-    Raises:
-        InputError: the file cannot be written.
     """
     place = as_path(path, "file")
-    try:
+    with readable(f"file {shorten(str(place))}", "it cannot be written"):
         data = content.encode() if isinstance(content, str) else content
         held = None
         with suppress(FileNotFoundError):
@@ -58,12 +55,6 @@ def write_file(path: str | os.PathLike[str], content: bytes | memoryview | str) 
         else:
             with stream:
                 stream.write(data)
-    except BrokenPipeError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        must = f"it cannot be written ({reason})"
-        raise InputError(message(f"file {shorten(str(place))}", must)) from error
     return place
 
 
@@ -101,19 +92,12 @@ def _replace(path: Path, data: bytes | memoryview, held: os.stat_result | None) 
         raise
 
 
-_MOST_INPUT_BYTES = 1 << 29
-"""Memory that an input may take, unpacked, by default (FSMEU_MAX_BYTES): twice that while it is
-computed with is what every machine has."""
 STDIN = "-"
-OBJECTS = 8
-"""Bytes of memory for each byte of a text that becomes Python's lists, texts and numbers."""
-TABLES = 4
-"""The same for a text that becomes an array of doubles: two characters are one number at most."""
+OBJECTS = 8  # bytes of memory for each byte of a text that becomes lists, texts and numbers
+TABLES = 4  # the same of one that becomes doubles: two characters are one number at most
 
 _VARIABLE = "FSMEU_MAX_BYTES"
-_GZIP = b"\x1f\x8b"
-_CLOSED = "it is closed"
-_NOT_PACKED = "it is not compressed as its name says"
+_MOST_BYTES = 1 << 29  # its default: twice as much, while computed with, is on every machine
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 1
 _CELL = 8
@@ -122,15 +106,15 @@ _KINDS = "biufUS"
 
 def input_limit(growth: int = 1) -> int:
     """Bytes that an input may have, unpacked, where each takes ``growth`` bytes of memory."""
-    return limit_from(_VARIABLE, _MOST_INPUT_BYTES) // growth
+    return limit_from(_VARIABLE, _MOST_BYTES) // growth
 
 
 @contextmanager
 def readable(where: str, must: str = "the file cannot be read") -> Iterator[None]:
-    """A context in which a file that cannot be read is an InputError that says why."""
+    """A context in which a file that cannot be used is an InputError that says why."""
     try:
         yield
-    except FsmeuError:
+    except (FsmeuError, BrokenPipeError):
         raise
     except UnicodeDecodeError:
         raise InputError(message(where, "must be UTF-8 text")) from None
@@ -142,7 +126,7 @@ def readable(where: str, must: str = "the file cannot be read") -> Iterator[None
 def read_bytes(
     name: str | Path, where: str, growth: int = 1, most: int | None = None, begin: bytes = b""
 ) -> bytes:
-    """The bytes of a file, or of standard input for "-", unpacked.
+    """The bytes of a file, or of standard input for "-", unpacked; a SizeLimitError of too many.
 
     Args:
         name: the file.
@@ -150,10 +134,6 @@ def read_bytes(
         growth: bytes of memory that each byte will take.
         most: bytes that there may be; None for the general limit.
         begin: what it must begin with; of another file only as many bytes are read.
-
-    Raises:
-        InputError: it cannot be read.
-        SizeLimitError: it is too large.
     """
     limit = min(input_limit(growth), most or input_limit())
     with readable(where), open_input(name) as raw:
@@ -166,12 +146,7 @@ def read_bytes(
 
 
 def read_text(name: str | Path, where: str, growth: int = OBJECTS, most: int | None = None) -> str:
-    """The UTF-8 text of a file, without a byte order mark; arguments are those of ``read_bytes``.
-
-    Raises:
-        InputError: it cannot be read, or is no such text.
-        SizeLimitError: it is too large.
-    """
+    """The UTF-8 text of a file, without a byte order mark; arguments as of ``read_bytes``."""
     content = read_bytes(name, where, growth, most)
     with readable(where):
         return content.decode("utf-8-sig")
@@ -184,7 +159,7 @@ def open_input(name: str | Path) -> Iterator[BinaryIO]:
         with Path(name).expanduser().open("rb") as file:
             yield file
     elif sys.stdin is None:
-        raise ValueError(_CLOSED)
+        raise ValueError("it is closed")  # noqa: EM101
     else:
         yield sys.stdin.buffer
 
@@ -192,22 +167,17 @@ def open_input(name: str | Path) -> Iterator[BinaryIO]:
 def unpacked(raw: Any, name: str | Path = "") -> Any:
     """The stream, or what unpacks it: gzip by its first bytes, bzip2 by the name's ending."""
     stream = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
-    if stream.peek(2)[:2] == _GZIP:
+    if stream.peek(2)[:2] == b"\x1f\x8b":
         return io.BufferedReader(gzip.GzipFile(fileobj=stream))
     if Path(name).suffix == ".bz2":
         return io.BufferedReader(bz2.BZ2File(stream))
     if Path(name).suffix == ".gz":
-        raise OSError(_NOT_PACKED)
+        raise OSError("it is not compressed as its name says")  # noqa: EM101
     return stream
 
 
 def read_array(path: str | Path, where: str) -> NDArray[Any]:
-    """The array of numbers in an npy file, as numpy.save writes it.
-
-    Raises:
-        InputError: it is no such file.
-        SizeLimitError: the array is too large.
-    """
+    """The array of numbers in an npy file, as numpy.save writes it."""
     with readable(where):
         try:
             found = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -224,22 +194,16 @@ def read_array(path: str | Path, where: str) -> NDArray[Any]:
 def read_arrays(
     path: str | Path, where: str, must: str = "must be an npz archive"
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of an npz archive by name, each read once.
+    """The arrays of an npz archive by name, each read once; ``must`` is said of another file.
 
     Their sizes are summed before any is unpacked. Elements of fewer than eight bytes count as
     eight, since they are computed with as doubles. An archive may hold twice its own size whatever
     the limit: weights hardly compress, and a file that large is given on purpose.
-
-    Args:
-        path: the file.
-        where: what it is called in messages.
-        must: what is said of a file that is no archive.
-
-    Raises:
-        InputError: it is no archive of arrays of numbers and texts.
-        SizeLimitError: the arrays are too large.
     """
-    with readable(where), open_input(path) as file, _archive(file, where, must) as archive:
+    with readable(where), open_input(path) as file:
+        if not zipfile.is_zipfile(file):
+            raise InputError(message(where, must))
+        archive = zipfile.ZipFile(file)
         members = {one.filename.removesuffix(".npy"): one for one in archive.infolist()}
         room = max(input_limit(), 2 * file.seek(0, 2))
         need = sum(_bytes_of(archive, one, where) for one in members.values())
@@ -252,15 +216,9 @@ def read_arrays(
         return result
 
 
-def _archive(file: BinaryIO, where: str, must: str) -> zipfile.ZipFile:
-    try:
-        return zipfile.ZipFile(file)
-    except zipfile.BadZipFile:
-        raise InputError(message(where, must)) from None
-
-
 def _bytes_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> int:
     """The memory that an array takes by its header, which must agree with the member's size."""
+    must = f"{shorten(member.filename, 40)} must be an array of numbers or texts"
     try:
         if member.compress_type not in _METHODS or member.flag_bits & _ENCRYPTED:
             raise ValueError(member.compress_type)
@@ -268,15 +226,10 @@ def _bytes_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> 
             version = npy.read_magic(stream)
             header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             shape, _, kind = header(stream)
-            held = member.file_size - stream.tell()
-        if (
-            kind.kind not in _KINDS
-            or kind.itemsize * math.prod(shape) != held
-            or min(shape, default=0) < 0
-        ):
+            fits = kind.itemsize * math.prod(shape) == member.file_size - stream.tell()
+        if not fits or kind.kind not in _KINDS or min(shape, default=0) < 0:
             raise ValueError(shape)
     except Exception as error:  # a header is Python's syntax, and may raise what that does
-        must = f"{shorten(member.filename, 40)} must be an array of numbers or texts"
         raise InputError(message(where, must)) from error
     return max(_CELL, kind.itemsize) * math.prod(max(1, side) for side in shape)
 

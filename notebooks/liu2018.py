@@ -10,7 +10,8 @@ kept. The paper's offline figures are in a supplement that is not at hand.
 
 Learners: FOFO with the printed constants, with steps 64 times as long, with gamma_scale="auto", the
 same with predict_with="last", and with the root of q(theta) found every 100 examples from a
-histogram of the scores so far (512 bins), beside OFO, logistic regression, STAMP and OMCSL; also
+histogram of the scores so far (512 bins), beside OFO, logistic regression, STAMP and OMCSL
+(``liu2018_baselines.py``); also
 learners whose probabilities are by the mean of all weights or of the last ones (equation 5, suffix
 averaging). Figures 3 and 4: processor time in forty pieces of the first shuffle. Variants: F.5, F2
 and Jaccard, on five tasks.
@@ -62,6 +63,7 @@ from typing import Any
 
 import numpy as np
 from data_folder import data_folder
+from liu2018_baselines import OMCSL, STAMP
 from numpy.typing import NDArray
 from result_files import rounded, save
 from scipy.sparse import csr_array
@@ -69,14 +71,13 @@ from scipy.special import expit, logit, ndtr
 from sklearn.datasets import load_svmlight_file
 
 from fsmeu.learning.online import (
+    FOFO,
+    MEAN,
     FOFOClassifier,
     OFOClassifier,
-    OMCSLClassifier,
     OnlineLogisticClassifier,
-    STAMPClassifier,
 )
 from fsmeu.learning.online.kernels import run
-from fsmeu.learning.online.state import FOFO, MEAN
 from fsmeu.learning.online.streaming import places, running_measure
 
 Floats = NDArray[np.float64]
@@ -198,8 +199,8 @@ TIMED: dict[str, tuple[Any, dict[str, Any]]] = {
     "auto, last": (FOFOClassifier, AUTO),
     "OFO": (OFOClassifier, {}),
     "LR": (OnlineLogisticClassifier, {}),
-    "STAMP": (STAMPClassifier, {}),
-    "OMCSL": (OMCSLClassifier, {"random_state": 0}),
+    "STAMP": (STAMP, {}),
+    "OMCSL": (OMCSL, {"random_state": 0}),
 }
 """Estimators that are drawn against time (Figures 3 and 4)."""
 LEARNERS: dict[str, tuple[Learner, list[float]]] = {
@@ -407,8 +408,7 @@ def learned_threshold(
     learner._begin(1, horizon or len(labels))
     ones, weights = np.ones(len(labels)), (np.array([[1.0, 0.0]]), np.zeros((0, 2)))
     rows = (margins, np.empty(0, np.int64), np.arange(len(labels) + 1))
-    given = (labels.astype(float), ones, ones)
-    run(FOFO, learner.state_, *weights, (1.0, 0.0, True), rows, given)
+    run(FOFO, learner.state_, *weights, (1.0, 0.0, True), rows, labels.astype(float), ones)
     return float(learner.state_[MEAN])
 
 

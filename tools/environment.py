@@ -12,8 +12,10 @@ import importlib.util
 import json
 import re
 import shutil
+import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import console
@@ -30,40 +32,16 @@ _ROOM_FOR_PIP = 50e6
 _SHARED_SETTINGS = {"index-url": "UV_DEFAULT_INDEX", "cert": "SSL_CERT_FILE"}
 
 
-@dataclass(frozen=True)
 class Project:
-    """A copy of the project.
+    """A copy of the project: its top directory, and the files in it that a set-up knows."""
 
-    Attributes:
-        root: Its top directory.
-    """
-
-    root: Path
-
-    @property
-    def recipe(self) -> Path:
-        """The file that says what must be installed."""
-        return self.root / "pyproject.toml"
-
-    @property
-    def venv(self) -> Path:
-        """The environment's directory."""
-        return self.root / ".venv"
-
-    @property
-    def python(self) -> Path:
-        """The environment's interpreter."""
-        return self.venv / "bin" / "python"
-
-    @property
-    def stamp(self) -> Path:
-        """The file that says what the environment was made from."""
-        return self.venv / "fsmeu-stamp.json"
-
-    @property
-    def lock(self) -> Path:
-        """The file that keeps two set-ups of this copy apart."""
-        return self.root / ".setup.lock"
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.recipe = root / "pyproject.toml"  # says what must be installed
+        self.venv = root / ".venv"
+        self.python = self.venv / "bin" / "python"
+        self.stamp = self.venv / "fsmeu-stamp.json"  # says what the environment was made from
+        self.lock = root / ".setup.lock"  # keeps two set-ups of this copy apart
 
 
 def wanted_stamp(project: Project, extra: str) -> dict[str, str]:
@@ -125,10 +103,41 @@ def bring_up_to_date(project: Project, extra: str) -> None:
             extra = max(extra, present["extra"], key=EXTRAS.index)
         wanted = wanted_stamp(project, extra)
         project.stamp.unlink(missing_ok=True)
-        if present is None or {**present, "recipe": wanted["recipe"], "extra": extra} != wanted:
+        fresh = present is None or {**present, "recipe": wanted["recipe"], "extra": extra} != wanted
+        if fresh:
             _create(project)
-        _install(project, extra)
+        with _compiled_loops(project, early=not fresh) if extra == "dev" else nullcontext():
+            _install(project, extra)
         write_stamp(project, wanted)
+
+
+@contextmanager
+def _compiled_loops(project: Project, early: bool) -> Iterator[None]:
+    """Compiles the loops of the tests in two processes, beside the body if early, else after it.
+
+    The tests compile for themselves what is missing where these fail.
+    """
+    children: list[subprocess.Popen[bytes]] = []
+
+    def start() -> None:
+        words = [str(project.python), "-m", "tests.support.loops"]
+        quiet = subprocess.DEVNULL
+        for half in "01":
+            child = subprocess.Popen([*words, half], cwd=project.root, stdout=quiet, stderr=quiet)
+            children.append(child)
+
+    try:
+        if early:
+            start()
+        yield
+        with console.step("compiling the loops that the tests use, once on this machine"):
+            if not early:
+                start()
+            for child in children:
+                child.wait()
+    finally:
+        for child in children:
+            child.kill()
 
 
 def _create(project: Project) -> None:

@@ -12,15 +12,14 @@ from fsmeu.arrays import Floats
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.distinct import same_up_to_rounding
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.sum_over_paths import compile_summed
 
-LONGEST = 16
-"""The greatest length that is measured."""
-
-_MOST_ARCS = 120_000
-_MOST_WORK = 250_000
-_FEWEST = 5
+LONGEST = 16  # the greatest length that is measured
+_MOST_ARCS = 120_000  # of one machine
+_MOST_WORK = 250_000  # arcs of all machines before the last
+_FEWEST = 5  # numbers from which a growth is named
 _HIGHEST_DEGREE = 6
 
 
@@ -65,21 +64,13 @@ class Growth:
 
 
 def growth(loss: Loss, longest: int = LONGEST, most_arcs: int = _MOST_ARCS) -> Growth:
-    """The sizes of machines of growing length, until they get large.
-
-    Args:
-        loss: a loss or utility.
-        longest: the greatest length.
-        most_arcs: the greatest machine; a length that would go past it is not tried.
-    """
+    """The sizes of machines of growing length, until one would have more arcs than the most."""
     sizes: list[Size] = []
     fault = ""
-    pairs = len(loss.alphabet) ** 2
-    for n in range(1, longest + 1):
-        if sum(size.arcs for size in sizes) > _MOST_WORK:
-            break
+    most = max(1, most_arcs // len(loss.alphabet) ** 2)
+    while len(sizes) < longest and sum(size.arcs for size in sizes) <= _MOST_WORK:
         try:
-            sizes.append(_size(loss, n, max(1, most_arcs // pairs)))
+            sizes.append(_size(loss, len(sizes) + 1, most))
         except SizeLimitError:
             break
         except LossFileError as error:
@@ -95,14 +86,15 @@ def growth(loss: Loss, longest: int = LONGEST, most_arcs: int = _MOST_ARCS) -> G
 def _size(loss: Loss, n: int, most: int) -> Size:
     machine = loss.compile(n, max_states=most)
     merged = loss.compile(n, max_states=most, minimize=True)
-    values = _distinct(machine.values[~np.isnan(machine.values)])
     summed = compile_summed(loss, n) if isinstance(loss, SpecLoss) else machine
-    return Size(n, machine.states, machine.arcs, merged.states, summed.states, values)
+    sizes = (machine.states, machine.arcs, merged.states, summed.states)
+    return Size(n, *sizes, distinct_values(machine))
 
 
-def _distinct(values: Floats) -> int:
-    """How many values there are, where those that differ by rounding are one."""
-    return int(same_up_to_rounding(np.unique(values)).max(initial=-1)) + 1
+def distinct_values(machine: Machine) -> int:
+    """How many values pairs can have, where those that differ by rounding are one."""
+    values = np.unique(machine.values[~np.isnan(machine.values)])
+    return int(same_up_to_rounding(values).max(initial=-1)) + 1
 
 
 def _at_most(order: Order | None, bound: Order | None) -> Order | None:
@@ -130,10 +122,9 @@ def order_of(counts: Sequence[int]) -> Order | None:
     >>> print(order_of([1, 4, 9, 16, 25, 36, 49, 64]), order_of([2, 4, 8, 16, 32, 64]))
     n^2 about 2^n
     """
-    if len(counts) < _FEWEST:
+    numbers, last = np.array(counts, np.float64), len(counts)
+    if last < _FEWEST:
         return None
-    numbers = np.array(counts, np.float64)
-    last = len(numbers)
     for begin, stride in itertools.product((last // 3, last // 2, 3 * last // 4), (1, 2)):
         degree = _degree(numbers[begin - 1 :], stride)
         if degree is not None:
@@ -157,17 +148,11 @@ def _fitted(numbers: Floats) -> Order:
     first = len(numbers) // 2
     n = np.arange(first + 1.0, len(numbers) + 1.0)
     logs = np.log(np.maximum(numbers[first:], 1.0))
-    power, off_power = _line(np.log(n), logs)
-    rate, off_rate = _line(n, logs)
+    (power, _), off_power, *_ = np.polyfit(np.log(n), logs, 1, full=True)
+    (rate, _), off_rate, *_ = np.polyfit(n, logs, 1, full=True)
     if off_rate < off_power and rate > np.log(1.15):
         return Order(f"{np.exp(rate):.2g}^n", True)
     return Order(_power(max(0, round(power))), True)
-
-
-def _line(x: Floats, y: Floats) -> tuple[float, float]:
-    """Slope of the line through these points, and how far they lie off it."""
-    slope, level = np.polyfit(x, y, 1)
-    return float(slope), float(((y - slope * x - level) ** 2).sum())
 
 
 def _power(degree: int) -> str:

@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import CorpusAnswers, CorpusRun, ModelSource
 from fsmeu.cli.output import file_for, note, progress, write_output
 from fsmeu.corpora.records import Source, format_of, open_corpus, read_from
-from fsmeu.corpora.run import BAD, Question, Step, Totals, open_output, run
+from fsmeu.corpora.run import BAD, Data, Question, Totals, open_output, run
 from fsmeu.errors import one_of
 from fsmeu.files import STDIN
 from fsmeu.parallel import checked_jobs, workers
+
+Take = Callable[[list[Data]], None]
 
 
 def check_corpus_options(given: CorpusAnswers, source: ModelSource) -> None:
@@ -31,72 +32,58 @@ def check_corpus_options(given: CorpusAnswers, source: ModelSource) -> None:
         refuse("model", must, "more")
     if given.resume and given.output is None:
         refuse("--resume", "the file of results so far must be given by --output FILE")
-    check_jobs(given)
+    check_run(given)
     if given.output is not None and given.output.endswith(".gz"):
         must = "results are written uncompressed, so that each is complete when it is written"
         refuse("--output", must, given.output)
 
 
-def check_jobs(given: CorpusRun) -> int:
-    """The number of processes."""
+def check_run(given: CorpusRun) -> None:
+    """Refuses numbers of processes that cannot be had, and what is no answer to bad records."""
+    one_of("--on-error", "it", given.on_error or "stop", BAD)
     if given.jobs is not None and given.scheduler is not None:
         must = "processes are given by --jobs or by --scheduler, which uses all of its workers"
         refuse("--jobs", must, "both")
-    return checked_jobs("--jobs", given.jobs or 1)
+    checked_jobs("--jobs", given.jobs or 1)
 
 
 def run_corpus(
-    question: Any, given: CorpusRun, source: Source, take: Callable[[Step], None], **more: Any
-) -> None:
-    """Answers a question for the records of a corpus, batch by batch, with a bar.
-
-    Args:
-        question: what is asked of each record.
-        given: what was typed.
-        source: the corpus.
-        take: called with each batch of results.
-        **more: what ``run`` takes.
-    """
-    bad = one_of("--on-error", "it", given.on_error or "stop", BAD)
-    jobs, records, begin = check_jobs(given), 0, monotonic()
-    with workers("corpus", jobs, given.scheduler) as some, progress("corpus", source.size) as tell:
-        for step in run(question, source, some, bad, **more):
-            take(step)
+    question: Question, given: CorpusRun, source: Source, take: Take, last: Data | None = None
+) -> int:
+    """How many records were skipped; ``take`` got the results of the others, batch by batch."""
+    records, skipped, begin = 0, 0, monotonic()
+    jobs = workers("corpus", given.jobs or 1, given.scheduler)
+    with jobs as some, progress("corpus", source.size) as tell:
+        for step in run(question, source, some, given.on_error or "stop", last):
+            take(step.results)
             for fault in step.faults:
                 note(f"skipped: {fault}")
+            skipped += len(step.faults)
             records += len(step.results)
             rate = records / max(monotonic() - begin, 1e-9)
             tell(completed=step.position, text=f"{records:,} records, {rate:,.0f} a second")
+    return skipped
 
 
 def answer_corpus(
-    ask: Callable[[str], Question],
-    given: CorpusAnswers,
-    loss_name: str,
-    show: Callable[[dict[str, Any]], str],
+    ask: Callable[[str], Question], given: CorpusAnswers, loss: str, show: Callable[[Data], str]
 ) -> Totals:
-    """Answers a question for every record of a corpus, and says how many were answered.
+    """How many records of a corpus were answered.
 
-    Args:
-        ask: the question, given the format of the corpus.
-        given: what was typed.
-        loss_name: what the loss was called.
-        show: a result as a line on standard output, where there is no file for results.
+    The question is ``ask(format of the corpus)``. Where there is no file for results, ``show``
+    makes a line on standard output of each.
     """
-    one_of("--on-error", "it", given.on_error or "stop", BAD)
-    form = format_of(str(given.corpus), given.format)
-    totals = Totals()
-    with corpus_source(str(given.corpus), loss_name) as source:
+    form, totals = format_of(str(given.corpus), given.format), Totals()
+    with corpus_source(str(given.corpus), loss) as source:
         question = ask(form)
         with _output(given, show) as (write, last):
 
-            def take(step: Step) -> None:
-                write(step.results)
-                totals.records += len(step.results)
-                totals.proven += sum(bool(data.get("exact")) for data in step.results)
-                totals.bad += len(step.faults)
+            def take(results: list[Data]) -> None:
+                write(results)
+                totals.records += len(results)
+                totals.proven += sum(bool(data.get("exact")) for data in results)
 
-            run_corpus(question, given, source, take, last=last)
+            totals.bad = run_corpus(question, given, source, take, last)
     return totals
 
 
@@ -117,12 +104,12 @@ def corpus_source(name: str, loss_name: str = "") -> Iterator[Source]:
 
 @contextmanager
 def _output(
-    given: CorpusAnswers, show: Callable[[dict[str, Any]], str]
-) -> Iterator[tuple[Callable[[list[dict[str, Any]]], None], dict[str, Any] | None]]:
+    given: CorpusAnswers, show: Callable[[Data], str]
+) -> Iterator[tuple[Take, Data | None]]:
     """What writes results, and the last that is there already."""
     if given.output is None:
 
-        def say(results: list[dict[str, Any]]) -> None:
+        def say(results: list[Data]) -> None:
             for data in results:
                 write_output("-", f"{show(data)}\n")
 

@@ -10,70 +10,58 @@ from typing import Any, NoReturn
 
 from rich.text import Text
 
+from fsmeu.cli import inputs
 from fsmeu.cli import options as opt
+from fsmeu.cli import output as out
 from fsmeu.cli.failures import refuse
-from fsmeu.cli.inputs import (
-    check_labels_known,
-    load_loss,
-    read_loss_file,
-    read_model,
-    sequence,
-    sequences,
-)
-from fsmeu.cli.output import line, note, place_for, screen, write_output
+from fsmeu.cli.options import argument, option
 from fsmeu.drawing.draw import Drawing, draw
 from fsmeu.drawing.gallery import anchored, exhibit, gallery_page
+from fsmeu.drawing.pages import Page
 from fsmeu.drawing.pages import explore as explore_page
 from fsmeu.losses.loss import SpecLoss, library
 from fsmeu.losses.sum_over_paths import compile_summed
+from fsmeu.models import Model
 
 _STYLES = {"title": "bold", "quiet": "dim", "value": "green", "route": "bold red", "plain": ""}
 _STDOUT = "-"
-_MODEL_FILE = ".json"
-_MACHINE, _PAGE = "fst", "html"
 _PAGE_N, _PAGE_LIMIT, _LIMIT = 4, 150, 100
 
 
 def draw_thing(
     source: opt.ModelSource,
     binding: opt.Binding,
-    loss: str | None = opt.argument(
+    loss: str | None = argument(
         "LOSS",
         "A built-in loss, the path of a loss file, - for standard input; or a model file that ends "
         "in .json. Left out, the model of --model or --probs is drawn.",
         None,
     ),
-    n: int | None = opt.option(
+    n: int | None = option(
         "--n -n N", "Length of the sequences, if no Z, Y or model gives it.", min=0
     ),
-    z: str | None = opt.option(
-        "--z Z", "A hypothesis: the machine given Z, or with Y the path of the pair."
-    ),
-    y: str | None = opt.option("--y Y", "A reference, of the same length."),
-    output: str | None = opt.option(
+    z: str | None = option("--z Z", "A hypothesis; the machine given Z, or the path of Z and Y."),
+    y: str | None = option("--y Y", "A reference, of the same length."),
+    output: str | None = option(
         "--output -o FILE",
         "A picture (.svg, .png, .pdf, .dot, .tex, .txt), an OpenFst machine (.fst), or a page to "
         "explore the loss in (.html); - for standard output.",
     ),
-    form: str | None = opt.option(
+    form: str | None = option(
         "--format -f NAME", "svg, png, pdf, dot, tex, txt, fst or html.", unset="by the ending"
     ),
-    explore: bool = opt.option(
-        "--explore", "Write the page to explore the loss in; NAME.html without -o."
-    ),
-    show: bool = opt.option("--open", "Open the page in the browser."),
-    given_z: bool = opt.option(
-        "--given-z", "Leave out registers that only follow z; z stays open."
-    ),
-    depth: int | None = opt.option("--depth D", "Only the first D steps.", min=0),
-    minimize: bool = opt.option("--minimize", "Merge states that no continuation can tell apart."),
-    short: bool = opt.option("--short", "States as 1,2 instead of tp=1 ref=2."),
-    summed: bool = opt.option(
+    explore: bool = option("--explore", "Write a page to explore the loss in: NAME.html, or -o."),
+    show: bool = option("--open", "Open the page in the browser."),
+    given_z: bool = option("--given-z", "Leave out registers that read z alone; z stays free."),
+    depth: int | None = option("--depth D", "Only the first D steps.", min=0),
+    minimize: bool = option("--minimize", "Merge states that no continuation can tell apart."),
+    short: bool = option("--short", "States as 1,2 instead of tp=1 ref=2."),
+    summed: bool = option(
         "--summed",
         "Linear counts in weights: fewer states, several paths per pair, whose weights add up to "
         "the value.",
     ),
-    limit: int | None = opt.option(
+    limit: int | None = option(
         "--limit N",
         "Draw up to N states, of more a summary.",
         unset=f"{_LIMIT}, of a page {_PAGE_LIMIT}",
@@ -91,15 +79,20 @@ def draw_thing(
     move and zoom in, pairs step by step, probabilities to slide with expectation and decision.
     """
     kind = form or (Path(output).suffix[1:].lower() if output else "")
-    is_loss = loss is not None and not loss.lower().endswith(_MODEL_FILE)
+    is_loss = loss is not None and not loss.lower().endswith(".json")
     picture = any((z, y, source.model, given_z, minimize, summed, short)) or depth is not None
-    if loss is not None and kind == _MACHINE:
-        _write_machine(load_loss(loss, binding), n, z, output, (summed, minimize))
+    if loss is not None and kind == "fst":
+        _write_machine(inputs.load_loss(loss, binding), n, z, output, summed, minimize)
         return
-    if loss is not None and (explore or (kind == _PAGE and is_loss and not picture)):
+    if loss is not None and (explore or (kind == "html" and is_loss and not picture)):
+        first = None
+        if source.probs is not None:
+            independent = inputs.read_model(opt.ModelSource(source.probs, None), loss)
+            first = [float(p) for p in independent.marginals()[:, 1]]
+        loaded = inputs.load_loss(loss, binding)
         length = _PAGE_N if n is None else n
-        place = output or (_STDOUT if form else None)
-        _write_page((loss, binding), length, source, limit or _PAGE_LIMIT, place, show)
+        page = explore_page(loaded, length, probs=first, limit=limit or _PAGE_LIMIT)
+        _write_page(page, output or (_STDOUT if form else None), show)
         return
     modelled = source.probs is not None or source.model is not None
     of_loss = {"n": n, "z": z, "given-z": given_z, "minimize": minimize, "summed": summed}
@@ -108,9 +101,11 @@ def draw_thing(
     elif summed:
         if n is None or given_z or minimize or modelled or z is not None or y is not None:
             refuse("draw", "--summed goes with --n alone", None, "Leave sequences and models out")
-        subject = {"thing": compile_summed(_ready(load_loss(str(loss), binding)), n)}
+        loaded = inputs.with_known_labels(inputs.load_loss(str(loss), binding))
+        subject = {"thing": compile_summed(loaded, n)}
     else:
-        subject = _loss_subject(str(loss), (z, y), source, modelled, binding)
+        model = inputs.read_model(source, str(loss)) if modelled else None
+        subject = _loss_subject(inputs.load_loss(str(loss), binding), z, y, model)
         subject |= {"n": n, "given_z": given_z, "merged": minimize}
     drawing = draw(**subject, depth=depth, short=short, limit=limit or _LIMIT)
     if output is None and form is None:
@@ -119,66 +114,47 @@ def draw_thing(
         _write(drawing, output or _STDOUT, form)
 
 
-def _ready(loss: SpecLoss) -> SpecLoss:
-    """The loss, of which all labels are known."""
-    check_labels_known(loss)
-    return loss
-
-
 def _refuse_terminal(what: str) -> NoReturn:
-    refuse(
-        "draw", f"a {what} is not written to a terminal", None, "Use -o FILE, or -o - and a pipe"
-    )
+    remedy = "Use -o FILE, or -o - and a pipe"
+    refuse("draw", f"a {what} is not written to a terminal", None, remedy)
 
 
 def _write_machine(
-    loss: SpecLoss, n: int | None, z: str | None, output: str | None, kinds: tuple[bool, bool]
+    loss: SpecLoss, n: int | None, z: str | None, output: str | None, summed: bool, minimize: bool
 ) -> None:
     """Writes a loss as an OpenFst machine: summed, minimized or as it is."""
     if output is None or (output == _STDOUT and sys.stdout.isatty()):
         _refuse_terminal("machine")
+    if summed and minimize:
+        refuse("draw", "--summed and --minimize make different machines", None, "Give one of them")
     given = None
     if z is not None:
-        loss, given, _ = sequences(loss, z, "")
+        loss, given, _ = inputs.sequences(loss, z, "")
     if n is None and given is None:
         refuse("draw", "the length of the sequences must be given", None, "Add --n N, or --z Z")
     length = n if n is not None else len(given or ())
-    summed, minimize = kinds
-    if summed and minimize:
-        refuse("draw", "--summed and --minimize make different machines", None, "Give one of them")
+    loss = inputs.with_known_labels(loss)
     machine: Any = (
-        compile_summed(_ready(loss), length, given)
+        compile_summed(loss, length, given)
         if summed
-        else _ready(loss).compile(length, given, minimize=minimize)
+        else loss.compile(length, given, minimize=minimize)
     )
-    write_output(output, machine.fst.write_to_string())
+    out.write_output(output, machine.fst.write_to_string())
     size = f"{machine.states:,} states, {machine.arcs:,} arcs"
-    note(f"{machine.name}: {size}, shift {machine.shift!r}")
+    out.note(f"{machine.name}: {size}, shift {machine.shift!r}")
 
 
-def _write_page(
-    chosen: tuple[str, opt.Binding],
-    n: int,
-    source: opt.ModelSource,
-    limit: int,
-    output: str | None,
-    show: bool,
-) -> None:
+def _write_page(page: Page, output: str | None, show: bool) -> None:
     """Writes the page in which a loss can be looked at, walked through and tried out."""
-    first = None
-    if source.probs is not None:
-        only = opt.ModelSource(source.probs, None)
-        first = [float(p) for p in read_model(only, chosen[0]).marginals()[:, 1]]
-    page = explore_page(load_loss(*chosen), n, probs=first, limit=limit)
     if output == _STDOUT:
-        write_output(_STDOUT, page.html.encode())
+        out.write_output(_STDOUT, page.html.encode())
         return
     plain = re.sub(r"[^\w.-]+", "_", page.name).strip(".") or "loss"
-    where = page.save(place_for(output if output is not None else f"{plain}.html"))
+    where = page.save(out.place_for(output if output is not None else f"{plain}.html"))
     if output is None:
-        line(str(where))
+        out.line(str(where))
     else:
-        note(f"{page.name}: {where}")
+        out.note(f"{page.name}: {where}")
     if show:
         webbrowser.open(Path(where).resolve().as_uri())
 
@@ -190,86 +166,71 @@ def _model_subject(
     if file is None and not given:
         remedy = "Name a loss, or add --model FILE or --probs P1,P2"
         refuse("draw", "a loss or a model must be given", None, remedy)
-    for option, value in others.items():
+    for name, value in others.items():
         if value not in (None, False):
-            must = f"--{option} goes with a loss, and there is none"
+            must = f"--{name} goes with a loss, and there is none"
             refuse("draw", must, None, "Name a loss, or leave it out")
     if file is not None and given:
         must = "a model file is drawn by itself"
         refuse(file, must, "two models", "Name a loss, or leave --model and --probs out")
-    model = read_model(source if file is None else opt.ModelSource(None, file), "")
-    return {"thing": model, "y": y and sequence(model.alphabet, y, "reference y")}
+    model = inputs.read_model(source if file is None else opt.ModelSource(None, file), "")
+    return {"thing": model, "y": y and inputs.sequence(model.alphabet, y, "reference y")}
 
 
 def _loss_subject(
-    name: str,
-    pair: tuple[str | None, str | None],
-    source: opt.ModelSource,
-    modelled: bool,
-    binding: opt.Binding,
+    loss: SpecLoss, z: str | None, y: str | None, model: Model | None
 ) -> dict[str, Any]:
     """The loss, sequences and model as they go together; open labels are those that are used."""
-    loss = load_loss(name, binding)
-    given = [text for text in pair if text is not None]
-    model = read_model(source, name) if modelled else None
+    given = [text for text in (z, y) if text is not None]
     if model is not None and loss.labels_open:
         loss = loss.with_labels(model.alphabet)
     elif given:
-        loss, *_ = sequences(loss, given[0], given[-1])
-    z, y = (
-        None if text is None else sequence(loss.alphabet, text, where)
-        for text, where in zip(pair, ("hypothesis z", "reference y"), strict=True)
-    )
-    return {"thing": loss, "z": z, "y": y, "model": model}
+        loss, *_ = inputs.sequences(loss, given[0], given[-1])
+    pair = {
+        name: None if text is None else inputs.sequence(loss.alphabet, text, where)
+        for name, text, where in (("z", z, "hypothesis z"), ("y", y, "reference y"))
+    }
+    return {"thing": loss, "model": model, **pair}
 
 
 def _write(drawing: Drawing, output: str, form: str | None) -> None:
+    """Writes a picture, and says where it shows how many states there are, not the machine."""
     if output != _STDOUT:
-        drawing.save(place_for(output), form)
-        note(f"{drawing.automaton.name}: {Path(output)}")
-        _note_summary(drawing)
-        return
-    if form is None:
+        drawing.save(out.place_for(output), form)
+        out.note(f"{drawing.automaton.name}: {Path(output)}")
+    elif form is None:
         refuse("draw", "on standard output, the format must be given: --format")
-    if form in ("png", "pdf") and sys.stdout.isatty():
+    elif form in ("png", "pdf") and sys.stdout.isatty():
         _refuse_terminal(f"{form} file")
-    content = drawing.render(form)
-    _note_summary(drawing)
-    write_output(output, content)
-
-
-def _note_summary(drawing: Drawing) -> None:
-    """Says that a picture shows how many states there are at each depth, and not the machine."""
+    else:
+        out.write_output(output, drawing.render(form))
     if drawing.summary is not None:
         states, limit = drawing.automaton.states, drawing.limit
         why = f"it has {states:,} states, and --limit is {limit:,}"
         if states <= limit:
             why = f"it has too many arcs for --limit {limit:,}"
-        note(f"The picture is a bar chart of its layers, not the machine: {why}.")
-        note("Raise --limit, or draw the part near the start with --depth D.")
+        out.note(f"The picture is a bar chart of its layers, not the machine: {why}.")
+        out.note("Raise --limit, or draw the part near the start with --depth D.")
 
 
 def _print(drawing: Drawing) -> None:
     """Prints the machine: drawn if that fits into the terminal, else listed layer by layer."""
-    console = screen()
+    console = out.screen()
     plain = not (sys.stdout.encoding or "ascii").lower().replace("-", "").startswith("utf")
     cells = None if plain else drawing.cells(console.width)
     if cells is None:
         for row in drawing.rows(plain):
-            line(row.text, _STYLES[row.style])
+            out.line(row.text, _STYLES[row.style])
         return
-    line(drawing.frame.title, _STYLES["title"])
-    line()
+    out.line(f"{drawing.frame.title}\n", _STYLES["title"])
     for drawn in cells:
-        text = Text()
-        for character, style in drawn:
-            text.append(character, _STYLES[style])
+        text = Text.assemble(*((character, _STYLES[style]) for character, style in drawn))
         console.print(text, soft_wrap=True)
 
 
 def write_gallery(
-    output: Path = opt.option("--output -o DIR", "The folder to write index.html into.", value=...),
-    losses: list[str] | None = opt.argument(
+    output: Path = option("--output -o DIR", "The folder to write index.html into.", value=...),
+    losses: list[str] | None = argument(
         "LOSS", "Built-in losses or paths of files; all built-in ones if none.", None
     ),
 ) -> None:
@@ -279,7 +240,7 @@ def write_gallery(
     sequences. Beside it are pages to explore the losses in, as 'fsmeu draw -o x.html' makes them.
     """
     names = list(dict.fromkeys(losses or library()))
-    specs = [read_loss_file(name) for name in names]
+    specs = [inputs.read_loss_file(name) for name in names]
     if output.exists() and not output.is_dir():
         refuse(str(output), "-o must name a folder", "a file")
     output.mkdir(parents=True, exist_ok=True)
@@ -288,5 +249,5 @@ def write_gallery(
     for one in exhibits:
         if one.page is not None:
             one.page.save(output / one.file)
-    write_output(where, gallery_page(exhibits))
-    line(str(where))
+    out.write_output(where, gallery_page(exhibits))
+    out.line(str(where))

@@ -24,20 +24,18 @@ INTERRUPTED = 130
 NO_READER = 141
 
 _DEBUG = "--debug"
+_NO_ARGUMENTS = "NoArgsIsHelpError"  # typer's, which has shown help
 # Advice of messages in terms of the command line: options where Python has parameters.
 _PHRASES = {
-    'Give types=["NP", ...] or labels=["O", "B-NP", "I-NP", ...]': (
+    r'(Give|Load it with) types=\["NP", \.\.\.\] or labels=\[[^]]*\]': (
         "Give --types NP,VP or --labels O,B-NP,I-NP"
     ),
-    'Load it with types=["NP", ...] or labels=["O", "B-NP", ...]': (
-        "Add --types NP,VP or --labels O,B-NP,I-NP"
-    ),
-    "Give labels=... when loading or building": "Give --labels, in the model's words",
-    "Give model=..., or labels for z": "Give --probs or --model, or labels after --z",
-    "Give n=3, or sequences z and y": "Add --n N, or --z Z and --y Y",
-    'method="auto"': "--method auto",
+    r"Give labels=\.\.\. when loading or building": "Give --labels, in the model's words",
+    r"Give model=\.\.\., or labels for z": "Give --probs or --model, or labels after --z",
+    r"Give n=3, or sequences z and y": "Add --n N, or --z Z and --y Y",
+    r'method="auto"': "--method auto",
+    r"Give (\w+)=VALUE": r"Give --param \1=VALUE",
 }
-_PARAMETER = re.compile(r"Give (\w+)=VALUE")
 
 
 def refuse(where: str, must: str, got: object = None, remedy: str = "") -> NoReturn:
@@ -73,8 +71,8 @@ def as_typed(message: str) -> str:
     "loss pk: the parameter 'k' has no default. Give --param k=VALUE."
     """
     for phrase, instead in _PHRASES.items():
-        message = message.replace(phrase, instead)
-    return _PARAMETER.sub(r"Give --param \1=VALUE", message)
+        message = re.sub(phrase, instead, message)
+    return message
 
 
 @contextmanager
@@ -93,7 +91,7 @@ def _in_words(debug: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
-        if _belongs_to_typer(error):
+        if isinstance(error, typer.Exit | typer.Abort) or type(error).__name__ == _NO_ARGUMENTS:
             raise
         if isinstance(error, OSError):
             _close_output()
@@ -114,7 +112,7 @@ def _explain(error: Any) -> tuple[str, int]:
         remedy = f"See '{' '.join(['fsmeu', *words, '--help'])}'"
         return message(" ".join(words) or "command", must, None, remedy), BAD_INPUT
     if isinstance(error, OSError):
-        where = shorten(str(error.filename)) if error.filename is not None else "input or output"
+        where = "input or output" if error.filename is None else shorten(str(error.filename))
         return message(where, f"it cannot be used ({error.strerror or error})"), BAD_INPUT
     if isinstance(error, MemoryError):
         remedy = "Use a smaller n, or --beam"
@@ -124,14 +122,6 @@ def _explain(error: Any) -> tuple[str, int]:
         return message("installation", f"it must be complete ({error})", None, remedy), BAD_INPUT
     what = shorten(f"{type(error).__name__}: {error}")
     return f"a fault in fsmeu itself ({what}). Run again with {_DEBUG} to see where.", OUR_FAULT
-
-
-def _belongs_to_typer(error: Exception) -> bool:
-    """Whether typer itself ends the command: an exit, or help where there were no arguments."""
-    if type(error).__name__ == "NoArgsIsHelpError":
-        return True
-    ends = hasattr(error, "exit_code") and not hasattr(error, "format_message")
-    return ends or isinstance(error, typer.Abort)
 
 
 def _close_output() -> None:

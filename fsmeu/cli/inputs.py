@@ -20,7 +20,6 @@ from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss, grammar_folder, library, read_spec
-from fsmeu.losses.semantics.bind import check_known
 from fsmeu.models import Model, as_model, from_json
 from fsmeu.models.checks import real_array
 
@@ -28,10 +27,8 @@ from fsmeu.models.checks import real_array
 def read_loss_file(name: str) -> Spec:
     """The spec of a built-in loss, of a file, or of standard input."""
     if name == STDIN:
-        text = read_text(STDIN, "standard input", most=4 * MAX_SIZE)
-        return read(text, "<stdin>")
-    path = _path(name)
-    if name not in library() and path.is_dir():
+        return read(read_text(STDIN, "standard input", most=4 * MAX_SIZE), "<stdin>")
+    if name not in library() and _path(name).is_dir():
         must = "a loss must be a file or the name of a built-in loss"
         refuse(name or "loss", must, "a folder", "'fsmeu losses' lists these")
     return read_spec(name)
@@ -55,21 +52,15 @@ def _path(name: str) -> Path:
 def load_loss(name: str, binding: Binding) -> SpecLoss:
     """A loss with its parameters and, if they were given, its labels."""
     spec = read_loss_file(name)
-    given = choose_params(binding.param)
-    check_known(spec, given)
-    for param in spec.params:
-        if param.default is None and param.name not in given:
-            must = f"the parameter {param.name!r} has no default"
-            refuse(f"{spec.kind} {spec.name}", must, None, f"Give it: --param {param.name}=VALUE")
-    return bind_loss(spec, given, choose_labels(binding, spec.scheme))
+    return bind_loss(spec, choose_params(binding.param), choose_labels(binding, spec.scheme))
 
 
-def check_labels_known(loss: SpecLoss) -> None:
-    """Refuses a loss over chunk tags while nothing says which tags there are."""
+def with_known_labels(loss: SpecLoss) -> SpecLoss:
+    """The loss; one over chunk tags is refused while nothing says which tags there are."""
     if loss.spec.scheme and loss.labels_given is None:
         remedy = "Add --types NP,VP or --labels O,B-NP,I-NP"
-        where = f"{loss.kind} {loss.name}"
-        refuse(where, "the chunk tags must be given", None, remedy)
+        refuse(f"{loss.kind} {loss.name}", "the chunk tags must be given", None, remedy)
+    return loss
 
 
 def choose_params(texts: Sequence[str] | None) -> dict[str, Any]:
@@ -80,13 +71,7 @@ def choose_params(texts: Sequence[str] | None) -> dict[str, Any]:
 def name_values(
     texts: Iterable[str] | None, value_of: Callable[[str, str], Any], sample: str
 ) -> dict[str, Any]:
-    """Values by name, from texts NAME=VALUE.
-
-    Args:
-        texts: what was typed after each --param.
-        value_of: the value of a name, from its text.
-        sample: what could be typed, for messages.
-    """
+    """Values by name, from texts NAME=VALUE; the sample is what could be typed, for messages."""
     given: dict[str, Any] = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
@@ -106,7 +91,7 @@ def _param_value(name: str, text: str) -> object:
         value = json.loads(text) if text.startswith("[") else float(text)
     except (ValueError, RecursionError):
         must = "the value must be a number, or a table such as [[0, 1], [2, 0]]"
-        raise InputError(message(where, must, text or "nothing")) from None
+        refuse(where, must, text or "nothing")
     real_array(value, where)
     return value
 
@@ -116,20 +101,18 @@ def choose_labels(binding: Binding, scheme: str = "") -> tuple[Label, ...] | Non
     labels, types = binding.labels, binding.types
     if labels is not None and types is not None:
         refuse("labels", "labels are given by --labels or by --types", "both", "Leave one out")
-    if types is not None:
-        return tag_labels(_some_words(types, "--types", "NP,VP"), scheme or "bio")
-    return None if labels is None else as_labels(_some_words(labels, "--labels", "A,B,C"))
+    if types is None and labels is None:
+        return None
+    option, sample = ("--types", "NP,VP") if labels is None else ("--labels", "A,B,C")
+    given = words(types or labels or "")
+    if not given:
+        refuse(option, f"at least one is needed, written {option} {sample}")
+    return tag_labels(given, scheme or "bio") if labels is None else as_labels(given)
 
 
 def words(text: str) -> list[str]:
     """The words of a text with blanks or commas between them."""
     return text.replace(",", " ").split()
-
-
-def _some_words(text: str, option: str, sample: str) -> list[str]:
-    if not words(text):
-        refuse(option, f"at least one is needed, written {option} {sample}")
-    return words(text)
 
 
 def sequences(loss: SpecLoss, z: str, y: str) -> tuple[SpecLoss, list[Label], list[Label]]:
@@ -161,11 +144,15 @@ def read_model(source: ModelSource, loss_name: str, given: str | None = None) ->
 
 def _read_model(source: ModelSource, loss_name: str) -> Model:
     if source.probs is not None:
-        return as_model([_probability(word) for word in words(source.probs)])
-    if source.model != STDIN and str(source.model).endswith(".npy"):
-        return as_model(read_array(str(source.model), str(source.model)))
-    if source.model != STDIN:
-        return from_json(Path(str(source.model)))
+        try:
+            numbers = [float(word) for word in words(source.probs)]
+        except ValueError:
+            must = "must be numbers from 0 to 1 with commas between them"
+            refuse("--probs", must, source.probs)
+        return as_model(numbers)
+    name = str(source.model)
+    if name != STDIN:
+        return as_model(read_array(name, name)) if name.endswith(".npy") else from_json(Path(name))
     if loss_name == STDIN:
         must = "standard input holds the loss or the model, not both"
         refuse("-", must, None, "Put one of them into a file")
@@ -174,11 +161,3 @@ def _read_model(source: ModelSource, loss_name: str) -> Model:
         must = 'must be a JSON object, such as {"probs": [0.2, 0.9]}'
         refuse("model on standard input", must, text.strip() or "nothing")
     return from_json(text)
-
-
-def _probability(word: str) -> float:
-    try:
-        return float(word)
-    except ValueError:
-        must = "must be numbers from 0 to 1 with commas between them"
-        raise InputError(message("--probs", must, word)) from None

@@ -1,26 +1,40 @@
-"""`fsmeu losses`: the built-in losses, and the text of one."""
+"""`fsmeu losses`, `check`, `evaluate`: what a loss says, what follows from it, values of pairs."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import typer
+from rich.text import Text
+
+from fsmeu.checking.exact_methods import Applies, methods_at_the_end
+from fsmeu.checking.examples import ExampleResult
+from fsmeu.checking.facts import facts, measured_with, report_data, selected_sizes
+from fsmeu.checking.growth import distinct_values
+from fsmeu.checking.report import Report, register_facts, report
+from fsmeu.cli import inputs
 from fsmeu.cli import options as opt
-from fsmeu.cli.inputs import read_loss_file, whereabouts
-from fsmeu.cli.output import emit, note, print_json, screen, write_output
+from fsmeu.cli.failures import refuse
+from fsmeu.cli.options import argument, option
+from fsmeu.cli.output import emit, line, note, print_json, screen, write_output
 from fsmeu.errors import visible
-from fsmeu.losses.describe import header_data
+from fsmeu.losses.describe import Held, header_data, signature, steps_of
+from fsmeu.losses.evaluate import evaluate_outputs
 from fsmeu.losses.language.expressions import WORDS
 from fsmeu.losses.language.syntax import Spec
-from fsmeu.losses.loss import library, read_spec
+from fsmeu.losses.loss import SpecLoss, library, read_spec
 
-_TAGS = {
-    "bio": "chunk tags (--types)",
-    "iob1": "chunk tags in IOB1 (--types)",
-    "iobes": "chunk tags in IOBES (--types)",
-}
+EXAMPLE_FAILS = 1
+_LONGEST = 200  # the greatest length that `check` measures, unless --sizes is given
+_SIZES_AT = 8
+_TRACED_LABELS = 10_000  # labels of a pair that is shown step by step, in two seconds
 
 
 def losses(
-    name: str | None = opt.argument(
-        "NAME", "Show this one: a built-in loss, the path of a file, or - for stdin.", None
+    name: str | None = argument(
+        "NAME", "Show this one: a built-in loss, a path, or - for standard input.", None
     ),
     as_json: bool = opt.JSON,
 ) -> None:
@@ -39,15 +53,13 @@ def losses(
 
 def _show(name: str, as_json: bool) -> None:
     """Prints the text as it is; on a terminal, words, texts and comments are set apart."""
-    from rich.text import Text
-
-    spec = read_loss_file(name)
+    spec = inputs.read_loss_file(name)
     if as_json:
         registers = [{"name": r.name, "kind": r.sugar} for r in spec.registers]
         more = {"registers": registers, "examples": len(spec.examples)}
-        print_json({**header_data(spec), **more, "path": whereabouts(name)})
+        print_json({**header_data(spec), **more, "path": inputs.whereabouts(name)})
         return
-    note(f"# {whereabouts(name)}")
+    note(f"# {inputs.whereabouts(name)}")
     if not screen().is_terminal:
         write_output("-", spec.source if spec.source.endswith("\n") else f"{spec.source}\n")
         return
@@ -57,8 +69,196 @@ def _show(name: str, as_json: bool) -> None:
     screen().print(text, soft_wrap=True)
 
 
-def labels_text(spec: Spec) -> str:
+def check(
+    binding: opt.Binding,
+    loss: str = opt.LOSS,
+    n: int | None = option(
+        "--n -n N",
+        f"The greatest length to measure, up to {_LONGEST}.",
+        unset="16, less where machines get large",
+        min=0,
+    ),
+    sizes: bool = option(
+        "--sizes", f"Only registers, and sizes of the machine at N/4, N/2 and N (or {_SIZES_AT})."
+    ),
+    as_json: bool = opt.JSON,
+) -> None:
+    """Read a loss file, run its examples, measure its machine, and say what follows from it.
+
+    The exit code is 1 when an example does not hold, when a pair of sequences has no value, or
+    when labels or parameters do not fit.
+    Parameters and labels given here are for the measurement, and for examples where the file
+    leaves them open. A register kept in the weight is no state of the machine: its expectation
+    is computed along with it; with the hypothesis given, one that reads z alone is a constant.
+    Machines that get large are not measured.
+    """
+    if sizes:
+        loaded = inputs.with_known_labels(inputs.load_loss(loss, binding))
+        _show_sizes(loaded, _SIZES_AT if n is None else n, as_json)
+        return
+    if n is not None and not 1 <= n <= _LONGEST:
+        must = f"lengths of 1 to {_LONGEST} are measured"
+        refuse("--n", must, n, "--sizes measures any one length")
+    spec = inputs.read_loss_file(loss)
+    chosen = inputs.choose_labels(binding, spec.scheme)
+    found = report(spec, params=inputs.choose_params(binding.param), labels=chosen, longest=n)
+    if as_json:
+        print_json(report_data(found))
+    else:
+        _print_report(found)
+    if not found.holds:
+        raise typer.Exit(EXAMPLE_FAILS)
+
+
+def _show_sizes(loss: SpecLoss, n: int, as_json: bool) -> None:
+    # The largest first: what is too large is said at once.
+    sizes = [_size(loss, length) for length in sorted({n // 4, n // 2, n}, reverse=True)][::-1]
+    if as_json:
+        head = {"name": loss.name, "kind": loss.kind, "labels": list(loss.labels)}
+        registers = [asdict(one) for one in register_facts(loss)]
+        print_json({**head, **sizes[-1], "growth": sizes, "registers": registers})
+        return
+    _print_head(loss, " ".join(map(str, loss.labels)))
+    heads = ("n", "states", "arcs", "final states", "distinct values")
+    emit([[f"{count:,}" for count in size.values()] for size in sizes], heads, right=heads)
+
+
+def _size(loss: SpecLoss, n: int) -> dict[str, int]:
+    machine = loss.compile(n)
+    sizes = {"n": n, "states": machine.states, "arcs": machine.arcs}
+    final = int((~np.isnan(machine.values)).sum())
+    return {**sizes, "final": final, "values": distinct_values(machine)}
+
+
+def _print_head(loss: SpecLoss, labels: str) -> None:
+    """Prints the signature of a loss, its labels and its registers."""
+    line(signature(loss.spec), style="bold", wrap=True)
+    line(f"labels: {labels}\n")
+    rows = [
+        (one.name, one.kind, " ".join(one.tapes) or "nothing", one.free, one.given)
+        for one in register_facts(loss)
+    ]
+    if rows:
+        emit(rows, ("register", "kind", "reads", "kept in, z free", "kept in, z given"))
+    else:
+        line("There are no registers.")
+    line()
+
+
+def _labels_text(spec: Spec) -> str:
     """The labels of a loss, or how they are to be given."""
     if spec.labels is not None:
         return " ".join(map(str, spec.labels))
-    return _TAGS[spec.scheme] if spec.scheme else "any (--labels)"
+    scheme = {"": "any (--labels)", "bio": "chunk tags (--types)"}
+    return scheme.get(spec.scheme, f"chunk tags in {spec.scheme.upper()} (--types)")
+
+
+def _print_report(found: Report) -> None:
+    _print_head(SpecLoss(found.spec), _labels_text(found.spec))
+    for result in found.examples:
+        line(_example_text(result), style="" if result.holds else "red")
+        for more in result.error.splitlines():
+            line(f"      {more}")
+    holding = sum(result.holds for result in found.examples)
+    held = f"\n{holding} of {len(found.examples)} examples hold."
+    line(f"{held if found.examples else 'There are no examples in the file.'}\n")
+    if found.growth is None:
+        line(f"Not measured: {found.missing}", wrap=True)
+        return
+    line(f"Derived with {measured_with(found)}:", wrap=True)
+    rows = facts(found)
+    if found.properties is not None:
+        rows += [("exact decisions", _methods_text(found.methods)), *_advice(found)]
+    emit([(f"  {heading}", text) for heading, text in rows])
+    sizes = found.growth
+    if not sizes.sizes:
+        return
+    line()
+    heads = ("n", "states", "arcs", "merged states", "summed states", "level sets")
+    table = [[f"{count:,}" for count in row.values()] for row in selected_sizes(sizes)]
+    if sizes.states is not None:
+        orders = (sizes.merged, sizes.summed, sizes.values)
+        table += [[], ["order", str(sizes.states), "", *map(str, orders)]]
+    emit(table, heads, right=heads)
+
+
+def _advice(found: Report) -> list[tuple[str, str]]:
+    """How the file could be written so that there are exact decisions, if that is known."""
+    if found.loss is None or found.methods:
+        return []
+    way = "count the value at the last position: count c by VALUE when i == n, then value c"
+    others = methods_at_the_end(found.loss)[:1]
+    return [("advice", f"{way}; {one.method} decides for that") for one in others]
+
+
+def _methods_text(methods: tuple[Applies, ...]) -> str:
+    if not methods:
+        return "none but trying every sequence; search, where these are too many, proves nothing"
+    texts = []
+    for any_model, under in ((True, "any model"), (False, "independent labels")):
+        names = [m.method for m in methods if m.any_model is any_model]
+        texts += [f"{', '.join(names)} ({under})"] if names else []
+    return f"at n = {methods[0].n}: {'; '.join(texts)}"
+
+
+def _example_text(result: ExampleResult) -> str:
+    example = result.example
+    pair = " ".join(x if x and " " not in x else f'"{x}"' for x in (example.z, example.y))
+    bound = ", ".join(f"{name} = {value:g}" for name, value in result.bindings.items())
+    text, given = f"line {example.place.line}: {pair}", f" with {bound}" if bound else ""
+    if result.value is None:
+        return f"FAILS {text}{given} has no value:"
+    if result.holds:
+        return f"ok    {text} = {result.value!r}{given}"
+    return f"FAILS {text} = {result.value!r}{given}; the file says {result.expected!r}"
+
+
+def evaluate_pair(
+    binding: opt.Binding,
+    loss: str = opt.LOSS,
+    z: str = argument(
+        "Z", 'The hypothesis: 0110, "O B-NP I-NP" or A,B,C (after -- if it begins with -).'
+    ),
+    y: str = argument("Y", "The reference, of the same length."),
+    steps: bool = option("--steps", "Show what the registers hold after each position."),
+    as_json: bool = opt.JSON,
+) -> None:
+    """Print the value of a hypothesis and a reference.
+
+    Further outputs that the loss file names are printed on stderr. With --steps, row 0 is the
+    start; entries of a memory stand newest first, a dot stands for none.
+    """
+    loaded, hypothesis, reference = inputs.sequences(inputs.load_loss(loss, binding), z, y)
+    if steps and len(hypothesis) > _TRACED_LABELS:
+        must = f"up to {_TRACED_LABELS:,} labels are shown step by step"
+        refuse("--steps", must, f"{len(hypothesis):,}", "Leave --steps out")
+    value = loaded(hypothesis, reference)
+    outputs = evaluate_outputs(loaded, hypothesis, reference)
+    rows = steps_of(loaded, hypothesis, reference) if steps else None
+    if as_json:
+        head = {"name": loaded.name, "kind": loaded.kind, "n": len(hypothesis)}
+        shown = {} if rows is None else {"steps": rows}
+        print_json({**head, **shown, "value": value, "outputs": outputs})
+        return
+    for name, further in outputs.items():
+        note(f"{name} {further!r}")
+    if rows is not None:
+        _print_steps(loaded, rows)
+    line(repr(value) if rows is None else f"\nvalue {value!r}")
+
+
+def _print_steps(loss: SpecLoss, steps: list[dict[str, Any]]) -> None:
+    registers = loss.spec.registers
+    numbers = [r.name for r in registers if r.sugar not in ("state", "memory")]
+    rows = []
+    for step in steps:
+        read = ["" if step[tape] is None else str(step[tape]) for tape in ("z", "y")]
+        held = [_contents_text(step["registers"][r.name]) for r in registers]
+        rows.append((str(step["i"]), *read, *held))
+    emit(rows, ("i", "z", "y", *(r.name for r in registers)), right=["i", *numbers])
+
+
+def _contents_text(held: Held) -> str:
+    if isinstance(held, list):
+        return " ".join("." if entry is None else str(entry) for entry in held)
+    return f"{held:g}" if isinstance(held, float) else str(held)

@@ -22,17 +22,17 @@ _HELP: dict[str, Any] = {"context_settings": {"help_option_names": ["-h", "--hel
 _LOSSES, _QUERIES, _LEARNING = "Losses", "Expectations and decisions", "Learning"
 COMMANDS = {
     "losses": (_LOSSES, "losses:losses", "List the built-in losses, or show one."),
-    "check": (_LOSSES, "check:check", "Check a loss file and say what follows from it."),
-    "evaluate": (_LOSSES, "evaluate:evaluate_pair", "The value of a pair of label sequences."),
+    "check": (_LOSSES, "losses:check", "Check a loss file and say what follows from it."),
+    "evaluate": (_LOSSES, "losses:evaluate_pair", "The value of a pair of label sequences."),
     "draw": (_LOSSES, "draw:draw_thing", "Draw or write the automaton of a loss or model."),
     "gallery": (_LOSSES, "draw:write_gallery", "Write a page that shows losses."),
-    "expect": (_QUERIES, "expect:expect_value", "The expected value of a hypothesis."),
-    "decode": (_QUERIES, "decode:decode_labels", "The labels with the best expected value."),
+    "expect": (_QUERIES, "queries:expect_value", "The expected value of a hypothesis."),
+    "decode": (_QUERIES, "queries:decode_labels", "The labels with the best expected value."),
     "score": (_QUERIES, "score:score_corpus", "Score decisions against references."),
     "train": (_LEARNING, "train:train", "Train a classifier or tagger."),
     "predict": (_LEARNING, "predict:predict", "Apply a trained model to a file."),
-    "demo": ("Start here", "demo:demo", "A short tour on built-in data."),
-    "doctor": ("Start here", "doctor:doctor", "What is installed, what is missing."),
+    "demo": ("Start here", "start:demo", "A short tour on built-in data."),
+    "doctor": ("Start here", "start:doctor", "What is installed, what is missing."),
 }
 
 
@@ -81,27 +81,10 @@ app = typer.Typer(
 )
 
 
-def version_text() -> str:
-    """The versions that a number computed here depends on, one a line."""
-    import platform
-
-    import numpy as np
-
-    import fsmeu
-    from fsmeu.fst import openfst_version, pynini_version
-
-    versions = {
-        "fsmeu": fsmeu.__version__,
-        "pynini": pynini_version(),
-        "OpenFst": openfst_version(),
-        "numpy": np.__version__,
-        "Python": platform.python_version(),
-    }
-    return "\n".join(f"{name} {version}" for name, version in versions.items())
-
-
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from fsmeu.cli.start import version_text
+
         typer.echo(version_text())
         raise typer.Exit
 

@@ -35,11 +35,10 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
             continue
         kinds, panel = get_type_hints(groups[name]), getattr(groups[name], "panel", None)
         for field in fields(groups[name]):
-            default = copy(field.default)
-            default.rich_help_panel = panel  # type: ignore[union-attr]
-            shown.append(
-                one.replace(name=field.name, annotation=kinds[field.name], default=default)
-            )
+            made: Any = copy(field.default)
+            made.rich_help_panel = panel
+            kind = kinds[field.name]
+            shown.append(one.replace(name=field.name, annotation=kind, default=made))
 
     def run(**given: Any) -> None:
         for name, kind in groups.items():
@@ -58,14 +57,10 @@ def argument(metavar: str, text: str, value: Any = ...) -> Any:
 
 
 def option(written: str, text: str, value: Any = None, unset: str = "", **more: Any) -> Any:
-    """An option with its help, the default of a parameter.
+    """An option, written "--param -p NAME=VALUE", with its help.
 
-    Args:
-        written: its names and what follows them, as in "--param -p NAME=VALUE".
-        text: its help.
-        value: the default, which is shown; where nothing follows the names, it is False.
-        unset: what stands for nothing, in words.
-        **more: what ``typer.Option`` takes.
+    Its default is shown, and in the place of None what is ``unset``, in words; that of an option
+    that nothing follows is False.
     """
     names = [word for word in written.split() if word.startswith("-")]
     more["metavar"] = " ".join(word for word in written.split() if word not in names)
@@ -78,12 +73,10 @@ _ALLOWED = (
     'bio, iob1, iobes; a regular expression over labels, as in "0* 1? 0*"; or a file with an '
     "expression or an OpenFst acceptor."
 )
-
 LOSS = argument("LOSS", "A built-in loss, the path of a loss file, or - for standard input.")
 GIVEN = option("--given WHAT", f"Condition the model on the sequences that are allowed: {_ALLOWED}")
 CONSTRAINT = option(
-    "--constraint WHAT",
-    f"Decide among sequences that are allowed; the model stays as it is: {_ALLOWED}",
+    "--constraint WHAT", f"Decide among these sequences; the model stays as it is: {_ALLOWED}"
 )
 LABELS = option(
     "--labels A,B,...", "The labels, where the loss leaves them open; or new names for its own."
@@ -106,7 +99,7 @@ class Binding:
     )
     labels: str | None = LABELS
     types: str | None = option(
-        "--types NP,VP,...", "Chunk types: the labels are then O, B-NP, I-NP, ..."
+        "--types NP,VP,...", "Chunk types: labels are then O, B-NP, I-NP, ..."
     )
 
 
@@ -116,11 +109,10 @@ class ModelSource:
 
     probs: str | None = option(
         "--probs P1,P2,...",
-        "The model: independent labels 0 and 1, the probability of 1 at each position.",
+        "The model: independent labels 0 and 1, probabilities of 1 by position.",
     )
     model: str | None = option(
-        "--model -m FILE",
-        "The model: a JSON file, an npy file of probabilities, or - for standard input.",
+        "--model -m FILE", "The model: a JSON file, probabilities in an npy file, or - for stdin."
     )
 
 
@@ -129,7 +121,6 @@ class CorpusRun:
     """A corpus, how it is read, and what works on it."""
 
     panel = "Corpus"
-
     corpus: str | None = option(
         "--corpus FILE",
         "JSON lines, or sentences in columns with LABEL:PROB or LABEL/PROB cells at the end; "
@@ -141,9 +132,7 @@ class CorpusRun:
         "--scheduler ADDRESS", "The Dask scheduler whose workers compute, as in tcp://host:8786."
     )
     on_error: str | None = option(
-        "--on-error stop|skip",
-        "Stop at a record that cannot be answered, or skip it and say so.",
-        unset="stop",
+        "--on-error stop|skip", "Stop at a bad record, or skip it and say so.", unset="stop"
     )
 
 
@@ -152,9 +141,7 @@ class CorpusAnswers(CorpusRun):
     """A corpus whose records are answered one by one."""
 
     output: str | None = option(
-        "--output -o FILE",
-        "The file that results are written to, as JSON lines.",
-        unset="standard output",
+        "--output -o FILE", "A file for the results, as JSON lines.", unset="standard output"
     )
     resume: bool = option("--resume", "Go on after the last complete result in --output.")
 
@@ -164,7 +151,6 @@ class ExampleFormat:
     """How a file of examples is read."""
 
     panel = "Files of examples"
-
     label: str | None = option(
         "--label COLUMN",
         "csv: the column of the label, by name or counted from 1; A,B,C for several labels.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -40,9 +40,7 @@ def emit(
     right: Iterable[str] = (),
     as_json: object = None,
 ) -> None:
-    """Prints rows of cells as a table, or in its place the data as one JSON document.
-
-    A table is as wide as the terminal or 80 columns; texts show what does not print as escapes.
+    """Prints a table as wide as the terminal or 80 columns, or the data as one JSON document.
 
     Args:
         rows: cells of each row, texts or what rich can draw; an empty row begins a section.
@@ -83,34 +81,20 @@ def note(text: str) -> None:
     typer.echo(visible(text, keep="\n"), err=True)
 
 
-def fourths(values: Mapping[str, float]) -> str:
-    """Names and their values with four digits, as in "F1 0.8125, recall 0.9000"."""
-    return ", ".join(f"{name} {value:.4f}" for name, value in values.items())
-
-
 @contextmanager
 def progress(doing: str, total: float | None = None, patience: int = 0) -> Iterator[Tell]:
     """A function that moves a bar on stderr, which is there if that is a terminal.
 
     It takes the keywords of rich's ``Progress.update`` (``completed``, ``advance``, ``total``) and
-    ``text``, which is shown beside the bar.
-
-    Args:
-        doing: what is being done.
-        total: when it is done; None where that is not known.
-        patience: calls before the bar is shown.
+    ``text``, which is shown beside the bar. The bar is shown after ``patience`` calls.
     """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = screen(stderr=True)
-    columns = (TextColumn("{task.description} {task.fields[text]}"), BarColumn())
-    bar = Progress(
-        *columns,
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
+    text = TextColumn("{task.description} {task.fields[text]}")
+    columns = (text, BarColumn(), TimeElapsedColumn())
+    hidden = not console.is_terminal
+    bar = Progress(*columns, console=console, transient=True, disable=hidden)
     task, calls = bar.add_task(doing, total=total, text=""), 0
 
     def tell(**news: Any) -> None:
@@ -144,10 +128,7 @@ def file_for(option: str, name: str) -> Path:
 
 
 def checked_picture(name: str | None, instead: str = "") -> Path | None:
-    """The path of a plot, looked at before anything long is run; None where none is wanted.
-
-    What works without matplotlib is said by ``instead``.
-    """
+    """The path of a plot, checked before the work; ``instead`` is what can be had without it."""
     from fsmeu.drawing.plots import checked_plot
 
     return None if name is None else file_for("--plot", str(checked_plot(name, instead)[0]))

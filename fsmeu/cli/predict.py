@@ -1,48 +1,54 @@
-"""`fsmeu predict`: the classes of examples or the tags of sentences, by a trained model."""
+"""Estimators at the command line: made, watched and plotted; `fsmeu predict` applies one."""
 
 from __future__ import annotations
 
+import inspect
+import json
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from fsmeu.arrays import Floats
 from fsmeu.cli import options as opt
 from fsmeu.cli.failures import refuse
-from fsmeu.cli.models import checked_decision_plot, classifiers, estimating, plot_decision
-from fsmeu.cli.output import emit, fourths, note, print_json, write_output
-from fsmeu.corpora.columns import inputs_and_tags, read_sentences, written
+from fsmeu.cli.inputs import name_values
+from fsmeu.cli.options import argument, option
+from fsmeu.cli.output import Tell, checked_picture, emit, note, print_json, progress, write_output
+from fsmeu.corpora.parse import inputs_and_tags, read_sentences, written
 from fsmeu.corpora.score import tag_scores
-from fsmeu.errors import InputError, message
-from fsmeu.learning.examples import read_examples
-from fsmeu.learning.given_loss import measures, plain
-from fsmeu.learning.saving import load
+from fsmeu.drawing.plots import plot_threshold, save_plot
+from fsmeu.errors import FsmeuError, InputError, message, one_of
+from fsmeu.learning import saving
+from fsmeu.learning.examples import Examples, read_examples
+from fsmeu.learning.given_loss import confusion_loss, decision_scores, measures, plain
+from fsmeu.losses.loss import load
 from fsmeu.searn.searn import ColumnTagger
 
 
 def predict(
     reading: opt.ExampleFormat,
-    model: str = opt.argument("MODEL", "A file of 'fsmeu train'."),
-    file: str = opt.argument(
+    model: str = argument("MODEL", "A file of 'fsmeu train'."),
+    file: str = argument(
         "FILE",
         "An svmlight, csv or npz file of examples, with labels or (csv, npz) without; for a "
         "tagger, sentences in columns with or without tags, - for standard input.",
     ),
-    output: str = opt.option(
-        "--output -o OUT",
-        "Where predictions go; the measures are then a table.",
-        "-",
-        "standard output",
+    output: str = option(
+        "--output -o OUT", "File of predictions; measures become a table.", "-", "standard output"
     ),
-    probabilities: bool = opt.option(
-        "--probabilities", "The probability of the positive class as well."
+    probabilities: bool = option("--probabilities", "Probabilities of the positive class as well."),
+    beam: int | None = option(
+        "--beam L", "Taggers: how many partial outputs are kept.", unset="as in training", min=1
     ),
-    beam: int | None = opt.option(
-        "--beam L", "Tagger: partial outputs that are held.", unset="as in training", min=1
-    ),
-    plot: str | None = opt.option(
+    plot: str | None = option(
         "--plot FILE",
         "Plot the value against the threshold on the scores, with the decision marked: a .png, "
         ".pdf or .svg file. Labels must be known.",
@@ -54,11 +60,17 @@ def predict(
     Several labels of an example, and its probabilities, stand on its line with tabs between them.
     Where labels or tags are given, how good the predicted ones are is told on stderr.
     """
-    made = load(model)
+    made = saving.load(model)
     if isinstance(made, ColumnTagger) and hasattr(made, "searn_"):
         _predict_tags(made, file, output, beam, as_json)
         return
-    _check_classifier(made, model)
+    if type(made).__name__ not in classifiers():
+        must = "the model must be a classifier of rows, or a trained tagger"
+        refuse(model, must, type(made).__name__)
+    try:
+        check_is_fitted(made, ["classes_", "n_features_in_"])
+    except NotFittedError:
+        refuse(model, "the model must have been trained")
     if beam is not None:
         refuse("--beam", "it is for a tagger", type(made).__name__)
     data = read_examples(file, **vars(reading), features=int(made.n_features_in_))
@@ -67,61 +79,44 @@ def predict(
         classes = made.predict(data.rows)
     chances = _chances(made, data.rows) if probabilities else None
     found = None if data.labels is None else measures(made, data.labels, classes)
-    if picture is not None:
-        assert data.labels is not None
-        plot_decision(picture, made, data.rows, data.labels, classes)
+    plot_decision(picture, made, data, classes)
     if as_json:
-        print_json(_data(classes, chances, found))
+        document: dict[str, Any] = {"classes": _plain(classes), "measures": found}
+        if chances is not None:
+            document["probabilities"] = (chances if classes.ndim == 2 else chances[:, 0]).tolist()
+        print_json(document)
         return
-    write_output(output, "".join(f"{one}\n" for one in _lines(classes, chances)))
+    lines = _plain(classes.reshape(len(classes), -1))
+    if chances is not None:
+        lines = [[*line, *row] for line, row in zip(lines, chances.tolist(), strict=True)]
+    write_output(output, "".join("\t".join(map(str, line)) + "\n" for line in lines))
     if output != "-":
         rows = [(name, f"{value:.4f}") for name, value in (found or {}).items()]
         rows = [("examples", f"{len(classes):,}"), *rows]
         emit(rows, ("measure", "value"), right=("value",))
     elif found is not None:
-        note(fourths(found))
+        _note_measures(found)
 
 
-def _check_classifier(made: Any, name: str) -> None:
-    """Refuses a model that is no fitted classifier."""
-    if type(made).__name__ not in classifiers():
-        must = "the model must be a classifier of rows, or a trained tagger"
-        refuse(name, must, type(made).__name__)
-    try:
-        check_is_fitted(made, ["classes_", "n_features_in_"])
-    except NotFittedError:
-        raise InputError(message(name, "the model must have been trained")) from None
+def _plain(classes: NDArray[Any]) -> list[Any]:
+    """The classes as JSON and people write them; rows of them where there are several labels."""
+    if classes.ndim == 1:
+        return [plain(one) for one in classes]
+    return [_plain(row) for row in classes]
 
 
-def _chances(made: Any, rows: Any) -> NDArray[np.float64]:
+def _note_measures(found: Mapping[str, float]) -> None:
+    note(", ".join(f"{name} {value:.4f}" for name, value in found.items()))
+
+
+def _chances(made: Any, rows: Any) -> Floats:
     """Probabilities of positive labels, (rows, labels)."""
     if not hasattr(made, "predict_proba"):
         must = "the model must be one that tells probabilities"
         refuse("--probabilities", must, type(made).__name__)
     with estimating("predict", "deciding"):
         found = np.asarray(made.predict_proba(rows))
-    several = getattr(made, "columns_", None) is not None
-    return found if several else found[:, 1:]
-
-
-def _lines(classes: NDArray[Any], chances: NDArray[np.float64] | None) -> list[str]:
-    rows = classes.reshape(len(classes), -1)
-    lines = ["\t".join(str(plain(one)) for one in row) for row in rows]
-    if chances is None:
-        return lines
-    more = ("\t".join(repr(float(p)) for p in row) for row in chances)
-    return [f"{line}\t{tail}" for line, tail in zip(lines, more, strict=True)]
-
-
-def _data(
-    classes: NDArray[Any], chances: NDArray[np.float64] | None, found: dict[str, float] | None
-) -> dict[str, Any]:
-    several = classes.ndim == 2
-    shown = [[plain(one) for one in row] if several else plain(row) for row in classes]
-    data: dict[str, Any] = {"classes": shown, "measures": found}
-    if chances is not None:
-        data["probabilities"] = chances.tolist() if several else chances[:, 0].tolist()
-    return data
+    return found[:, 1:] if getattr(made, "columns_", None) is None else found
 
 
 def _predict_tags(made: Any, file: str, output: str, beam: int | None, as_json: bool) -> None:
@@ -139,4 +134,101 @@ def _predict_tags(made: Any, file: str, output: str, beam: int | None, as_json: 
         return
     write_output(output, written(sentences, tags))
     if found is not None:
-        note(fourths(found))
+        _note_measures(found)
+
+
+def classifiers() -> dict[str, Any]:
+    """The classifiers of rows that can be trained, by name."""
+    every = saving.estimators()
+    return {name: kind for name, kind in every.items() if issubclass(kind, ClassifierMixin)}
+
+
+def parameters(texts: Iterable[str] | None) -> dict[str, Any]:
+    """Parameters of an estimator by name, from texts NAME=VALUE."""
+    return name_values(texts, _value, "loss=jaccard")
+
+
+def _value(_: str, text: str) -> Any:
+    """A number, truth value, list or null as JSON writes it; anything else is a text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return {"True": True, "False": False, "None": None}.get(text, text)
+
+
+def made_classifier(name: str, known: Mapping[str, Any], given: dict[str, Any]) -> Any:
+    """The classifier of this name, one of the known, with parameters that were given by name."""
+    kind = known[one_of("--classifier", "a classifier", name, known)]
+    first = {key: value for key, value in given.items() if "__" not in key}
+    for key in first:
+        one_of(f"--param, {name}", "a parameter", key, inspect.signature(kind).parameters)
+    model = kind(**_with_parts(name, first, given))
+    inner = {key: v for key, v in given.items() if "__" in key and not key.startswith("loss__")}
+    try:
+        return model.set_params(**inner)
+    except (ValueError, AttributeError) as error:
+        must = str(error) if isinstance(error, ValueError) else "parameters need their estimator"
+        remedy = "For example: -p estimator=LogisticRegression -p estimator__C=0.1"
+        raise InputError(message(f"--param, {name}", must, None, remedy)) from None
+
+
+def _with_parts(name: str, first: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Parameters with the loss loaded where its own are given, and the estimator made."""
+    made = dict(first)
+    of_loss = {k.removeprefix("loss__"): v for k, v in given.items() if k.startswith("loss__")}
+    if of_loss:
+        if "loss" not in first:
+            must = "parameters of a loss need the loss"
+            refuse(f"--param, {name}", must, None, "Add -p loss=NAME")
+        made["loss"] = load(first["loss"], **of_loss)
+    if isinstance(first.get("estimator"), str):
+        ours = {n: kind for n, kind in classifiers().items() if hasattr(kind, "predict_proba")}
+        known = saving.PROBABILISTIC | ours
+        chosen = one_of(f"--param, {name}", "estimator", first["estimator"], known)
+        made["estimator"] = known[chosen]()
+    return made
+
+
+@contextmanager
+def estimating(where: str, doing: str, total: float | None = None) -> Iterator[Tell]:
+    """A context with a bar; what an estimator refuses is an InputError, its warnings are told."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            with progress(doing, total) as tell:
+                yield tell
+        except FsmeuError:
+            raise
+        except (ValueError, TypeError) as error:
+            raise InputError(message(where, str(error).strip().partition("\n")[0])) from error
+    for one in dict.fromkeys(str(warning.message).partition("\n")[0] for warning in seen):
+        note(f"warning: {one}")
+
+
+def checked_decision_plot(name: str | None, labels: NDArray[Any] | None) -> Path | None:
+    """The path of the plot of a decision, checked before the work; None where none is wanted."""
+    path = checked_picture(name)
+    if path is None:
+        return None
+    if labels is None:
+        must = "examples with labels must be decided"
+        refuse("--plot", must, "none", "With train, give --test FILE")
+    if labels.ndim != 1:
+        refuse("--plot", "an example must have one label", f"{labels.shape[1]} labels")
+    return path
+
+
+def plot_decision(path: Path | None, model: Any, data: Examples, predicted: NDArray[Any]) -> None:
+    """Writes the plot, if there is a path: the value of each threshold, and what was decided."""
+    if path is None:
+        return
+    loss = confusion_loss(model)
+    kind = "probability" if hasattr(model, "predict_proba") else "score"
+    with estimating("--plot", "deciding"):
+        scores = decision_scores(model, data.rows)
+    positive, chosen = (classes == model.classes_[1] for classes in (data.labels, predicted))
+
+    def draw(axes: Any) -> None:
+        plot_threshold(loss, scores, positive, chosen, score=kind, ax=axes)
+
+    save_plot(path, draw, (6.4, 4.4))

@@ -10,41 +10,22 @@ from typing import Any
 
 from fsmeu.bootstrap import Estimate
 from fsmeu.cli import options as opt
-from fsmeu.cli.corpus import check_jobs, corpus_source, run_corpus
+from fsmeu.cli import output as out
+from fsmeu.cli.corpus import check_run, corpus_source, run_corpus
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, words
-from fsmeu.cli.output import (
-    checked_picture,
-    emit,
-    file_for,
-    line,
-    note,
-    progress,
-    write_output,
-)
+from fsmeu.cli.options import argument, option
+from fsmeu.corpora import score
 from fsmeu.corpora.parse import Places, half_mean_segment, read_gold
 from fsmeu.corpora.records import format_of, records
-from fsmeu.corpora.run import Step
-from fsmeu.corpora.score import (
-    LEVELS,
-    WAYS,
-    Row,
-    ScoreQuestion,
-    Tally,
-    decide_whole,
-    row_data,
-    rows_csv,
-    rows_of,
-    type_scores,
-)
 from fsmeu.drawing.plots import plot_intervals, save_plot
 from fsmeu.errors import InputError, one_of
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN
 from fsmeu.fst.alphabet import BINARY
-from fsmeu.limits import MOST_DRAWS
 from fsmeu.losses.loss import SpecLoss
 
+MOST_DRAWS = 1_000_000  # bootstrap draws: ends of intervals are known to a thousandth
 _FORMS = ("json", "csv")
 _BY_TYPE = ("chunk_fscore", "chunk_precision", "chunk_recall", "accuracy")
 _AUTO = re.compile(r"(?<==)auto(?=,|$)")
@@ -54,37 +35,33 @@ _OTHER_PLACES = "Choose other places with --gold and --system, or another --loss
 
 def score_corpus(
     typed: opt.CorpusRun,
-    file: str | None = opt.argument(
-        "CORPUS",
-        "JSON lines or sentences in columns, compressed by gzip or not; - for standard input.",
-        None,
+    file: str | None = argument(
+        "CORPUS", "JSON lines or sentences in columns, gzipped or not; - for standard input.", None
     ),
-    loss: list[str] | None = opt.option(
+    loss: list[str] | None = option(
         "--loss -l NAME[:PARAM=VALUE,...]",
         "What to score by, and to decide for, such as fscore:beta=2. pk:k=auto takes half the mean "
         "segment of the references. Repeatable.",
     ),
-    by_type: bool = opt.option(
+    by_type: bool = option(
         "--by-type",
         "Also precision, recall and F1 of each chunk type. Without --loss, chunks and accuracy are "
         "scored.",
     ),
-    gold: str | None = opt.option(
+    gold: str | None = option(
         "--gold WHERE",
         "The reference: a key of JSON records, or a column by number (from 1, or from -1 "
         "backwards) or name.",
         unset="y, or column -2",
     ),
-    system: list[str] | None = opt.option(
+    system: list[str] | None = option(
         "--system -s WHERE",
         "Decisions that the corpus holds, a key or column as for --gold. Repeatable.",
         unset="column -1 where there is nothing else",
     ),
-    columns: str | None = opt.option(
-        "--columns A,B,...", "Names for the columns, from the first on."
-    ),
+    columns: str | None = option("--columns A,B,...", "Names for the columns, from the first on."),
     labels: str | None = opt.LABELS,
-    decide: str = opt.option(
+    decide: str = option(
         "--decide A,B,...",
         "How models decide: viterbi (the most probable sequence), marginal (the most probable "
         "label of each position), meu (the best expected value of each sentence, by each loss), "
@@ -92,23 +69,17 @@ def score_corpus(
         "viterbi,marginal,meu",
     ),
     given: str | None = opt.GIVEN,
-    baseline: str | None = opt.option(
-        "--baseline NAME",
-        "The decision that others are compared with.",
-        unset="viterbi, or the first",
+    baseline: str | None = option(
+        "--baseline NAME", "The decision to compare others with.", unset="viterbi, or the first"
     ),
-    draws: int = opt.option(
+    draws: int = option(
         "--draws N", "Bootstrap draws for the intervals; 0 for none.", 1000, min=0, max=MOST_DRAWS
     ),
     seed: int = opt.SEED,
-    output: str | None = opt.option(
-        "--output -o WHAT",
-        "json or csv, to be printed; or a file that ends in .json or .csv.",
-        unset="a table",
+    output: str | None = option(
+        "--output -o WHAT", "json or csv to print; or a file with that ending.", unset="a table"
     ),
-    plot: str | None = opt.option(
-        "--plot FILE", "Plot values and intervals: a .png, .pdf or .svg file."
-    ),
+    plot: str | None = option("--plot FILE", "Plot values and intervals (.png, .pdf or .svg)."),
     as_json: bool = opt.JSON,
 ) -> None:
     """Score decisions for a corpus against its references, by one loss or several.
@@ -125,56 +96,67 @@ def score_corpus(
         must = "the corpus is given by CORPUS or by --corpus FILE, one of them"
         refuse("corpus", must, "neither" if file is None else "both")
     name = file or typed.corpus or ""
-    form, place = _checked_form("json" if as_json else None, output)
-    picture = checked_picture(plot, "--output csv gives the numbers")
+    form, place = _checked_form(as_json, output)
+    picture = out.checked_picture(plot, "--output csv gives the numbers")
     kind = format_of(name, typed.format)
-    check_jobs(typed)
+    check_run(typed)
     if columns is not None and kind != "conll":
         refuse("--columns", "it is for a corpus in columns", kind)
     places = Places(gold, tuple(dict.fromkeys(system or ())), tuple(words(columns or "")))
     named = _with_k(loss or (list(_BY_TYPE) if by_type else []), name, kind, places)
-    question = _question(named, labels, places, kind, decide, given, by_type)
+    if not named:
+        refuse(
+            "--loss", "what to score by must be given", "nothing", "For example: -l chunk_fscore"
+        )
+    ways = tuple(one_of("--decide", "each", word, score.WAYS) for word in words(decide))
+    if not ways:
+        refuse("--decide", f"some of {', '.join(score.WAYS)} must be given", "none")
+    losses = tuple((text, _load(text, labels)) for text in dict.fromkeys(named))
+    condition = read_constraint("--given", given)
+    question = score.ScoreQuestion(losses, kind, places, ways, condition, by_type)
+    tally = score.Tally()
     try:
-        tally = _tallied(name, question, typed)
+        with corpus_source(name) as source:
+            skipped = run_corpus(question, typed, source, tally.add)
     except InputError as error:
         raise InputError(_LABELS_ADVICE.sub(_OTHER_PLACES, str(error))) from None
-    if "corpus" in question.ways:
-        _decide_whole(tally, question)
+    if skipped:
+        out.note(f"{len(tally.n):,} records, {skipped:,} bad ones skipped")
+    if "corpus" in ways:
+        _decide_whole(tally, losses)
     chosen = "viterbi" if "viterbi" in tally.decisions else next(iter(tally.decisions), "")
     if baseline is not None and tally.decisions:
         chosen = one_of("--baseline", "it", baseline, tally.decisions)
-    with progress("drawing", draws) as tell:
-        losses = question.losses
-        rows = rows_of(tally, losses, chosen, draws, seed, lambda made: tell(advance=made))
+    with out.progress("drawing", draws) as tell:
+        rows = score.rows_of(tally, losses, chosen, draws, seed, lambda made: tell(advance=made))
     facts: dict[str, Any] = {"sentences": len(tally.n), "labels": sum(tally.n), "draws": draws}
     facts |= {"seed": seed, "baseline": chosen}
-    types = {decision: type_scores(counts) for decision, counts in tally.types.items()}
+    types = {decision: score.type_scores(counts) for decision, counts in tally.types.items()}
     if form == "csv":
-        write_output(place, rows_csv(rows))
+        out.write_output(place, score.rows_csv(rows))
     elif form == "json":
-        document = {**facts, "scores": [row_data(row) for row in rows]}
+        document = {**facts, "scores": [score.row_data(row) for row in rows]}
         document |= {"types": types} if by_type else {}
-        write_output(place, json.dumps(document, allow_nan=False) + "\n")
+        out.write_output(place, json.dumps(document, allow_nan=False) + "\n")
     else:
         _print_tables(facts, rows)
-        if by_type:
-            _print_types(types)
+        _print_types(types)
     if picture is not None:
         _plot_scores(picture, rows)
 
 
-def _checked_form(asked: str | None, output: str | None) -> tuple[str, Path]:
+def _checked_form(as_json: bool, output: str | None) -> tuple[str, Path]:
     """How scores are given, "" for tables, and the file they go to; checked before the work."""
     if output is None:
-        return asked or "", Path("-")
-    if asked is not None:
+        return "json" if as_json else "", Path("-")
+    if as_json:
         refuse("--output", "the format is given by --json or by --output, one of them", "both")
     if output in _FORMS:
         return output, Path("-")
     kind = Path(output).suffix.lstrip(".").lower()
     if kind not in _FORMS:
         refuse("--output", "it must be json or csv, or a file that ends in .json or .csv", output)
-    return kind, file_for("--output", output)
+    return kind, out.file_for("--output", output)
 
 
 def _with_k(losses: list[str], name: str, form: str, places: Places) -> list[str]:
@@ -186,31 +168,10 @@ def _with_k(losses: list[str], name: str, form: str, places: Places) -> list[str
         refuse("--loss", must, "standard input")
     with corpus_source(name) as source:
         golds = (read_gold(one, form, places).gold for one in records(source.lines(), form))
-        mean, k = half_mean_segment(
-            [BINARY.encode(gold, "gold, k=auto").tolist() for gold in golds]
-        )
-    note(f"k = {k}, half the mean segment of {float(mean):.6g} units")
+        rows = [BINARY.encode(gold, "gold, k=auto").tolist() for gold in golds]
+    mean, k = half_mean_segment(rows)
+    out.note(f"k = {k}, half the mean segment of {float(mean):.6g} units")
     return [_AUTO.sub(str(k), one) for one in losses]
-
-
-def _question(
-    losses: list[str],
-    labels: str | None,
-    places: Places,
-    form: str,
-    decide: str,
-    given: str | None,
-    by_type: bool,
-) -> ScoreQuestion:
-    """What is asked, from what was typed."""
-    if not losses:
-        must = "what to score by must be given"
-        refuse("--loss", must, "nothing", "For example: --loss chunk_fscore")
-    ways = tuple(one_of("--decide", "each", word, WAYS) for word in words(decide))
-    if not ways:
-        refuse("--decide", f"some of {', '.join(WAYS)} must be given", "none")
-    found = tuple((name, _load(name, labels)) for name in dict.fromkeys(losses))
-    return ScoreQuestion(found, form, places, ways, read_constraint("--given", given), by_type)
 
 
 def _load(text: str, labels: str | None) -> SpecLoss:
@@ -225,99 +186,73 @@ def _load(text: str, labels: str | None) -> SpecLoss:
     try:
         return load_loss(name, opt.Binding(parts, labels, None))
     except InputError as error:
-        told = str(error).replace("Give it: --param ", f"Write it: --loss {name}:")
+        told = re.sub(r"Give (?=\w+=VALUE)", f"Write it: --loss {name}:", str(error))
         raise InputError(told.replace("--param ", f"--loss {name}:")) from None
 
 
-def _tallied(name: str, question: ScoreQuestion, typed: opt.CorpusRun) -> Tally:
-    """What was found for each sentence of the corpus."""
-    tally, faults = Tally(), 0
-
-    def take(step: Step) -> None:
-        nonlocal faults
-        tally.add(step.results)
-        faults += len(step.faults)
-
-    with corpus_source(name) as source:
-        run_corpus(question, typed, source, take)
-    if faults:
-        note(f"{len(tally.n):,} records, {faults:,} bad ones skipped")
-    return tally
-
-
-def _decide_whole(tally: Tally, question: ScoreQuestion) -> None:
+def _decide_whole(tally: score.Tally, losses: score.Losses) -> None:
     """Adds the decisions for the whole corpus, and says what is known of them."""
-    with progress("deciding for the corpus") as tell:
+    with out.progress("deciding for the corpus") as tell:
 
         def bounds(low: float, high: float) -> None:
             tell(text=f"the best is between {low:.6f} and {high:.6f}")
 
-        for name, found in decide_whole(tally, question.losses, bounds):
+        for name, found in score.decide_whole(tally, losses, bounds):
             if isinstance(found, str):
-                note(f"{name}: {found}")
+                out.note(f"{name}: {found}")
             else:
                 gap = "proven best" if found.exact else f"within {found.gap:.1g}"
-                note(f"{name}: expected {found.value:.6f}, {gap} under the models")
+                out.note(f"{name}: expected {found.value:.6f}, {gap} under the models")
 
 
-def _print_tables(facts: dict[str, Any], rows: Sequence[Row]) -> None:
+def _print_tables(facts: dict[str, Any], rows: Sequence[score.Row]) -> None:
     """A table for each loss: a line for each decision, and for its difference to the baseline."""
-    line(f"{facts['sentences']:,} sentences, {facts['labels']:,} labels")
+    out.line(f"{facts['sentences']:,} sentences, {facts['labels']:,} labels")
     for loss in dict.fromkeys(row.loss for row in rows):
         mine = [row for row in rows if row.loss == loss]
         better = "more" if mine[0].kind == "utility" else "less"
-        line()
-        line(f"{mine[0].kind} {loss} ({better} is better)", style="bold")
-        _print_table(mine, facts["baseline"], facts["draws"] > 0)
-        if not any(row.level == "corpus" for row in mine):
-            note(f"{loss}: no value of the corpus, as it is no function of sums over sentences")
+        out.line(f"\n{mine[0].kind} {loss} ({better} is better)", style="bold")
+        levels = [level for level in score.LEVELS if any(row.level == level for row in mine)]
+        heads = [head for level in levels for head in (level, "95%")[: 1 + (facts["draws"] > 0)]]
+        decided: dict[str, list[score.Row]] = {}
+        for row in sorted(mine, key=lambda row: levels.index(row.level)):
+            decided.setdefault(row.decision, []).append(row)
+        cells = [[name, *_cells([r.score for r in side])] for name, side in decided.items()]
+        if len(decided) > 1:
+            cells += [[], [f"minus {facts['baseline']}:"]]
+        for name, side in decided.items():
+            less = [row.difference for row in side if row.difference is not None]
+            cells += [[f"  {name}", *_cells(less, "+")]] if less else []
+        out.emit(cells, ("decision", *heads), right=heads)
+        if "corpus" not in levels:
+            out.note(f"{loss}: no value of the corpus, as it is no function of sums over sentences")
 
 
-def _print_table(rows: Sequence[Row], baseline: str, intervals: bool) -> None:
-    by_level = {level: [row for row in rows if row.level == level] for level in LEVELS}
-    shown = [level for level in LEVELS if by_level[level]]
-    heads = [head for level in shown for head in (level, *(["95%"] if intervals else []))]
-    sides = list(zip(*(by_level[level] for level in shown), strict=True))
-    cells: list[list[str]] = [
-        [side[0].decision, *_cells([row.score for row in side], "", intervals)] for side in sides
-    ]
-    if len(sides) > 1:
-        cells += [[], [f"minus {baseline}:"]]
-    for side in sides:
-        less = [row.difference for row in side if row.difference is not None]
-        if less:
-            cells.append([f"  {side[0].decision}", *_cells(less, "+", intervals)])
-    emit(cells, ("decision", *heads), right=heads)
-
-
-def _cells(estimates: Sequence[Estimate], sign: str, intervals: bool) -> list[str]:
+def _cells(estimates: Sequence[Estimate], sign: str = "") -> list[str]:
     cells = []
     for one in estimates:
-        cells.append(f"{one.value:{sign}.4f}")
-        if intervals:
-            cells.append(f"{one.low:{sign}.4f} {one.high:{sign}.4f}")
+        ends = [] if one.low is None else [f"{one.low:{sign}.4f} {one.high:{sign}.4f}"]
+        cells += [f"{one.value:{sign}.4f}", *ends]
     return cells
 
 
 def _print_types(types: dict[str, dict[str, dict[str, Any]]]) -> None:
     heads = ("precision", "recall", "F1", "given", "predicted")
     for decision, kinds in types.items():
-        line()
-        line(f"chunks of {decision} by type", style="bold")
+        out.line(f"\nchunks of {decision} by type", style="bold")
         rows = [
             (kind, *(f"{one[name]:.4f}" for name in heads[:3]), *(f"{one[n]:,}" for n in heads[3:]))
             for kind, one in kinds.items()
         ]
-        emit(rows, ("type", *heads), right=heads)
+        out.emit(rows, ("type", *heads), right=heads)
 
 
-def _plot_scores(path: Path, rows: Sequence[Row]) -> None:
+def _plot_scores(path: Path, rows: Sequence[score.Row]) -> None:
     """Writes the plot: a panel for each loss, a line for each decision and level."""
-    panels: dict[str, dict[str, dict[str, tuple[float, float | None, float | None]]]] = {}
+    panels: dict[str, Any] = {}
     for row in rows:
-        panel = panels.setdefault(f"{row.kind} {row.loss}", {})
-        one = row.score
-        panel.setdefault(row.level, {})[row.decision] = (one.value, one.low, one.high)
+        series = panels.setdefault(f"{row.kind} {row.loss}", {}).setdefault(row.level, {})
+        series[row.decision] = (row.score.value, row.score.low, row.score.high)
     if not panels:
         refuse("--plot", "there must be a score to plot", "none")
     most = max(len(rows) for series in panels.values() for rows in series.values())

@@ -12,7 +12,9 @@ from typing import Any
 
 from fsmeu.cli import options as opt
 from fsmeu.cli.failures import refuse
-from fsmeu.cli.models import (
+from fsmeu.cli.options import argument, option
+from fsmeu.cli.output import Tell, emit, file_for, write_output
+from fsmeu.cli.predict import (
     checked_decision_plot,
     classifiers,
     estimating,
@@ -20,29 +22,21 @@ from fsmeu.cli.models import (
     parameters,
     plot_decision,
 )
-from fsmeu.cli.output import emit, file_for, write_output
-from fsmeu.corpora.columns import inputs_and_tags, read_sentences
+from fsmeu.corpora.parse import inputs_and_tags, read_sentences
 from fsmeu.corpora.score import are_chunk_tags, tag_scores
 from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_plot
 from fsmeu.errors import one_of
-from fsmeu.learning.examples import read_examples
+from fsmeu.learning.examples import Examples, read_examples
 from fsmeu.learning.given_loss import measures, plain
-from fsmeu.learning.online import OnlineClassifier
-from fsmeu.learning.online.streaming import (
-    Outcome,
-    curves_csv,
-    run_orders,
-    summary,
-    two_classes,
-)
+from fsmeu.learning.online import OnlineClassifier, streaming
+from fsmeu.learning.online.streaming import Outcome
 from fsmeu.learning.saving import save
 from fsmeu.searn.features.templates import SETS, template_set
 from fsmeu.searn.searn import ColumnTagger, Searn
 
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
 _PLOTS = (*PLOT_FORMATS, "csv", "json")
-
-
+_Files = tuple[str, str | None]  # to train with and to test with
 _SETTINGS = ("loss", "space", "random_state", "bits", "crossed", "checkpoint", "verbose")
 
 
@@ -51,22 +45,22 @@ class _Tagger:
     """What a tagger is made of."""
 
     panel = "Taggers"
-
-    searn: bool = opt.option("--searn", "Train a tagger by SEARN.")
-    templates: str | None = opt.option(
+    searn: bool = option("--searn", "Train a tagger by SEARN, which learns to search.")
+    templates: str | None = option(
         "--templates -t NAME",
         "chunking, names or words; or a file with a template such as 'pos[-1] pos[0]' on each line "
         "('cross word[0]' is crossed with the tag before).",
         unset="chunking, or words where there is one column",
     )
-    loss: str | None = opt.option(
+    loss: str | None = option(
         "--loss -l LOSS",
         "What is minimised, a built-in loss or a file.",
         unset="chunk_fscore for tags O, B-X, I-X, else hamming",
     )
-    space: str | None = opt.option(
+    space: str | None = option(
         "--space NAME",
-        "How tags are decided: left-to-right, word-at-a-time and others.",
+        "How tags are decided: left-to-right, right-to-left, alternating, word-at-a-time or "
+        "chunk-at-a-time.",
         unset="word-at-a-time for tags O, B-X, I-X, else left-to-right",
     )
 
@@ -76,23 +70,15 @@ class _Online:
     """How examples are streamed."""
 
     panel = "Online learners"
-
-    online: bool = opt.option(
-        "--online",
-        "Stream the examples: each prediction is made before the label of its example is used.",
+    online: bool = option(
+        "--online", "Stream examples: each is predicted before its label is used."
     )
-    passes: int = opt.option("--passes N", "Times the examples are seen.", 1, min=1)
-    shuffles: int = opt.option(
-        "--shuffles N",
-        "Random orders to average over; 0 is the order of the file.",
-        10,
-        min=0,
-        max=10_000,
+    passes: int = option("--passes N", "Times the examples are seen.", 1, min=1)
+    shuffles: int = option(
+        "--shuffles N", "Orders to average over; 0 is that of the file.", 10, min=0, max=10_000
     )
-    positive: str | None = opt.option(
-        "--positive LABEL",
-        "The positive class, against all others; classes are then 0 and 1.",
-        unset="the greater of two classes",
+    positive: str | None = option(
+        "--positive LABEL", "The positive class, against all others.", unset="the greater of two"
     )
 
 
@@ -100,32 +86,32 @@ def train(
     reading: opt.ExampleFormat,
     stream: _Online,
     tagger: _Tagger,
-    file: str | None = opt.argument(
+    file: str | None = argument(
         "FILE",
         "An svmlight, csv or npz file (X and y) of examples; or sentences in CoNLL columns, the "
         "tag in the last one (.conll, .iob2, ..., or --searn).",
         None,
     ),
-    classifier: list[str] | None = opt.option(
+    classifier: list[str] | None = option(
         "--classifier -c NAME",
         "What to train; --list names all. Online learners may be several, and have parameters of "
         "their own, as in FOFOClassifier:gamma_scale=auto.",
         unset="DTAClassifier, or FOFOClassifier with --online",
     ),
-    param: list[str] | None = opt.option(
+    param: list[str] | None = option(
         "--param -p NAME=VALUE",
         "A parameter of the classifier, such as loss=jaccard; of its loss, as in loss__beta=2; of "
         "its estimator, as in estimator__C=0.1; of a tagger, as in iterations=5. Repeatable.",
     ),
-    output: str | None = opt.option("--output -o MODEL.npz", "The file of the model."),
-    test: str | None = opt.option("--test FILE", "Measure the model on this file."),
-    plot: str | None = opt.option(
+    output: str | None = option("--output -o MODEL.npz", "The file of the model."),
+    test: str | None = option("--test FILE", "Measure the model on this file."),
+    plot: str | None = option(
         "--plot FILE",
         "Plot the value on --test against the threshold on the scores; or with --online the "
         "measure against examples seen (.csv and .json as well).",
     ),
     seed: int = opt.SEED,
-    list_all: bool = opt.option("--list", "List the classifiers and end.", is_eager=True),
+    list_all: bool = option("--list", "List the classifiers and end.", is_eager=True),
     as_json: bool = opt.JSON,
 ) -> None:
     """Train a classifier or a tagger, write it to a file, and say what it has seen.
@@ -146,19 +132,20 @@ def train(
         others = {"--online": stream.online, "--plot": plot, "--classifier": classifier}
         _check_others("a tagger", others)
         assert place is not None
-        found = _train_tagger((file, test), place, tagger, param, seed)
+        found = _train_tagger((file, test), place, tagger, parameters(param), seed)
     else:
         others = {"--templates": tagger.templates, "--loss": tagger.loss, "--space": tagger.space}
         _check_others("a classifier", others)
         if stream.online:
-            learners = _online_learners(classifier or ["FOFOClassifier"], param)
+            learners = _online_learners(classifier or ["FOFOClassifier"], parameters(param))
             _stream((file, test), reading, learners, stream, seed, (place, plot), as_json)
             return
         if len(classifier or ()) > 1:
             refuse("--classifier", "one is trained", len(classifier or ()))
         assert place is not None
         name = (classifier or ["DTAClassifier"])[0]
-        found = _train_classifier(name, (file, test), reading, param, place, plot)
+        model = made_classifier(name, classifiers(), parameters(param))
+        found = _train_classifier(model, (file, test), reading, place, plot)
     tests = found.get("test", {})
     rows: list[list[str]] = [
         [key, ", ".join(map(str, value)) if isinstance(value, list) else str(value)]
@@ -169,12 +156,15 @@ def train(
     emit(rows, ("", "value"), right=("value",), as_json=found if as_json else None)
 
 
+def _check_others(what: str, given: dict[str, Any]) -> None:
+    """Refuses options that are for something else."""
+    for name, value in given.items():
+        if value:
+            refuse(name, f"it is not for {what}", value, "Leave it out")
+
+
 def _train_tagger(
-    files: tuple[str, str | None],
-    place: Path,
-    given: _Tagger,
-    param: list[str] | None,
-    seed: int,
+    files: _Files, place: Path, given: _Tagger, params: dict[str, Any], seed: int
 ) -> dict[str, Any]:
     """Trains a tagger by SEARN and saves it; returns what it has seen and how good it is."""
     inputs, tags = inputs_and_tags(read_sentences(files[0], least=2))
@@ -183,7 +173,7 @@ def _train_tagger(
     templates = given.templates or ("chunking" if len(inputs[0][0]) > 1 else "words")
     loss = given.loss or ("chunk_fscore" if chunks else "hamming")
     space = given.space or ("word-at-a-time" if chunks else "left-to-right")
-    model = _made_tagger(templates, loss, space, parameters(param), seed)
+    model = _made_tagger(templates, loss, space, params, seed)
     begin = process_time()
     with estimating("train", "training", model.searn.iterations) as tell:
         model.fit(inputs, tags, on_iteration=lambda number, _: tell(completed=number))
@@ -218,28 +208,21 @@ def _made_tagger(templates: str, loss: str, space: str, given: dict[str, Any], s
     return ColumnTagger(static, crossed=crossed, searn=estimator)
 
 
-def _check_others(what: str, given: dict[str, Any]) -> None:
-    """Refuses options that are for something else."""
-    for option, value in given.items():
-        if value:
-            refuse(option, f"it is not for {what}", value, "Leave it out")
+def _read(files: _Files, reading: opt.ExampleFormat) -> tuple[Examples, Examples | None]:
+    """The examples to train with, and those of as many features to test with."""
+    data = read_examples(files[0], **vars(reading), labelled=True)
+    if files[1] is None:
+        return data, None
+    features = int(data.rows.shape[1])
+    return data, read_examples(files[1], **vars(reading), features=features, labelled=True)
 
 
 def _train_classifier(
-    name: str,
-    files: tuple[str, str | None],
-    reading: opt.ExampleFormat,
-    param: list[str] | None,
-    place: Path,
-    plot: str | None,
+    model: Any, files: _Files, reading: opt.ExampleFormat, place: Path, plot: str | None
 ) -> dict[str, Any]:
     """Trains and saves a classifier; returns what it has seen and how good it is."""
-    model = made_classifier(name, classifiers(), parameters(param))
-    data = read_examples(files[0], **vars(reading), labelled=True)
-    others = None
-    if files[1] is not None:
-        features = int(data.rows.shape[1])
-        others = read_examples(files[1], **vars(reading), features=features, labelled=True)
+    name = type(model).__name__
+    data, others = _read(files, reading)
     picture = checked_decision_plot(plot, None if others is None else others.labels)
     begin = perf_counter()
     with estimating(f"train {name}", "training"):
@@ -259,17 +242,13 @@ def _train_classifier(
         with estimating(f"test {name}", "deciding"):
             predicted = model.predict(others.rows)
         found["test"] = measures(model, others.labels, predicted)
-        if picture is not None:
-            plot_decision(picture, model, others.rows, others.labels, predicted)
+        plot_decision(picture, model, others, predicted)
     return found
 
 
-def _online_learners(
-    named: Sequence[str], texts: Sequence[str] | None
-) -> dict[str, OnlineClassifier]:
-    """Learners by what was written for each, NAME or NAME:P=V,...; texts P=V are for all."""
+def _online_learners(named: Sequence[str], shared: dict[str, Any]) -> dict[str, OnlineClassifier]:
+    """Learners by what was written for each, NAME or NAME:P=V,...; others share parameters."""
     known = {n: kind for n, kind in classifiers().items() if issubclass(kind, OnlineClassifier)}
-    shared = parameters(texts)
     found: dict[str, OnlineClassifier] = {}
     wanted: set[str] = set()
     for text in named:
@@ -278,9 +257,9 @@ def _online_learners(
         kind = known[one_of("--classifier", "an online learner", name, known)]
         if text in found:
             refuse("--classifier", "a learner may be given once", text)
-        takes = list(inspect.signature(kind).parameters)
+        takes = inspect.signature(kind).parameters
         wanted.update(takes)
-        common: dict[str, Any] = {key: v for key, v in shared.items() if key in takes}
+        common = {key: value for key, value in shared.items() if key in takes}
         own = parameters(rest.split(",") if rest else ())
         found[text] = made_classifier(name, known, common | own)
     for key in shared:
@@ -289,7 +268,7 @@ def _online_learners(
 
 
 def _stream(
-    files: tuple[str, str | None],
+    files: _Files,
     reading: opt.ExampleFormat,
     learners: dict[str, OnlineClassifier],
     stream: _Online,
@@ -301,33 +280,45 @@ def _stream(
 
     Examples a second are of processor time, in the fastest order.
     """
-    (file, test), (model, curves) = files, places
+    model, curves = places
     if model is not None and len(learners) > 1:
         refuse("--output", "one learner can be saved", f"{len(learners)} learners", "Give one -c")
     path = None if curves is None else _checked_curves(curves)
-    data = two_classes(file, read_examples(file, **vars(reading), labelled=True), stream.positive)
-    examples, features = map(int, data.rows.shape)
+    train, test = _read(files, reading)
+    data = streaming.two_classes(files[0], train, stream.positive)
     others = None
     if test is not None:
-        held = read_examples(test, **vars(reading), features=features, labelled=True)
-        others = two_classes(test, held, stream.positive, data)
+        others = streaming.two_classes(str(files[1]), test, stream.positive, data)
+    examples, features = map(int, data.rows.shape)
     plan = {"passes": stream.passes, "shuffles": stream.shuffles, "seed": seed}
     found = []
     for name, one in learners.items():
         total = max(stream.shuffles, 1) * stream.passes * examples
         with estimating(f"online {name}", name, total) as tell:
 
-            def told(more: int, text: str, tell: Any = tell) -> None:
+            def told(more: int, text: str, tell: Tell = tell) -> None:
                 tell(advance=more, text=text)
 
-            found.append(run_orders(name, one, data, others, **plan, tell=told))
+            found.append(streaming.run_orders(name, one, data, others, **plan, tell=told))
     if model is not None:
         save(found[0].first, model)
-    facts = {"examples": examples, "features": features, "positive": data.positive}
-    facts |= plan
+    facts = {"examples": examples, "features": features, "positive": data.positive, **plan}
+    result = streaming.summary(facts, found)
     if path is not None:
-        _write_curves(path, facts, found)
-    _print_outcomes(facts, found, as_json)
+        _write_curves(path, result, found)
+    parts = ["online"] if others is None else ["online", "test"]
+    spread = " ± s.d." if stream.shuffles > 1 else ""
+    heads = [*(part + spread for part in parts), "examples/s"]
+    rows = []
+    for one in result["learners"]:
+        cells = [_mean_text(one[part]) for part in parts]
+        rows.append([one["learner"], one["measure"], *cells, f"{one['examples_per_second']:,}"])
+    emit(rows, ("learner", "measure", *heads), heads, result if as_json else None)
+
+
+def _mean_text(moments: dict[str, float | None]) -> str:
+    spread = "" if moments["sd"] is None else f" ± {moments['sd']:.4f}"
+    return f"{moments['mean']:.4f}{spread}"
 
 
 def _checked_curves(name: str) -> Path:
@@ -340,36 +331,18 @@ def _checked_curves(name: str) -> Path:
     return file_for("--plot", name)
 
 
-def _write_curves(path: Path, facts: dict[str, Any], found: Sequence[Outcome]) -> None:
+def _write_curves(path: Path, result: dict[str, Any], found: Sequence[Outcome]) -> None:
     """Writes the measure against examples seen, in the format that the ending says."""
     curves = {one.name: one.curves for one in found}
     if path.suffix.lower() == ".json":
-        whole = {**summary(facts, found), "seen": found[0].seen.tolist()}
-        whole["curves"] = {name: rows.tolist() for name, rows in curves.items()}
+        points = {name: rows.tolist() for name, rows in curves.items()}
+        whole = {**result, "seen": found[0].seen.tolist(), "curves": points}
         write_output(path, json.dumps(whole, allow_nan=False) + "\n")
     elif path.suffix.lower() == ".csv":
-        write_output(path, curves_csv(found))
+        write_output(path, streaming.curves_csv(found))
     else:
-        names = {one.measure for one in found}
-        value = f"online {names.pop()}" if len(names) == 1 else "online measure"
+        value = f"online {' or '.join(sorted({one.measure for one in found}))}"
         save_plot(path, lambda axes: plot_curves(curves, found[0].seen, value=value, ax=axes))
-
-
-def _print_outcomes(facts: dict[str, Any], found: Sequence[Outcome], as_json: bool) -> None:
-    names, several = {one.measure for one in found}, facts["shuffles"] > 1
-    what = names.pop() if len(names) == 1 else ""
-    spread = " ± s.d." if several else ""
-    heads = [f"{part} {what}".strip() + spread for part in ("online", "test")]
-    heads = [*heads[: 1 if found[0].tests is None else 2], "examples/s"]
-    rows = []
-    for one in found:
-        columns = [one.curves[:, -1], *([] if one.tests is None else [one.tests])]
-        cells = [
-            f"{x.mean():.4f}" + (f" ± {x.std(ddof=1):.4f}" if len(x) > 1 else "") for x in columns
-        ]
-        rows.append([one.name, *([] if what else [one.measure]), *cells, f"{one.speed:,.0f}"])
-    data = summary(facts, found) if as_json else None
-    emit(rows, ("learner", *([] if what else ["measure"]), *heads), right=heads, as_json=data)
 
 
 def _print_classifiers(online: bool, as_json: bool) -> None:

@@ -16,7 +16,10 @@ from typing import BinaryIO, TypeAlias
 
 from fsmeu.errors import one_of
 from fsmeu.files import readable, unpacked
-from fsmeu.limits import BLOCK_BYTES, RECORD_BYTES, RECORDS_AT_ONCE
+
+RECORDS_AT_ONCE = 256  # records decided together: fast, and what a killed run computes again
+RECORD_BYTES = 1 << 26  # bytes of one record: 100,000 positions of 23 labels with all digits
+BLOCK_BYTES = 1 << 24  # bytes after which a block of records ends early
 
 _MARK = b"\xef\xbb\xbf"
 _COLUMNS = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes", ".tsv", ".txt")
@@ -27,13 +30,7 @@ Line: TypeAlias = tuple[int, bytes | None]
 
 @dataclass(frozen=True)
 class Source:
-    """A corpus that is open.
-
-    Attributes:
-        where: what it is called in messages.
-        raw: its bytes, as they are stored.
-        size: how many; None where that is not known.
-    """
+    """A corpus that is open: its name in messages, its bytes as stored, and how many if known."""
 
     where: str
     raw: BinaryIO
@@ -86,13 +83,9 @@ def format_of(name: str, chosen: str | None) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """One record as it stands in the corpus.
+    """One record as it stands in the corpus: its number and first line from 1, its bytes.
 
-    Attributes:
-        number: counted from 1, whether good or bad.
-        line: the number of its first line.
-        text: its bytes; the lines of a sentence in columns are held together by line ends.
-        fault: what is wrong with it; empty where that is not known yet.
+    ``fault`` says what is wrong with it, and is empty where that is not known yet.
     """
 
     number: int

@@ -18,15 +18,12 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from fsmeu.corpora.columns import LineError
-from fsmeu.corpora.parse import LABELS, Item, parse, spelled
+from fsmeu.corpora.parse import LABELS, Item, LineError, parse, spelled
 from fsmeu.corpora.records import Record, Source, blocks, records
-from fsmeu.decoding.decode import decode, explain
-from fsmeu.decoding.decode_many import decode_many
+from fsmeu.decoding.decode import decode, decode_many, explain
 from fsmeu.decoding.problem import Decision
 from fsmeu.errors import EmptyError, FsmeuError, InputError, as_whole, message
-from fsmeu.expectation.expect import expect
-from fsmeu.expectation.expect_many import expect_many
+from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.parallel import Workers
 
@@ -34,11 +31,10 @@ Data = dict[str, Any]
 
 
 class Question(Protocol):
-    """What is asked of every record; it can be pickled."""
+    """What is asked of every record, of the format "jsonl" or "conll"; it can be pickled."""
 
     @property
-    def form(self) -> str:
-        """The format of the records, "jsonl" or "conll"."""
+    def form(self) -> str: ...  # noqa: D102
 
     def read(self, record: Record) -> Item:
         """A record as data."""
@@ -52,12 +48,9 @@ class Question(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ModelQuestion:
-    """A decision for the model of each record, or the expected value of its hypothesis.
+    """A decision for the model of each record ("decode"), or its hypothesis's value ("expect").
 
     Attributes:
-        kind: "decode" or "expect".
-        loss: the loss.
-        form: the format of the records.
         column: for "conll", the column of the hypothesis, counted from 1; 0 for none.
         explain: whether decisions are told in words as well.
         options: further arguments of ``decode``.
@@ -112,10 +105,7 @@ def _hypothesis(item: Item) -> list[Any]:
 
 
 class Result(NamedTuple):
-    """What became of one record: its number, its first line, and the answer.
-
-    Where the record is bad, the answer is None, and ``fault`` says what is wrong with it.
-    """
+    """What became of a record: its number, first line and answer, or None and what is wrong."""
 
     number: int
     line: int
@@ -123,22 +113,12 @@ class Result(NamedTuple):
     fault: str = ""
 
 
-class _Cached(threading.local):
-    """The question of the last block of this thread: what is known of its loss is used again."""
-
-    key: bytes = b""
-    question: Any = None
-
-
-_cached = _Cached()
+_cached = threading.local()  # the last question of a thread: what is known of its loss
 
 
 def answer_block(question: bytes, block: bytes) -> list[Result]:
-    """The results for records, in their order; question and records are pickled.
-
-    A record that is bad spoils no other.
-    """
-    if _cached.key != question:
+    """The results for pickled records, in their order; a record that is bad spoils no other."""
+    if getattr(_cached, "key", None) != question:
         _cached.question, _cached.key = pickle.loads(question), question
     query: Question = _cached.question
     results: dict[int, Result] = {}
@@ -179,11 +159,6 @@ class Output(NamedTuple):
     file: BinaryIO
     last: Data | None = None
 
-    @property
-    def done(self) -> int:
-        """The number of the last record with a result."""
-        return int(self.last["record"]) if self.last else 0
-
     def write(self, results: Iterable[Data]) -> None:
         """Adds results; the system has them when this returns."""
         self.file.write("".join(as_line(data) + "\n" for data in results).encode())
@@ -194,10 +169,8 @@ class Output(NamedTuple):
 def open_output(path: Path, resume: bool) -> Iterator[Output]:
     """The file that results are written to, new or empty unless a run is resumed.
 
-    A run that is resumed goes on after the last complete line; one that is incomplete is cut off.
-
-    Raises:
-        InputError: the file holds something else, or another run writes to it.
+    That goes on after the last complete line; one that is incomplete is cut off. An InputError
+    where the file holds something else, or another run writes to it.
     """
     where = f"output {path}"
     with path.open("a+b") as file:
@@ -223,11 +196,7 @@ _BEGIN = b'{"record": '
 
 
 def _last(line: bytes, rest: bytes, where: str) -> Data | None:
-    """The result in the last complete line, None where there is no line.
-
-    Raises:
-        InputError: it holds none, or what follows it does not begin as one does.
-    """
+    """The result in the last complete line, if any; an InputError where it or the rest is none."""
     try:
         last: Data = json.loads(line) if line else {}
         good = _BEGIN.startswith(rest) and (not line or as_whole(last["record"], 1) is not None)
@@ -254,10 +223,7 @@ class Totals:
 
 
 class Step(NamedTuple):
-    """What came of one block: answers for records that are good and new, and messages of faults.
-
-    The position is the number of bytes of the corpus up to here, as it is stored.
-    """
+    """Answers for new records of a block, messages of faults, and bytes of the corpus so far."""
 
     results: list[Data]
     faults: list[str]
@@ -271,22 +237,17 @@ def run(
     bad: str = "stop",
     last: Data | None = None,
 ) -> Iterator[Step]:
-    """What came of each block of a corpus, in order.
+    """What came of each block of a corpus, in order; an EmptyError where there is no record.
 
     Memory does not grow with the corpus: a few blocks for each worker are held at a time. A run
     that is resumed has a last result: the block that it belongs to is computed again, and what it
-    lacks is given. A record that cannot be answered ends it with ``bad="stop"``, else is skipped.
-
-    Raises:
-        EmptyError: there is no record.
-        InputError: a record is bad, and that is not to be skipped; or the last result is none of
-            this corpus and question.
+    lacks is given; an InputError where it is none of this corpus and question. A record that cannot
+    be answered is such an error with ``bad="stop"``, else is skipped.
     """
     done, seen = int(last["record"]) if last else 0, 0
     positions: deque[int] = deque()
 
     def tasks() -> Iterator[bytes]:
-        """The blocks from the one with the last result on, pickled."""
         for block in blocks(records(source.lines(), question.form)):
             if block[-1].number >= done:
                 positions.append(source.position)

@@ -10,7 +10,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -19,20 +19,19 @@ import numpy as np
 from fsmeu.arrays import Floats
 from fsmeu.bootstrap import Estimate, drawn_weights, estimate
 from fsmeu.checking.examples import as_labels
-from fsmeu.corpora.columns import LineError
-from fsmeu.corpora.parse import Item, Places, read_gold
+from fsmeu.corpora.parse import Item, LineError, Places, read_gold
 from fsmeu.corpora.records import Record
 from fsmeu.decoding.corpus import CorpusDecision, decode_corpus
-from fsmeu.decoding.decode_many import decode_many
+from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import EmptyError, FsmeuError, InputError, message
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.tags import KINDS, is_tag
+from fsmeu.fst.tags import KINDS, chunks_of, is_tag
 from fsmeu.losses.evaluate import added_counts, check_totals, sentence_counts, value_of_totals
-from fsmeu.losses.loss import SpecLoss, load
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import registers_of_pairs, values_of_registers
 from fsmeu.models import Model
-from fsmeu.models.base import marginals_many, prepare_many
+from fsmeu.models.base import prepare_many
 
 Losses = Sequence[tuple[str, SpecLoss]]
 """Names and losses."""
@@ -49,55 +48,32 @@ def named(way: str, loss: str, losses: int) -> str:
 
 
 def _most_probable(model: Model) -> list[Label]:
-    best = model.most_probable(1)
-    if not best:
-        raise InputError(message("model", "some sequence must have positive probability"))
-    return best[0][0]
+    for labels, _ in model.most_probable(1):
+        return labels
+    raise InputError(message("model", "some sequence must have positive probability"))
 
 
-def _marginal(models: Sequence[Model]) -> list[list[Label]]:
+def _marginal(model: Model) -> list[Label]:
     """The most probable label of each position; the first of several."""
-    groups: dict[tuple[int, int], list[int]] = {}
-    for row, model in enumerate(models):
-        groups.setdefault((model.n, len(model.labels)), []).append(row)
-    decided: list[list[Label]] = [[] for _ in models]
-    for rows in groups.values():
-        chances = marginals_many([models[row] for row in rows])
-        for row, best in zip(rows, chances.argmax(axis=2), strict=True):
-            decided[row] = [models[row].labels[k] for k in best]
-    return decided
+    return [model.labels[k] for k in model.marginals().argmax(axis=1)]
 
 
 def chunk_counts(decided: Sequence[Any], golds: Sequence[Any]) -> dict[str, Floats]:
-    """Agreeing, decided and given chunks of each sentence by type, (sentences, 3) each.
-
-    They are the counts of ``chunk_fscore`` where tags of other types are O. There is a tag sequence
-    and its reference for each sentence.
-    """
-    tags = {str(tag) for part in (decided, golds) for one in part for tag in one}
-    by_type = {}
-    for kind in sorted({tag.partition("-")[2] for tag in tags} - {""}):
-        loss = _one_type(kind)
-        encode = loss.alphabet.encode
-        sides = ([encode(_only(one, kind)) for one in part] for part in (decided, golds))
-        counts = sentence_counts(loss.bound, list(zip(*sides, strict=True)))
-        by_type[kind] = np.stack([counts[name] for name in ("tp", "hyp", "ref")], axis=1)
+    """Agreeing, decided and given chunks of each sentence by type, (sentences, 3) each."""
+    by_type: dict[str, Floats] = {}
+    for row, sides in enumerate(zip(decided, golds, strict=True)):
+        z, y = (set(chunks_of(tags)) for tags in sides)
+        for column, some in enumerate((z & y, z, y)):
+            for *_, kind in some:
+                counts = by_type.setdefault(kind, np.zeros((len(decided), 3)))
+                counts[row, column] += 1
     return by_type
 
 
-@cache
-def _one_type(kind: str) -> SpecLoss:
-    return load("chunk_fscore", types=[kind])
-
-
-def _only(tags: Sequence[Label], kind: str) -> list[Label]:
-    return [tag if str(tag).partition("-")[2] == kind else "O" for tag in tags]
-
-
 def type_scores(totals: Mapping[str, Floats]) -> dict[str, dict[str, Any]]:
-    """Precision, recall, F1 and the numbers of given and predicted chunks by type.
+    """Precision, recall, F1 and the numbers of given and predicted chunks by type; 0 for 0/0.
 
-    The totals are agreeing, decided and given chunks by type, (3,) each. What is 0/0 is 0.
+    The totals are agreeing, decided and given chunks by type, (3,) each.
     """
     scores = {}
     for kind, counts in sorted(totals.items()):
@@ -136,11 +112,9 @@ def tag_scores(
 
 @dataclass(frozen=True, eq=False)
 class ScoreQuestion:
-    """What is asked of every record.
+    """What is asked of every record: its scores by named losses.
 
     Attributes:
-        losses: names and losses.
-        form: the format of the records.
         places: where references and decisions stand.
         ways: how models decide.
         given: the constraint on which models are conditioned, or None.
@@ -177,7 +151,10 @@ class ScoreQuestion:
                 "n": len(item.gold),
                 "item": item if CORPUS in self.ways else None,
                 "scores": [table[row] for table in tables],
-                "types": {name: _at(row, each) for name, each in types.items()},
+                "types": {
+                    name: {kind: table[row] for kind, table in each.items()}
+                    for name, each in types.items()
+                },
             }
             for row, item in enumerate(items)
         ]
@@ -206,7 +183,7 @@ class ScoreQuestion:
             if way == "viterbi":
                 decided[way] = [_most_probable(model) for model in models]
             elif way == "marginal":
-                decided[way] = _marginal(models)
+                decided[way] = [_marginal(model) for model in models]
             elif way == "meu":
                 for name, loss in self.losses:
                     best = decode_many(loss, models)
@@ -215,10 +192,6 @@ class ScoreQuestion:
             must = "there must be something to score: models, or decisions named by --system"
             raise InputError(message("record", must, "a reference alone"))
         return decided
-
-
-def _at(row: int, tables: Mapping[str, Floats]) -> dict[str, Floats]:
-    return {kind: table[row] for kind, table in tables.items()}
 
 
 def _knows(loss: SpecLoss, label: Label) -> bool:
@@ -256,15 +229,11 @@ def with_totals(loss: SpecLoss, labels: tuple[Label, ...]) -> tuple[BoundLoss, l
 
 
 def scores_of(
-    losses: Losses,
-    labels: tuple[Label, ...],
-    decided: Sequence[Any],
-    golds: Sequence[Any],
+    losses: Losses, labels: tuple[Label, ...], decided: Sequence[Any], golds: Sequence[Any]
 ) -> Floats:
-    """For each named loss its value, and what is added to each of its counts, (records, columns).
+    """For each loss its value, and what is added to its counts, (records, columns).
 
-    There are no counts of a loss whose value is no function of their sums. A label sequence is
-    decided for each record, and has a reference.
+    A label sequence is decided for each record, and has a reference.
     """
     columns: list[Floats] = []
     lengths = np.array([len(y) for y in golds], np.int64)
@@ -291,7 +260,6 @@ class Tally:
     """What was found for the sentences, in blocks of them.
 
     Attributes:
-        decisions: their names.
         labels: all labels that occur, by their text.
         n: the lengths.
         scores: for each block, (sentences, decisions, columns), as ``scores_of`` gives them.
@@ -328,11 +296,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Row:
-    """One decision by one loss on one level.
-
-    The score is the value with its interval, the difference the same of the value less that of the
-    baseline; None for the baseline.
-    """
+    """One decision by one loss on one level: its value, and that less the baseline's if another."""
 
     loss: str
     kind: str
@@ -352,29 +316,25 @@ def rows_of(
 ) -> list[Row]:
     """The scores of every decision by every loss; by those that do not sum up, of sentences alone.
 
-    The others are compared with the baseline. ``tell`` is called with the number of draws for the
-    intervals made since the last call.
-
-    Raises:
-        EmptyError: there are no sentences.
+    ``tell`` is called with the number of draws for the intervals made since the last call.
     """
     if not tally.n:
         raise EmptyError(message("corpus", "must hold at least one record"))
-    sides = list(_sides(tally, losses)) if tally.decisions else []
-    drawn: list[list[Floats]] = [[] for _ in sides]
+    if not tally.decisions:
+        return []
+    sides = list(_sides(tally, losses))
+    found = [[side[-1](np.ones((1, len(tally.n))))] for side in sides]  # then those of draws
     for weights in drawn_weights(len(tally.n), draws, seed):
-        for found, (*_, values_of) in zip(drawn, sides, strict=True):
-            found.append(values_of(weights))
+        for part, side in zip(found, sides, strict=True):
+            part.append(side[-1](weights))
         tell(len(weights))
-    rows = []
-    for (name, kind, level, values_of), parts in zip(sides, drawn, strict=True):
-        value = values_of(np.ones((1, len(tally.n))))[0]
-        every = np.concatenate([np.zeros((0, len(value))), *parts])
-        at = tally.decisions.index(baseline)
+    rows, at = [], tally.decisions.index(baseline)
+    for (name, kind, level, _), part in zip(sides, found, strict=True):
+        every = np.concatenate(part)
+        less = every - every[:, at : at + 1]
         for k, decision in enumerate(tally.decisions):
-            score = estimate(float(value[k]), every[:, k])
-            less = estimate(float(value[k] - value[at]), every[:, k] - every[:, at])
-            rows.append(Row(name, kind, decision, level, score, None if k == at else less))
+            score, other = (estimate(float(one[0, k]), one[1:, k]) for one in (every, less))
+            rows.append(Row(name, kind, decision, level, score, None if k == at else other))
     return rows
 
 
@@ -383,8 +343,8 @@ def _sides(
 ) -> Iterator[tuple[str, str, str, Callable[[Floats], Floats]]]:
     """Name and kind of each loss, each of its levels, and a function that values the decisions.
 
-    The function is given how often each sentence is in each corpus, (corpora, sentences), and
-    returns (corpora, decisions).
+    It takes how often each sentence is in each corpus, (corpora, sentences), to values, (corpora,
+    decisions).
     """
     table, lengths = np.concatenate(tally.scores), np.array(tally.n, np.float64)
     for name, loss in losses:
@@ -397,21 +357,18 @@ def _sides(
 
 
 def _means(values: Floats, weights: Floats) -> Floats:
-    """The mean values of corpora, (corpora, decisions); values are (sentences, decisions)."""
+    """Mean values, (corpora, decisions), of values of (sentences, decisions)."""
     return weights @ values / len(values)
 
 
 def _totals(
     bound: BoundLoss, names: Sequence[str], counts: Floats, lengths: Floats, weights: Floats
 ) -> Floats:
-    """The values of whole corpora, (corpora, decisions); counts are (sentences, decisions, counts).
-
-    Corpora of the same length are valued together: ``n`` is the same for them.
-    """
+    """Values of whole corpora, (corpora, decisions), of counts, (sentences, decisions, counts)."""
     totals = np.tensordot(weights, counts, axes=(1, 0))  # (corpora, decisions, counts)
     found = np.empty((len(weights), counts.shape[1]))
     sizes = weights @ lengths
-    for size in np.unique(sizes):
+    for size in np.unique(sizes):  # n is the same for corpora of one size
         rows = np.flatnonzero(sizes == size)
         added = {name: totals[rows, :, j].ravel() for j, name in enumerate(names)}
         values = value_of_totals(bound, int(size), added, len(rows) * found.shape[1])
@@ -446,9 +403,10 @@ def decide_whole(
     losses: Losses,
     tell: Callable[[float, float], None] | None = None,
 ) -> list[tuple[str, CorpusDecision | str]]:
-    """The decisions that are best for the corpus, by name, or why there is none; added to a tally.
+    """The decisions that are best for the corpus, by name, or why there is none.
 
-    The tally has kept the records. ``tell`` is called with bounds of the best expected value.
+    They are added to the tally, which has kept the records. ``tell`` is called with bounds of the
+    best expected value.
     """
     models, golds = [item.model for item in tally.items], [item.gold for item in tally.items]
     if not models or None in models:

@@ -32,11 +32,10 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import is_proven
-from fsmeu.decoding.problem import Answer, Problem
-from fsmeu.decoding.ranking import ranked
-from fsmeu.limits import LONG_SEQUENCE, MOMENT_TRIES, TILTED_CELLS
+from fsmeu.decoding.problem import Answer, Method, Problem, each
+from fsmeu.decoding.ranking import NO_TABLE, best_ranked, ranked
+from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis.compiled import load_compiled
@@ -58,6 +57,9 @@ from fsmeu.trellis.roundings import UNIT
 
 __all__ = ["MOMENTS", "ByNumber", "best_number"]
 
+TILTED_CELLS = 1 << 26  # kept expectations E[y_i exp(-t ref)], for each t and label: 512 MB
+MOMENT_TRIES = 64  # numbers of ones that are tried where a bound leaves several; mostly five
+
 _WHY = (
     "the value is a sum of ratios of counts that never gets worse with more true positives, and "
     "expectations are series in central moments whose remainders are bounded"
@@ -75,7 +77,7 @@ _CLOSE = 1e-10
 def _condition(problem: Problem) -> str | None:
     """What must hold of the problem and does not; None where moments may serve it."""
     if problem.confusion is None:
-        return "the value must depend on (tp, hyp, ref, n) of two labels only"
+        return NO_TABLE
     if problem.n < LONG_SEQUENCE:
         return f"there must be at least {LONG_SEQUENCE:,} labels: fewer are counted exactly"
     if problem.constraint is not None or problem.keep is not None:
@@ -102,12 +104,8 @@ def _by_moments(problem: Problem) -> Answer | str:
     found = ranked_values(form, p[order], problem.sign)
     if isinstance(found, str):
         return found
-    best = int((problem.sign * found.values).argmax())
-    chosen = ranked(order, best)
-    proven = is_proven(problem, problem.sign * found.values, found.errors, best, chosen)
-    value, error = float(found.values[best]), float(found.errors[best])
     why = f"labels are independent, so that the best sequence ranks positions; {_WHY} ({found.how})"
-    return Answer(chosen, proven, why, problem.n + 1, value, error)
+    return best_ranked(problem, order, found.values, found.errors, why)
 
 
 # -- chains ----------------------------------------------------------------------------------------
@@ -197,13 +195,7 @@ def _best_of(
 ) -> Answer:
     """The best sequence of a search, or the one without ones or with nothing else.
 
-    Args:
-        problem: the problem.
-        form: its value.
-        chain: its model.
-        search: the values by the number of ones.
-        known: sign times value of the two others, and bounds on their errors.
-        thorough: as ``is_proven`` has it.
+    Of these two ``known`` has sign times value and bounds on errors.
     """
     best, upper = best_number(search, max(value - error for value, error in known))
     z = search.best_at(best)
@@ -219,12 +211,7 @@ def _best_of(
 
 
 def best_number(search: ByNumber, known: float = -np.inf) -> tuple[int, float]:
-    """The best number of ones, and an upper bound on the values of all hypotheses.
-
-    Args:
-        search: the values.
-        known: a value that is known.
-    """
+    """The best number of ones, and an upper bound on all values, given one that is known."""
     best, closed = search.first, -np.inf
     anchors = sorted({search.low, best, search.high, *search.tried})
     todo = list(pairwise(anchors))
@@ -247,14 +234,18 @@ def best_number(search: ByNumber, known: float = -np.inf) -> tuple[int, float]:
     return best, max(closed, *at)
 
 
-def _greatest_sums(scores: Floats) -> Floats:
-    """The sums of the k greatest scores, k = 0, ..., n, (n + 1,)."""
-    return np.append(0.0, np.cumsum(np.sort(scores)[::-1]))
+def _by_scores(
+    scores_at: Callable[[int], Floats], part: float = 0.0
+) -> tuple[Callable[[int], Floats], Callable[[int], Ints]]:
+    """The sums of the k greatest scores, (n + 1,), off by a part at most, and labels of k >= 1."""
 
+    def sums_at(k: int) -> Floats:
+        return np.append(0.0, np.cumsum(np.sort(scores_at(k))[::-1])) * (1.0 + part)
 
-def _greatest(scores: Floats, k: int) -> Ints:
-    """Labels with ones at the k greatest scores, k >= 1, (n,)."""
-    return ranked(np.argpartition(-scores, k - 1), k)
+    def best_at(k: int) -> Ints:
+        return ranked(np.argpartition(-scores_at(k), k - 1), k)
+
+    return sums_at, best_at
 
 
 def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
@@ -274,16 +265,12 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     expected = (top[1] - top[2])[ks] * np.cumsum(np.sort(chain.marginals)[::-1])[:-1]
     first = int(ks[(scale[ks] * (expected + (top[0] + top[2] * mean)[ks])).argmax()])
     jets, none = np.zeros((2, 3)), np.zeros(n, np.int64)
-    run.chain_jets(
-        chain.first, chain.steps, chain.marginals, none, np.ones(2), np.zeros(2), 2, BINOMIAL, jets
-    )
+    run.chain_jets(chain.steps, chain.marginals, none, np.ones(2), np.zeros(2), 2, BINOMIAL, jets)
     order = needed_order(float(np.sqrt(jets[0, 2]) * abs(u[first])), _CLOSE / 10)
     if order > MOST_ORDER:
         return None
     moments, mixed = np.zeros(order + 1), np.zeros((order, n))
-    spread = run.mixed_jets(
-        chain.first, chain.steps, chain.marginals, order, BINOMIAL, moments, mixed
-    )
+    spread = run.mixed_jets(chain.steps, chain.marginals, order, BINOMIAL, moments, mixed)
     moments[:2] = 1.0, 0.0
     series = series_of(power, 1.0, order)
     powers = series[:, None] * u ** np.arange(order)[:, None]
@@ -303,19 +290,14 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     def scores_at(k: int) -> Floats:  # Q_i, at most what they are
         return (series * u[k] ** np.arange(order)) @ mixed  # type: ignore[no-any-return]
 
-    def sums_at(k: int) -> Floats:
-        return _greatest_sums(scores_at(k)) * (1.0 + 2 * n * UNIT)
-
     def over_at(k: int, ks: Ints) -> Floats:
         depths = 1.0 + u[k] * (np.array([ks, np.full_like(ks, n)]) - mean)
         rest = depths.min(axis=0) ** -power * moments[order] * u[k] ** order
         found: Floats = ks * (rest + off[k])
         return found
 
-    def best_at(k: int) -> Ints:
-        return _greatest(scores_at(k), k)
-
     gain, rest = (top[1] - top[2]) * scale, rest + apart[0]
+    sums_at, best_at = _by_scores(scores_at, 2 * n * UNIT)
     return ByNumber(1, n - 1, first, u, gain, rest, errors, sums_at, over_at, best_at)
 
 
@@ -339,7 +321,7 @@ def _rare_search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
         return None
     logs, shares = np.zeros(len(nodes)), np.zeros((len(nodes), n))
     far = load_compiled("chain_kernels").tilted_chain(
-        chain.first, chain.steps, np.zeros(n, np.int64), np.full(2, c), nodes, logs, shares
+        chain.steps, np.zeros(n, np.int64), np.full(2, c), nodes, logs, shares
     )
     parts = off + 3 * far + (2 * far + 32 * UNIT) * (1.0 + np.abs(logs)) + (n + 8) * UNIT
     ones = shares.sum(axis=1)  # E[ref exp(-t c ref)] by the mass
@@ -357,14 +339,8 @@ def _rare_search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     def over_at(k: int, ks: Ints) -> Floats:
         return np.full(len(ks), slack[k])
 
-    def sums_at(k: int) -> Floats:
-        return _greatest_sums(scores_at(k))
-
-    def best_at(k: int) -> Ints:
-        return _greatest(scores_at(k), k)
-
     first = max(1, min(n - 1, round(fsum(chain.marginals))))
-    gain = top[1] - top[2]
+    gain, (sums_at, best_at) = top[1] - top[2], _by_scores(scores_at)
     return ByNumber(1, n - 1, first, v, gain, rest, errors, sums_at, over_at, best_at)
 
 
@@ -390,4 +366,4 @@ def _single_ratio(
     return top, below, power, apart
 
 
-MOMENTS = Method("moments", _condition, _by_moments)
+MOMENTS = Method("moments", _condition, each(_by_moments))

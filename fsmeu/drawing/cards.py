@@ -74,14 +74,11 @@ def _model_lines(model: Model) -> list[str]:
 
 def _model_card(model: Model) -> Parts:
     heads, rows, left = _model_table(model, _MOST_COLUMNS)
-    title = f"{model.title}: {model!r}"
-    return {
-        "title": title, "caption": "P(y_i = label)", "heads": heads, "rows": rows, "note": left,
-    }  # fmt: skip
+    title, caption = f"{model.title}: {model!r}", "P(y_i = label)"
+    return {"title": title, "caption": caption, "heads": heads, "rows": rows, "note": left}
 
 
 def _loss_card(loss: SpecLoss) -> Parts:
-    """A loss: what it is, its parameters, and the text of its file."""
     lines = loss.spec.source.strip().split("\n")
     shown = [shorten(line, 110) if len(line) > 110 else line for line in lines[: 2 * _MOST_ROWS]]
     more = [f"... {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else []
@@ -89,7 +86,6 @@ def _loss_card(loss: SpecLoss) -> Parts:
 
 
 def _function_card(loss: FunctionLoss) -> Parts:
-    """A loss written in Python: its name, its labels and where it comes from."""
     labels = shorten(" ".join(map(str, loss.labels)))
     note = f"{type(loss.function).__name__}, over the labels {labels}"
     return {"title": repr(loss), "note": note}
@@ -103,7 +99,6 @@ def _expectation_title(expectation: Expectation) -> str:
 
 
 def _expectation_card(expectation: Expectation) -> Parts:
-    """An expectation: its value and, where it can be had, its distribution."""
     title = _expectation_title(expectation)
     try:
         return {**_levels_card(expectation.levels, expectation.value), "title": title}
@@ -130,20 +125,14 @@ def _levels_card(levels: Levels, mean: float | None = None) -> Parts:
 
 
 def _machine_card(machine: Machine | SummedMachine) -> Parts:
-    labels = shorten(" ".join(map(str, machine.alphabet.labels)))
-    note = f"labels {labels}; tapes z:y"
+    note = f"labels {shorten(' '.join(map(str, machine.alphabet.labels)))}; tapes z:y"
     return {"title": repr(machine), "picture": Markup(draw(machine).svg), "note": note}
 
 
 def _composition_card(composition: Composition) -> Parts:
-    title = f"{composition!r}, expected value {composition.total!r}"
-    drawing = draw(composition)
+    title, drawing = f"{composition!r}, expected value {composition.total!r}", draw(composition)
     note = "states are shaded by their probability" if drawing.summary is None else ""
     return {"title": title, "picture": Markup(drawing.svg), "note": note}
-
-
-def _drawing_card(drawing: Drawing) -> Parts:
-    return {"title": repr(drawing), "picture": Markup(drawing.svg)}
 
 
 _CARDS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Parts]], ...] = (
@@ -154,5 +143,5 @@ _CARDS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Parts]], ...] = (
     (Expectation, _expectation_card),
     ((Machine, SummedMachine), _machine_card),
     (Composition, _composition_card),
-    (Drawing, _drawing_card),
+    (Drawing, lambda drawing: {"title": repr(drawing), "picture": Markup(drawing.svg)}),
 )

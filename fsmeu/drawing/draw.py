@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fsmeu.display import Card
 from fsmeu.drawing.formats import dot, paint, summary_dot, svg, tikz
 from fsmeu.drawing.frame import Frame, make_frame
 from fsmeu.drawing.layout import Placement, place
@@ -25,20 +26,13 @@ FORMATS = ("svg", "png", "pdf", "dot", "html", "tex", "txt")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Drawing:
-    """A machine that shows itself: in a notebook as SVG, printed as text, saved in any format.
+class Drawing(Card):
+    """A machine that shows itself: in a notebook as SVG, printed as text, saved in any format."""
 
-    Attributes:
-        automaton: what is drawn.
-        route: the path of a pair of sequences, coloured.
-        limit: up to how many states are drawn; of larger machines, a summary.
-        short: whether states show ``1,2`` instead of ``tp=1 ref=2``.
-    """
-
-    automaton: Automaton
-    route: Route | None = None
-    limit: int = LIMIT
-    short: bool = False
+    automaton: Automaton  # what is drawn
+    route: Route  # the path of a pair of sequences, coloured; empty if there is none
+    limit: int  # up to how many states are drawn; of larger machines, a summary
+    short: bool  # whether states show ``1,2`` instead of ``tp=1 ref=2``
 
     @cached_property
     def frame(self) -> Frame:
@@ -48,20 +42,11 @@ class Drawing:
     @cached_property
     def summary(self) -> Summary | None:
         """The summary that is shown instead when the machine is too large, else None."""
-        most = _LINES_PER_STATE * self.limit
-        if self.automaton.states <= self.limit:
-            lines = len(self.frame.bundles)
-            if lines <= most:
-                return None
-        else:
-            table = self.automaton.table
-            lines = len(set(zip(table.source.tolist(), table.target.tolist(), strict=True)))
+        most, table = _LINES_PER_STATE * self.limit, self.automaton.table
+        lines = len(set(zip(table.source.tolist(), table.target.tolist(), strict=True)))
+        if self.automaton.states <= self.limit and lines <= most:
+            return None
         return summarize(self.automaton, self.limit, most, lines)
-
-    @property
-    def marks(self) -> Route:
-        """The route, an empty one if there is none."""
-        return self.route or Route()
 
     @cached_property
     def placement(self) -> Placement:
@@ -73,7 +58,7 @@ class Drawing:
         """The shapes of the picture."""
         if self.summary is not None:
             return summary_picture(self.summary)
-        return machine_picture(self.automaton, self.frame, self.placement, self.marks)
+        return machine_picture(self.automaton, self.frame, self.placement, self.route)
 
     @property
     def svg(self) -> str:
@@ -85,7 +70,7 @@ class Drawing:
         """The machine in the language of Graphviz."""
         if self.summary is not None:
             return summary_dot(self.summary)
-        return dot(self.automaton, make_frame(self.automaton, self.short, full=True), self.marks)
+        return dot(self.automaton, make_frame(self.automaton, self.short, full=True), self.route)
 
     @property
     def tex(self) -> str:
@@ -108,30 +93,24 @@ class Drawing:
         """The same as rows with styles."""
         if self.summary is not None:
             return summary_listing(self.summary, ascii_only)
-        return listing(self.automaton, self.frame, self.marks, ascii_only)
+        return listing(self.automaton, self.frame, self.route, ascii_only)
 
     def cells(self, columns: int) -> list[list[Cell]] | None:
         """The machine drawn in characters, or None when it does not fit into so many columns."""
         if self.summary is not None:
             return None
-        drawn = canvas(self.automaton, self.frame, self.marks)
+        drawn = canvas(self.automaton, self.frame, self.route)
         return drawn if max(map(len, drawn), default=0) <= columns else None
 
     def save(self, path: str | os.PathLike[str], kind: str | None = None) -> Path:
-        """Writes the picture; the format is that of the file name's ending.
-
-        Args:
-            path: a name that ends in .svg, .png, .pdf, .dot, .html, .tex or .txt.
-            kind: the format, if the name does not say it.
-        """
+        """Writes the picture in a format of ``FORMATS``: ``kind``, or the file name's ending."""
         where = as_path(path, "draw")
         form = where.suffix.lstrip(".").lower() if kind is None else kind
         return write_file(where, self.render(form))
 
     def render(self, kind: str) -> bytes:
         """The picture as the contents of a file of this kind."""
-        named = "no ending" if isinstance(kind, str) and not kind else kind
-        kind = one_of("draw", "the format", named, FORMATS)
+        one_of("draw", "the format", kind or "no ending", FORMATS)
         if kind in ("png", "pdf"):
             return paint(self.picture, kind)
         text: str = self.text if kind == "txt" else getattr(self, kind)
@@ -139,11 +118,6 @@ class Drawing:
 
     def _repr_svg_(self) -> str:
         return self.svg
-
-    def _repr_html_(self) -> str:
-        from fsmeu.drawing.cards import card
-
-        return card(self)
 
     def __repr__(self) -> str:
         """Names what is drawn and its size."""
@@ -200,8 +174,7 @@ def draw(
     short, given_z = check_bool("draw", "short", short), check_bool("draw", "given_z", given_z)
     merged = check_bool("draw", "merged", merged)
     asked = Subject(thing, n, z, y, model, given_z, registers, depth, max_states, merged)
-    automaton, route = find_subject(asked)
-    drawing = Drawing(automaton, route, limit, short)
+    drawing = Drawing(*find_subject(asked), limit, short)
     if path is not None:
         drawing.save(path)
     return drawing

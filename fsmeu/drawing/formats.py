@@ -17,36 +17,14 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
-from fsmeu.drawing.frame import Bundle, Frame
-from fsmeu.drawing.lines import Curve
-from fsmeu.drawing.picture import (
-    INK,
-    MASS,
-    ROUTE,
-    Box,
-    Line,
-    Picture,
-    Shape,
-    Summary,
-    Text,
-    decimals,
-    flow_of,
-    mix,
-    shade_of,
-)
+from fsmeu.drawing.frame import Bundle, Caption, Frame
+from fsmeu.drawing.picture import INK, MASS, ROUTE, Box, Line, Picture, Shape, Summary, Text, mix
 from fsmeu.drawing.subject import Route
 from fsmeu.errors import need_installed, visible
 from fsmeu.exchange.automaton import Automaton
 
-_TEX = {
+_TEX = {sign: f"\\{sign}" for sign in "{}$&#%_"} | {
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
     "^": r"\textasciicircum{}",
     "~": r"\textasciitilde{}",
     "<": r"\textless{}",
@@ -61,14 +39,14 @@ _TEX = {
 _SCRIPT = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
+def decimals(value: float) -> str:
+    """A coordinate as files of pictures have it: up to two decimals."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
 def xml_text(text: object) -> str:
-    """Text between tags of SVG or HTML."""
+    """Text between tags, or between the quotes of an attribute, of SVG or HTML."""
     return html.escape(visible(text), quote=True)
-
-
-def xml_attribute(text: object) -> str:
-    """An attribute value of SVG or HTML, with its quotes."""
-    return f'"{xml_text(text)}"'
 
 
 def dot_text(*lines: object) -> str:
@@ -117,7 +95,7 @@ def svg(picture: Picture, scale: float = 1.0) -> str:
     size = [decimals(scale * side) for side in (picture.width, picture.height)]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" '
-        f'viewBox="0 0 {width} {height}" role="img" aria-label={xml_attribute(picture.title)} '
+        f'viewBox="0 0 {width} {height}" role="img" aria-label="{xml_text(picture.title)}" '
         f'font-family="{_FONTS}">'
     )
     ground = f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
@@ -128,10 +106,8 @@ def svg(picture: Picture, scale: float = 1.0) -> str:
 
 def _svg_group(shapes: list[Shape]) -> str:
     """One shape, or those of a group, with what is told of them."""
-    drawn, tip = (
-        "".join(_SVG[type(shape)](shape) for shape in shapes),
-        "".join(shape.tip for shape in shapes),
-    )
+    drawn = "".join(_SVG[type(shape)](shape) for shape in shapes)
+    tip = "".join(shape.tip for shape in shapes)
     if not tip and not shapes[0].group:
         return drawn
     title = f"<title>{xml_text(tip)}</title>" if tip else ""
@@ -149,12 +125,13 @@ def _svg_box(box: Box) -> str:
 
 
 def _svg_line(line: Line) -> str:
-    corners = " ".join(f"{decimals(x)},{decimals(y)}" for x, y in line.corners)
-    head = f'<polygon points="{corners}" fill="{line.stroke}"/>' if corners else ""
-    return (
-        f'<path d="{_path_data(line.shaft)}" fill="none" stroke="{line.stroke}" '
-        f'stroke-width="{decimals(line.line)}"/>{head}'
-    )
+    shaft, corners = line.drawn
+    first, *rest = (f"{decimals(x)} {decimals(y)}" for x, y in shaft)
+    data = f"M{first}" + "".join("C" + " ".join(rest[k : k + 3]) for k in range(0, len(rest), 3))
+    points = " ".join(f"{decimals(x)},{decimals(y)}" for x, y in corners)
+    head = f'<polygon points="{points}" fill="{line.stroke}"/>' if corners else ""
+    outline = f'fill="none" stroke="{line.stroke}" stroke-width="{decimals(line.line)}"'
+    return f'<path d="{data}" {outline}/>{head}'
 
 
 def _svg_text(text: Text) -> str:
@@ -169,16 +146,11 @@ def _svg_text(text: Text) -> str:
 _SVG: dict[type, Callable[..., str]] = {Box: _svg_box, Line: _svg_line, Text: _svg_text}
 
 
-def _path_data(curve: Curve) -> str:
-    points = [f"{decimals(x)} {decimals(y)}" for x, y in curve]
-    pieces = [" ".join(points[k : k + 3]) for k in range(1, len(points), 3)]
-    return f"M{points[0]}" + "".join(f"C{piece}" for piece in pieces)
-
-
 def tikz(picture: Picture) -> str:
     """A picture as a LaTeX document of its own."""
-    used = {code for shape in picture.shapes for code in _tex_colours(shape)} - {"none"}
-    names = {code: f"fsmeu{k}" for k, code in enumerate(sorted(used))}
+    attributes = ("fill", "stroke", "colour")
+    held = {getattr(shape, name, "none") for shape in picture.shapes for name in attributes}
+    names = {code: f"fsmeu{k}" for k, code in enumerate(sorted(held - {"none"}))}
     colours = "\n".join(
         rf"\definecolor{{{name}}}{{HTML}}{{{code[1:].upper()}}}" for code, name in names.items()
     )
@@ -186,12 +158,6 @@ def tikz(picture: Picture) -> str:
     ground = rf"\path[use as bounding box] (0,0) rectangle {_at(picture.width, picture.height)};"
     body = "\n".join([ground, *(_TEX_SHAPE[type(shape)](shape, names) for shape in picture.shapes)])
     return f"{head}{body}\n{_TEX_TAIL}"
-
-
-def _tex_colours(shape: Shape) -> tuple[str, ...]:
-    if isinstance(shape, Box):
-        return shape.fill, shape.stroke
-    return (shape.stroke if isinstance(shape, Line) else shape.colour,)
 
 
 def _tex_box(box: Box, names: dict[str, str]) -> str:
@@ -206,15 +172,16 @@ def _tex_box(box: Box, names: dict[str, str]) -> str:
 
 
 def _tex_line(line: Line, names: dict[str, str]) -> str:
-    points = [_at(x, y) for x, y in line.shaft]
+    shaft, corners = line.drawn
+    points = [_at(x, y) for x, y in shaft]
     drawn = points[0]
     for k in range(1, len(points), 3):
         drawn += f" .. controls {points[k]} and {points[k + 1]} .. {points[k + 2]}"
     colour = names[line.stroke]
     text = rf"\draw[{colour}, line width={_points(line.line)}] {drawn};"
-    if line.corners:
-        corners = " -- ".join(_at(x, y) for x, y in line.corners)
-        text += "\n" + rf"\fill[{colour}] {corners} -- cycle;"
+    if corners:
+        triangle = " -- ".join(_at(x, y) for x, y in corners)
+        text += "\n" + rf"\fill[{colour}] {triangle} -- cycle;"
     return text
 
 
@@ -241,30 +208,23 @@ def _points(pixels: float) -> str:
 
 
 def paint(picture: Picture, kind: str) -> bytes:
-    """The picture as a PNG or PDF file.
-
-    Args:
-        picture: the shapes.
-        kind: "png" or "pdf".
-    """
+    """The picture as a file of this kind, "png" or "pdf"."""
     need_installed("matplotlib", "plot", f"a .{kind} file", _WITHOUT)
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib import font_manager, rc_context
     from matplotlib.figure import Figure
 
+    known = {font.name for font in font_manager.fontManager.ttflist}
+    families = [name for name in _FAMILIES if name in known] or ["sans-serif"]
     size = (picture.width / _PIXELS_PER_INCH, picture.height / _PIXELS_PER_INCH)
     fine = min(_FINE, _LARGEST / max(picture.width, picture.height))
-    with rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"}), warnings.catch_warnings():
+    with rc_context({"pdf.fonttype": 42}), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # characters that no font at hand has
         figure = Figure(figsize=size, dpi=_PIXELS_PER_INCH * fine, facecolor="white")
-        FigureCanvasAgg(figure)
         axes = figure.add_axes((0, 0, 1, 1))
-        axes.set_xlim(0, picture.width)
-        axes.set_ylim(picture.height, 0)
+        axes.set(xlim=(0, picture.width), ylim=(picture.height, 0))
         axes.axis("off")
-        families = _families()
         for layer, shape in enumerate(picture.shapes):
-            for artist in _PAINTED[type(shape)](shape, families):
+            for artist in _artists(shape, families):
                 artist.set_zorder(layer)
                 axes.add_artist(artist)
         stream = io.BytesIO()
@@ -273,51 +233,30 @@ def paint(picture: Picture, kind: str) -> bytes:
     return stream.getvalue()
 
 
-def _families() -> list[str]:
-    from matplotlib import font_manager
-
-    known = {font.name for font in font_manager.fontManager.ttflist}
-    return [name for name in _FAMILIES if name in known] or ["sans-serif"]
-
-
-def _painted_box(box: Box, _: list[str]) -> list[Any]:
-    from matplotlib.patches import FancyBboxPatch
-
-    corner = (box.x - box.width / 2, box.y - box.height / 2)
-    style = f"round,pad=0,rounding_size={box.radius}" if box.radius else "square,pad=0"
-    drawn = FancyBboxPatch(corner, box.width, box.height, boxstyle=style, facecolor=box.fill)
-    drawn.set(edgecolor=box.stroke, linewidth=box.line * _POINT)
-    return [drawn]
-
-
-def _painted_line(line: Line, _: list[str]) -> list[Any]:
-    from matplotlib.patches import PathPatch, Polygon
+def _artists(shape: Shape, families: list[str]) -> list[Any]:
+    """What matplotlib paints for a shape."""
+    from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
     from matplotlib.path import Path
-
-    curve = line.shaft
-    path = Path(list(curve), [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)])
-    drawn: list[Any] = [PathPatch(path, facecolor="none", edgecolor=line.stroke, capstyle="butt")]
-    drawn[0].set_linewidth(line.line * _POINT)
-    if line.corners:
-        drawn.append(Polygon(line.corners, facecolor=line.stroke, edgecolor="none"))
-    return drawn
-
-
-def _painted_text(text: Text, families: list[str]) -> list[Any]:
     from matplotlib.text import Text as Words
 
-    drawn = Words(text.x, text.y + 0.35 * text.size, text.text, parse_math=False)
-    drawn.set(fontsize=text.size * _POINT, fontfamily=families, color=text.colour)
-    drawn.set(horizontalalignment=_ALIGN[text.anchor], verticalalignment="baseline")
-    drawn.set(fontweight="bold" if text.bold else "normal")
-    return [drawn]
-
-
-_PAINTED: dict[type, Callable[..., list[Any]]] = {
-    Box: _painted_box,
-    Line: _painted_line,
-    Text: _painted_text,
-}
+    if isinstance(shape, Box):
+        corner = (shape.x - shape.width / 2, shape.y - shape.height / 2)
+        style = f"round,pad=0,rounding_size={shape.radius}" if shape.radius else "square,pad=0"
+        box = FancyBboxPatch(corner, shape.width, shape.height, boxstyle=style)
+        box.set(facecolor=shape.fill, edgecolor=shape.stroke, linewidth=shape.line * _POINT)
+        return [box]
+    if isinstance(shape, Line):
+        curve, corners = shape.drawn
+        path = Path(list(curve), [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)])
+        shaft = PathPatch(path, facecolor="none", edgecolor=shape.stroke, capstyle="butt")
+        shaft.set_linewidth(shape.line * _POINT)
+        head = [Polygon(corners, facecolor=shape.stroke, edgecolor="none")] if corners else []
+        return [shaft, *head]
+    words = Words(shape.x, shape.y + 0.35 * shape.size, shape.text, parse_math=False)
+    words.set(fontsize=shape.size * _POINT, fontfamily=families, color=shape.colour)
+    words.set(horizontalalignment=_ALIGN[shape.anchor], verticalalignment="baseline")
+    words.set(fontweight="bold" if shape.bold else "normal")
+    return [words]
 
 
 _DOT_HEAD = [
@@ -333,49 +272,43 @@ def dot(automaton: Automaton, frame: Frame, route: Route) -> str:
     lines = [f"digraph {dot_text(frame.title)} {{", f"  label={dot_text(frame.title)};", *_DOT_HEAD]
     if automaton.table.start >= 0:
         lines.append('  start [shape=point, label="", width=0.05];')
-    states = range(automaton.states)
-    lines += [_node(automaton, frame, state, state in route.states) for state in states]
-    for layer in automaton.layers:  # states of one depth stand in one column
-        lines.append(f"  {{ rank=same; {' '.join(f'{state};' for state in layer)} }}")
+    for state, caption in enumerate(frame.captions):
+        lines.append(_node(state, caption, bool(automaton.ending[state]), state in route.states))
+    columns = (" ".join(f"{state};" for state in layer) for layer in automaton.layers)
+    lines += [f"  {{ rank=same; {column} }}" for column in columns]
     if automaton.table.start >= 0:
         lines.append(f"  start -> {automaton.table.start};")
-    lines += [_edge(automaton, bundle, route.takes(bundle.arcs)) for bundle in frame.bundles]
+    lines += [_edge(bundle, route.takes(bundle.arcs)) for bundle in frame.bundles]
     return "\n".join([*lines, "}", ""])
 
 
-def _node(automaton: Automaton, frame: Frame, state: int, marked: bool) -> str:
-    caption = frame.captions[state]
+def _node(state: int, caption: Caption, ending: bool, marked: bool) -> str:
     rows = [*caption.lines, *([caption.value] if caption.value else [])]
     parts = [f"label={dot_text(*rows)}", f"tooltip={dot_text(caption.tip)}"]
-    if automaton.ending[state]:
+    if ending:
         parts.append("peripheries=2")
-    shade = shade_of(automaton, state)
-    if shade is not None:
-        parts.append(f'fillcolor="{mix(MASS, shade)}"')
+    if caption.shade is not None:
+        parts.append(f'fillcolor="{mix(MASS, caption.shade)}"')
     if marked:
         parts.append(f'color="{ROUTE}", penwidth=2')
     return f"  {state} [{', '.join(parts)}];"
 
 
-def _edge(automaton: Automaton, bundle: Bundle, marked: bool) -> str:
+def _edge(bundle: Bundle, marked: bool) -> str:
     parts = [f"label={dot_text(*bundle.lines)}", f"tooltip={dot_text(bundle.tip)}"]
-    flow = flow_of(automaton, bundle)
-    if flow is not None:
-        parts.append(f"penwidth={0.7 + 4.3 * flow:.3g}")
+    if bundle.flow is not None:
+        parts.append(f"penwidth={0.7 + 4.3 * bundle.flow:.3g}")
     if marked:
         parts.append(f'color="{ROUTE}", fontcolor="{ROUTE}"')
-        if flow is None:
-            parts.append("penwidth=2")
+    if marked and bundle.flow is None:
+        parts.append("penwidth=2")
     return f"  {bundle.source} -> {bundle.target} [{', '.join(parts)}];"
 
 
 def summary_dot(summary: Summary) -> str:
     """The layers of a machine that is too large to be drawn, as a chain."""
-    lines = [
-        f"digraph {dot_text(summary.name)} {{",
-        f"  label={dot_text(*summary.notes)};",
-        *_DOT_HEAD,
-    ]
+    title = f"digraph {dot_text(summary.name)} {{"
+    lines = [title, f"  label={dot_text(*summary.notes)};", *_DOT_HEAD]
     for depth, width in enumerate(summary.widths):
         rows = (f"depth {depth}", f"{width:,} states")
         lines.append(f'  {depth} [label={dot_text(*rows)}, color="{INK}"];')

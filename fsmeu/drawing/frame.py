@@ -9,10 +9,12 @@ be at hand.
 
 from __future__ import annotations
 
+import math
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from dataclasses import dataclass, replace
+from itertools import product, takewhile
 from typing import Any
 
 import numpy as np
@@ -33,13 +35,7 @@ _LONGEST_PAST = 4  # labels in the name of a state
 def register_texts(
     bound: BoundLoss, n: int, registers: Mapping[str, NDArray[Any]]
 ) -> dict[str, tuple[str, ...]]:
-    """How each register that is more than a number reads in each state.
-
-    Args:
-        bound: the loss, for which the registers were compiled.
-        n: the length of the sequences.
-        registers: the values behind the states.
-    """
+    """How each register that is more than a number reads in each state, at length n."""
     texts = {}
     for register in bound.spec.registers:
         if register.name in registers and register.sugar in ("state", "memory"):
@@ -49,6 +45,7 @@ def register_texts(
 
 
 def _reader(bound: BoundLoss, register: Register, n: int) -> Callable[[int], str]:
+    """The text of a value; of a memory, entries from the newest to the oldest, as in m[0], m[1]."""
     if register.sugar == "state":
         return lambda value: register.states[value]
     memory = memory_of(bound, register, n)
@@ -61,7 +58,6 @@ def _reader(bound: BoundLoss, register: Register, n: int) -> Callable[[int], str
     joint = "" if all(len(name) == 1 for name in names) else ","
 
     def read(packed: int) -> str:
-        """Entries from the newest to the oldest, as m[0], m[1], ... number them."""
         held = []
         for _ in range(memory.depth):
             packed, digit = divmod(packed, memory.base)
@@ -79,12 +75,8 @@ def arc_texts(automaton: Automaton, arcs: Sequence[int]) -> list[str]:
 def line_texts(automaton: Automaton, arcs: Sequence[int], evident: bool = False) -> tuple[str, ...]:
     """The lines of text on a bundle of arcs; of many arcs, the first and how many more there are.
 
-    Labels with a factor in common share it: ``(0:1, 1:0)/0.25``.
-
-    Args:
-        automaton: the machine.
-        arcs: arcs that share both ends.
-        evident: whether the state that they enter names the label, so that it need not be said.
+    Labels with a factor in common share it: ``(0:1, 1:0)/0.25``. Where they are evident, because
+    the state that an arc enters names the label, there is just the factor.
     """
     factors = {_factor(automaton, arc) for arc in arcs}
     common = factors.pop() if len(factors) == 1 else ""
@@ -100,10 +92,9 @@ def line_texts(automaton: Automaton, arcs: Sequence[int], evident: bool = False)
 
 def _pair(automaton: Automaton, arc: int) -> str:
     table = automaton.table
-    text = label_name(automaton.inputs, int(table.ilabel[arc]))
-    if not automaton.acceptor:
-        text += f":{label_name(automaton.outputs, int(table.olabel[arc]))}"
-    return text
+    z = label_name(automaton.inputs, int(table.ilabel[arc]))
+    y = label_name(automaton.outputs, int(table.olabel[arc]))
+    return z if automaton.acceptor else f"{z}:{y}"
 
 
 def _factor(automaton: Automaton, arc: int) -> str:
@@ -184,15 +175,15 @@ def state_names(automaton: Automaton) -> tuple[str, ...] | None:
     layers = [layer.tolist() for layer in automaton.layers]
 
     def told_apart(length: int) -> int:
-        return sum(len({past[state][-length:] for state in s}) == len(s) for s in layers)
+        return sum(len({past[state][:length] for state in s}) == len(s) for s in layers)
 
     length = max(range(1, _LONGEST_PAST + 1), key=lambda m: (told_apart(m), -m))
     names = [""] * automaton.states
     for layer in layers:
-        short = [past[state][-length:] for state in layer]
+        short = [past[state][:length] for state in layer]
         for state, held in zip(layer, short, strict=True):
             after = "" if short.count(held) == 1 else _future(automaton, state)
-            names[state] = " ".join(label_name(automaton.inputs, k) for k in held) + after
+            names[state] = " ".join(label_name(automaton.inputs, k) for k in held[::-1]) + after
     names[table.start] = "start"
     return tuple(names)
 
@@ -200,25 +191,17 @@ def state_names(automaton: Automaton) -> tuple[str, ...] | None:
 def _last_labels(
     automaton: Automaton, labels: NDArray[np.int64], most: int
 ) -> list[tuple[int, ...]] | None:
-    """For each state, the last labels that all paths to it have in common, at most so many.
-
-    None where some state but the start is entered with different labels.
-    """
+    """The last labels that all paths to a state share, newest first; None where some has none."""
     table = automaton.table
     past: dict[int, tuple[int, ...]] = {table.start: ()}
     for arc in np.argsort(automaton.depth[table.source], kind="stable").tolist():
-        read = (*past.get(int(table.source[arc]), ()), int(labels[arc]))[-most:]
+        read = (int(labels[arc]), *past.get(int(table.source[arc]), ()))[:most]
         target = int(table.target[arc])
-        past[target] = _common_end(past.get(target, read), read)
+        pairs = zip(read, past.get(target, read), strict=False)
+        past[target] = tuple(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     if not all(past[state] for state in table.target.tolist()):
         return None
     return [past.get(state, ()) for state in range(automaton.states)]
-
-
-def _common_end(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    pairs = zip(reversed(a), reversed(b), strict=False)
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    return a[len(a) - same :]
 
 
 def _future(automaton: Automaton, state: int) -> str:
@@ -252,8 +235,14 @@ class Caption:
     lines: tuple[str, ...]  # its registers, or its number
     value: str  # what ending there is worth, or nothing
     tip: str  # the whole in full precision
+    mass: float | None  # the probability of passing through the state, if there is a model
     width: float  # of the state
     height: float
+
+    @property
+    def shade(self) -> float | None:
+        """How dark it is: the root of its probability."""
+        return None if self.mass is None else math.sqrt(min(1.0, max(0.0, self.mass)))
 
 
 @dataclass(frozen=True)
@@ -265,6 +254,7 @@ class Bundle:
     arcs: tuple[int, ...]  # their numbers
     lines: tuple[str, ...]  # their labels, cut when there are many
     tip: str  # all of them
+    flow: float | None  # the probability of passing through them, if there is a model
     width: float  # of the label
     height: float
 
@@ -282,97 +272,100 @@ class Frame:
 
 @dataclass(frozen=True)
 class _Legend:
-    """The registers of a machine by where they are shown."""
+    """The registers of a machine: what they hold in each state, and where that is shown."""
 
-    fixed: tuple[str, ...]  # the same in all states
-    varying: tuple[str, ...]  # the others
-    above: tuple[tuple[str, ...], ...]  # for each depth, those that are the same in all its states
-    follows: Mapping[str, str] = field(default_factory=dict)  # from another, and how
+    held: Mapping[str, Sequence[str]]  # by state
+    fixed: list[str]  # the same in all states
+    varying: list[str]  # the others
+    above: list[list[str]]  # for each depth, those that are the same in all its states
+    follows: Mapping[str, str]  # from another, and how
 
     def in_state(self, depth: int) -> list[str]:
         """The registers that a state of this depth shows; -1 is the depth of unreached states."""
         away = {*(self.above[depth] if depth >= 0 else ()), *(self.follows if depth else ())}
         return [register for register in self.varying if register not in away]
 
+    def named(self, registers: Iterable[str], state: int) -> list[str]:
+        """Registers with contents, such as ``tp=1``; without those that hold nothing to tell."""
+        return [f"{visible(r)}={self.held[r][state]}" for r in registers if self.held[r][state]]
+
 
 def make_frame(automaton: Automaton, short: bool = False, full: bool = False) -> Frame:
-    """The captions and merged arcs of a machine.
+    """The captions and merged arcs of a machine; short states show ``1,2`` for ``tp=1 ref=2``.
 
-    Args:
-        automaton: the machine.
-        short: whether states show ``1,2`` instead of ``tp=1 ref=2``.
-        full: whether states show every register that varies, and columns have no headings.
+    In full, states show every register that varies, and columns have no headings.
     """
-    shown = _legend(automaton, alike=short)
+    legend = _legend(automaton, alike=short)
     if full:
-        shown = replace(shown, above=((),) * len(shown.above), follows={})
+        legend = replace(legend, above=[[] for _ in legend.above], follows={})
     names = None if automaton.registers else state_names(automaton)
     bundles = _bundles(automaton, names is not None)
     loops = {b.source: b.width for b in bundles if b.source == b.target}
-    lines = _most_lines(automaton.states, bundles)
+    leaving = Counter(b.source for b in bundles if b.source != b.target)
+    entering = Counter(b.target for b in bundles if b.source != b.target)
     captions = []
     for state, depth in enumerate(automaton.depth.tolist()):
-        name = str(state) if names is None else names[state]
-        caption = _caption(automaton, state, shown.in_state(depth), name, short)
-        captions.append(_enlarged(caption, loops.get(state, 0.0), int(lines[state])))
+        registers = legend.in_state(depth)
+        lines = _wrap(legend.named(registers, state))
+        if not lines:
+            lines = [_shorten(str(state) if names is None else names[state], _WIDEST)]
+        elif short:
+            lines = [",".join(legend.held[register][state] for register in registers)]
+        told = legend.named(automaton.registers, state)
+        ends = max(leaving[state], entering[state])
+        captions.append(_caption(automaton, state, lines, told, loops.get(state, 0.0), ends))
     title = visible(automaton.name)
-    if shown.fixed:
-        title += "; " + " ".join(_named(automaton, shown.fixed, 0))
-    if short and shown.varying:
-        title += "; states are " + ",".join(map(visible, shown.in_state(0)))
-    notes = tuple(shown.follows.values())
-    return Frame(title, tuple(captions), bundles, _headings(automaton, shown), notes)
+    if legend.fixed:
+        title += "; " + " ".join(legend.named(legend.fixed, 0))
+    if short and legend.varying:
+        title += "; states are " + ",".join(map(visible, legend.in_state(0)))
+    columns = zip(automaton.layers, legend.above, strict=True)
+    headings = tuple(tuple(_wrap(legend.named(above, int(s[0])))) for s, above in columns)
+    return Frame(title, tuple(captions), bundles, headings, tuple(legend.follows.values()))
 
 
-def _legend(automaton: Automaton, alike: bool = False) -> _Legend:
-    """The registers of a machine, sorted by where they are shown.
+def _legend(automaton: Automaton, alike: bool) -> _Legend:
+    """The registers, sorted by where they are shown; ``alike`` has all states show the same."""
+    states, columns = range(automaton.states), automaton.layers
+    held = {
+        r: [visible(automaton.register_text(r, s)) for s in states] for r in automaton.registers
+    }
 
-    Args:
-        automaton: the machine.
-        alike: whether all states are to show the same registers.
-    """
-    everywhere = np.arange(automaton.states)
-    fixed = tuple(r for r in automaton.registers if _same(automaton, r, everywhere))
-    fixed = fixed if automaton.states > 1 else ()
-    varying = tuple(r for r in automaton.registers if r not in fixed)
-    columns = automaton.layers
-    wide = [column for column in columns if len(column) > 1]
-    common = tuple(r for r in varying if wide and all(_same(automaton, r, c) for c in columns))
+    def same(registers: Iterable[str], column: Iterable[int]) -> list[str]:
+        """Those that hold the same in all of these states."""
+        column = list(column)
+        return [r for r in registers if len({held[r][state] for state in column}) == 1]
+
+    fixed = same(held, states) if len(states) > 1 else []
+    varying = [r for r in held if r not in fixed]
+    several = len(varying) > _SEVERAL
+    common = list(varying) if any(len(column) > 1 for column in columns) else []
+    for column in columns:
+        common = same(common, column)
     above = []
     for column in columns:
-        found = common
-        if len(column) > 1 and not alike:
-            found = tuple(r for r in varying if _same(automaton, r, column))
-        several = _SEVERAL < len(varying) > len(found)
-        above.append(found if several else ())
-    if alike or len(varying) <= _SEVERAL:
-        return _Legend(fixed, varying, tuple(above))
+        found = same(varying, column) if len(column) > 1 and not alike else common
+        above.append(found if several and len(found) < len(varying) else [])
     left = [r for r in varying if r not in common]
-    follows = _evident(automaton, left) if len(left) > _MANY else {}
-    return _Legend(fixed, varying, tuple(above), follows)
+    noted = several and not alike and len(left) > _MANY
+    return _Legend(held, fixed, varying, above, _evident(automaton, held, left) if noted else {})
 
 
-def _same(automaton: Automaton, register: str, states: np.ndarray) -> bool:
-    """Whether a register holds the same in all of these states."""
-    held = automaton.registers[register][states]
-    return all(value == held[0] for value in held)
-
-
-def _evident(automaton: Automaton, registers: list[str]) -> dict[str, str]:
+def _evident(
+    automaton: Automaton, held: Mapping[str, Sequence[str]], registers: list[str]
+) -> dict[str, str]:
     """Registers that follow from one that is shown, and how, in all states but the start."""
     states = [s for s in range(automaton.states) if s != automaton.table.start]
-    texts = {r: [automaton.register_text(r, s) for s in states] for r in registers}
+    texts = {r: [held[r][s] for s in states] for r in registers}
     found: dict[str, str] = {}
     sources: set[str] = set()
-    for register in registers:
-        for other in registers:
-            known = other != register and other not in found and register not in sources
-            if known and len(registers) - len(found) > _MANY:
-                note = _follows(register, texts[register], other, texts[other])
-                if note:
-                    found[register] = note
-                    sources.add(other)
-                    break
+    for register, other in product(registers, registers):
+        free = register not in found and register not in sources and other not in found
+        if free and other != register and len(registers) - len(found) > _MANY:
+            note = _follows(register, texts[register], other, texts[other])
+            if note:
+                found[register] = note
+                sources.add(other)
     return found
 
 
@@ -385,70 +378,28 @@ def _follows(register: str, held: list[str], other: str, known: list[str]) -> st
     parts = []
     for value in dict.fromkeys(values.values()):
         where = ", ".join(k for k, v in values.items() if v == value)
-        parts.append(f"{visible(value)} where {visible(other)} = {visible(where)}")
+        parts.append(f"{value} where {visible(other)} = {where}")
     return f"{visible(register)} is {'; '.join(parts)}"
 
 
-def _headings(automaton: Automaton, shown: _Legend) -> tuple[tuple[str, ...], ...]:
-    made = []
-    for states, registers in zip(automaton.layers, shown.above, strict=True):
-        named = _named(automaton, registers, int(states[0]))
-        made.append(tuple(_wrap(named)) if named else ())
-    return tuple(made)
-
-
-def _named(automaton: Automaton, registers: Iterable[str], state: int) -> list[str]:
-    """Registers with what they hold, such as ``tp=1``; without those that hold nothing to tell."""
-    held = [(r, _held(automaton, r, state)) for r in registers]
-    return [f"{visible(r)}={text}" for r, text in held if text]
-
-
-def _held(automaton: Automaton, register: str, state: int) -> str:
-    return visible(automaton.register_text(register, state))
-
-
-def _most_lines(states: int, bundles: Iterable[Bundle]) -> NDArray[np.int64]:
-    """The number of lines that leave each state, or that enter it, whichever are more."""
-    ends = np.array([(b.source, b.target) for b in bundles if b.source != b.target], np.int64)
-    counts = [np.bincount(side, minlength=states) for side in ends.reshape(-1, 2).T]
-    return np.maximum(*counts)
-
-
-def _enlarged(caption: Caption, loop: float, lines: int) -> Caption:
-    """The caption with room for the label of a loop, of this width, and for so many lines."""
-    height = max(caption.height, min(lines * _PER_LINE, _TALLEST))
-    width = max(caption.width, height)
-    if 0 < loop <= _WIDEST_BESIDE:
-        width = max(width, loop + LOOP_ROOM)
-    return replace(caption, width=width, height=height)
-
-
 def _caption(
-    automaton: Automaton, state: int, registers: list[str], name: str, short: bool
+    automaton: Automaton, state: int, lines: list[str], told: list[str], loop: float, ends: int
 ) -> Caption:
-    named = _named(automaton, registers, state)
-    if not named:
-        lines = [_shorten(name, _WIDEST)]
-    elif short:
-        lines = [",".join(_held(automaton, register, state) for register in registers)]
-    else:
-        lines = _wrap(named)
-    known = automaton.values[state]
+    """The caption of a state, with room for the label of a loop of this width and for its lines."""
+    known = float(automaton.values[state])
+    mass = None if automaton.masses is None else float(automaton.masses[state])
     value = "" if np.isnan(known) else f"= {number_text(known)}"
-    height = _PAD * 1.1 + FONT * LINE * (len(lines) + bool(value))
-    width = max(_BOLD * text_width(value), *map(text_width, lines)) + 2 * _PAD
-    tip = _state_tip(automaton, state, _named(automaton, automaton.registers, state))
-    return Caption(tuple(lines), value, tip, max(width, height), height)
-
-
-def _state_tip(automaton: Automaton, state: int, named: list[str]) -> str:
-    parts = [f"state {state}", *named]
+    tip = [f"state {state}", *told]
     if automaton.ending[state]:
-        known = automaton.values[state]
-        parts.append("may end here" if np.isnan(known) else f"value {float(known)!r}")
-    if automaton.masses is not None:
-        parts.append(f"probability {float(automaton.masses[state])!r}")
-    return ", ".join(parts)
+        tip.append(f"value {known!r}" if value else "may end here")
+    if mass is not None:
+        tip.append(f"probability {mass!r}")
+    height = _PAD * 1.1 + FONT * LINE * (len(lines) + bool(value))
+    height = max(height, min(ends * _PER_LINE, _TALLEST))
+    width = max(_BOLD * text_width(value), *map(text_width, lines)) + 2 * _PAD
+    beside = loop + LOOP_ROOM if 0 < loop <= _WIDEST_BESIDE else 0.0
+    width = max(width, height, beside)
+    return Caption(tuple(lines), value, ", ".join(tip), mass, width, height)
 
 
 def _wrap(words: list[str]) -> list[str]:
@@ -466,8 +417,13 @@ def _bundles(automaton: Automaton, evident: bool) -> tuple[Bundle, ...]:
         lines = line_texts(automaton, arcs, evident)
         width = max(text_width(line, SMALL) for line in lines)
         tip = f"{source} to {target}: {', '.join(arc_texts(automaton, arcs))}"
+        flow = None
+        if automaton.masses is not None:
+            mass = float(automaton.masses[source] * np.exp(-table.weight[arcs]).sum())
+            flow = min(1.0, mass)
+            tip += f", probability {flow!r}"
         height = SMALL * LINE * len(lines)
-        made.append(Bundle(source, target, tuple(arcs), lines, tip, width, height))
+        made.append(Bundle(source, target, tuple(arcs), lines, tip, flow, width, height))
     return tuple(made)
 
 
@@ -477,8 +433,8 @@ def text_width(text: str, size: float = FONT) -> float:
 
 
 def _character_width(character: str) -> float:
+    if character in _WIDE:
+        return 0.88
     if character in _NARROW:
         return 0.4
-    if character in _WIDE or unicodedata.east_asian_width(character) in "WF":
-        return 1.0 if character not in _WIDE else 0.88
-    return 0.64
+    return 1.0 if unicodedata.east_asian_width(character) in "WF" else 0.64

@@ -24,7 +24,6 @@ from fsmeu.drawing.formats import svg
 from fsmeu.drawing.pages import Page, explore, page
 from fsmeu.drawing.picture import MASS, Box, Line, Picture, Shape
 from fsmeu.errors import FsmeuError, visible
-from fsmeu.fst.alphabet import Label
 from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.language.expressions import WORDS
 from fsmeu.losses.language.syntax import Spec
@@ -44,7 +43,7 @@ _GROUPS = {
 _HEADS = ("what it is", "states", "merged", "additive", "table", "exact decisions")
 _SIZES = ("states", "merged", "summed", "values")
 _TOKEN = re.compile(
-    rf'(?P<comment>#.*)|(?P<text>"[^"]*")|(?P<word>\b(?:{"|".join(WORDS)})\b)'
+    rf'(?P<comment>#.*)|(?P<text>"[^"\n]*")|(?P<word>\b(?:{"|".join(WORDS)})\b)'
     r"|(?P<number>\b\d+(?:\.\d+)?\b)"
 )
 
@@ -92,8 +91,7 @@ def _explored(spec: Spec) -> Page | None:
 
 def _pictures(spec: Spec) -> tuple[tuple[str, Drawing], ...]:
     """The machine of the greatest small length, with its states merged, with its paths summed."""
-    small = (machine for loss in _variants(spec) for machine in _small_machines(loss))
-    chosen = next(small, None)
+    chosen = _small_machine(spec)
     if chosen is None:
         return ()
     loss, plain = chosen
@@ -115,10 +113,7 @@ def _open_numbers(spec: Spec) -> list[str]:
 
 
 def _variants(spec: Spec) -> Iterator[SpecLoss]:
-    """The loss with one chunk type, and with the parameters of its examples, 1 and 0 last.
-
-    Without examples, it is the loss with its defaults, where it has them.
-    """
+    """The loss with one chunk type, and parameters of examples, 1 and 0 last; or else defaults."""
     labels = tag_labels(["X"], spec.scheme) if spec.scheme else None
     wanted = set(_open_numbers(spec))
     found: dict[tuple[tuple[str, float], ...], None] = {}
@@ -129,13 +124,14 @@ def _variants(spec: Spec) -> Iterator[SpecLoss]:
             yield loss_to_measure(spec, dict(given), labels)[0]
 
 
-def _small_machines(loss: SpecLoss) -> Iterator[tuple[SpecLoss, Machine]]:
-    """Machines that are small enough to be drawn and have something to tell, longest first."""
-    for n in (3, 2, 1):
+def _small_machine(spec: Spec) -> tuple[SpecLoss, Machine] | None:
+    """The longest machine that is small enough to be drawn and has something to tell."""
+    for loss, n in itertools.product(_variants(spec), (3, 2, 1)):
         with suppress(FsmeuError):
             machine = loss.compile(n, max_states=_DRAWN)
             if machine.states <= _DRAWN and same_values(machine.values).max() > 0:
-                yield loss, machine
+                return loss, machine
+    return None
 
 
 def anchored(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
@@ -152,12 +148,8 @@ def anchored(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
 def usage(spec: Spec, examples: Iterable[ExampleResult], assumed: Mapping[str, Any]) -> list[str]:
     """The use of a loss on an example, in Python and as a command; empty where none has a value.
 
-    Values between whole numbers tell more, and so do few parameters.
-
-    Args:
-        spec: the loss file.
-        examples: what became of its examples.
-        assumed: values for parameters that have no default, where an example does not bind them.
+    Values between whole numbers tell more, and so do few parameters. Parameters that have no
+    default, and that an example does not bind, have values that are assumed.
     """
     sound = [result for result in examples if result.holds and result.example.z]
     sound.sort(key=lambda one: (float(one.value or 0.0).is_integer(), len(one.bindings)))
@@ -172,45 +164,31 @@ def _usage(spec: Spec, result: ExampleResult, assumed: Mapping[str, Any]) -> lis
     params = {**assumed, **result.bindings}
     labels = labels_in(texts, bool(spec.scheme)) if spec.labels is None else ()
     types = sorted({str(label)[2:] for label in labels} - {""}) if spec.scheme else []
-    chosen: tuple[Label, ...] | None = None if spec.scheme or not labels else labels
-    loss = bind_loss(spec, params, chosen, types or None)
+    loss = bind_loss(spec, params, None if spec.scheme else labels or None, types or None)
     pair = [loss.alphabet.decode(loss.alphabet.parse(text, "usage")) for text in texts]
     name = spec.name if spec.name in library() else f"{spec.name}.loss"
     words, command = [json.dumps(name)], ["fsmeu", "evaluate", "--steps", name]
-    short = [all(len(str(label)) == 1 for label in tape) for tape in pair]
-    command += [("" if s else " ").join(map(str, x)) for x, s in zip(pair, short, strict=True)]
+    shown = []
+    for tape in pair:
+        short = all(len(str(label)) == 1 for label in tape)
+        command.append(("" if short else " ").join(map(str, tape)))
+        shown.append(json.dumps("".join(map(str, tape)) if short else tape))
     for key, value in params.items():
-        number = json.dumps(_plain(np.asarray(value, np.float64).tolist()))
+        number = json.dumps(np.asarray(value, np.float64).tolist())
+        number = re.sub(r"\.0\b", "", number)  # whole numbers without a point
         words.append(f"{key}={number}")
         command += ["-p", f"{key}={number}"]
-    if types:
-        words.append(f"types={json.dumps(types)}")
-        command += ["--types", ",".join(types)]
-    if chosen:
-        words.append(f"labels={json.dumps(list(chosen))}")
-        command += ["--labels", ",".join(map(str, chosen))]
-    shown = (
-        json.dumps("".join(map(str, tape)) if s else tape)
-        for tape, s in zip(pair, short, strict=True)
-    )
+    given: dict[str, list[Any]] = {"types": types, "labels": [] if spec.scheme else list(labels)}
+    for key, chosen in given.items():
+        if chosen:
+            words.append(f"{key}={json.dumps(chosen)}")
+            command += [f"--{key}", ",".join(map(str, chosen))]
     called = f"fsmeu.evaluate(fsmeu.load({', '.join(words)}), {', '.join(shown)})"
     return [f"{called}  # {evaluate(loss, *pair):.6g}", shlex.join(command)]
 
 
-def _plain(value: Any) -> Any:
-    """A number or a table of numbers, whole ones without a point."""
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return int(value) if value.is_integer() else value
-
-
 def gallery_page(exhibits: Sequence[Exhibit], title: str = "Losses and utilities") -> str:
-    """The whole page: one file that needs no network.
-
-    Args:
-        exhibits: what is shown, as ``anchored`` gives it; pages to explore are linked by ``file``.
-        title: its heading.
-    """
+    """The whole page of exhibits as ``anchored`` gives them: one file that needs no network."""
     shown = {
         name: [_contents(one) for one in exhibits if one.group == key]
         for key, name in _GROUPS.items()
@@ -223,22 +201,17 @@ def _contents(one: Exhibit) -> dict[str, Any]:
     """What the page says of a loss."""
     found, spec, known = one.found, one.found.spec, one.found.properties
     orders = ["", ""] if found.growth is None else _orders(found.growth)[:2]
-    marks = {
-        "additive": known is not None and known.additive,
-        "confusion table": known is not None and known.confusion,
-        "any model": any(method.any_model for method in one.methods),
-    }
-    shown = [marks["additive"], marks["confusion table"]]
+    additive, table = (known.additive, known.confusion) if known is not None else (False, False)
+    any_model = any(method.any_model for method in one.methods)
     words = [spec.name, spec.kind, spec.summary, *(method.method for method in one.methods)]
+    marks = {"additive": additive, "confusion table": table, "any model": any_model}
     words += [word for word, holds in marks.items() if holds]
     return {
-        "anchor": one.anchor,
+        **vars(one),
         "file": one.file,
         "spec": spec,
-        "found": found,
-        "methods": one.methods,
         "usage": usage(spec, found.examples, found.assumed),
-        "overview": [spec.summary, *orders, *("yes" if mark else "" for mark in shown)],
+        "overview": [spec.summary, *orders, *("yes" if mark else "" for mark in (additive, table))],
         "words": " ".join(words).lower(),
         "source": _source(spec.source),
         "measured": measured_with(found),
@@ -268,17 +241,12 @@ def _growth(sizes: Growth | None) -> list[list[Any]]:
 
 def _source(source: str) -> Markup:
     """The text of a file, its words set apart."""
-    return Markup("\n".join(map(_coloured, source.strip("\n").split("\n"))))
-
-
-def _coloured(line: str) -> str:
-    shown, end = [], 0
-    for found in _TOKEN.finditer(line):
-        word = escape(visible(found.group()))
-        shown.append(escape(visible(line[end : found.start()])))
-        shown.append(Markup(f'<span class="{found.lastgroup}">{word}</span>'))
+    text, shown, end = source.strip("\n"), Markup(""), 0
+    for found in _TOKEN.finditer(text):
+        word = Markup('<span class="{}">{}</span>').format(found.lastgroup, visible(found.group()))
+        shown += visible(text[end : found.start()], "\n") + word
         end = found.end()
-    return "".join([*shown, escape(visible(line[end:]))])
+    return shown + visible(text[end:], "\n")
 
 
 def _stamp(pictures: Sequence[Picture]) -> Markup:

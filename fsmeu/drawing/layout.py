@@ -15,32 +15,16 @@ Lines over several columns get lanes of their own. So no line but its own ever c
 from __future__ import annotations
 
 from bisect import bisect_right, insort
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
+import fsmeu.drawing.lines as lines
 from fsmeu.drawing.frame import Bundle, Caption, Frame, text_width
-from fsmeu.drawing.lines import (
-    FIRST_TRACK,
-    LEFT,
-    LOOP_LIFT,
-    RIGHT,
-    Curve,
-    End,
-    Loop,
-    Point,
-    bracket,
-    choose_tracks,
-    ends_of,
-    lay_side,
-    on_outline,
-    side_height,
-    through,
-    track_step,
-)
+from fsmeu.drawing.lines import LEFT, LOOP_LIFT, RIGHT, Curve, End, Loop, Point
 
 _SWEEPS, _HEIGHT_SWEEPS = 12, 24
 _SWAPS = 8
@@ -54,164 +38,119 @@ Neighbours = dict[int, list[int]]
 def order_layers(layers: Layers, links: Links, peers: Links = ()) -> Layers:
     """The layers in an order with few crossings.
 
-    Args:
-        layers: items of each layer, in some order.
-        links: pairs of items in adjacent layers, the one in the earlier layer first.
-        peers: pairs of items in the same layer that should be close.
+    Links are pairs of items in adjacent layers, the one in the earlier layer first; peers are pairs
+    in the same layer that should be close.
     """
-    before, after = _neighbours(layers, links)
-    beside = _neighbours(layers, [*peers, *((b, a) for a, b in peers)])[0]
-    best = [list(layer) for layer in layers]
-    fewest = _total(best, after) + _apart(best, beside)
+    before, after = _neighbours(links)
+    beside = _neighbours([*peers, *((b, a) for a, b in peers)])[0]
+    best, fewest = layers, _faults(layers, after, beside)
     current = [list(layer) for layer in layers]
     for sweep in range(_SWEEPS):
         if not fewest:
             break
-        _sweep(current, before if sweep % 2 == 0 else after, forward=sweep % 2 == 0)
+        backward = sweep % 2
+        _sweep(current[::-1] if backward else current, after if backward else before)
         for _ in range(_SWAPS):
             if not _swap(current, before, after, beside):
                 break
-        faults = _total(current, after) + _apart(current, beside)
+        faults = _faults(current, after, beside)
         if faults < fewest:
             best, fewest = [list(layer) for layer in current], faults
     return best
 
 
-def _neighbours(layers: Layers, links: Links) -> tuple[Neighbours, Neighbours]:
-    before: Neighbours = {item: [] for layer in layers for item in layer}
-    after: Neighbours = {item: [] for layer in layers for item in layer}
+def _neighbours(links: Links) -> tuple[Neighbours, Neighbours]:
+    """The items before and after each item."""
+    before, after = defaultdict(list), defaultdict(list)
     for left, right in links:
         after[left].append(right)
         before[right].append(left)
     return before, after
 
 
-def _sweep(layers: Layers, fixed: Neighbours, forward: bool) -> None:
-    order = range(1, len(layers)) if forward else range(len(layers) - 2, -1, -1)
-    for k in order:
-        place = {item: p for p, item in enumerate(layers[k - 1 if forward else k + 1])}
-        own = {item: p for p, item in enumerate(layers[k])}
-        centre = {
-            item: sum(place[x] for x in fixed[item]) / len(fixed[item])
-            if fixed[item]
-            else float(own[item])
-            for item in layers[k]
-        }
-        layers[k].sort(key=lambda item, c=centre, o=own: (c[item], o[item]))  # type: ignore[misc]
+def _places(layers: Layers) -> dict[int, int]:
+    """The place of each item in its layer."""
+    return {item: p for layer in layers for p, item in enumerate(layer)}
+
+
+def _sweep(layers: Layers, fixed: Neighbours) -> None:
+    """Sorts each layer but the first by the mean places of neighbours in the one before."""
+    for still, layer in pairwise(layers):
+        place = _places([still, layer])
+        near = {item: [place[x] for x in fixed[item]] or [place[item]] for item in layer}
+        centre = {item: sum(places) / len(places) for item, places in near.items()}
+        layer.sort(key=centre.__getitem__)
 
 
 def _swap(layers: Layers, before: Neighbours, after: Neighbours, beside: Neighbours) -> bool:
     """Swaps neighbours in each layer where that helps; says whether it did anywhere."""
-    helped = False
-    for k, layer in enumerate(layers):
-        if len(layer) > _MOST_SWAPPED:
-            continue
-        sides = []
-        if k:
-            sides.append((before, {item: p for p, item in enumerate(layers[k - 1])}))
-        if k + 1 < len(layers):
-            sides.append((after, {item: p for p, item in enumerate(layers[k + 1])}))
-        place = {item: p for p, item in enumerate(layer)}
-        for p in range(len(layer) - 1):
-            upper, lower = layer[p], layer[p + 1]
-            gain = _closer(upper, lower, p, beside, place)
-            for side, there in sides:
-                above = [there[x] for x in side[upper]]
-                below = [there[x] for x in side[lower]]
-                gain += _inversions(above, below) - _inversions(below, above)
+    helped, place = False, _places(layers)
+    for layer in layers:
+        for p in range(len(layer) - 1) if len(layer) <= _MOST_SWAPPED else ():
+            upper, lower = layer[p : p + 2]
+            # places by which ways within the layer become shorter, and crossings that go
+            gain = sum(1 if place[x] > p + 1 else -1 for x in beside[upper] if x != lower)
+            gain += sum(1 if place[x] < p else -1 for x in beside[lower] if x != upper)
+            for side in (before, after):
+                for a, b in product(side[upper], side[lower]):
+                    gain += (place[a] > place[b]) - (place[a] < place[b])
             if gain > 0:
-                layer[p], layer[p + 1] = lower, upper
+                layer[p : p + 2] = lower, upper
                 place[lower], place[upper] = p, p + 1
                 helped = True
     return helped
 
 
-def _closer(upper: int, lower: int, at: int, beside: Neighbours, place: dict[int, int]) -> int:
-    """How many places shorter the ways within the layer become when two neighbours are swapped."""
-    down = sum(1 if place[x] > at + 1 else -1 for x in beside[upper] if x != lower)
-    up = sum(1 if place[x] < at else -1 for x in beside[lower] if x != upper)
-    return down + up
-
-
-def _inversions(above: list[int], below: list[int]) -> int:
-    return sum(a > b for a in above for b in below)
-
-
-def _apart(layers: Layers, beside: Neighbours) -> int:
-    """How far items that are joined within a layer are from being next to each other."""
-    total = 0
+def _faults(layers: Layers, after: Neighbours, beside: Neighbours) -> int:
+    """Crossings, and how far items joined within a layer are from being next to each other."""
+    place = _places(layers)
+    faults = sum(abs(place[x] - p) - 1 for item, p in place.items() for x in beside[item]) // 2
     for layer in layers:
-        place = {item: p for p, item in enumerate(layer)}
-        total += sum(abs(place[x] - p) - 1 for item, p in place.items() for x in beside[item])
-    return total // 2
-
-
-def _total(layers: Layers, after: Neighbours) -> int:
-    """Crossings of all layers: inversions in the sequence of right ends, counted by insertion."""
-    crossings = 0
-    for left, right in pairwise(layers):
-        place = {item: p for p, item in enumerate(right)}
-        met: list[int] = []
-        for item in left:
-            ends = sorted(place[x] for x in after[item])
-            crossings += sum(len(met) - bisect_right(met, end) for end in ends)
+        met: list[int] = []  # right ends; their inversions are the crossings
+        for item in layer:
+            ends = [place[x] for x in after[item]]
+            faults += sum(len(met) - bisect_right(met, end) for end in ends)
             for end in ends:
                 insort(met, end)
-    return crossings
+    return faults
 
 
 def stack_rows(
     layers: Layers, links: Links, above: Sequence[float], below: Sequence[float]
 ) -> list[float]:
-    """The height of each item's centre, growing downwards.
-
-    Args:
-        layers: the items of each layer, from top to bottom.
-        links: pairs of items in adjacent layers, the earlier first.
-        above: the room that each item needs above its centre.
-        below: the same below it.
-    """
+    """The height of each item's centre, growing downwards; it has so much room above and below."""
     height = [0.0] * len(above)
-    before, after = _neighbours(layers, links)
-    for layer in layers:
-        _settle(layer, [0.0] * len(layer), height, above, below)
-    for sweep in range(_HEIGHT_SWEEPS):
-        order = layers if sweep % 2 == 0 else list(reversed(layers))
-        for layer in order:
-            sides = (
-                [before, after] if sweep >= _HEIGHT_SWEEPS // 2 else [(before, after)[sweep % 2]]
-            )
-            wishes = []
-            for item in layer:
-                seen = [height[x] for side in sides for x in side[item]]
-                wishes.append(sum(seen) / len(seen) if seen else height[item])
-            _settle(layer, wishes, height, above, below)
-    return height
+    sides = _neighbours(links)
+    offsets = [np.cumsum([0.0, *(below[a] + above[b] for a, b in pairwise(x))]) for x in layers]
 
+    from scipy.optimize import isotonic_regression  # takes half a second to load
 
-def _settle(
-    layer: Sequence[int],
-    wishes: Sequence[float],
-    height: list[float],
-    above: Sequence[float],
-    below: Sequence[float],
-) -> None:
-    offsets = [0.0]
-    for upper, lower in pairwise(layer):
-        offsets.append(offsets[-1] + below[upper] + above[lower])
-    if layer:
-        found = isotonic_regression(np.subtract(wishes, offsets)).x + offsets
-        for item, at in zip(layer, found.tolist(), strict=True):
+    def settle(layer: int, wishes: Sequence[float]) -> None:
+        found = isotonic_regression(np.subtract(wishes, offsets[layer])).x + offsets[layer]
+        for item, at in zip(layers[layer], found.tolist(), strict=True):
             height[item] = at
+
+    for k, layer in enumerate(layers):
+        settle(k, [0.0] * len(layer))
+    for sweep in range(_HEIGHT_SWEEPS):
+        order = range(len(layers))
+        seen = sides if sweep >= _HEIGHT_SWEEPS // 2 else sides[sweep % 2 : sweep % 2 + 1]
+        for k in order if sweep % 2 == 0 else reversed(order):
+            near = [[height[x] for side in seen for x in side[item]] for item in layers[k]]
+            own = (height[item] for item in layers[k])
+            settle(k, [sum(x) / len(x) if x else h for x, h in zip(near, own, strict=True)])
+    return height
 
 
 _MARGIN = 16.0
 START_LENGTH = 26.0
 _ROW_GAP = 7.0
 _LANE = 7.0
-_LEAST_GAP = 28.0
+_LEAST_CLEAR, _LEAST_GAP = 8.0, 28.0
 _STEEP, _MOST_STEEP = 0.14, 130.0
 _CROWD, _MOST_CROWDED = 1.5, 70.0
+_FIRST_TRACK = 9.0  # from the labels to the first track
+_TRACK, _ALL_TRACKS = 8.0, 260.0  # between tracks; many are closer together
 
 
 @dataclass(frozen=True)
@@ -226,16 +165,27 @@ class Placement:
 
 
 def place(frame: Frame, depth: Sequence[int]) -> Placement:
-    """Places the states and arcs of a machine.
-
-    Args:
-        frame: captions and bundles.
-        depth: steps from the start to each state; -1 puts a state into a column of its own kind.
-    """
+    """The places of states and arcs; a state of depth -1, not reached, is in the last column."""
     last = max(depth, default=0)
-    column = [d if d >= 0 else last + 1 for d in depth]
-    grid = _Grid(frame, column)
-    return _fit(frame, grid.centres, grid.curves(), grid.labels())
+    grid = _Grid(frame, [d if d >= 0 else last + 1 for d in depth])
+    numbered = list(enumerate(frame.bundles))
+    curves, labels = [grid.curve(*one) for one in numbered], [grid.label(*one) for one in numbered]
+    return _fit(frame, grid.centres, curves, labels)
+
+
+def _ways(bundles: Sequence[Bundle], column: Sequence[int]) -> tuple[Layers, list[int], Links]:
+    """The way of each line through states and lanes; the column of each of these; links of them."""
+    ways: Layers = []
+    items, links = list(column), list[tuple[int, int]]()
+    for bundle in bundles:
+        first, last = column[bundle.source], column[bundle.target]
+        step = 1 if last > first else -1
+        between = range(first + step, last, step)
+        ways.append([bundle.source, *range(len(items), len(items) + len(between)), bundle.target])
+        items += between
+        if first != last:
+            links += [(a, b) if step > 0 else (b, a) for a, b in pairwise(ways[-1])]
+    return ways, items, links
 
 
 class _Grid:
@@ -243,107 +193,77 @@ class _Grid:
 
     def __init__(self, frame: Frame, column: list[int]) -> None:
         self.frame, self.column = frame, column
-        self.lanes: dict[int, list[int]] = {}
-        items = list(column)
-        links: list[tuple[int, int]] = []
-        for k, bundle in enumerate(frame.bundles):
-            links += self._links(k, bundle, items)
-        layers: list[list[int]] = [[] for _ in range(max(items, default=-1) + 1)]
+        bundles, captions = frame.bundles, frame.captions
+        self.ways, items, links = _ways(bundles, column)
+        layers: Layers = [[] for _ in range(max(items, default=-1) + 1)]
         for item, where in enumerate(items):
             layers[where].append(item)
-        ends = [(bundle.source, bundle.target) for bundle in frame.bundles]
-        peers = [(a, b) for a, b in ends if a != b and column[a] == column[b]]
-        layers = order_layers(layers, links, peers)
-        rank = {item: k for layer in layers for k, item in enumerate(layer)}
-        touching = ends_of(frame.bundles, column, rank, self.lanes)
-        half = [self._half_height(state, touching) for state in range(len(frame.captions))]
+        pairs = [(b.source, b.target) for b in bundles if b.source != b.target]
+        layers = order_layers(layers, links, [(a, b) for a, b in pairs if column[a] == column[b]])
+        rank = _places(layers)
+        self.ends: dict[int, tuple[End, End]] = {}  # of lines that are no loops
+        touching: dict[tuple[int, int], list[End]] = defaultdict(list)  # by state and side
+        for k, b in enumerate(bundles):
+            if b.source != b.target:
+                self.ends[k] = lines.line_ends(k, self.ways[k], column, rank)
+                for end in self.ends[k]:
+                    touching[end.state, end.side].append(end)
+        high = [caption.height for caption in captions]  # of states with the rows beside them
+        for (state, _), ends in touching.items():
+            high[state] = max(high[state], lines.side_height(ends, bundles))
         self.loops = {
-            b.source: Loop(caption, b, half[b.source] - caption.height / 2)
-            for b in frame.bundles
-            if b.source == b.target and (caption := frame.captions[b.source])
+            b.source: Loop(captions[b.source], b, (high[b.source] - captions[b.source].height) / 2)
+            for b in bundles
+            if b.source == b.target
         }
-        self.y = stack_rows(layers, links, *self._room(len(items), half))
-        self.sides = {
-            key: lay_side(found, frame.bundles, frame.captions[key[0]], self.y.__getitem__)
-            for key, found in touching.items()
-        }
-        self.end_at = {(e.bundle, e.role): e for found in touching.values() for e in found}
-        self.track, self.tracks = self._tracks()
-        self.clear = self._clear(len(layers))
-        self.x = self._columns(len(layers))
-        self.centres = tuple((self.x[c], self.y[s]) for s, c in enumerate(column))
-
-    def _links(self, number: int, bundle: Bundle, items: list[int]) -> list[tuple[int, int]]:
-        """Neighbours that a bundle makes; over several columns it needs lanes."""
-        start, end = self.column[bundle.source], self.column[bundle.target]
-        if start == end:
-            return []
-        step = 1 if end > start else -1
-        chain = [bundle.source]
-        for where in range(start + step, end, step):
-            chain.append(len(items))
-            items.append(where)
-        self.lanes[number] = chain[1:]
-        chain.append(bundle.target)
-        pairs = pairwise(chain)
-        return [(a, b) if step > 0 else (b, a) for a, b in pairs]
-
-    def _half_height(self, state: int, touching: dict[tuple[int, int], list[End]]) -> float:
-        """Half the height of a state together with the rows beside it."""
-        sides = (touching.get((state, side), ()) for side in (LEFT, RIGHT))
-        rows = (side_height(ends, self.frame.bundles) for ends in sides)
-        return max(self.frame.captions[state].height, *rows) / 2
-
-    def _room(self, items: int, half: Sequence[float]) -> tuple[list[float], list[float]]:
-        """The room each item needs above and below its centre."""
-        lanes = [_LANE] * (items - len(half))
-        below = [height + _ROW_GAP for height in half] + lanes
+        below = [h / 2 + _ROW_GAP for h in high] + [_LANE] * (len(items) - len(high))
         above = list(below)
         for state, loop in self.loops.items():
             above[state] = max(above[state], loop.top + _ROW_GAP)
-        return above, below
+        self.y = stack_rows(layers, links, above, below)
+        reach = {
+            (state, side): lines.lay_side(ends, bundles, captions[state], self.y)
+            for (state, side), ends in touching.items()
+        }
+        self.clear = self._clear(len(layers), reach)
+        self.tracks, self.outer = self._tracks()
+        self.x = self._columns(len(layers))
+        self.centres = tuple((self.x[c], self.y[s]) for s, c in enumerate(column))
 
-    def _row(self, end: End) -> float:
-        """The height of the row of an end."""
-        return self.y[end.state] + self.sides[end.state, end.side].rows[end.bundle, end.role]
-
-    def _tracks(self) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
-        """The track of each line within a column, and how many there are at each side."""
-        beside: dict[tuple[int, int], list[int]] = {}
-        for (k, role), end in self.end_at.items():
-            if end.peer and role == 0:
-                beside.setdefault((self.column[end.state], end.side), []).append(k)
-        track: dict[int, int] = {}
-        count: dict[tuple[int, int], int] = {}
-        for key, lines in beside.items():
-            spans = [(self._row(self.end_at[k, 0]), self._row(self.end_at[k, 1])) for k in lines]
-            chosen = choose_tracks(spans)
-            track |= dict(zip(lines, chosen, strict=True))
-            count[key] = max(chosen) + 1
-        return track, count
-
-    def _clear(self, columns: int) -> dict[tuple[int, int], float]:
+    def _clear(
+        self, columns: int, reach: dict[tuple[int, int], float]
+    ) -> dict[tuple[int, int], float]:
         """How far from the middle of a column its states and labels reach, to each side."""
-        clear = {(c, side): 8.0 for c in range(columns) for side in (LEFT, RIGHT)}
-        for state, caption in enumerate(self.frame.captions):
-            for side in (LEFT, RIGHT):
-                key = self.column[state], side
-                found = self.sides.get((state, side))
-                reach = found.reach if found is not None else 0.0
-                clear[key] = max(clear[key], caption.width / 2 + reach)
-        wide = [(self.column[s], loop.bundle.width / 2) for s, loop in self.loops.items()]
-        for where, lines in enumerate(self.frame.headings[:columns]):
-            wide += [(where, text_width(line) / 2) for line in lines]
-        for where, half in wide:
-            for side in (LEFT, RIGHT):
-                clear[where, side] = max(clear[where, side], half + LOOP_LIFT)
+        column, frame = self.column, self.frame
+        wide = [(column[b.source], b.width) for b in frame.bundles if b.source == b.target]
+        for where, texts in enumerate(frame.headings[:columns]):
+            wide += [(where, text_width(text)) for text in texts]
+        clear = dict[tuple[int, int], float]()
+        for side in (LEFT, RIGHT):
+            found = [_LEAST_CLEAR] * columns
+            for state, caption in enumerate(frame.captions):
+                half = caption.width / 2 + reach.get((state, side), 0.0)
+                found[column[state]] = max(found[column[state]], half)
+            for where, width in wide:
+                found[where] = max(found[where], width / 2 + LOOP_LIFT)
+            clear |= {(where, side): half for where, half in enumerate(found)}
         return clear
 
-    def _outer(self, where: int, side: int) -> float:
-        """How far from the middle of a column its tracks reach."""
-        tracks = self.tracks.get((where, side), 0)
-        beyond = FIRST_TRACK + tracks * track_step(tracks) if tracks else 0.0
-        return self.clear[where, side] + beyond
+    def _tracks(self) -> tuple[dict[int, float], dict[tuple[int, int], float]]:
+        """How far from the middle of its column the track of each line is, and where all end."""
+        beside: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for k, (end, _) in self.ends.items():
+            if end.peer:
+                beside[self.column[end.state], end.side].append(k)
+        tracks, outer = dict[int, float](), dict(self.clear)
+        for key, held in beside.items():
+            rows = [[self.y[end.state] + end.row for end in self.ends[k]] for k in held]
+            chosen = lines.choose_tracks([(a, b) for a, b in rows])
+            step = min(_TRACK, _ALL_TRACKS / (max(chosen) + 1))
+            first = self.clear[key] + _FIRST_TRACK
+            tracks |= {k: first + track * step for k, track in zip(held, chosen, strict=True)}
+            outer[key] = first + (max(chosen) + 1) * step
+        return tracks, outer
 
     def _columns(self, columns: int) -> list[float]:
         """The middle of each column."""
@@ -358,80 +278,51 @@ class _Grid:
         x = [0.0] if columns else []
         for k in range(1, columns):
             free = _LEAST_GAP + steep[k - 1] + min(_CROWD * crowd[k - 1], _MOST_CROWDED)
-            x.append(x[-1] + self._outer(k - 1, RIGHT) + free + self._outer(k, LEFT))
+            x.append(x[-1] + self.outer[k - 1, RIGHT] + free + self.outer[k, LEFT])
         return x
 
-    def curves(self) -> list[Curve]:
-        """The line of each bundle."""
-        made = []
-        for k, bundle in enumerate(self.frame.bundles):
-            if bundle.source == bundle.target:
-                made.append(self.loops[bundle.source].curve(self.centres[bundle.source]))
-            elif k in self.track:
-                start, end = self.end_at[k, 0], self.end_at[k, 1]
-                made.append(bracket(self._way(start), self._way(end)[::-1], self._track_x(k)))
-            else:
-                made.append(through(self._across(k, bundle)))
-        return made
+    def curve(self, number: int, bundle: Bundle) -> Curve:
+        """The line of a bundle."""
+        if bundle.source == bundle.target:
+            return self.loops[bundle.source].curve(self.centres[bundle.source])
+        start, end = self.ends[number]
+        first, last = self._way(start), self._way(end)[::-1]
+        where, step = self.column[bundle.source], start.side
+        if start.peer:
+            return lines.bracket(first, last, self.x[where] + step * self.tracks[number])
+        points = [*first, (self._past(start), first[-1][1])]
+        for lane in self.ways[number][1:-1]:
+            where += step
+            x, y = self.x[where], self.y[lane]
+            points += [(x + side * self.outer[where, side], y) for side in (-step, step)]
+        points += [(self._past(end), last[0][1]), *last]
+        return lines.through([p for k, p in enumerate(points) if not k or p != points[k - 1]])
 
     def _way(self, end: End) -> list[Point]:
         """From the outline of a state through its row to where nothing is beside its column."""
-        where, side = self.column[end.state], end.side
-        x, y = self.centres[end.state]
-        caption, found = self.frame.captions[end.state], self.sides[end.state, side]
-        key = end.bundle, end.role
-        dx, dy = on_outline(caption, found.ports[key], side)
-        points = [(x + dx, y + dy)]
-        row = y + found.rows[key]
-        if found.fan:
-            points.append((x + side * (caption.width / 2 + found.fan), row))
-        points.append((x + side * self.clear[where, side], row))
-        return points
+        (x, y), caption = self.centres[end.state], self.frame.captions[end.state]
+        radius = caption.height / 2
+        inset = radius - max(radius**2 - end.port**2, 0.0) ** 0.5  # its ends are half circles
+        away = [(caption.width / 2 - inset, end.port)]
+        if end.fan:
+            away.append((caption.width / 2 + end.fan, end.row))
+        away.append((self.clear[self.column[end.state], end.side], end.row))
+        return [(x + end.side * dx, y + dy) for dx, dy in away]
 
-    def _track_x(self, number: int) -> float:
-        end = self.end_at[number, 0]
-        where, side = self.column[end.state], end.side
-        step = track_step(self.tracks[where, side])
-        beyond = self.clear[where, side] + FIRST_TRACK + self.track[number] * step
-        return self.x[where] + side * beyond
-
-    def _across(self, number: int, bundle: Bundle) -> list[Point]:
-        """The points of a line to another column, past the tracks and through its lanes."""
-        start, end = (self.end_at[number, role] for role in (0, 1))
-        first, last = self._way(start), self._way(end)
-        points = [*first, self._past(start, first[-1][1])]
-        where, step = self.column[bundle.source], start.side
-        for item in self.lanes.get(number, []):
-            where += step
-            points += [
-                (self.x[where] + side * self._outer(where, side), self.y[item])
-                for side in (-step, step)
-            ]
-        return _distinct([*points, self._past(end, last[-1][1]), *last[::-1]])
-
-    def _past(self, end: End, height: float) -> Point:
+    def _past(self, end: End) -> float:
+        """Where a line has passed the tracks beside its column."""
         where = self.column[end.state]
-        return self.x[where] + end.side * self._outer(where, end.side), height
+        return self.x[where] + end.side * self.outer[where, end.side]
 
-    def labels(self) -> list[Point]:
-        """The centre of each label: in its row, next to the state that is left."""
-        places = []
-        for k, bundle in enumerate(self.frame.bundles):
-            x, y = self.centres[bundle.source]
-            if bundle.source == bundle.target:
-                dx, dy = self.loops[bundle.source].label
-            else:
-                end = self.end_at[k, 0]
-                found = self.sides[end.state, end.side]
-                width = self.frame.captions[end.state].width + bundle.width
-                dx, dy = end.side * (width / 2 + found.fan + 1), found.rows[k, 0]
-            places.append((x + dx, y + dy))
-        return places
-
-
-def _distinct(points: Sequence[Point]) -> list[Point]:
-    """The points without those that repeat the one before."""
-    return [p for k, p in enumerate(points) if not k or p != points[k - 1]]
+    def label(self, number: int, bundle: Bundle) -> Point:
+        """The centre of a label: in its row, next to the state that is left, or at its loop."""
+        x, y = self.centres[bundle.source]
+        if bundle.source == bundle.target:
+            dx, dy = self.loops[bundle.source].label
+            return x + dx, y + dy
+        end, caption = self.ends[number][0], self.frame.captions[bundle.source]
+        away = (caption.width + bundle.width) / 2 + end.fan + 1
+        return x + end.side * away, y + end.row
 
 
 def _fit(
@@ -439,13 +330,9 @@ def _fit(
 ) -> Placement:
     """Everything moved so that it lies inside the margins."""
     items: list[Caption | Bundle] = [*frame.captions, *frame.bundles]
-    sized = zip([*centres, *labels], items, strict=True)
-    corners = [
-        (x + side * item.width / 2, y + side * item.height / 2)
-        for (x, y), item in sized
-        for side in (-1, 1)
-    ]
-    corners += [point for curve in curves for point in curve]
+    corners = [point for curve in curves for point in curve]
+    for (x, y), item in zip([*centres, *labels], items, strict=True):
+        corners += [(x + side * item.width / 2, y + side * item.height / 2) for side in (-1, 1)]
     if not corners:
         return Placement((), (), (), 2 * _MARGIN, 2 * _MARGIN)
     xs, ys = zip(*corners, strict=True)
@@ -454,6 +341,5 @@ def _fit(
     def moved(points: Sequence[Point]) -> Curve:
         return tuple((x - left, y - top) for x, y in points)
 
-    lines = tuple(map(moved, curves))
     size = max(xs) + _MARGIN - left, max(ys) + _MARGIN - top
-    return Placement(moved(centres), lines, moved(labels), *size)
+    return Placement(moved(centres), tuple(map(moved, curves)), moved(labels), *size)

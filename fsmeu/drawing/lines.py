@@ -11,7 +11,7 @@ their labels beside them, or above if they are wide.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,7 +20,6 @@ from fsmeu.drawing.frame import LOOP_ROOM, Bundle, Caption
 Point = tuple[float, float]
 Curve = tuple[Point, ...]  # 3k + 1 points: ends and control points of k cubic pieces
 
-LOOP_HEIGHT = 17.0
 _PULL = 0.45
 _CORNER, _ROUND = 10.0, 0.5523  # radius of a corner; control points of a quarter of a circle
 
@@ -35,39 +34,20 @@ def through(points: Sequence[Point]) -> Curve:
 
 
 def bracket(start: Sequence[Point], end: Sequence[Point], x: float) -> Curve:
-    """A line that leaves along level points, turns, goes up or down at ``x``, and comes back.
-
-    Args:
-        start: points from the beginning to where it turns; the last two are level.
-        end: points from where it comes back to its end; the first two are level.
-        x: where the upright stretch is.
-    """
-    y0, y1 = start[-1][1], end[0][1]
-    down = 1.0 if y1 > y0 else -1.0
-    radius = min(_CORNER, abs(y1 - y0) / 2, abs(x - start[-1][0]), abs(x - end[0][0]))
-    out = radius if x > start[-1][0] else -radius
-    first = through([*start, (x - out, y0)])
-    last = through([(x - out, y1), *end])
-    turn, back = y0 + down * radius, y1 - down * radius
+    """A line along ``start``, which ends level, up or down at ``x``, and back along ``end``."""
+    (x0, y0), (x1, y1) = start[-1], end[0]
+    radius = min(_CORNER, abs(y1 - y0) / 2, abs(x - x0), abs(x - x1))
+    out = radius if x > x0 else -radius
+    down = radius if y1 > y0 else -radius
     pull = 1 - _ROUND
+    turn, back = (x, y0 + down), (x, y1 - down)
     return (
-        *first,
-        (x - pull * out, y0),
-        (x, y0 + down * pull * radius),
-        (x, turn),
-        (x, turn),
-        (x, back),
-        (x, back),
-        (x, y1 - down * pull * radius),
-        (x - pull * out, y1),
-        *last,
+        *through([*start, (x - out, y0)]),
+        *((x - pull * out, y0), (x, y0 + pull * down), turn),
+        *(turn, back, back),
+        *((x, y1 - pull * down), (x - pull * out, y1)),
+        *through([(x - out, y1), *end]),
     )
-
-
-def loop(left: Point, right: Point, height: float = LOOP_HEIGHT) -> Curve:
-    """A loop that stands on the top of a state, from its left foot to its right one."""
-    rise = min(left[1], right[1]) - height * 4 / 3
-    return (left, (left[0] - 7, rise), (right[0] + 7, rise), right)
 
 
 def point_at(curve: Curve, where: float) -> Point:
@@ -75,41 +55,33 @@ def point_at(curve: Curve, where: float) -> Point:
     pieces = (len(curve) - 1) // 3
     piece = min(int(where * pieces), pieces - 1)
     t = where * pieces - piece
-    a, b, c, d = curve[3 * piece : 3 * piece + 4]
     s = 1 - t
     factors = (s * s * s, 3 * s * s * t, 3 * s * t * t, t * t * t)
-    x, y = (sum(f * p[k] for f, p in zip(factors, (a, b, c, d), strict=True)) for k in (0, 1))
+    held = curve[3 * piece : 3 * piece + 4]
+    x, y = (sum(f * p[k] for f, p in zip(factors, held, strict=True)) for k in (0, 1))
     return x, y
 
 
-def arrow_head(curve: Curve, size: float) -> tuple[Point, Point, Point]:
-    """The triangle at the end of a curve."""
-    tip, dx, dy = _ending(curve, size)
-    back = (tip[0] - size * dx, tip[1] - size * dy)
-    half = 0.4 * size
-    return (
-        tip,
-        (back[0] - half * dy, back[1] + half * dx),
-        (back[0] + half * dy, back[1] - half * dx),
-    )
+def arrow(curve: Curve, size: float) -> tuple[Curve, Curve]:
+    """The curve drawn back behind its arrow head, and the three corners of the head."""
+    x, y = curve[-1]
+    drawn_back, half = 0.7 * size, 0.4 * size
+    a, b = _direction(curve, drawn_back)
+    dx, dy = _direction(curve, size)
+    left, top = x - size * dx, y - size * dy
+    corners = ((x, y), (left - half * dy, top + half * dx), (left + half * dy, top - half * dx))
+    return (*curve[:-1], (x - drawn_back * a, y - drawn_back * b)), corners
 
 
-def shorten_end(curve: Curve, amount: float) -> Curve:
-    """The curve with its end drawn back, so that it does not show beside the arrow's tip."""
-    tip, dx, dy = _ending(curve, amount)
-    return (*curve[:-1], (tip[0] - amount * dx, tip[1] - amount * dy))
-
-
-def _ending(curve: Curve, reach: float) -> tuple[Point, float, float]:
-    """The last point, and the direction from the point of the curve that is ``reach`` before it."""
-    tip = curve[-1]
+def _direction(curve: Curve, reach: float) -> Point:
+    """The unit vector to the end of a curve from its point that is ``reach`` before it."""
     for step in range(1, 101):
         x, y = point_at(curve, 1 - step / 100)
-        dx, dy = tip[0] - x, tip[1] - y
+        dx, dy = curve[-1][0] - x, curve[-1][1] - y
         length = math.hypot(dx, dy)
-        if length >= reach or step == 100:
+        if length >= reach:
             break
-    return (tip, dx / length, dy / length) if length else (tip, 1.0, 0.0)
+    return (dx / length, dy / length) if length else (1.0, 0.0)
 
 
 LEFT, RIGHT = -1, 1
@@ -119,14 +91,13 @@ _ROW_GAP = 3.0
 _LEAST_FAN, _MOST_FAN, _FAN = 14.0, 30.0, 0.3
 _AFTER_LABEL = 5.0
 _LEAD = 10.0  # straight on to an arrow's tip
-FIRST_TRACK = 9.0  # from the labels to the first track
-_TRACK, _ALL_TRACKS, _APART = 8.0, 260.0, 6.0
-LOOP_LIFT = 3.0
+_TRACKS_APART = 6.0
+LOOP_HEIGHT, LOOP_LIFT = 17.0, 3.0
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class End:
-    """One end of a line."""
+    """One end of a line, and its place once that is known."""
 
     bundle: int  # the number of the line
     role: int  # 0 where it leaves, 1 where it enters
@@ -134,43 +105,20 @@ class End:
     side: int  # LEFT or RIGHT of that state
     peer: bool  # whether both ends are in one column
     other: int  # the item of the grid to which the line leads next from this end
+    port: float = 0.0  # where it touches the outline, downwards from the state's middle
+    row: float = 0.0  # the same for its row
+    fan: float = 0.0  # how far outside the state the rows begin
 
 
-@dataclass(frozen=True)
-class Side:
-    """The lines at one side of a state."""
-
-    ports: dict[tuple[int, int], float]  # by line and role, downwards from the state's middle
-    rows: dict[tuple[int, int], float]  # the same for its row
-    fan: float  # how far outside the state the rows begin
-    reach: float  # how far outside the state they have passed all labels
-
-
-def ends_of(
-    bundles: Sequence[Bundle],
-    column: Sequence[int],
-    rank: Mapping[int, int],
-    lanes: Mapping[int, Sequence[int]],
-) -> dict[tuple[int, int], list[End]]:
-    """The ends of all lines but loops, by state and side.
-
-    Within a column, lines lead down on the right and up on the left.
-    """
-    found: dict[tuple[int, int], list[End]] = {}
-    for k, bundle in enumerate(bundles):
-        a, b = bundle.source, bundle.target
-        if a == b:
-            continue
-        peer = column[a] == column[b]
-        if peer:
-            sides = (RIGHT, RIGHT) if rank[b] > rank[a] else (LEFT, LEFT)
-        else:
-            sides = (RIGHT, LEFT) if column[b] > column[a] else (LEFT, RIGHT)
-        way = [a, *lanes.get(k, []), b]
-        for role, (state, other) in enumerate(((a, way[1]), (b, way[-2]))):
-            end = End(k, role, state, sides[role], peer, other)
-            found.setdefault((state, end.side), []).append(end)
-    return found
+def line_ends(
+    number: int, way: Sequence[int], column: Sequence[int], rank: Mapping[int, int]
+) -> tuple[End, End]:
+    """Both ends of a line through these items; within a column, down is right and up is left."""
+    a, b = way[0], way[-1]
+    peer = column[a] == column[b]
+    side = RIGHT if (rank[b] > rank[a] if peer else column[b] > column[a]) else LEFT
+    leaving = End(number, 0, a, side, peer, way[1])
+    return leaving, End(number, 1, b, side if peer else -side, peer, way[-2])
 
 
 def _row_height(end: End, bundles: Sequence[Bundle]) -> float:
@@ -185,39 +133,30 @@ def side_height(ends: Sequence[End], bundles: Sequence[Bundle]) -> float:
 
 
 def lay_side(
-    ends: Sequence[End],
-    bundles: Sequence[Bundle],
-    caption: Caption,
-    height_of: Callable[[int], float],
-) -> Side:
-    """The rows and ports of one side of a state.
-
-    Args:
-        ends: the ends of lines there.
-        bundles: all lines.
-        caption: the state's.
-        height_of: the height of an item's centre, growing downwards.
-    """
-    ordered = sorted(ends, key=lambda end: _place(end, height_of))
+    ends: Sequence[End], bundles: Sequence[Bundle], caption: Caption, height: Sequence[float]
+) -> float:
+    """Sets ports and rows at one side of a state; how far outside it they pass all labels."""
+    ordered = sorted(ends, key=lambda end: _place(end, height))
     step = min(_PORT, 0.62 * caption.height / len(ordered))
     middle = (len(ordered) - 1) / 2
-    ports = {(end.bundle, end.role): (k - middle) * step for k, end in enumerate(ordered)}
     total = side_height(ordered, bundles)
-    if not total:
-        return Side(ports, dict(ports), 0.0, _LEAD)
-    rows = {}
     top = -total / 2
-    for end in ordered:
-        high = _row_height(end, bundles)
-        rows[end.bundle, end.role] = top + high / 2
-        top += high
-    spread = max(abs(rows[key] - ports[key]) for key in rows)
+    for k, end in enumerate(ordered):
+        end.port = end.row = (k - middle) * step
+        if total:
+            high = _row_height(end, bundles)
+            end.row = top + high / 2
+            top += high
+    if not total:
+        return _LEAD
+    spread = max(abs(end.row - end.port) for end in ordered)
     fan = min(_LEAST_FAN + _FAN * spread, _MOST_FAN)
-    widest = max(bundles[end.bundle].width for end in ordered if end.role == 0)
-    return Side(ports, rows, fan, fan + widest + _AFTER_LABEL)
+    for end in ordered:
+        end.fan = fan
+    return fan + max(bundles[end.bundle].width for end in ordered if end.role == 0) + _AFTER_LABEL
 
 
-def _place(end: End, height_of: Callable[[int], float]) -> tuple[int, float, int, int]:
+def _place(end: End, height: Sequence[float]) -> tuple[int, float, int, int]:
     """Where an end comes from top to bottom, so that lines within a column enclose each other.
 
     On the right, lines come down: those that enter from above are first, the nearest at the top;
@@ -225,90 +164,55 @@ def _place(end: End, height_of: Callable[[int], float]) -> tuple[int, float, int
     round. Lines from and to other columns are between them, by the height of what they lead to.
     """
     if not end.peer:
-        return (1, height_of(end.other), end.bundle, end.role)
-    away = abs(height_of(end.other) - height_of(end.state))
+        return (1, height[end.other], end.bundle, end.role)
+    away = abs(height[end.other] - height[end.state])
     first = (end.role == 1) == (end.side == RIGHT)
     return (0, away, end.bundle, end.role) if first else (2, -away, end.bundle, end.role)
 
 
-def on_outline(caption: Caption, offset: float, side: int) -> Point:
-    """The point of an outline at a height, from the state's middle; its ends are half circles."""
-    radius = caption.height / 2
-    inset = radius - max(radius**2 - offset**2, 0.0) ** 0.5
-    return side * (caption.width / 2 - inset), offset
-
-
 def choose_tracks(spans: Sequence[tuple[float, float]]) -> list[int]:
-    """The track of each line, 0 being the nearest to the column.
+    """The track of each line between two heights, 0 being the nearest to the column.
 
     Short lines come first, each into the nearest track where it keeps its distance from all others;
     so lines that enclose others are outside of them.
-
-    Args:
-        spans: the heights at which each line begins and ends.
     """
     chosen = [0] * len(spans)
     tracks: list[list[tuple[float, float]]] = []
     ends = [(min(span), max(span)) for span in spans]
     for k in sorted(range(len(ends)), key=lambda k: (ends[k][1] - ends[k][0], ends[k])):
-        low, high = ends[k]
-        free = (all(high + _APART < a or b + _APART < low for a, b in held) for held in tracks)
+        low, high = ends[k][0] - _TRACKS_APART, ends[k][1] + _TRACKS_APART
+        free = (all(high < a or b < low for a, b in held) for held in tracks)
         chosen[k] = next((t for t, is_free in enumerate(free) if is_free), len(tracks))
         if chosen[k] == len(tracks):
             tracks.append([])
-        tracks[chosen[k]].append((low, high))
+        tracks[chosen[k]].append(ends[k])
     return chosen
 
 
-def track_step(tracks: int) -> float:
-    """The distance between tracks; many are closer together."""
-    return min(_TRACK, _ALL_TRACKS / max(tracks, 1))
-
-
-@dataclass(frozen=True)
 class Loop:
     """A loop on top of its state; its label is beside it, or above if it would reach beyond."""
 
-    caption: Caption
-    bundle: Bundle
-    rows: float  # how far rows beside the state reach above it
-
-    @property
-    def _above(self) -> bool:
-        return self.bundle.width + LOOP_ROOM > self.caption.width
-
-    @property
-    def _place(self) -> float:
-        """Where it stands, from the middle of its state."""
-        return 0.0 if self._above else -(self.bundle.width + 4) / 2
-
-    @property
-    def _rise(self) -> float:
-        """How high it is: a label above it must clear the rows beside its state."""
-        return max(LOOP_HEIGHT, self.rows) if self._above else LOOP_HEIGHT
-
-    @property
-    def label(self) -> Point:
-        """The centre of the label, from the middle of the state."""
-        x = 0.0 if self._above else self._place + 13 + self.bundle.width / 2
-        over = self._rise if self._above else 0.0
-        return x, -self.caption.height / 2 - over - LOOP_LIFT - self.bundle.height / 2
-
-    @property
-    def top(self) -> float:
-        """How far loop and label reach above the middle of the state."""
-        highest = self.bundle.height / 2 - self.label[1]
-        return max(self.caption.height / 2 + self._rise, highest)
+    def __init__(self, caption: Caption, bundle: Bundle, rows: float) -> None:
+        above = bundle.width + LOOP_ROOM > caption.width
+        self._wide, self._radius = caption.width / 2, caption.height / 2
+        self._x = 0.0 if above else -(bundle.width + 4) / 2
+        # A label above the loop must clear the rows beside its state, which reach so far above it.
+        self._rise = max(LOOP_HEIGHT, rows) if above else LOOP_HEIGHT
+        over = self._radius + (self._rise if above else 0.0) + LOOP_LIFT
+        x = 0.0 if above else self._x + 13 + bundle.width / 2
+        # From the middle of the state: the centre of the label, and how far both reach above.
+        self.label: Point = (x, -over - bundle.height / 2)
+        self.top = max(self._radius + self._rise, over + bundle.height)
 
     def curve(self, centre: Point) -> Curve:
         """The line, whose feet stand on the outline of the state."""
         x, y = centre
-        feet = [(x + at, y + self._edge(at)) for at in (self._place - 6, self._place + 6)]
-        higher = min(feet[0][1], feet[1][1]) - (y - self.caption.height / 2)
-        return loop(feet[0], feet[1], self._rise + higher)
+        left, right = ((x + at, y + self._edge(at)) for at in (self._x - 6, self._x + 6))
+        high = min(left[1], right[1])
+        rise = high - (self._rise + high - (y - self._radius)) * 4 / 3
+        return (left, (left[0] - 7, rise), (right[0] + 7, rise), right)
 
     def _edge(self, along: float) -> float:
         """The height of the state's upper outline at a distance from its middle."""
-        radius = self.caption.height / 2
-        corner = min(max(abs(along) - (self.caption.width / 2 - radius), 0.0), radius)
-        return -math.sqrt(radius**2 - corner**2)
+        corner = min(max(abs(along) - (self._wide - self._radius), 0.0), self._radius)
+        return -math.sqrt(self._radius**2 - corner**2)

@@ -23,9 +23,8 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from fsmeu.drawing.draw import Drawing, draw
-from fsmeu.drawing.formats import script_json, xml_attribute
+from fsmeu.drawing.formats import script_json, xml_text
 from fsmeu.errors import InputError, SizeLimitError, as_whole, check_int, message, shorten, visible
-from fsmeu.exchange.automaton import Automaton
 from fsmeu.files import write_file
 from fsmeu.fst.tags import KINDS, Tags, is_tag, tag_parts
 from fsmeu.losses.machine.machine import Machine
@@ -39,16 +38,13 @@ def fill(template: str, **values: Any) -> str:
 
 
 def page(template: str, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
-    """A whole page: one file with its styles and scripts inside.
-
-    Args:
-        template: a file of ``assets``.
-        styles: files of ``assets``.
-        scripts: the same.
-        **values: what the template asks for.
-    """
-    style = "".join(map(_part, styles))
-    script = '"use strict";(() => {' + "".join(map(_part, scripts)) + "})();"
+    """A whole page, of a template, styles and scripts in ``assets``: one file with all inside."""
+    folder = files("fsmeu.drawing") / "assets"
+    style, script = (
+        "".join((folder / name).read_text(encoding="utf-8") for name in names)
+        for names in (styles, scripts)
+    )
+    script = f'"use strict";(() => {{\n{script}}})();'
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -67,10 +63,6 @@ def _environment() -> Environment:
 
 def _shown(value: Any) -> Any:
     return value if isinstance(value, Markup) else visible(value)
-
-
-def _part(name: str) -> str:
-    return (files("fsmeu.drawing") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:
@@ -105,17 +97,13 @@ class Page:
     def _repr_html_(self) -> str:
         held = html.escape(self.html, quote=True)
         return (
-            f'<iframe srcdoc="{held}" sandbox="allow-scripts" title={xml_attribute(self.name)} '
+            f'<iframe srcdoc="{held}" sandbox="allow-scripts" title="{xml_text(self.name)}" '
             'width="100%" height="680" frameborder="0"></iframe>'
         )
 
 
 def explore(
-    loss: Loss,
-    n: int = 4,
-    *,
-    probs: Sequence[float] | None = None,
-    limit: int = _LIMIT,
+    loss: Loss, n: int = 4, *, probs: Sequence[float] | None = None, limit: int = _LIMIT
 ) -> Page:
     """A page in which a loss can be looked at, walked through and tried out.
 
@@ -170,6 +158,7 @@ def _page(title: str, summary: str, data: dict[str, Any], pictures: Sequence[Dra
         ("machine.js", "picture.js", "explore.js"),
         title=title,
         summary=summary,
+        live=bool(data),
         data=Markup(script_json(data)),
         pictures=[Markup(drawing.svg) for drawing in pictures],
     )
@@ -181,14 +170,8 @@ def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
         if probs is not None:
             must = "probabilities to begin with can be given for two labels"
             raise InputError(message("explore", must, f"{labels} labels"))
-        share = 1.0 / (labels + 1)
-        return [
-            [2 * share if label == k % labels else share for label in range(labels)]
-            for k in range(labels)
-        ]
-    if probs is None:
-        return [[p] for p in _FIRST]
-    found = Bernoulli(probs).p
+        return [list(map(float, row)) for row in (np.eye(labels) + 1.0) / (labels + 1)]
+    found = Bernoulli(_FIRST if probs is None else probs).p
     if not len(found):
         must = "probabilities must be numbers from 0 to 1, at least one"
         raise InputError(message("explore", must, probs))
@@ -202,55 +185,42 @@ def _machine(loss: Loss, n: int, limit: int) -> tuple[Drawing, dict[str, Any]]:
     the same value; beside them are those of the machine itself, for the registers of each step.
     """
     stepped = max(limit, _MOST_STEPPED)
+    must = f"a machine may have at most {limit:,} states, that of length {n} has more"
+    remedy = "Use a smaller n, or raise the limit"
+    too_large = SizeLimitError(message(f"explore {loss.name}", must, None, remedy))
     try:
         plain = loss.compile(n, None, stepped)
         merged = loss.compile(n, None, stepped, minimize=True) if plain.states > _PLAIN else plain
     except SizeLimitError as error:
-        raise _too_large(loss, n, limit) from error
+        raise too_large from error
     if merged.states > limit:
-        raise _too_large(loss, n, limit)
+        raise too_large
     drawing = draw(loss, n, limit=limit, merged=merged is not plain, max_states=stepped)
-    data = {"n": n, **_tables(merged)}
-    if merged is plain:
-        return drawing, {**data, **_registers(drawing.automaton)}
-    data["note"] = (
-        f"{merged.states:,} states stand for {plain.states:,}: states that nothing that "
-        "follows can tell apart are drawn as one."
-    )
-    data["plain"] = _tables(plain)
-    return drawing, {**data, **_registers(draw(loss, n, max_states=stepped).automaton)}
-
-
-def _too_large(loss: Loss, n: int, limit: int) -> SizeLimitError:
-    must = f"a machine may have at most {limit:,} states, that of length {n} has more"
-    remedy = "Use a smaller n, or raise the limit"
-    return SizeLimitError(message(f"explore {loss.name}", must, None, remedy))
+    data, automaton = {"n": n, **_tables(merged)}, drawing.automaton
+    if merged is not plain:
+        automaton = draw(loss, n, max_states=stepped).automaton
+        data["plain"] = _tables(plain)
+        data["note"] = (
+            f"{merged.states:,} states stand for {plain.states:,}: states that nothing that "
+            "follows can tell apart are drawn as one."
+        )
+    names, states = list(automaton.registers), range(automaton.states)
+    data["registers"] = [visible(name) for name in names]
+    data["held"] = [[visible(automaton.register_text(r, s)) for r in names] for s in states]
+    return drawing, data
 
 
 def _tables(machine: Machine) -> dict[str, Any]:
-    """Next states and values."""
+    """Next states and values, for the page's own recurrences."""
     values = [None if np.isnan(value) else float(value) for value in machine.values]
     return {"start": 0, "next": machine.next.ravel().tolist(), "values": values}
 
 
-def _registers(automaton: Automaton) -> dict[str, Any]:
-    """What the registers hold in each state."""
-    names = list(automaton.registers)
-    held = [
-        [visible(automaton.register_text(name, state)) for name in names]
-        for state in range(automaton.states)
-    ]
-    return {"registers": [visible(name) for name in names], "held": held}
-
-
 def _scheme_of(labels: Sequence[str]) -> str:
     """The scheme of which all labels are tags, O among them; empty if there is none."""
-    found = (
-        name
-        for name, kinds in KINDS.items()
-        if all(label == "O" or is_tag(label, kinds) for label in labels)
-    )
-    return next(found, "") if "O" in labels and len(labels) > 1 else ""
+    tags = [label for label in labels if label != "O"]
+    found = (name for name, kinds in KINDS.items() if all(is_tag(tag, kinds) for tag in tags))
+    return next(found, "") if 0 < len(tags) < len(labels) else ""
 
 
 def _first_pair(labels: Sequence[str], n: int, scheme: str) -> dict[str, list[int]]:

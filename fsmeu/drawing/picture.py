@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.drawing.frame import FONT, LINE, SMALL, Bundle, Caption, Frame, text_width
 from fsmeu.drawing.layout import START_LENGTH, Placement
-from fsmeu.drawing.lines import Curve, Point, arrow_head, shorten_end
+from fsmeu.drawing.lines import Curve, Point, arrow
 from fsmeu.drawing.subject import Route
 from fsmeu.errors import visible
 from fsmeu.exchange.automaton import Automaton
@@ -56,14 +56,9 @@ class Line(_Shape):
     head: float = 0.0
 
     @property
-    def shaft(self) -> Curve:
-        """The curve without the part that the arrow head covers."""
-        return shorten_end(self.curve, self.head * 0.7) if self.head else self.curve
-
-    @property
-    def corners(self) -> tuple[Point, ...]:
-        """The corners of the arrow head, if there is one."""
-        return arrow_head(self.curve, self.head) if self.head else ()
+    def drawn(self) -> tuple[Curve, Curve]:
+        """The curve without what its arrow head covers, and the corners of the head, if any."""
+        return arrow(self.curve, self.head) if self.head else (self.curve, ())
 
 
 @dataclass(frozen=True)
@@ -92,36 +87,43 @@ class Picture:
     shapes: tuple[Shape, ...]
 
 
-def decimals(value: float) -> str:
-    """A coordinate as files of pictures have it: up to two decimals."""
-    return f"{value:.2f}".rstrip("0").rstrip(".")
-
-
 def plated(text: Text) -> tuple[Box, Text]:
     """A centred text with a patch of the ground behind it."""
     width, height = text_width(text.text, text.size), 1.2 * text.size
     return Box(text.x, text.y, width, height, 0.0, GROUND, group=text.group), text
 
 
-def mix(colour: str, share: float, ground: str = "#ffffff") -> str:
-    """A colour laid over a ground, as much of it as the share says."""
-    parts = [(int(colour[k : k + 2], 16), int(ground[k : k + 2], 16)) for k in (1, 3, 5)]
-    return "#" + "".join(f"{round(b + (a - b) * share):02x}" for a, b in parts)
+def mix(colour: str, share: float) -> str:
+    """A colour laid over white, as much of it as the share says."""
+    parts = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return "#" + "".join(f"{round(255 + (part - 255) * share):02x}" for part in parts)
 
 
 def machine_picture(
     automaton: Automaton, frame: Frame, placement: Placement, route: Route
 ) -> Picture:
-    """The picture of a machine whose parts are placed, below its title, notes and headings."""
+    """The picture of a machine whose parts are placed, below its title, notes and headings.
+
+    Lines come first, then states, then the labels of the lines; the route is painted last.
+    """
     lines = len(frame.notes) + max(map(len, frame.headings), default=0)
     down = _TITLE + (SMALL * LINE * lines + 6 if lines else 0.0)
     wide = [placement.width, text_width(frame.title) + 24]
     wide += [text_width(note, SMALL) + 24 for note in frame.notes]
+    arcs = []
+    for bundle, curve, label in zip(frame.bundles, placement.curves, placement.labels, strict=True):
+        lower = [(x, y + down) for x, y in (*curve, label)]
+        marked = route.takes(bundle.arcs)
+        arcs.append((marked, *_arc(bundle, marked, tuple(lower[:-1]), lower[-1])))
+    arcs.sort(key=lambda arc: arc[0])
     shapes: list[Shape] = [
         Text(12, _TITLE / 2 + 3, frame.title, FONT, QUIET, anchor="start"),
         *_writing_above(automaton, frame, placement),
-        *_Painter(automaton, frame, placement, route, down).shapes(),
+        *(line for _, line, _ in arcs),
     ]
+    for state, (caption, (x, y)) in enumerate(zip(frame.captions, placement.centres, strict=True)):
+        shapes += _state(automaton, state, caption, (x, y + down), state in route.states)
+    shapes += [shape for _, _, labels in arcs for shape in labels]
     return Picture(frame.title, max(wide), placement.height + down, tuple(shapes))
 
 
@@ -136,99 +138,54 @@ def _writing_above(automaton: Automaton, frame: Frame, placement: Placement) -> 
             yield Text(x, top + k * SMALL * LINE, line, SMALL, QUIET)
 
 
-def flow_of(automaton: Automaton, bundle: Bundle) -> float | None:
-    """The probability of passing through a bundle of arcs, if there is a model."""
-    if automaton.masses is None:
-        return None
-    factors = np.exp(-automaton.table.weight[list(bundle.arcs)])
-    return min(1.0, float(automaton.masses[bundle.source] * factors.sum()))
+def _arc(bundle: Bundle, marked: bool, curve: Curve, label: Point) -> tuple[Line, list[Shape]]:
+    """The line of a bundle of arcs, and its label."""
+    kind = "edge route" if marked else "edge"
+    group = f'class="{kind}" data-from="{bundle.source}" data-to="{bundle.target}"'
+    colour, width = (ROUTE, 2.2) if marked else (INK, 1.0)
+    texts = _column(label, bundle.lines, SMALL, colour, group)
+    if bundle.flow is not None:
+        width = _THIN + (_THICK - _THIN) * bundle.flow
+        colour = ROUTE if marked else mix(INK, 0.35 + 0.65 * math.sqrt(bundle.flow))
+    line = Line(curve, colour, width, _HEAD + width, tip=bundle.tip, group=group)
+    return line, [shape for text in texts for shape in plated(text)]
 
 
-def shade_of(automaton: Automaton, state: int) -> float | None:
-    """How dark a state is: the root of its probability, if there is a model."""
-    if automaton.masses is None:
-        return None
-    return math.sqrt(min(1.0, max(0.0, float(automaton.masses[state]))))
+def _column(centre: Point, rows: Sequence[str], size: float, colour: str, group: str) -> list[Text]:
+    """Lines of text below each other around a centre."""
+    x, y = centre
+    top = y - (len(rows) - 1) * size * LINE / 2
+    return [
+        Text(x, top + k * size * LINE, row, size, colour, group=group) for k, row in enumerate(rows)
+    ]
 
 
-class _Painter:
-    """Turns one machine into shapes; everything is moved down to make room for what is above."""
-
-    def __init__(
-        self, automaton: Automaton, frame: Frame, placement: Placement, route: Route, down: float
-    ) -> None:
-        self.automaton, self.frame, self.placement = automaton, frame, placement
-        self.route, self.down = route, down
-
-    def shapes(self) -> Iterator[Shape]:
-        """Lines first, then states, then the labels of the lines."""
-        order = sorted(range(len(self.frame.bundles)), key=lambda k: (self._marked(k), k))
-        yield from (self._line(k) for k in order)
-        for state, caption in enumerate(self.frame.captions):
-            yield from self._state(state, caption)
-        for k in order:
-            yield from self._label(k)
-
-    def _marked(self, number: int) -> bool:
-        return self.route.takes(self.frame.bundles[number].arcs)
-
-    def _edge(self, number: int) -> str:
-        bundle = self.frame.bundles[number]
-        kind = "edge route" if self._marked(number) else "edge"
-        return f'class="{kind}" data-from="{bundle.source}" data-to="{bundle.target}"'
-
-    def _line(self, number: int) -> Line:
-        bundle = self.frame.bundles[number]
-        marked = self._marked(number)
-        colour = ROUTE if marked else INK
-        width = 2.2 if marked else 1.0
-        flow = flow_of(self.automaton, bundle)
-        tip = bundle.tip
-        if flow is not None:
-            width = _THIN + (_THICK - _THIN) * flow
-            colour = ROUTE if marked else mix(INK, 0.35 + 0.65 * math.sqrt(flow))
-            tip += f", probability {flow!r}"
-        curve = tuple((x, y + self.down) for x, y in self.placement.curves[number])
-        return Line(curve, colour, width, _HEAD + width, tip=tip, group=self._edge(number))
-
-    def _state(self, state: int, caption: Caption) -> Iterator[Shape]:
-        x, y = self.placement.centres[state]
-        y += self.down
-        marked = state in self.route.states
-        stroke = ROUTE if marked else INK
-        kind, width, height = " route" if marked else "", caption.width, caption.height
-        if state == self.automaton.table.start:
-            left = x - width / 2
-            tail = left - START_LENGTH
-            points = ((tail, y), (tail + 8, y), (left - 8, y), (left, y))
-            group = f'class="edge start{kind}"'
-            yield Line(points, stroke, 1.6, _HEAD + 1.6, tip="the start", group=group)
-        group = f'class="node{kind}" data-state="{state}"'
-        fill = mix(ROUTE, 0.12) if marked else GROUND
-        shade = shade_of(self.automaton, state)
-        if shade is not None:
-            group += f' data-shade="{shade:.3g}"'
-            fill = mix(MASS, shade)
-        line = 2.0 if marked else 1.2
-        yield Box(x, y, width, height, height / 2, fill, stroke, line, tip=caption.tip, group=group)
-        if self.automaton.ending[state]:
-            inner = height / 2 - 2.8
-            yield Box(x, y, width - 5.6, height - 5.6, inner, "none", stroke, 0.8, group=group)
-        rows = [*caption.lines, *([caption.value] if caption.value else [])]
-        top = y - (len(rows) - 1) * FONT * LINE / 2
-        for k, row in enumerate(rows):
-            value = k == len(caption.lines)
-            at, colour = top + k * FONT * LINE, VALUE if value else INK
-            yield Text(x, at, row, FONT, colour, bold=value, group=group)
-
-    def _label(self, number: int) -> Iterator[Shape]:
-        bundle = self.frame.bundles[number]
-        x, y = self.placement.labels[number]
-        colour = ROUTE if self._marked(number) else INK
-        top = y + self.down - (len(bundle.lines) - 1) * SMALL * LINE / 2
-        for k, line in enumerate(bundle.lines):
-            at = top + k * SMALL * LINE
-            yield from plated(Text(x, at, line, SMALL, colour, group=self._edge(number)))
+def _state(
+    automaton: Automaton, state: int, caption: Caption, centre: Point, marked: bool
+) -> Iterator[Shape]:
+    """A state with its caption, two outlines where it is final, an arrow where it is the start."""
+    (x, y), width, height = centre, caption.width, caption.height
+    stroke, kind = (ROUTE, " route") if marked else (INK, "")
+    if state == automaton.table.start:
+        left = x - width / 2
+        tail = left - START_LENGTH
+        points = ((tail, y), (tail + 8, y), (left - 8, y), (left, y))
+        group = f'class="edge start{kind}"'
+        yield Line(points, stroke, 1.6, _HEAD + 1.6, tip="the start", group=group)
+    group = f'class="node{kind}" data-state="{state}"'
+    fill, line = (mix(ROUTE, 0.12), 2.0) if marked else (GROUND, 1.2)
+    if caption.shade is not None:
+        group += f' data-shade="{caption.shade:.3g}"'
+        fill = mix(MASS, caption.shade)
+    yield Box(x, y, width, height, height / 2, fill, stroke, line, tip=caption.tip, group=group)
+    if automaton.ending[state]:
+        inner = height / 2 - 2.8
+        yield Box(x, y, width - 5.6, height - 5.6, inner, "none", stroke, 0.8, group=group)
+    rows = [*caption.lines, *([caption.value] if caption.value else [])]
+    texts = _column(centre, rows, FONT, INK, group)
+    if caption.value:
+        texts[-1] = replace(texts[-1], colour=VALUE, bold=True)
+    yield from texts
 
 
 _WIDTH = 520.0
@@ -252,10 +209,9 @@ class _Chart:
     height: float
     most: float  # the number for which a bar is as high as the area
 
-    @property
-    def base(self) -> float:
-        """Where the bars stand."""
-        return self.top + self.height
+    def y(self, number: float) -> float:
+        """Where the upper edge of a bar is."""
+        return self.top + self.height - self.height * number / self.most
 
     def shapes(
         self,
@@ -264,26 +220,20 @@ class _Chart:
         below: Iterable[tuple[float, str]],
         beside: Iterable[float],
     ) -> list[Shape]:
-        """Axes and bars.
-
-        Args:
-            bars: where each is along the axis, its number, and what is told of it.
-            thick: how wide a bar is.
-            below: where texts below the axis are, and the texts.
-            beside: numbers beside the axis.
-        """
-        base, left = self.base, self.left
+        """Bars (where along the axis, number, what is told) with texts below and numbers beside."""
+        base, left = self.y(0), self.left
         shapes: list[Shape] = [straight(left, base, left + self.width, base)]
         for number in beside:
-            y = base - self.height * number / self.most
-            shapes.append(straight(left - 4, y, left, y))
+            y = self.y(number)
             text = f"{number:,.3g}" if isinstance(number, float) else f"{number:,}"
-            shapes.append(Text(left - 8, y, text, SMALL, QUIET, anchor="end"))
+            shapes += [
+                straight(left - 4, y, left, y),
+                Text(left - 8, y, text, SMALL, QUIET, anchor="end"),
+            ]
         for x, number, tip in bars:
-            tall = self.height * number / self.most
+            tall = base - self.y(number)
             shapes.append(Box(x, base - tall / 2, thick, tall, 0.0, MASS, tip=tip))
-        shapes += [Text(x, base + 12, text, SMALL, QUIET) for x, text in below]
-        return shapes
+        return shapes + [Text(x, base + 12, text, SMALL, QUIET) for x, text in below]
 
 
 def straight(
@@ -294,16 +244,7 @@ def straight(
 
 
 def binned(levels: Levels, most: int, bins: int) -> tuple[Floats, Floats, float]:
-    """Values, probabilities and the distance of bars: each level, or equal bins of many levels.
-
-    Args:
-        levels: a distribution of at least one level.
-        most: the greatest number of levels that have a bar each.
-        bins: the number of bins for more.
-
-    Returns:
-        The middle of each bar, its probability, and how wide bars may be at most.
-    """
+    """The middle of each bar, its probability, and how wide bars may be; of many levels, bins."""
     values, chances = levels.values, levels.probabilities
     if len(values) <= most:
         span = float(values[-1] - values[0]) or 1.0
@@ -322,18 +263,17 @@ def distribution_picture(levels: Levels, mean: float) -> Picture:
     places = (first + scale * (values - low)).tolist()
     tips = [f"{v:.6g}: {p:.4g}" for v, p in zip(values, chances, strict=True)]
     bars = zip(places, chances.tolist(), tips, strict=True)
-    ends = {low: first, high: first + scale * (high - low)}
-    below = [(x, f"{value:.4g}") for value, x in ends.items()]
+    below = [(first + scale * (end - low), f"{end:.4g}") for end in dict.fromkeys((low, high))]
     thick = float(np.clip(0.8 * apart * scale, 2.0, 18.0))
     at, told = first + scale * (mean - low), f"mean {mean:.6g}"
     half = text_width(told, SMALL) / 2
     inside = min(max(at, chart.left + half), chart.left + _WIDTH - half)
     shapes = [
         *chart.shapes(bars, thick, below, (0, chart.most)),
-        straight(at, chart.top - 6, at, chart.base, ROUTE, 1.6),
+        straight(at, chart.top - 6, at, chart.y(0), ROUTE, 1.6),
         Text(inside, chart.top - 14, told, SMALL, ROUTE),
     ]
-    return Picture("distribution", chart.left + _WIDTH + 24, chart.base + 24, tuple(shapes))
+    return Picture("distribution", chart.left + _WIDTH + 24, chart.y(0) + 24, tuple(shapes))
 
 
 def distribution_rows(levels: Levels) -> list[str]:
@@ -359,15 +299,8 @@ class Summary:
     onward: tuple[int, ...]  # the number of arcs from each depth to the next
 
 
-def summarize(automaton: Automaton, limit: int, most_arcs: int, lines: int) -> Summary:
-    """The layers of a machine and how they grow.
-
-    Args:
-        automaton: the machine.
-        limit: how many states are drawn at most.
-        most_arcs: how many lines are drawn at most.
-        lines: how many lines it would take.
-    """
+def summarize(automaton: Automaton, limit: int, most_lines: int, lines: int) -> Summary:
+    """The layers of a machine of so many lines that is over one of the limits, and their growth."""
     depth = automaton.depth
     widths = np.bincount(depth[depth >= 0], minlength=1)
     step = depth[automaton.table.source]
@@ -379,7 +312,7 @@ def summarize(automaton: Automaton, limit: int, most_arcs: int, lines: int) -> S
     notes = (
         f"{name}: {size}, {int(automaton.ending.sum()):,} final states, {values:,} values",
         *_growth(np.cumsum(widths).tolist()),
-        f"At most {limit:,} states and {most_arcs:,} lines are drawn one by one, "
+        f"At most {limit:,} states and {most_lines:,} lines are drawn one by one, "
         f"these are {automaton.states:,} and {lines:,}.",
         "Raise the limit (limit=, --limit), or look at the part near the start (depth=, --depth).",
     )
@@ -414,19 +347,15 @@ def summary_picture(summary: Summary) -> Picture:
         told += f", the most of {share} depths"
     tips = [f"depth {d}: {count:,} states" for d, count in zip(depths, counts, strict=True)]
     below = [(x, str(d)) for x, d in zip(places, depths, strict=True)][::every]
+    bars = zip(places, counts, tips, strict=True)
     shapes: list[Shape] = [
-        *(
-            Text(12, 20 + 18.0 * k, note, FONT, QUIET if k else INK, anchor="start")
-            for k, note in enumerate(summary.notes)
-        ),
-        *chart.shapes(
-            zip(places, counts, tips, strict=True), 0.8 * slot, below, range(0, most + 1, step)
-        ),
-        Text(chart.left + chart.width / 2, chart.base + 32, told, SMALL, QUIET),
+        Text(12, 20 + 18.0 * k, note, FONT, QUIET if k else INK, anchor="start")
+        for k, note in enumerate(summary.notes)
     ]
+    shapes += chart.shapes(bars, 0.8 * slot, below, range(0, most + 1, step))
+    shapes.append(Text(chart.left + chart.width / 2, chart.y(0) + 32, told, SMALL, QUIET))
     for k, (x, count) in enumerate(zip(places, counts, strict=True)):
         if k % every == 0 or k == len(counts) - 1:
-            y = chart.base - chart.height * count / most - 8
-            shapes += plated(Text(x, y, f"{count:,}", SMALL, VALUE))
+            shapes += plated(Text(x, chart.y(count) - 8, f"{count:,}", SMALL, VALUE))
     width = max(chart.left + chart.width + 40, *(text_width(n) + 24 for n in summary.notes))
-    return Picture(summary.name, width, chart.base + 44, tuple(shapes))
+    return Picture(summary.name, width, chart.y(0) + 44, tuple(shapes))

@@ -14,17 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from fsmeu.arrays import Floats
 from fsmeu.drawing.picture import binned
-from fsmeu.errors import (
-    EmptyError,
-    InputError,
-    message,
-    need_installed,
-    one_of,
-    shorten,
-    visible,
-)
+from fsmeu.errors import EmptyError, InputError, message, need_installed, one_of, shorten, visible
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation
 from fsmeu.files import as_path, write_file
@@ -37,26 +28,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PLOT_FORMATS = ("png", "pdf", "svg")
+# The colours of Okabe and Ito, which people with colour blindness tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""The colours of Okabe and Ito, which people with colour blindness tell apart."""
 _BAR, _MEAN, _RANGE = "#56b4e9", "#d55e00", "#444444"
-_MOST_BARS = 200
-_MOST_ROWS = 40
-Interval = tuple[float, float | None, float | None]
-"""A value and the ends of its interval, None where there is none."""
-
+_MOST_BARS, _MOST_ROWS = 200, 40
 _STYLES, _MARKS = ("-", "--", ":"), ("o", "D", "s", "^")
 _MOST_CURVES = len(COLOURS) * len(_STYLES)
-_BEGINNING = 0.05
-"""The part of the examples whose values, of a few predictions each, do not set the scale."""
+_BEGINNING = 0.05  # of the examples: values of a few predictions each do not set the scale
+Interval = tuple[float, float | None, float | None]  # a value and the ends, None where unknown
 
 
 def axes_for(ax: Axes | None, size: tuple[float, float] = (6.4, 4.0)) -> Axes:
-    """The axes that were given, or those of a new figure that pyplot knows, of this size in inches.
-
-    Raises:
-        MissingExtra: matplotlib is not installed.
-    """
+    """The axes that were given, or those of a new figure of this size that pyplot knows."""
     need_installed("matplotlib", "plot", "a plot", "")
     if ax is not None:
         return ax
@@ -65,34 +48,20 @@ def axes_for(ax: Axes | None, size: tuple[float, float] = (6.4, 4.0)) -> Axes:
     return plt.subplots(figsize=size, layout="constrained")[1]
 
 
-def plainly(texts: Iterable[Any]) -> None:
-    """Has texts painted as they are: dollars and underlines in names are no mathematics."""
-    for text in texts:
+def legend(axes: Axes, **place: Any) -> None:
+    """Adds a legend, its names painted as they are."""
+    for text in axes.legend(fontsize="small", frameon=False, **place).get_texts():
         text.set_parse_math(False)
 
 
-def legend(axes: Axes, **place: Any) -> None:
-    """Adds a legend, its names painted as they are."""
-    plainly(axes.legend(fontsize="small", frameon=False, **place).get_texts())
-
-
 def checked_plot(path: str | os.PathLike[str], instead: str = "") -> tuple[Path, str]:
-    """The path and the format of a plot that is to be written.
+    """The path and the format, one of ``PLOT_FORMATS``, of a plot that is to be written.
 
-    Args:
-        path: a name that ends in one of ``PLOT_FORMATS``.
-        instead: what can be had without matplotlib, for the message.
-
-    Raises:
-        InputError: it is not the name of such a file.
-        MissingExtra: matplotlib is not installed.
+    Without matplotlib, the error names what can be had instead.
     """
     where = as_path(path, "plot")
     kind = where.suffix.lstrip(".").lower()
-    if not kind:
-        must = f"the format of a plot must be one of {', '.join(PLOT_FORMATS)}"
-        raise InputError(message("plot", must, "no ending"))
-    one_of("plot", "the format of a plot", kind, PLOT_FORMATS)
+    one_of("plot", "the format of a plot", kind or "no ending", PLOT_FORMATS)
     need_installed("matplotlib", "plot", "a plot", instead)
     return where, kind
 
@@ -103,13 +72,9 @@ def save_plot(
     size: tuple[float, float] = (6.4, 4.0),
     grid: tuple[int, int] = (1, 1),
 ) -> Path:
-    """Where a plot was written; no window system is needed.
+    """Where a plot was written, to a name that ends in one of ``PLOT_FORMATS``; without a window.
 
-    Args:
-        path: a name that ends in one of ``PLOT_FORMATS``.
-        plot: draws on axes, one argument for each panel.
-        size: width and height in inches.
-        grid: rows and columns of panels.
+    ``plot`` draws on axes, one argument for each panel of the grid; the size is in inches.
     """
     where, kind = checked_plot(path)
     from matplotlib.figure import Figure
@@ -127,7 +92,7 @@ def plot_levels(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Plots one distribution as bars, or several in rows above one another.
+    """The axes, with one distribution as bars, or several in rows above one another.
 
     Args:
         expectations: one, a list of them, or a dictionary with their names.
@@ -135,9 +100,6 @@ def plot_levels(
             a line leads from the least of these quantiles to the greatest.
         title: what stands above it.
         ax: where to draw; axes of a new figure if left out.
-
-    Returns:
-        The axes.
     """
     named = _named(expectations)
     shares = "quantiles must lie in 0..1"
@@ -165,7 +127,7 @@ def plot_hypotheses(
     quantiles: Sequence[float] = (0.05, 0.5, 0.95),
     ax: Axes | None = None,
 ) -> Axes:
-    """Plots the distributions of several hypotheses under one model.
+    """The axes, with the distributions of several hypotheses under one model in rows.
 
     Args:
         loss: a loss or utility.
@@ -179,16 +141,12 @@ def plot_hypotheses(
     must = "hypotheses must be a list of label sequences"
     for z in listed(hypotheses, "plot_hypotheses", must, rows=True):
         kept = z if isinstance(z, str | Model) else listed(z, "plot_hypotheses")
-        name = kept if isinstance(kept, str) else _name_of(kept)
+        labels = [kept] if isinstance(kept, str | Model) else map(plain, kept)
+        name = kept if isinstance(kept, str) else " ".join(map(shorten, labels))
         named[name] = expect(loss, kept, model)
     axes = plot_levels(named, quantiles=quantiles, ax=ax)
     axes.set_xlabel(f"{loss.kind} {visible(loss.name)}", parse_math=False)
     return axes
-
-
-def _name_of(z: Model | list[Any]) -> str:
-    """What a hypothesis is called: its labels, or the model that it is."""
-    return repr(z) if isinstance(z, Model) else " ".join(shorten(plain(label)) for label in z)
 
 
 def _named(
@@ -196,14 +154,14 @@ def _named(
 ) -> dict[str, Expectation]:
     if isinstance(expectations, Expectation):
         return {"": expectations}
+    must = "must be expectations, as expect gives them"
     if isinstance(expectations, Mapping):
         named = dict(expectations)
     else:
-        given = listed(expectations, "plot", "must be expectations, as expect gives them")
-        named = {str(k + 1): e for k, e in enumerate(given)}
+        named = {str(k + 1): e for k, e in enumerate(listed(expectations, "plot", must))}
     for one in named.values():
         if not isinstance(one, Expectation):
-            raise InputError(message("plot", "must be expectations, as expect gives them", one))
+            raise InputError(message("plot", must, one))
     if not 1 <= len(named) <= _MOST_ROWS:
         must = f"1 to {_MOST_ROWS} distributions can be plotted together"
         raise InputError(message("plot", must, len(named)))
@@ -251,26 +209,17 @@ def _plot_rows(axes: Axes, named: Mapping[str, Expectation], quantiles: Sequence
         mean = expectation.value
         name = "mean" if not row else None
         axes.plot([mean], [base - 0.05], marker="D", color=_MEAN, linestyle="none", label=name)
-        axes.annotate(
-            f"{mean:.4g}",
-            (1.01, base),
-            xycoords=("axes fraction", "data"),
-            va="bottom",
-            color=_MEAN,
-        )
-    axes.set_yticks(range(len(named)), [visible(name) for name in reversed(list(named))])
-    plainly(axes.get_yticklabels())
+        beside = ("axes fraction", "data")
+        axes.annotate(f"{mean:.4g}", (1.01, base), xycoords=beside, va="bottom", color=_MEAN)
+    names = [visible(name) for name in reversed(list(named))]
+    axes.set_yticks(range(len(named)), names, parse_math=False)
     axes.set_ylim(-0.25, len(named) - 0.1)
     axes.set_xlabel("value")
     legend(axes, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
 
 
 def plot_curves(
-    curves: Mapping[str, Any],
-    seen: Any,
-    *,
-    value: str = "online F",
-    ax: Axes | None = None,
+    curves: Mapping[str, Any], seen: Any, *, value: str = "online F", ax: Axes | None = None
 ) -> Axes:
     """The axes: one line for the mean of each learner, and a band of its standard deviation.
 
@@ -279,12 +228,17 @@ def plot_curves(
         seen: the number of examples at each point, ascending, (points,).
         value: what the values are.
         ax: where to draw; axes of a new figure if left out.
-
-    Raises:
-        InputError: there are no curves, too many, or of other shapes.
     """
     axes = axes_for(ax)
-    at, found = _checked(curves, seen)
+    at = np.asarray(seen, np.float64)
+    if not 1 <= len(curves) <= _MOST_CURVES:
+        must = f"1 to {_MOST_CURVES} curves can be plotted together"
+        raise InputError(message("plot", must, len(curves)))
+    found = {str(name): np.atleast_2d(np.asarray(one, float)) for name, one in curves.items()}
+    for name, one in found.items():
+        if at.ndim != 1 or not len(at) or one.ndim != 2 or one.shape[1:] != at.shape:
+            must = f"{name} must have values for each of the {at.size} points, (shuffles, points)"
+            raise InputError(message("plot", must, f"shape {one.shape}"))
     settled = at >= _BEGINNING * at[-1]
     low, high = np.inf, -np.inf
     for k, (name, values) in enumerate(found.items()):
@@ -306,19 +260,6 @@ def plot_curves(
     return axes
 
 
-def _checked(curves: Mapping[str, Any], seen: Any) -> tuple[Floats, dict[str, Floats]]:
-    at = np.asarray(seen, np.float64)
-    if not 1 <= len(curves) <= _MOST_CURVES:
-        must = f"1 to {_MOST_CURVES} curves can be plotted together"
-        raise InputError(message("plot", must, len(curves)))
-    found = {str(name): np.atleast_2d(np.asarray(one, float)) for name, one in curves.items()}
-    for name, one in found.items():
-        if at.ndim != 1 or not len(at) or one.ndim != 2 or one.shape[1:] != at.shape:
-            must = f"{name} must have values for each of the {at.size} points, (shuffles, points)"
-            raise InputError(message("plot", must, f"shape {one.shape}"))
-    return at, found
-
-
 def plot_threshold(
     loss: SpecLoss,
     scores: Any,
@@ -328,9 +269,7 @@ def plot_threshold(
     score: str = "probability",
     ax: Axes | None = None,
 ) -> Axes:
-    """The axes: the value of each threshold, the decision, and the threshold that is best.
-
-    The decision lies on the curve where it is one by a threshold.
+    """The axes: the value of each threshold, the best one, and the decision, which may be none.
 
     Args:
         loss: a loss of the confusion table.
@@ -339,9 +278,6 @@ def plot_threshold(
         chosen: True where the decision is, (examples,).
         score: what the scores are.
         ax: where to draw; axes of a new figure if left out.
-
-    Raises:
-        InputError: the arrays are of different lengths, or there are no examples.
     """
     from fsmeu.learning.given_loss import best_threshold, table_value, threshold_values
 
@@ -351,7 +287,10 @@ def plot_threshold(
         must = "there must be a score, a label and a decision for each example"
         raise InputError(message("plot", must, f"shapes {s.shape}, {y.shape} and {z.shape}"))
     axes = axes_for(ax, (6.4, 4.4))
-    low, high = _ends(s)
+    low, high = float(s.min()), float(s.max())
+    room = 0.05 * (high - low) or 1.0
+    probabilities = low >= 0.0 and high <= 1.0
+    low, high = (0.0, 1.0) if probabilities else (low - room, high + room)
     _, values = threshold_values(loss, s, y)
     edges = np.concatenate(([low], np.unique(s), [high]))
     name = visible(loss.name)
@@ -374,23 +313,8 @@ def plot_threshold(
     return axes
 
 
-def _ends(scores: Floats) -> tuple[float, float]:
-    """Where the axis begins and ends: 0 and 1 for probabilities, a little beyond other scores."""
-    least, most = float(scores.min()), float(scores.max())
-    if least >= 0.0 and most <= 1.0:
-        return 0.0, 1.0
-    room = 0.05 * (most - least) or 1.0
-    return least - room, most + room
-
-
 def plot_intervals(series: Mapping[str, Mapping[str, Interval]], ax: Axes, title: str = "") -> Axes:
-    """The axes: a row for each name, with a mark and a line for each series.
-
-    Args:
-        series: by its name, values and intervals by the names of rows.
-        ax: where to draw.
-        title: what stands above it.
-    """
+    """The axes: a row for each name within a series, with a mark and a line for each series."""
     names = list(dict.fromkeys(name for rows in series.values() for name in rows))
     for k, (label, rows) in enumerate(series.items()):
         colour, mark = COLOURS[k % len(COLOURS)], _MARKS[k % len(_MARKS)]
@@ -401,8 +325,7 @@ def plot_intervals(series: Mapping[str, Mapping[str, Interval]], ax: Axes, title
                 ax.plot([low, high], [at, at], color=colour, linewidth=2, solid_capstyle="butt")
             text = visible(label) if j == 0 else None
             ax.plot([value], [at], mark, color=colour, markersize=5, label=text)
-    ax.set_yticks(range(len(names)), [visible(name) for name in names])
-    plainly(ax.get_yticklabels())
+    ax.set_yticks(range(len(names)), [visible(name) for name in names], parse_math=False)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_title(visible(title), fontsize="medium", parse_math=False)
     ax.grid(alpha=0.3, axis="x")

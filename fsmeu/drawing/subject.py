@@ -6,7 +6,6 @@ is the machine of F-score with the register ``hyp`` projected away, cut off afte
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,12 +15,11 @@ from numpy.typing import NDArray
 
 from fsmeu.arrays import Ints
 from fsmeu.drawing.frame import label_name, register_texts, with_last_label
-from fsmeu.errors import InputError, check_int, message, nearest, shorten
+from fsmeu.errors import InputError, check_int, limit_from, message, nearest, shorten
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.expectation.composition import Composition, compose
 from fsmeu.expectation.query import refuse_exchanged
 from fsmeu.fst.alphabet import listed
-from fsmeu.fst.compose import max_states as general_limit
 from fsmeu.fst.image import ArcTable
 from fsmeu.losses.language.syntax import Spec, names_read, tapes
 from fsmeu.losses.loss import SpecLoss
@@ -29,6 +27,7 @@ from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model, as_model
 
+MAX_BUILT = 50_000
 _MOST_VALUES = 2  # of a register in one merged state; of more, it tells too little to be shown
 
 
@@ -46,16 +45,7 @@ class Route:
 
 
 def find_route(automaton: Automaton, z: Ints, y: Ints | None) -> Route:
-    """All paths that read a pair of label sequences, or a hypothesis with any reference.
-
-    Args:
-        automaton: an epsilon-free machine.
-        z: numbers on the input tape.
-        y: numbers on the output tape, as many; None for any.
-
-    Raises:
-        InputError: the lengths differ, or no path reads the pair.
-    """
+    """All paths of an epsilon-free machine that read z, and y if it is given: numbers of labels."""
     if y is not None and len(z) != len(y):
         must = "hypothesis z and reference y must have the same length"
         raise InputError(message("draw", must, f"lengths {len(z)} and {len(y)}"))
@@ -64,27 +54,20 @@ def find_route(automaton: Automaton, z: Ints, y: Ints | None) -> Route:
     steps: list[Ints] = []
     for i, a in enumerate(z):
         reads = (table.ilabel == a) & np.isin(table.source, list(here))
+        read = f"label {label_name(automaton.inputs, int(a))}"
         if y is not None:
             reads &= table.olabel == y[i]
-        arcs = np.flatnonzero(reads)
-        if not len(arcs):
-            read = label_name(automaton.inputs, int(a))
-            if y is not None:
-                read = f"the pair {read}:{label_name(automaton.outputs, int(y[i]))}"
-            else:
-                read = f"label {read}"
+            read = (
+                f"the pair {read.removeprefix('label ')}:{label_name(automaton.outputs, int(y[i]))}"
+            )
+        steps.append(np.flatnonzero(reads))
+        if not len(steps[-1]):
             must = f"the machine must have an arc for {read} at position {i + 1}"
             raise InputError(message("draw", must))
-        steps.append(arcs)
-        here = set(table.target[arcs].tolist())
-    ends = {state for state in here if automaton.ending[state]} or here
-    return _leading_to(table, steps, ends)
-
-
-def _leading_to(table: ArcTable, steps: list[Ints], ends: set[int]) -> Route:
-    """What of the steps leads to an end."""
-    here, states, arcs = ends, set(ends), set[int]()
-    for step in reversed(steps):
+        here = set(table.target[steps[-1]].tolist())
+    here = ends = {state for state in here if automaton.ending[state]} or here
+    states, arcs = set(ends), set[int]()
+    for step in reversed(steps):  # what of the steps leads to an end
         used = step[np.isin(table.target[step], list(here))]
         arcs.update(used.tolist())
         here = set(table.source[used].tolist())
@@ -109,13 +92,9 @@ def registers_given_z(spec: Spec) -> tuple[str, ...]:
 
 
 def project(automaton: Automaton, registers: Iterable[str]) -> Automaton:
-    """The machine over some of the registers: states that agree in them are one.
+    """A machine without weights over some of its registers: states that agree in them are one.
 
     Values are kept if all states that became one have the same, and left out otherwise.
-
-    Args:
-        automaton: a machine without weights on its arcs.
-        registers: the registers to keep.
     """
     kept = _known_registers(automaton, registers)
     if automaton.weighted:
@@ -126,17 +105,38 @@ def project(automaton: Automaton, registers: Iterable[str]) -> Automaton:
     numbers = {row: k for k, row in enumerate(dict.fromkeys(rows))}
     merged = np.array([numbers[row] for row in rows], np.int64)
     first = np.unique(merged, return_index=True)[1]
-    ending = np.zeros(len(first), bool)
-    ending[merged[automaton.ending]] = True
+    ends = np.flatnonzero(automaton.ending)
+    ending, values = np.zeros(len(first), bool), np.full(len(first), np.nan)
+    ending[merged[ends]] = True
+    values[merged[ends]] = automaton.values[ends]
+    if not np.array_equal(values[merged[ends]], automaton.values[ends], equal_nan=True):
+        values[:] = np.nan
+    table = automaton.table
+    arcs = np.stack([merged[table.source], table.ilabel, table.olabel, merged[table.target]])
+    source, ilabel, olabel, target = np.unique(arcs, axis=1)
+    start = int(merged[table.start]) if table.start >= 0 else -1
+    final = np.where(ending, 0.0, np.inf)
+    one = _of_states(automaton, first)
+    return replace(
+        one,
+        name=f"{automaton.name}, states ({', '.join(kept)})",
+        table=ArcTable(start, source, ilabel, olabel, np.zeros(len(source)), target, final),
+        ending=ending,
+        values=values,
+        registers={name: one.registers[name] for name in kept},
+        masses=None,
+    )
+
+
+def _of_states(automaton: Automaton, states: Ints) -> Automaton:
+    """What is known of some of the states; arcs are as before."""
     return replace(
         automaton,
-        name=f"{automaton.name}, states ({', '.join(kept)})",
-        table=_merge_arcs(automaton.table, merged, np.where(ending, 0.0, np.inf)),
-        ending=ending,
-        values=_agreed(automaton, merged, len(first)),
-        registers={name: automaton.registers[name][first] for name in kept},
-        texts={k: tuple(t[s] for s in first) for k, t in automaton.texts.items() if k in kept},
-        masses=None,
+        ending=automaton.ending[states],
+        values=automaton.values[states],
+        registers={name: held[states] for name, held in automaton.registers.items()},
+        texts={name: tuple(text[s] for s in states) for name, text in automaton.texts.items()},
+        masses=None if automaton.masses is None else automaton.masses[states],
     )
 
 
@@ -150,44 +150,7 @@ def _known_registers(automaton: Automaton, registers: Iterable[str]) -> list[str
     return [name for name in automaton.registers if name in wanted]
 
 
-def _merge_arcs(table: ArcTable, merged: Ints, final: NDArray[np.float64]) -> ArcTable:
-    rows = np.stack([merged[table.source], table.ilabel, table.olabel, merged[table.target]])
-    source, ilabel, olabel, target = np.unique(rows, axis=1)
-    start = int(merged[table.start]) if table.start >= 0 else -1
-    return ArcTable(start, source, ilabel, olabel, np.zeros(len(source)), target, final)
-
-
-def _agreed(automaton: Automaton, merged: Ints, classes: int) -> NDArray[np.float64]:
-    """The value of each class if in every class the ending states have the same one, else nan."""
-    low, high = np.full(classes, np.inf), np.full(classes, -np.inf)
-    ends = np.flatnonzero(automaton.ending)
-    np.fmin.at(low, merged[ends], automaton.values[ends])
-    np.fmax.at(high, merged[ends], automaton.values[ends])
-    met = np.isfinite(high)
-    if not (low[met] == high[met]).all():
-        return np.full(classes, np.nan)
-    return np.where(met, low, np.nan)
-
-
-def cut(
-    automaton: Automaton, depth: int, route: Route | None = None
-) -> tuple[Automaton, Route | None]:
-    """The part of a machine within so many steps of the start, and what of a route lies in it."""
-    depth = check_int("draw", "depth", depth, least=0)
-    near = (automaton.depth >= 0) & (automaton.depth <= depth)
-    part, route = _part(automaton, near, route)
-    return replace(part, name=f"{automaton.name}, first {depth} steps"), route
-
-
-def reached(automaton: Automaton) -> Automaton:
-    """The part of a machine to which paths lead from the start."""
-    near = automaton.depth >= 0
-    return automaton if near.all() else _part(automaton, near, None)[0]
-
-
-def _part(
-    automaton: Automaton, near: NDArray[np.bool_], route: Route | None
-) -> tuple[Automaton, Route | None]:
+def part(automaton: Automaton, near: NDArray[np.bool_], route: Route) -> tuple[Automaton, Route]:
     """The machine of some of the states, with the arcs between them, and its part of a route."""
     table = automaton.table
     inside = near[table.source] & near[table.target]
@@ -196,42 +159,27 @@ def _part(
     start = int(state_at[table.start]) if table.start >= 0 and near[table.start] else -1
     columns = (table.ilabel[arcs], table.olabel[arcs], table.weight[arcs])
     source, target = state_at[table.source[arcs]], state_at[table.target[arcs]]
-    part = replace(
-        automaton,
-        table=ArcTable(start, source, *columns, target, table.final[kept]),
-        ending=automaton.ending[kept],
-        values=automaton.values[kept],
-        registers={name: held[kept] for name, held in automaton.registers.items()},
-        texts={name: tuple(text[s] for s in kept) for name, text in automaton.texts.items()},
-        masses=None if automaton.masses is None else automaton.masses[kept],
+    held = ArcTable(start, source, *columns, target, table.final[kept])
+    return replace(_of_states(automaton, kept), table=held), Route(
+        frozenset(int(state_at[s]) for s in route.states if near[s]),
+        frozenset(int(arc_at[a]) for a in route.arcs if inside[a]),
+        tuple(int(state_at[s]) for s in route.ends if near[s]),
     )
-    if route is not None:
-        route = Route(
-            frozenset(int(state_at[s]) for s in route.states if near[s]),
-            frozenset(int(arc_at[a]) for a in route.arcs if inside[a]),
-            tuple(int(state_at[s]) for s in route.ends if near[s]),
-        )
-    return part, route
 
 
 def merged_automaton(loss: Loss, n: int, z: Any, limit: int) -> Automaton:
-    """The merged machine; registers hold what the states that were merged agree on, or a choice.
+    """The merged machine of up to so many states, given z if that is not None.
 
-    Args:
-        loss: a loss or utility.
-        n: the length of the sequences.
-        z: a hypothesis, or None.
-        limit: up to how many states are built.
+    Registers hold what the states that were merged agree on, or a choice.
     """
     plain = loss.compile(n, z, limit)
     merged = loss.compile(n, z, limit, minimize=True)
-    texts = register_texts(plain.source, n, plain.registers) if plain.source is not None else {}
-    told = replace(as_automaton(plain), texts=texts)
-    members = stands_for(plain, merged)
-    registers = {
-        name: np.array([_choice(told, name, held) for held in members], object)
-        for name in plain.registers
-    }
+    told, members = _automaton(plain), stands_for(plain, merged)
+    registers = {}
+    for register in plain.registers:
+        held = [sorted({told.register_text(register, s) for s in states}) for states in members]
+        texts = ["|".join(one) if len(one) <= _MOST_VALUES else "" for one in held]
+        registers[register] = np.array(texts, object)
     name = f"{merged.name}, merged from {plain.states:,} states"
     return replace(as_automaton(merged), name=name, registers=registers)
 
@@ -239,25 +187,17 @@ def merged_automaton(loss: Loss, n: int, z: Any, limit: int) -> Automaton:
 def stands_for(plain: Machine, merged: Machine) -> list[list[int]]:
     """For each merged state, the states of the plain machine that are met along with it."""
     found: list[set[int]] = [set() for _ in range(merged.states)]
-    here = np.zeros((1, 2), np.int64)
-    plain_next = plain.next.reshape(plain.states, -1)
-    merged_next = merged.next.reshape(merged.states, -1)
+    here = {(0, 0)}
     for _ in range(plain.n + 1):
-        for p, m in here.tolist():
+        after = set[tuple[int, int]]()
+        for p, m in here:
             found[m].add(p)
-        targets = [plain_next[here[:, 0]].ravel(), merged_next[here[:, 1]].ravel()]
-        pairs: Ints = np.stack(targets, axis=1)
-        here = np.unique(pairs[(pairs >= 0).all(axis=1)], axis=0)
+            pairs = zip(
+                plain.next[p].ravel().tolist(), merged.next[m].ravel().tolist(), strict=True
+            )
+            after.update((a, b) for a, b in pairs if min(a, b) >= 0)
+        here = after
     return [sorted(held) for held in found]
-
-
-def _choice(plain: Automaton, register: str, states: list[int]) -> str:
-    """What a register holds in some states: the value, one of few values, or nothing to tell."""
-    texts = sorted({plain.register_text(register, state) for state in states})
-    return "|".join(texts) if len(texts) <= _MOST_VALUES else ""
-
-
-MAX_BUILT = 50_000
 
 
 @dataclass(frozen=True)
@@ -265,32 +205,31 @@ class Subject:
     """The arguments of ``draw`` that say what is drawn."""
 
     thing: Any
-    n: int | None = None
-    z: Any = None
-    y: Iterable[object] | None = None
-    model: Any = None
-    given_z: bool = False
-    registers: Sequence[str] | None = None
-    depth: int | None = None
-    max_states: int | None = None
-    merged: bool = False
+    n: int | None
+    z: Any
+    y: Any
+    model: Any
+    given_z: bool
+    registers: Sequence[str] | None
+    depth: int | None
+    max_states: int | None
+    merged: bool
 
 
-def find_subject(asked: Subject) -> tuple[Automaton, Route | None]:
-    """The machine that was asked for, and the path of the pair (z, y) if both are given.
-
-    In a composition that is given as such, z alone has a path for each reference.
-    """
+def find_subject(asked: Subject) -> tuple[Automaton, Route]:
+    """The machine that was asked for, and the paths to be coloured in it."""
     asked = replace(asked, z=_kept(asked.z), y=_kept(asked.y))
-    automaton = _of_loss(asked) if _is_loss(asked.thing) else _of_machine(asked)
+    is_loss = all(hasattr(asked.thing, name) for name in ("compile", "alphabet", "kind", "name"))
+    automaton = _of_loss(asked) if is_loss else _of_machine(asked)
     if asked.registers is not None:
         automaton = project(automaton, asked.registers)
     route = _route(automaton, asked)
-    return (automaton, route) if asked.depth is None else cut(automaton, asked.depth, route)
-
-
-def _is_loss(thing: Any) -> bool:
-    return all(hasattr(thing, name) for name in ("compile", "alphabet", "kind", "name"))
+    if asked.depth is None:
+        return automaton, route
+    depth = check_int("draw", "depth", asked.depth, least=0)
+    near = (automaton.depth >= 0) & (automaton.depth <= depth)
+    named = replace(automaton, name=f"{automaton.name}, first {depth} steps")
+    return part(named, near, route)
 
 
 def _kept(sequence: Any) -> Any:
@@ -307,26 +246,26 @@ def _of_machine(asked: Subject) -> Automaton:
             must = f"{name} goes with a loss, this is a machine already"
             remedy = "Say which registers to keep" if name == "given_z" else ""
             raise InputError(message("draw", must, type(asked.thing).__name__, remedy))
-    automaton = as_automaton(asked.thing)
-    if isinstance(asked.thing, Composition):
-        return with_last_label(_spelled_out(automaton, asked.thing.machine))
-    if isinstance(asked.thing, Machine):
-        return _spelled_out(automaton, asked.thing)
-    return reached(automaton) if isinstance(asked.thing, Model) else automaton
+    return _automaton(asked.thing)
 
 
-def _spelled_out(automaton: Automaton, machine: Machine) -> Automaton:
-    """The automaton with named states and memories in words, where the loss is known."""
-    if machine.source is None:
-        return automaton
-    return replace(automaton, texts=register_texts(machine.source, machine.n, automaton.registers))
+def _automaton(thing: Any) -> Automaton:
+    """The automaton of something compiled, its states and memories in words if they are known."""
+    automaton = as_automaton(thing)
+    if isinstance(thing, Model):  # what paths reach
+        return part(automaton, automaton.depth >= 0, Route())[0]
+    machine = thing.machine if isinstance(thing, Composition) else thing
+    if isinstance(machine, Machine) and machine.source is not None:
+        texts = register_texts(machine.source, machine.n, automaton.registers)
+        automaton = replace(automaton, texts=texts)
+    return with_last_label(automaton) if isinstance(thing, Composition) else automaton
 
 
 def _of_loss(asked: Subject) -> Automaton:
     loss: Loss = asked.thing
     limit = asked.max_states
     if limit is None:
-        limit = general_limit() if os.environ.get("FSMEU_MAX_STATES") else MAX_BUILT
+        limit = limit_from("FSMEU_MAX_STATES", MAX_BUILT)
     if asked.model is not None:
         return _composition(loss, asked, limit)
     if isinstance(asked.z, Model):
@@ -339,8 +278,7 @@ def _of_loss(asked: Subject) -> Automaton:
         raise InputError(message("merged", must, None, "Leave given_z and registers out"))
     if asked.merged:
         return merged_automaton(loss, n, asked.z if alone else None, limit)
-    machine = loss.compile(n, asked.z if alone else None, limit)
-    automaton = _spelled_out(as_automaton(machine), machine)
+    automaton = _automaton(loss.compile(n, asked.z if alone else None, limit))
     if not asked.given_z:
         return automaton
     if not isinstance(loss, SpecLoss):
@@ -365,8 +303,7 @@ def _composition(loss: Loss, asked: Subject, limit: int) -> Automaton:
     if asked.given_z:
         must = "with a model, what follows z alone is left out already"
         raise InputError(message("given_z", must, None, "Leave given_z out"))
-    composed = compose(loss, asked.z, model, max_states=limit)
-    return with_last_label(_spelled_out(as_automaton(composed), composed.machine))
+    return _automaton(compose(loss, asked.z, model, max_states=limit))
 
 
 def _length(asked: Subject) -> int:
@@ -382,16 +319,15 @@ def _length(asked: Subject) -> int:
     return given[0]
 
 
-def _route(automaton: Automaton, asked: Subject) -> Route | None:
-    if asked.y is None:
-        if asked.z is None or not isinstance(asked.thing, Composition):
-            return None
-        return find_route(automaton, automaton.encode(asked.z, False, "hypothesis z"), None)
-    if asked.z is None or isinstance(asked.z, Model):
-        if not automaton.acceptor:
-            must = "to colour a path, the hypothesis z must be given as labels too"
-            raise InputError(message("draw", must))
-        labels = automaton.encode(asked.y, True, "reference y")
-        return find_route(automaton, labels, labels)
-    z = automaton.encode(asked.z, False, "hypothesis z")
-    return find_route(automaton, z, automaton.encode(asked.y, True, "reference y"))
+def _route(automaton: Automaton, asked: Subject) -> Route:
+    """The paths of the pair, or those of z in a composition, one for each reference; or none."""
+    z, y = asked.z, asked.y
+    if y is None and (z is None or not isinstance(asked.thing, Composition)):
+        return Route()
+    read_y = None if y is None else automaton.encode(y, True, "reference y")
+    if z is not None and not isinstance(z, Model):
+        return find_route(automaton, automaton.encode(z, False, "hypothesis z"), read_y)
+    if read_y is None or not automaton.acceptor:
+        must = "to colour a path, the hypothesis z must be given as labels too"
+        raise InputError(message("draw", must))
+    return find_route(automaton, read_y, read_y)

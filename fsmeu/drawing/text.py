@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,81 +37,67 @@ class Row:
 def listing(
     automaton: Automaton, frame: Frame, route: Route, ascii_only: bool = False
 ) -> list[Row]:
-    """A machine as lines of text, its route marked with stars."""
-    return _Lister(automaton, frame, route, _ASCII if ascii_only else _UNICODE).rows()
+    """A machine as lines of text: title, key, and every layer; its route is marked with stars."""
+    signs = _ASCII if ascii_only else _UNICODE
+    size = f"{automaton.states:,} states, {automaton.arcs:,} arcs"
+    key = f"{signs['start']} start  {signs['end']} final  {signs['loop']} stays"
+    rows = [
+        Row(f"{frame.title}: {size}", "title"),
+        *(Row(note, "quiet") for note in frame.notes),
+        Row(key + ("  * the path" if route.states else ""), "quiet"),
+    ]
+    leaving: dict[int, list[Bundle]] = {}
+    for bundle in frame.bundles:
+        leaving.setdefault(bundle.source, []).append(bundle)
+    heads = [" ".join([f"depth {d}", *lines]) for d, lines in enumerate(frame.headings)]
+    away = np.flatnonzero(automaton.depth < 0)
+    layers = zip([*heads, "not reached"], [*automaton.layers, away], strict=True)
+    for heading, states in layers:
+        if len(states):
+            rows += [Row(""), Row(heading, "quiet")]
+        for state in states.tolist():
+            marked, caption = state in route.states, frame.captions[state]
+            start = signs["start"] if state == automaton.table.start else " "
+            sign = signs["end" if automaton.ending[state] else "state"]
+            text = f"{'*' if marked else ' '}{start}{sign} {' '.join(caption.lines)}"
+            if caption.value:
+                text += f"  {caption.value}"
+            if caption.mass is not None:
+                text += f"  p = {caption.mass:.4g}"
+            rows.append(Row(text, "route" if marked else "plain"))
+            rows += _arc_rows(frame, leaving.get(state, []), route, signs)
+    return rows
 
 
-class _Lister:
-    """Writes one machine."""
-
-    def __init__(
-        self, automaton: Automaton, frame: Frame, route: Route, signs: dict[str, str]
-    ) -> None:
-        self.automaton, self.frame, self.route, self.signs = automaton, frame, route, signs
-        self.leaving: dict[int, list[Bundle]] = {}
-        for bundle in frame.bundles:
-            self.leaving.setdefault(bundle.source, []).append(bundle)
-
-    def rows(self) -> list[Row]:
-        """The title, a key, and every layer."""
-        automaton, signs = self.automaton, self.signs
-        size = f"{automaton.states:,} states, {automaton.arcs:,} arcs"
-        rows = [Row(f"{self.frame.title}: {size}", "title")]
-        rows += [Row(note, "quiet") for note in self.frame.notes]
-        key = f"{signs['start']} start  {signs['end']} final  {signs['loop']} stays"
-        rows.append(Row(key + ("  * the path" if self.route.states else ""), "quiet"))
-        heads = [" ".join([f"depth {d}", *lines]) for d, lines in enumerate(self.frame.headings)]
-        away = np.flatnonzero(automaton.depth < 0)
-        layers = zip([*heads, "not reached"], [*automaton.layers, away], strict=True)
-        for heading, states in layers:
-            if len(states):
-                rows += [Row(""), Row(heading, "quiet")]
-            for state in states.tolist():
-                rows += self._state(state)
-        return rows
-
-    def _state(self, state: int) -> list[Row]:
-        automaton, caption = self.automaton, self.frame.captions[state]
-        marked = state in self.route.states
-        start = self.signs["start"] if state == automaton.table.start else " "
-        sign = self.signs["end" if automaton.ending[state] else "state"]
-        text = f"{'*' if marked else ' '}{start}{sign} {' '.join(caption.lines)}"
-        if caption.value:
-            text += f"  {caption.value}"
-        if automaton.masses is not None:
-            text += f"  p = {float(automaton.masses[state]):.4g}"
-        rows = [Row(text, "route" if marked else "plain")]
-        bundles = self.leaving.get(state, [])
-        names = [" ".join(bundle.lines) for bundle in bundles]
-        width = max(map(len, names), default=0)
-        for bundle, name in zip(bundles, names, strict=True):
-            used = self.route.takes(bundle.arcs)
-            if bundle.target == state:
-                where = self.signs["loop"]
-            else:
-                target = " ".join(self.frame.captions[bundle.target].lines)
-                where = f"{self.signs['arc']} {target}"
-            text = f"{'*' if used else ' '}      {name:<{width}} {where}"
-            rows.append(Row(text.rstrip(), "route" if used else "quiet"))
-        return rows
+def _arc_rows(
+    frame: Frame, bundles: list[Bundle], route: Route, signs: dict[str, str]
+) -> Iterator[Row]:
+    """The arcs that leave a state, with the states that they lead to."""
+    names = [" ".join(bundle.lines) for bundle in bundles]
+    width = max(map(len, names), default=0)
+    for bundle, name in zip(bundles, names, strict=True):
+        target = " ".join(frame.captions[bundle.target].lines)
+        where = signs["loop"] if bundle.target == bundle.source else f"{signs['arc']} {target}"
+        used = route.takes(bundle.arcs)
+        text = f"{'*' if used else ' '}      {name:<{width}} {where}"
+        yield Row(text.rstrip(), "route" if used else "quiet")
 
 
 def summary_listing(summary: Summary, ascii_only: bool = False) -> list[Row]:
     """The layers of a machine that is too large to be drawn, with bars."""
     bar = (_ASCII if ascii_only else _UNICODE)["bar"]
-    rows = [Row(note, "title" if k == 0 else "quiet") for k, note in enumerate(summary.notes)]
-    rows.append(Row(""))
+    first, *rest = summary.notes
+    rows = [Row(first, "title"), *(Row(note, "quiet") for note in rest), Row("")]
     most = max(summary.widths)
-    digits = len(f"{most:,}")
     for depth, width in enumerate(summary.widths):
         drawn = text_bar(width / most, _BAR, bar)
-        rows.append(Row(f"depth {depth:>4}  {width:>{digits},}  {drawn}"))
+        rows.append(Row(f"depth {depth:>4}  {width:>{len(f'{most:,}')},}  {drawn}"))
     return rows
 
 
 def canvas(automaton: Automaton, frame: Frame, route: Route) -> list[list[Cell]]:
     """A drawing of a machine in rows of characters; unused rows are left out."""
-    frame = _in_columns(automaton, frame)
+    frame = _in_columns(frame)
     placement = place(frame, automaton.depth.tolist())
     sheet = _Sheet()
     marks = [route.takes(bundle.arcs) for bundle in frame.bundles]
@@ -126,12 +113,9 @@ def canvas(automaton: Automaton, frame: Frame, route: Route) -> list[list[Cell]]
         style = "route" if state in route.states else "plain"
         _write_state(sheet, automaton, frame, placement, state, style)
     rows = [*_above(automaton, frame, placement), *sheet.rows()]
-    margin = min((_indent(row) for row in rows), default=0)
+    texts = ("".join(letter for letter, _ in row) for row in rows)
+    margin = min((len(text) - len(text.lstrip(" ")) for text in texts), default=0)
     return [row[margin:] for row in rows]
-
-
-def _indent(row: list[Cell]) -> int:
-    return next((k for k, (letter, _) in enumerate(row) if letter != " "), len(row))
 
 
 def _above(automaton: Automaton, frame: Frame, placement: Placement) -> list[list[Cell]]:
@@ -146,22 +130,20 @@ def _above(automaton: Automaton, frame: Frame, placement: Placement) -> list[lis
     return sheet.rows()
 
 
-def _in_columns(automaton: Automaton, frame: Frame) -> Frame:
+def _in_columns(frame: Frame) -> Frame:
     """The frame with sizes in characters, and with probabilities, which no shade can show here."""
     captions = []
-    for state, caption in enumerate(frame.captions):
+    for caption in frame.captions:
         value, height = caption.value, caption.height
-        if automaton.masses is not None:
-            value = f"{value} p {float(automaton.masses[state]):.3g}".strip()
+        if caption.mass is not None:
+            value = f"{value} p {caption.mass:.3g}".strip()
             height += 0.0 if caption.value else _ROW
         width = _COLUMN * (max(map(_columns, (*caption.lines, value))) + 4)
         captions.append(replace(caption, value=value, width=width, height=height))
-    bundles = [
-        replace(
-            b, width=_COLUMN * (max(map(_columns, b.lines)) + 1), height=_ROW * len(b.lines) - 1
-        )
-        for b in frame.bundles
-    ]
+    bundles = []
+    for bundle in frame.bundles:
+        width = _COLUMN * (max(map(_columns, bundle.lines)) + 1)
+        bundles.append(replace(bundle, width=width, height=_ROW * len(bundle.lines) - 1))
     return replace(frame, captions=tuple(captions), bundles=tuple(bundles))
 
 
@@ -182,12 +164,7 @@ def _letters(text: str) -> list[str]:
 
 
 def _write_state(
-    sheet: _Sheet,
-    automaton: Automaton,
-    frame: Frame,
-    placement: Placement,
-    state: int,
-    style: str,
+    sheet: _Sheet, automaton: Automaton, frame: Frame, placement: Placement, state: int, style: str
 ) -> None:
     """Writes a caption in one or two pairs of brackets, with arrows where lines come in."""
     caption = frame.captions[state]

@@ -22,7 +22,7 @@ from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import (
     Expectation,
     Levels,
-    bounded_expectation,
+    bounded_expectations,
     kept_expectation,
     level_sets,
 )
@@ -31,7 +31,6 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distance import backward, forward, minus_log, total_weight
 from fsmeu.fst.image import ArcTable, Fst, by_depth, fst_from_table, symbol_table, table_from_fst
 from fsmeu.fst.layers import Layer, Layered, all_arcs, fst_from_layered, pair_layers
-from fsmeu.limits import MUCH_TO_REMEMBER
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
@@ -39,20 +38,7 @@ from fsmeu.losses.sum_over_paths import Windows, signed_parts, windows
 from fsmeu.models import Parametrized, total
 from fsmeu.trellis.roundings import Sums
 
-__all__ = [
-    "Composition",
-    "advising_default",
-    "compose",
-    "compose_layers",
-    "compose_machines",
-    "compose_query",
-    "explicit_expectation",
-    "explicit_gradient",
-    "path_roundings",
-    "run_loss",
-    "summed_value",
-    "window_form",
-]
+MUCH_TO_REMEMBER = 64  # contents of a window from which windows are summed; fewer are states
 
 
 _MOST_LOG = 746  # -log of the least double
@@ -172,7 +158,7 @@ def compose(
 def compose_query(asked: Query, max_states: int | None, minimize: bool = False) -> Composition:
     """The materialised machine of a checked query."""
     model = asked.model.layered()
-    return compose_layers(asked.loss, asked.hypothesis, model, _given(asked), max_states, minimize)
+    return compose_layers(asked.loss, asked.hypothesis, model, asked.labels, max_states, minimize)
 
 
 def compose_layers(
@@ -185,39 +171,15 @@ def compose_layers(
 ) -> Composition:
     """The composition with a loss that is compiled for the pairs that can occur.
 
-    Args:
-        loss: a loss or utility over the labels of both acceptors.
-        hypothesis: a layered acceptor of hypotheses.
-        model: a layered acceptor of references of the same length.
-        z: the hypothesis, where there is only one: registers that follow from it are left out.
-        max_states: limit on the number of states that may be built.
-        minimize: merge states of the loss that no continuation can tell apart.
+    Where there is only one hypothesis z, registers that follow from it are left out.
     """
     pairs = pair_layers(hypothesis, model)
     machine = loss.compile(model.n, z, max_states, minimize, pairs)
-    return compose_machines(hypothesis, machine, model, max_states)
-
-
-def compose_machines(
-    hypothesis: Layered, machine: Machine, model: Layered, max_states: int | None = None
-) -> Composition:
-    """hypothesis o loss o model.
-
-    Args:
-        hypothesis: a layered acceptor over the labels (one sequence, several, or a distribution).
-        machine: a compiled loss for the same n.
-        model: a layered acceptor over the same labels.
-        max_states: limit on the number of states of the result.
-
-    Raises:
-        SizeLimitError: the result could have more states than the limit.
-        EmptyError: a model that gives every sequence probability zero.
-    """
-    whole = _composed(hypothesis, machine.unvalued, model, max_states)
-    return Composition(whole, machine)
+    return Composition(_composed(hypothesis, machine.unvalued, model, max_states), machine)
 
 
 def _composed(hypothesis: Layered, loss: Fst, model: Layered, max_states: int | None) -> Fst:
+    """hypothesis o loss o model, which must have a sequence in common."""
     layers = zip(hypothesis.widths, model.widths, strict=True)
     bound = sum(left * right for left, right in layers) * loss.num_states()
     guard_size("composition", bound, max_states)
@@ -228,10 +190,6 @@ def _composed(hypothesis: Layered, loss: Fst, model: Layered, max_states: int | 
         must = "hypothesis, loss and model must have a sequence in common"
         raise EmptyError(message("composition", must))
     return whole
-
-
-def _given(asked: Query) -> Any:
-    return None if asked.z is None else asked.loss.alphabet.decode(asked.z)
 
 
 def run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
@@ -252,13 +210,7 @@ def run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
 
 
 def explicit_expectation(asked: Query, keep: int | None, max_states: int | None) -> Expectation:
-    """The expected value by the explicit composition, with its distribution.
-
-    Args:
-        asked: loss, hypothesis and model.
-        keep: expand only this many of the most probable states of each layer.
-        max_states: limit on the number of states that may be built.
-    """
+    """The expected value by the explicit composition, with its distribution; as ``expect``."""
     with advising_default():
         if keep is None and window_form(asked) is not None:
             return _added_up(asked, max_states)
@@ -277,7 +229,7 @@ def explicit_expectation(asked: Query, keep: int | None, max_states: int | None)
     mass = total(asked.hypothesis) * total(asked.model.layered())
     values, masses, sizes = np.array([[value], [mass], [size]])
     found = Sums(values, masses, sizes, roundings)
-    return bounded_expectation(asked, found, lambda: _levels(built, built.ending))
+    return bounded_expectations([asked], found, lambda asked: _levels(built, built.ending))[0]
 
 
 def path_roundings(table: ArcTable, n: int) -> int:
@@ -318,15 +270,11 @@ def window_form(asked: Query) -> Windows | None:
 
 
 def summed_value(asked: Query, max_states: int | None) -> Sums:
-    """The expected value by machines of the loss whose paths add up, in a batch of one.
-
-    Raises:
-        SizeLimitError: a composition could have more states than the limit.
-    """
+    """The expected value by machines of the loss whose paths add up, in a batch of one."""
     model = asked.model.layered()
     mass = total(asked.hypothesis) * total(model)
     value, size, roundings = 0.0, 0.0, asked.n * (max(model.widths) + 4)
-    for sign, machine in signed_parts(asked.loss, asked.n, _given(asked), max_states):
+    for sign, machine in signed_parts(asked.loss, asked.n, asked.labels, max_states):
         whole = _composed(asked.hypothesis, machine.fst, model, max_states)
         table = table_from_fst(whole, "composition")
         part, shift = total_weight(table), machine.shift * mass
@@ -340,12 +288,12 @@ def summed_value(asked: Query, max_states: int | None) -> Sums:
 def _added_up(asked: Query, max_states: int | None) -> Expectation:
     """The value by a machine whose paths add up; the distribution needs the one that does not."""
 
-    def levels() -> Levels:
+    def levels(asked: Query) -> Levels:
         with advising_default():
             built = compose_query(asked, max_states)
         return _levels(built, built.ending)
 
-    return bounded_expectation(asked, summed_value(asked, max_states), levels)
+    return bounded_expectations([asked], summed_value(asked, max_states), levels)[0]
 
 
 # -- derivatives -----------------------------------------------------------------------------------
@@ -368,7 +316,7 @@ def explicit_gradient(asked: Query) -> tuple[float, list[Floats]]:
     pairs = pair_layers(asked.hypothesis, model) if possible else None
     arcs = all_arcs(model)
     with advising_default():
-        machine = asked.loss.compile(asked.n, _given(asked), pairs=pairs)
+        machine = asked.loss.compile(asked.n, asked.labels, pairs=pairs)
         bound = sum(asked.hypothesis.widths[k] * model.widths[k] for k in range(asked.n + 1))
         guard_size("composition", bound * machine.states)
     names = ("hypothesis z", "loss", "model")

@@ -32,16 +32,6 @@ from fsmeu.trellis.moments import (
 )
 from fsmeu.trellis.roundings import UNIT, relative_error
 
-__all__ = [
-    "Counts",
-    "Sums",
-    "counts_of",
-    "moment_roundings",
-    "moment_value",
-    "powers_of",
-    "ratio_value",
-]
-
 _MOST_ORDER = 12
 """The highest order of moments of a corpus."""
 
@@ -98,12 +88,7 @@ class Counts:
 
 
 def counts_of(chances: Floats, most: Floats) -> Counts:
-    """The moments of the counts.
-
-    Args:
-        chances: E[count^j] / j! times the mass of each sentence, (sentences, order + 1).
-        most: the greatest count of each, (sentences,).
-    """
+    """The moments of counts from E[count^j] / j! times the mass, (sentences, order + 1)."""
     raw = powers_of(chances / chances[:, :1]).T
     return Counts(raw[1], cumulants_of(shifted(raw, -raw[1])), most)
 
@@ -151,13 +136,9 @@ def moment_value(corpus: Corpus, zs: Sequence[Ints]) -> tuple[float, float] | No
 
 
 def ratio_value(ratio: Ratio, sums: Sums, order: int, largest: float) -> tuple[float, float]:
-    """The expectation of a ratio of totals, and a bound on its error.
+    """The expectation of a ratio of totals, for one total of hypotheses, and a bound on its error.
 
-    Args:
-        ratio: the ratio, for one total of the hypotheses.
-        sums: the moments of all sentences.
-        order: the order of the series.
-        largest: the greatest absolute value.
+    The series goes up to ``order``; no absolute value is greater than ``largest``.
     """
     counts, power = sums.counts, ratio.power
     d = float(ratio.below[0, 0] + ratio.below[2, 0] * counts.mean)
@@ -188,11 +169,7 @@ class Sums:
 
 
 def _sums(corpus: Corpus, zs: Sequence[Ints], order: int) -> tuple[float, Sums]:
-    """The total of the hypotheses' counts, and the moments of all sentences up to an order.
-
-    Requires a loss that splits by tape with one joint count. No structure is kept: each sentence
-    may have one of its own.
-    """
+    """The total of the hypotheses' counts, and the moments of all sentences up to an order."""
     found, (most, roundings) = np.zeros((len(zs), 2, order + 1)), np.zeros((2, len(zs)))
     hyp = np.zeros(len(zs), np.int64)
     for rows in corpus.alike():

@@ -1,32 +1,41 @@
-"""``expect``: the expected value, by the engine that was asked for."""
+"""``expect`` and ``expect_many``: expected values, by the engine that was asked for.
+
+Which way computes an expectation depends on the query alone (``_expectations``): moments or windows
+of counts for long sequences, a sum over windows, a structure of both tapes where the loss splits,
+else the general walk. Sequences of equal length, labels and kind of model go the last two ways
+together.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from fsmeu.errors import FsmeuError, check_int, one_of
-from fsmeu.expectation.by_tape import split_values
+from fsmeu.arrays import Floats, Ints
+from fsmeu.errors import FsmeuError, LossFileError, SizeLimitError, check_int, one_of
 from fsmeu.expectation.composition import (
     compose_query,
     explicit_expectation,
     summed_value,
     window_form,
 )
-from fsmeu.expectation.long_counts import long_expectation
-from fsmeu.expectation.query import Query, query
+from fsmeu.expectation.long_counts import is_long, long_expectation
+from fsmeu.expectation.query import Query, alike, queries, query
 from fsmeu.expectation.result import (
     Expectation,
     Levels,
-    bounded_expectation,
+    bounded_expectations,
     check_finite,
     kept_expectation,
     level_sets,
 )
-from fsmeu.limits import CHEAP_STATES
+from fsmeu.fst.compose import guard_size
+from fsmeu.fst.layers import ArcWeights
+from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.evaluate import (
     expected_outputs,
     output_loss,
@@ -37,11 +46,16 @@ from fsmeu.losses.evaluate import (
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import check_range
-from fsmeu.trellis.roundings import Sums
-from fsmeu.trellis.walk import walk, walk_value, walk_windows
+from fsmeu.models import Model, arc_weights_many
+from fsmeu.models.base import prepare_many
+from fsmeu.parallel import checked_jobs, in_shares
+from fsmeu.trellis.roundings import Sums, joined
+from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_many, walk_value, walk_windows
 
-__all__ = ["ENGINES", "expect", "walked"]
+if TYPE_CHECKING:
+    from fsmeu.trellis.engine import Structure
 
+T = TypeVar("T")
 
 ENGINES = ("lattice", "openfst")
 
@@ -82,7 +96,7 @@ def expect(
     if engine == "openfst":
         result = explicit_expectation(asked, keep, max_states)
     elif keep is None:
-        result = _streamed(asked, max_states)
+        [result] = _expectations([asked], max_states)
     else:
         result = kept_expectation(asked, *_walked_levels(asked, keep, max_states))
     if not output_names(asked.loss):
@@ -90,49 +104,132 @@ def expect(
     return replace(result, _outputs=lambda: _outputs(asked, engine, max_states))
 
 
-def _streamed(asked: Query, max_states: int | None) -> Expectation:
-    long = long_expectation(asked, lambda: _levels(asked, max_states))
+def expect_many(
+    loss: Loss,
+    zs: Iterable[Any],
+    models: Iterable[Any],
+    *,
+    jobs: int = 1,
+    scheduler: Any = None,
+) -> Floats:
+    """The expected value of each hypothesis under its model, ``expect(...).value`` of every pair.
+
+    Args:
+        loss: a loss or utility.
+        zs: hypotheses, label sequences of any lengths; or an array (sequences, n).
+        models: a label model for each; vectors of probabilities stand for ``Bernoulli``.
+        jobs: how many threads compute; processes, where sequences are not computed together.
+        scheduler: the address of a Dask scheduler, or a client of ``distributed``, whose workers
+            compute.
+
+    >>> from fsmeu.losses.loss import load
+    >>> expect_many(load("hamming"), ["10", "111"], [[0.9, 0.5], [0.5, 0.5, 0.5]])
+    array([0.3, 0.5])
+    """
+    asked = queries(loss, zs, models, "expect_many")
+    threads, values = checked_jobs("expect_many", jobs), np.empty(len(asked))
+    apart: list[int] = []
+    distributions = {row for row, one in enumerate(asked) if one.z is None}
+    for rows in alike([one.model for one in asked], distributions):
+        some = [asked[row] for row in rows]
+        if scheduler is not None or (threads > 1 and not _go_together(some[0])):
+            apart += rows
+        else:
+            values[rows] = [one.value for one in _expectations(some, jobs=threads)]
+    if len(apart) == 1 and scheduler is None:
+        values[apart] = [one.value for one in _expectations([asked[apart[0]]])]
+    elif apart:
+        pairs = [(asked[row].labels, asked[row].distribution, asked[row].model) for row in apart]
+        sizes = [asked[row].n for row in apart]
+        values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, jobs, scheduler)
+    return values
+
+
+def _share(loss: Loss, parts: list[tuple[Any, Any, Model]]) -> list[float]:
+    """The values of some queries: labels or a distribution, and the model of each."""
+    zs = [labels if other is None else other for labels, other, _ in parts]
+    values: list[float] = expect_many(loss, zs, [model for *_, model in parts]).tolist()
+    return values
+
+
+def _expectations(
+    asked: Sequence[Query], max_states: int | None = None, jobs: int = 1
+) -> list[Expectation]:
+    """The expectations of queries that are alike; here the way is chosen."""
+    if len(asked) > 1 and not _go_together(asked[0]):
+        return [result for one in asked for result in _expectations([one], max_states)]
+
+    def levels(one: Query) -> Levels:
+        return _walked_levels(one, None, max_states)[0]
+
+    long = long_expectation(asked[0], levels) if is_long(asked[0]) else None
     if long is not None:
-        return long
-    found = _windowed(asked, max_states) or _by_tape(asked, max_states)
-    found = found or walked(asked, max_states)
-    if found.errors[0] > DIGITS * abs(found.values[0]):
+        return [long]
+    results = bounded_expectations(asked, _sums(asked, max_states, jobs), levels)
+    for row, one in enumerate(results):
+        if one.upper - one.value <= DIGITS * abs(one.value):
+            continue
         # Large terms cancel; those of both signs that are left belong to different pairs.
         with suppress(FsmeuError):
-            cheap = max(1, CHEAP_STATES // max(1, asked.n))
-            again = walked(asked, min(cheap, max_states or cheap), weights=False)
-            found = min(found, again, key=lambda sums: float(sums.errors[0]))
-    if found.masses[0] and isinstance(asked.loss, SpecLoss):
-        check_range(asked.loss.bound, asked.n, found.values / found.masses)
-    return bounded_expectation(asked, found, lambda: _levels(asked, max_states))
+            cheap = max(1, CHEAP_STATES // max(1, asked[row].n))
+            again = walked(asked[row], min(cheap, max_states or cheap), weights=False)
+            both = one, *bounded_expectations([asked[row]], again, levels)
+            results[row] = min(both, key=lambda one: one.upper - one.lower)
+    if isinstance(asked[0].loss, SpecLoss):
+        means = np.array([one.value / one.kept for one in results if one.kept])
+        check_range(asked[0].loss.bound, asked[0].n, means)
+    return results
 
 
-def _windowed(asked: Query, max_states: int | None) -> Sums | None:
-    """The expectation where the loss is a sum over windows."""
-    form = window_form(asked)
-    if form is None:
-        return None
-    if asked.z is None:
-        return summed_value(asked, max_states)
-    return walk_windows(form, asked.z, asked.model.layered())
+def _go_together(asked: Query) -> bool:
+    """Whether queries like this are computed together: by tape, or over one small space."""
+    loss = asked.loss
+    if asked.z is None or not isinstance(loss, SpecLoss) or is_long(asked):
+        return False
+    if window_form(asked) is not None:
+        return False
+    if loss.split is not None and loss.split.counted:
+        return True
+    space = asked.view(weights=True).space
+    return space is not None and space <= SMALL_SPACE
 
 
-def _by_tape(asked: Query, max_states: int | None) -> Sums | None:
-    """The expectation where the loss splits by tape."""
-    if asked.z is None or not isinstance(asked.loss, SpecLoss):
-        return None
-    return split_values(asked.loss, [asked.z], [asked.model], max_states)
+def _sums(asked: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
+    """The expected values of queries that are alike; of one, or of some that go together."""
+    first, loss = asked[0], asked[0].loss
+    zs, models = [one.z for one in asked if one.z is not None], [one.model for one in asked]
+    found: Sums | None = None
+    form = window_form(first) if len(asked) == 1 else None
+    if form is not None and first.z is None:
+        found = summed_value(first, max_states)
+    elif form is not None:
+        found = walk_windows(form, zs[0], first.model.layered())
+    if found is None and zs and isinstance(loss, SpecLoss):
+        found = split_values(loss, zs, models, max_states, jobs)
+        if found is None and len(asked) > 1:
+            found = _spanned(loss, zs, models)
+    return found or joined([walked(one, max_states) for one in asked])
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def _spanned(loss: SpecLoss, zs: Sequence[Ints], models: Sequence[Model]) -> Sums | None:
+    """The expected values by one walk, None where arrays do not span the states of the loss."""
+    if all(model is models[0] for model in models):
+        models = models[:1]
+
+    def weights(rows: slice) -> Floats:
+        some = models if len(models) == 1 else models[rows]
+        prepare_many(some)
+        return np.stack([model.all_weights() for model in some])
+
+    return walk_many(loss, np.stack(zs), models[0].layered(), weights)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def walked(asked: Query, max_states: int | None = None, *, weights: bool = True) -> Sums:
-    """The expectation at the end of the composition.
+    """The expectation at the end of the composition, in a batch of one.
 
-    Args:
-        asked: the query.
-        max_states: limit on the number of states of a layer.
-        weights: whether linear registers ride in the weight; otherwise nothing cancels but values
-            of both signs.
+    Without linear counts in weights, nothing cancels but values of both signs.
     """
     return walk_value(asked.view(weights=weights), asked.input(), max_states)
 
@@ -141,7 +238,7 @@ def _outputs(asked: Query, engine: str, max_states: int | None) -> dict[str, flo
     """The expectations of all outputs, from one sweep over the composition."""
     loss = output_loss(asked.loss)  # type: ignore[arg-type]
     if engine == "openfst":
-        built = compose_query(asked.with_loss(loss), max_states)
+        built = compose_query(replace(asked, loss=loss), max_states)
         held = built.ending > 0
         registers = {name: column[held] for name, column in built.registers().items()}
         expected = output_values(loss.bound, registers, asked.n) @ built.ending[held]
@@ -154,10 +251,6 @@ def _outputs(asked: Query, engine: str, max_states: int | None) -> dict[str, flo
     return dict(zip(output_names(loss), expected.tolist(), strict=True))
 
 
-def _levels(asked: Query, max_states: int | None) -> Levels:
-    return _walked_levels(asked, None, max_states)[0]
-
-
 def _walked_levels(asked: Query, keep: int | None, max_states: int | None) -> tuple[Levels, int]:
     """The distribution of the value, and a bound on the roundings behind each probability."""
     view = asked.view(weights=False)
@@ -165,3 +258,48 @@ def _walked_levels(asked: Query, keep: int | None, max_states: int | None) -> tu
     held = final.mass[0] > 0
     levels = level_sets(view.values(final.codes[held])[0], final.mass[0, held])
     return levels, final.roundings + int(held.sum())
+
+
+# -- losses that split by tape ---------------------------------------------------------------------
+
+
+def split_values(
+    loss: SpecLoss,
+    zs: Sequence[Ints],
+    models: Sequence[Model],
+    max_states: int | None = None,
+    jobs: int = 1,
+) -> Sums | None:
+    """The expected value of each hypothesis under its model, None where ``by_structure`` has none.
+
+    The models are alike, and the loss is over their labels.
+    """
+    return by_structure(loss, models, lambda one, w: one.expectations(w, zs, jobs), max_states)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def by_structure(
+    loss: SpecLoss,
+    models: Sequence[Model],
+    ask: Callable[[Structure, list[ArcWeights]], T],
+    max_states: int | None = None,
+) -> T | None:
+    """What the structure of both tapes and the models, which are alike, answers.
+
+    None where the loss does not split by tape with a counter for each at most, where a step is
+    undefined for some pair of sequences, or where the structure would be too large.
+    """
+    if loss.split is None or not loss.split.counted:
+        return None
+    from fsmeu.trellis.kept import structure_of
+    from fsmeu.trellis.tapes import UncountableError
+
+    try:
+        found, n = structure_of(loss, models[0]), models[0].n
+        size = int(found.r.columns[n])
+        guard_size("composition", size * int(found.h.columns[n]) // CELLS_PER_STATE, max_states)
+        cells = (1 + found.counts) * size * int(found.r.width[n])
+        guard_size("composition", cells // CELLS_PER_STATE, max_states)
+        return ask(found, arc_weights_many(models))
+    except (LossFileError, SizeLimitError, UncountableError):
+        return None

@@ -7,24 +7,21 @@ of the arc, all arcs taken as free variables. The model pulls these back to its 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, message, one_of
-from fsmeu.expectation.by_tape import split_gradients
 from fsmeu.expectation.composition import explicit_gradient
-from fsmeu.expectation.expect import ENGINES
-from fsmeu.expectation.query import Query, query
+from fsmeu.expectation.expect import ENGINES, by_structure
+from fsmeu.expectation.query import Query, alike, query
 from fsmeu.expectation.result import check_finite
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Gradient, Parametrized, as_model
 from fsmeu.trellis.walk import walk_gradient
-
-__all__ = ["gradient", "value_and_gradient", "value_and_gradient_many"]
 
 
 def gradient(loss: Loss, z: Any, model: Any, *, engine: str = "lattice") -> Gradient:
@@ -50,11 +47,8 @@ def value_and_gradient(
     """The expected value and its derivatives, from one pass forward and one backward."""
     asked = _asked(loss, z, model)
     engine = one_of("gradient", "engine", engine, ENGINES)
-    if engine == "lattice":
-        value, per_arc = _by_tape(asked) or _streamed(asked)
-    else:
-        value, per_arc = explicit_gradient(asked)
-    return value, _pulled_back(asked, value, per_arc)
+    [found] = _derivatives([asked]) if engine == "lattice" else [explicit_gradient(asked)]
+    return found[0], _pulled_back(asked, *found)
 
 
 def value_and_gradient_many(
@@ -62,44 +56,27 @@ def value_and_gradient_many(
 ) -> tuple[Floats, list[Gradient]]:
     """The expected value of each hypothesis, (batch,), and the derivatives for each model.
 
-    ``value_and_gradient`` of every pair. Sequences of one length whose loss splits by tape are
-    swept together.
-
-    Args:
-        loss: a loss or utility.
-        zs: label sequences.
-        models: a model with parameters for each.
+    ``value_and_gradient`` of every pair; models of one length and structure are swept together.
     """
     asked = [_asked(loss, z, model) for z, model in zip(zs, models, strict=True)]
-    alike: dict[Hashable, list[int]] = {}
-    for row, one in enumerate(asked):
-        together = one.z is not None and one.model.structure is not None
-        kind = (one.model.labels, one.n, one.model.structure)
-        alike.setdefault(kind if together else (row,), []).append(row)
+    distributions = {row for row, one in enumerate(asked) if one.z is None}
     values, slopes = np.empty(len(asked)), {}
-    for rows in alike.values():
-        found = _together([asked[row] for row in rows])
-        for k, row in enumerate(rows):
-            if found is None:
-                values[row], slopes[row] = value_and_gradient(loss, zs[row], models[row])
-                continue
-            values[row] = found[0][k]
-            slopes[row] = _pulled_back(asked[row], float(values[row]), found[1][k])
+    for rows in alike([one.model for one in asked], distributions):
+        found = _derivatives([asked[row] for row in rows])
+        for row, (value, per_arc) in zip(rows, found, strict=True):
+            values[row], slopes[row] = value, _pulled_back(asked[row], value, per_arc)
     return values, [slopes[row] for row in range(len(asked))]
 
 
-def _together(asked: Sequence[Query]) -> tuple[Floats, list[list[Floats]]] | None:
-    """Values and arcs' derivatives of queries alike, None where tapes do not split."""
-    loss, given = asked[0].loss, [one.z for one in asked if one.z is not None]
-    if not isinstance(loss, SpecLoss) or len(given) < len(asked) or not asked[0].n:
-        return None
-    return split_gradients(loss, given, [one.model for one in asked])
-
-
-def _by_tape(asked: Query) -> tuple[float, list[Floats]] | None:
-    """Value and arcs' derivatives where the loss splits by tape."""
-    found = _together([asked])
-    return None if found is None else (float(found[0][0]), found[1][0])
+def _derivatives(asked: Sequence[Query]) -> list[tuple[float, list[Floats]]]:
+    """Value and arcs' derivatives of queries that are alike, together where tapes split."""
+    loss, zs = asked[0].loss, [one.z for one in asked if one.z is not None]
+    if isinstance(loss, SpecLoss) and zs and asked[0].n:
+        models = [one.model for one in asked]
+        found = by_structure(loss, models, lambda one, weights: one.gradients(weights, zs))
+        if found is not None:
+            return list(zip(found[0].tolist(), found[1], strict=True))
+    return [_streamed(one) for one in asked]
 
 
 def _asked(loss: Loss, z: Any, model: Any) -> Query:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from copy import copy
+from collections.abc import Container, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import InputError, message, shorten
+from fsmeu.errors import FsmeuError, InputError, message, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.layers import Layered, pair_layers, reordered, string_layers
 from fsmeu.losses.machine.view import View
@@ -16,63 +16,42 @@ from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model, as_model
 from fsmeu.models.derived import extended
 
-__all__ = [
-    "Query",
-    "bind_labels",
-    "fitted",
-    "further_tags",
-    "labels_open",
-    "open_tags",
-    "query",
-    "refuse_exchanged",
-]
 
-
+@dataclass(frozen=True, eq=False)
 class Query:
     """A loss, a hypothesis and a model that fit together, checked once.
 
     Attributes:
         loss: the loss, over the model's labels.
         z: label indices of the hypothesis, or None when it is a distribution.
+        distribution: the hypothesis, where it is one.
         model: the label model, over all labels of the loss.
+        where: the caller, for messages.
     """
 
-    def __init__(self, loss: Loss, z: Any, model: Any, where: str = "expect") -> None:
-        refuse_exchanged(z, model, where)
-        if not isinstance(z, Model):
-            z = listed(_sequence(z, where), "hypothesis z")
-        self.loss, self.model = fitted(loss, as_model(model), where, further_tags(loss, z))
-        if isinstance(z, Model):
-            if not set(z.labels) <= set(self.model.labels):
-                _refuse_labels("hypothesis", z.labels, self.model.labels, where)
-            self.z: Ints | None = None
-            self._distribution: Model | None = z
-            length = z.n
-        else:
-            self.z = self.loss.alphabet.encode(z, "hypothesis z")
-            self._distribution = None
-            length = len(self.z)
-        if length != self.model.n:
-            must = "the hypothesis and the model must have the same length"
-            raise InputError(message(where, must, f"lengths {length} and {self.model.n}"))
+    loss: Loss
+    z: Ints | None
+    distribution: Model | None
+    model: Model
+    where: str
 
     @cached_property
     def hypothesis(self) -> Layered:
         """The hypothesis as a layered acceptor: one sequence, or a distribution."""
-        if self.z is not None:
-            return string_layers(self.loss.alphabet, self.z)
-        return reordered(self._distribution.layered(), self.model.alphabet)  # type: ignore[union-attr]
+        if self.distribution is not None:
+            return reordered(self.distribution.layered(), self.model.alphabet)
+        assert self.z is not None
+        return string_layers(self.loss.alphabet, self.z)
+
+    @property
+    def labels(self) -> list[Label] | None:
+        """The labels of the hypothesis, or None when it is a distribution."""
+        return None if self.z is None else self.loss.alphabet.decode(self.z)
 
     @property
     def n(self) -> int:
         """The length of the sequences."""
         return self.model.n
-
-    def with_loss(self, loss: Loss) -> Query:
-        """The same hypothesis and model with another loss over the same labels."""
-        other = copy(self)
-        other.loss = loss
-        return other
 
     def view(self, weights: bool) -> View:
         """The loss as the lattice engine walks it."""
@@ -87,16 +66,101 @@ class Query:
 
 def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
     """The three parts of an expectation, checked against each other."""
-    return Query(loss, z, model, where)
+    z = _hypothesis(z, model, where, "hypothesis z")
+    bound, fitting = fitted(loss, as_model(model), where, further_tags(loss, z))
+    return _checked(bound, z, fitting, where, (where, "hypothesis z"))
+
+
+def queries(loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str) -> list[Query]:
+    """The same for each hypothesis and its model; equal model objects are fitted once."""
+    check_loss(loss, where)
+    hypotheses, given = paired(zs, models, where)
+    known: dict[Hashable, tuple[Loss, Model]] = {}
+    results = []
+    for row, (z, model) in enumerate(zip(hypotheses, given, strict=True)):
+        name, tags = f"{where}, zs[{row}]", tuple(further_tags(loss, z))
+        if (id(model), tags) not in known:
+            made = model_at(model, f"{where}, models[{row}]")
+            known[id(model), tags] = fitted(loss, made, where, tags)
+        bound, fitting = known[id(model), tags]
+        results.append(_checked(bound, z, fitting, where, (name, name)))
+    return results
+
+
+def paired(zs: Iterable[Any], models: Iterable[Any], where: str) -> tuple[list[Any], list[Any]]:
+    """Hypotheses, each a list of labels or a model, and what stands for as many models."""
+    hypotheses, given = (
+        listed(items, where, f"{name} must be a sequence, one for each expectation", True)
+        for name, items in (("zs", zs), ("models", models))
+    )
+    if len(hypotheses) != len(given):
+        must = "there must be one model for each hypothesis"
+        raise InputError(message(where, must, f"{len(hypotheses)} and {len(given)}"))
+    for row, model in enumerate(given):
+        name = f"{where}, zs[{row}]"
+        hypotheses[row] = _hypothesis(hypotheses[row], model, name, name)
+    return hypotheses, given
+
+
+def _hypothesis(z: Any, model: Any, where: str, name: str) -> Any:
+    """The hypothesis as a model or a list, read once."""
+    refuse_exchanged(z, model, where)
+    if isinstance(z, Model):
+        return z
+    if hasattr(z, "__iter__") or hasattr(z, "__array__"):
+        return listed(z, name)
+    raise InputError(message(where, "z must be a label sequence or a model", z))
+
+
+def _checked(loss: Loss, z: Any, model: Model, where: str, names: tuple[str, str]) -> Query:
+    """The query, with the names of the caller and of the hypothesis in messages."""
+    if not isinstance(z, Model):
+        return Query(loss, encoded(z, model, *names), None, model, where)
+    if not set(z.labels) <= set(model.labels):
+        _refuse_labels("hypothesis", z.labels, model.labels, where)
+    _check_length(z.n, model, names[0])
+    return Query(loss, None, z, model, where)
+
+
+def encoded(z: Iterable[Any], model: Model, where: str, name: str) -> Ints:
+    """The label indices of a hypothesis, which is as long as its model, (n,)."""
+    indices = model.alphabet.encode(z, name)
+    _check_length(len(indices), model, where)
+    return indices
+
+
+def _check_length(n: int, model: Model, where: str) -> None:
+    if n != model.n:
+        must = "the hypothesis and the model must have the same length"
+        raise InputError(message(where, must, f"lengths {n} and {model.n}"))
+
+
+def model_at(value: object, where: str) -> Model:
+    """The model that a value stands for; errors say where it was given."""
+    try:
+        return as_model(value)
+    except FsmeuError as error:
+        text = f"{where}: {error}"
+        raise InputError(text) from None
+
+
+def alike(models: Sequence[Model], apart: Container[int] = ()) -> list[list[int]]:
+    """The rows of models of one length, label order and structure, the longest models first.
+
+    The structure that serves long sequences serves shorter ones, too. Rows ``apart`` are alone.
+    """
+    groups: dict[Hashable, list[int]] = {}
+    for row, model in enumerate(models):
+        arcs = id(model) if model.structure is None else model.structure
+        kind = row if row in apart else (model.n, model.labels, arcs)
+        groups.setdefault(kind, []).append(row)
+    return sorted(groups.values(), key=lambda rows: -models[rows[0]].n)
 
 
 def refuse_exchanged(z: Any, model: Any, where: str) -> None:
     """Refuses a label sequence as the model beside a model as the hypothesis.
 
     A sequence of 0 and 1 could also be read as probabilities; the answer would be another one.
-
-    Raises:
-        InputError: hypothesis and model stand in each other's place.
     """
     if not isinstance(z, Model) or isinstance(model, Model):
         return
@@ -116,16 +180,8 @@ def fitted(
 ) -> tuple[Loss, Model]:
     """The loss and the model over the same labels: the model's, in its order, then others.
 
-    A label that the loss has and the model lacks has probability zero.
-
-    Args:
-        loss: a loss or utility.
-        model: a label model.
-        where: the caller, for messages.
-        further: labels beside those of the model, where those of the loss are open.
-
-    Raises:
-        InputError: the model has a label that the loss lacks.
+    A label that the loss has and the model lacks has probability zero; one that the loss lacks is
+    refused. ``further`` are labels beside those of the model, where those of the loss are open.
     """
     check_loss(loss, where)
     if not labels_open(loss):
@@ -139,11 +195,7 @@ def fitted(
 
 
 def bind_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
-    """The loss over these labels, in this order.
-
-    Raises:
-        InputError: the loss has others.
-    """
+    """The loss over these labels, in this order; an InputError if it has others."""
     check_loss(loss, where)
     if not labels_open(loss):
         if loss.alphabet.labels == alphabet.labels:
@@ -154,11 +206,6 @@ def bind_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
     return loss.with_labels(alphabet)
 
 
-def open_tags(loss: Loss) -> bool:
-    """Whether the loss is over chunk tags that were not given when it was loaded."""
-    return labels_open(loss) and bool(loss.spec.scheme)  # type: ignore[attr-defined]
-
-
 def labels_open(loss: Loss) -> bool:
     """Whether the labels may still be chosen."""
     return bool(getattr(loss, "labels_open", False))
@@ -166,7 +213,7 @@ def labels_open(loss: Loss) -> bool:
 
 def further_tags(loss: Loss, z: Any) -> Sequence[Label]:
     """The labels of a hypothesis, where the loss is over chunk tags that are read from the data."""
-    if not open_tags(loss):
+    if not (labels_open(loss) and loss.spec.scheme):  # type: ignore[attr-defined]
         return ()
     return z.labels if isinstance(z, Model) else [tag for tag in z if isinstance(tag, str)]
 
@@ -180,9 +227,3 @@ def _refuse_labels(
     alone = [(name, [x for x in one if x not in set(two)]) for name, one, two in sides]
     got = "; ".join(f"in the {name} alone: {shorten(some)}" for name, some in alone if some)
     raise InputError(message(where, must, got, "Give labels=... when loading or building"))
-
-
-def _sequence(z: Any, where: str) -> Iterable[object]:
-    if hasattr(z, "__iter__") or hasattr(z, "__array__"):
-        return z  # type: ignore[no-any-return]
-    raise InputError(message(where, "z must be a label sequence or a model", z))

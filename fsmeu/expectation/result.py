@@ -7,11 +7,10 @@ are those of rounding errors, and of what was left out by ``keep``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
@@ -20,21 +19,10 @@ from fsmeu.display import Distribution, Text
 from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation.query import Query
 from fsmeu.fst.distinct import same_up_to_rounding
-from fsmeu.fst.layers import Layered, pair_layers
+from fsmeu.fst.layers import pair_layers
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.trellis.roundings import Sums, relative_error
-
-__all__ = [
-    "Expectation",
-    "Levels",
-    "bounded_expectation",
-    "check_finite",
-    "kept_expectation",
-    "level_sets",
-    "sums_of_levels",
-]
 
 _SHOWN = 8  # values in a representation
 _ROUNDING = 1e-12  # of probabilities: a product of some thousand factors
@@ -102,12 +90,7 @@ class Levels(Text):
 
 
 def level_sets(values: Floats, probabilities: Floats) -> Levels:
-    """The values of positive probability, with equal ones as one.
-
-    Args:
-        values: the value of each final state.
-        probabilities: the probability of ending there.
-    """
+    """The distribution of values that occur with these probabilities, equal values as one."""
     held = probabilities > 0
     values, place = np.unique(values[held], return_inverse=True)
     probabilities = np.bincount(place, probabilities[held], len(values)).astype(np.float64)
@@ -159,63 +142,43 @@ class Expectation(Distribution):
 
 
 def check_finite(where: str, numbers: float | Floats) -> None:
-    """Refuses results that doubles cannot hold.
-
-    Raises:
-        InputError: one is infinite or no number.
-    """
+    """Refuses results that doubles cannot hold."""
     if not np.isfinite(numbers).all():
         must = "the result must be a number that doubles can hold; values of the loss are too large"
         raise InputError(message(where, must, None, "Scale the loss down"))
 
 
-def bounded_expectation(asked: Query, found: Sums, levels: Callable[[], Levels]) -> Expectation:
-    """The expectation, with bounds that rounding does not reach past.
+def bounded_expectations(
+    asked: Sequence[Query], found: Sums, levels: Callable[[Query], Levels]
+) -> list[Expectation]:
+    """The expectation of each query, with bounds that rounding does not reach past.
 
-    Args:
-        asked: the query.
-        found: its value as a batch of one.
-        levels: its distribution, when it is asked for.
+    ``levels`` gives the distribution of a query's value, when it is asked for.
     """
-    value, kept = float(found.values[0]), float(found.masses[0])
-    check_finite("expect", value)
-    error = _error(asked, found)
-    return Expectation(value, value - error, value + error, kept, levels)
+    check_finite(asked[0].where, found.values)
+    errors = found.errors if asked[0].n else 0.0 * found.errors  # one pair has one value
+    rows = zip(asked, *map(np.ndarray.tolist, (found.values, errors, found.masses)), strict=True)
+    return [
+        Expectation(value, value - error, value + error, kept, partial(levels, one))
+        for one, value, error, kept in rows
+    ]
 
 
 def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectation:
     """The kept part with bounds: what was lost is worth at least the least and at most the most.
 
-    Args:
-        asked: the query.
-        levels: what was kept.
-        roundings: a bound on the roundings behind each of its probabilities.
+    There are at most so many roundings behind each probability of the levels, which were kept.
     """
     roundings += 8 * (asked.n + 1)  # of the mass of the model
-    found = sums_of_levels(levels, roundings)
-    value, kept, error = float(found.values[0]), float(found.masses[0]), _error(asked, found)
-    lost = max(0.0, float(asked.model.total_mass()) - kept)
-    z = None if asked.z is None else asked.loss.alphabet.decode(asked.z)
-    least, most = _value_range(
-        asked.loss, asked.n, z, lambda: pair_layers(asked.hypothesis, asked.model.layered())
-    )
-    rounding = relative_error(roundings)
-    lower = value + _left_out(lost, least, -rounding) - error
-    upper = value + _left_out(lost, most, rounding) + error
-    return Expectation(value, lower, upper, kept, lambda: levels)
-
-
-def _error(asked: Query, found: Sums) -> float:
-    """A bound on the error of a value; 0 where sequences are empty: one pair has one value."""
-    return float(found.errors[0]) if asked.n else 0.0
-
-
-def sums_of_levels(levels: Levels, roundings: int) -> Sums:
-    """The mean of a distribution as a sum, in a batch of one."""
     values, probabilities = levels.ungrouped
-    size = float(np.abs(values) @ probabilities)
-    means, masses, sizes = np.array([[levels.mean], [probabilities.sum()], [size]])
-    return Sums(means, masses, sizes, roundings)
+    sums = [[levels.mean], [probabilities.sum()], [np.abs(values) @ probabilities]]
+    [known] = bounded_expectations([asked], Sums(*np.array(sums), roundings), lambda asked: levels)
+    lost = max(0.0, float(asked.model.total_mass()) - known.kept)
+    least, most = _value_range(asked)
+    rounding = relative_error(roundings)
+    lower = known.lower + _left_out(lost, least, -rounding)
+    upper = known.upper + _left_out(lost, most, rounding)
+    return replace(known, lower=lower, upper=upper)
 
 
 def _left_out(lost: float, extreme: float, rounding: float) -> float:
@@ -225,19 +188,20 @@ def _left_out(lost: float, extreme: float, rounding: float) -> float:
     return lost * extreme + rounding * abs(extreme)
 
 
-def _value_range(loss: Loss, n: int, z: Any, pairs: Callable[[], Layered]) -> tuple[float, float]:
-    """Bounds of the value of these pairs: the range that the file declares, or the extremes met.
+def _value_range(asked: Query) -> tuple[float, float]:
+    """Bounds of the value of a query's pairs: the range that the file declares, or the extremes.
 
     A side that is declared infinite is sought in the machine, too; it stays infinite where the
     machine is too large to be built.
     """
     low, high = -math.inf, math.inf
-    if isinstance(loss, SpecLoss):
-        low, high = declared_range(loss.bound, n)
+    if isinstance(asked.loss, SpecLoss):
+        low, high = declared_range(asked.loss.bound, asked.n)
     if math.isfinite(low) and math.isfinite(high):
         return low, high
     try:
-        machine = loss.compile(n, z, pairs=pairs())
+        pairs = pair_layers(asked.hypothesis, asked.model.layered())
+        machine = asked.loss.compile(asked.n, asked.labels, pairs=pairs)
     except SizeLimitError:
         return low, high
     least, most = float(np.nanmin(machine.values)), float(np.nanmax(machine.values))

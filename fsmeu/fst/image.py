@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -74,9 +74,27 @@ class ArcTable:
         return np.exp(-self.weight)
 
     @cached_property
-    def _depths(self) -> tuple[Ints, list[Ints]]:
-        """What ``by_depth`` finds, once."""
-        return _by_depth(self)
+    def depths(self) -> tuple[Ints, list[Ints]]:
+        """Depth of each state (-1 when unreachable) and the arcs that leave each depth.
+
+        Raises:
+            FstError: two paths of different length meet in a state, or there is a cycle.
+        """
+        depth = np.full(self.states, -1, np.int64)
+        arcs_at: list[Ints] = []
+        frontier = np.array([self.start] if self.start >= 0 else [], np.int64)
+        depth[frontier] = 0
+        while len(arcs := _leaving(self, frontier)):
+            arcs_at.append(arcs)
+            reached = self.target[arcs]
+            if (depth[reached] >= 0).any():
+                must = "all paths to a state must have the same length (no cycles, one length only)"
+                raise FstError(message("machine", must))
+            order = np.arange(len(reached))
+            depth[reached] = order
+            frontier = reached[depth[reached] == order]
+            depth[frontier] = len(arcs_at)
+        return depth, arcs_at
 
 
 def check_table(table: ArcTable, where: str) -> None:
@@ -96,51 +114,13 @@ def check_table(table: ArcTable, where: str) -> None:
 
 def without_zero_arcs(table: ArcTable) -> ArcTable:
     """The machine without arcs of weight zero, which some of OpenFst's algorithms fail on."""
-    kept = table.weight < np.inf
-    return ArcTable(
-        start=table.start,
-        source=table.source[kept],
-        ilabel=table.ilabel[kept],
-        olabel=table.olabel[kept],
-        weight=table.weight[kept],
-        target=table.target[kept],
-        final=table.final,
-    )
+    kept, arcs = table.weight < np.inf, ("source", "ilabel", "olabel", "weight", "target")
+    return replace(table, **{name: getattr(table, name)[kept] for name in arcs})
 
 
 def by_depth(table: ArcTable) -> tuple[Ints, list[Ints]]:
-    """Depth of each state (-1 when unreachable) and the arcs that leave each depth.
-
-    Args:
-        table: a machine in which all paths to a state have the same length (a composition with a
-            layered acceptor is one).
-
-    Raises:
-        FstError: two paths of different length meet in a state, or there is a cycle.
-    """
-    return table._depths
-
-
-def _by_depth(table: ArcTable) -> tuple[Ints, list[Ints]]:
-    depth = np.full(table.states, -1, np.int64)
-    arcs_at: list[Ints] = []
-    if table.start < 0:
-        return depth, arcs_at
-    frontier = np.array([table.start], np.int64)
-    depth[frontier] = 0
-    while True:
-        arcs = _leaving(table, frontier)
-        if not len(arcs):
-            return depth, arcs_at
-        arcs_at.append(arcs)
-        reached = table.target[arcs]
-        if (depth[reached] >= 0).any():
-            must = "all paths to a state must have the same length (no cycles, one length only)"
-            raise FstError(message("machine", must))
-        order = np.arange(len(reached))
-        depth[reached] = order
-        frontier = reached[depth[reached] == order]
-        depth[frontier] = len(arcs_at)
+    """Depth of each state (-1 when unreachable) and the arcs that leave each depth, found once."""
+    return table.depths
 
 
 def _leaving(table: ArcTable, states: Ints) -> Ints:
@@ -148,7 +128,7 @@ def _leaving(table: ArcTable, states: Ints) -> Ints:
     begin = table.offsets[states]
     counts = table.offsets[states + 1] - begin
     ends = np.cumsum(counts)
-    arcs: Ints = np.repeat(begin - ends + counts, counts) + np.arange(ends[-1])
+    arcs: Ints = np.repeat(begin - ends + counts, counts) + np.arange(counts.sum())
     return arcs
 
 
@@ -175,15 +155,10 @@ def fst_from_table(
     table: ArcTable, isymbols: SymbolTable | None = None, osymbols: SymbolTable | None = None
 ) -> Fst:
     """The OpenFst vector machine (log64 arcs) of an arc table, bit for bit."""
-    rows, cells = (
-        np.zeros(size, kind)
-        for size, kind in zip((table.states, table.arcs), _const_dtypes("<f8"), strict=True)
-    )
-    rows["final"], rows["begin"], rows["arcs"] = (
-        table.final,
-        table.offsets[:-1],
-        np.diff(table.offsets),
-    )
+    state, arc = _const_dtypes("<f8")
+    rows, cells = np.zeros(table.states, state), np.zeros(table.arcs, arc)
+    rows["final"], rows["begin"] = table.final, table.offsets[:-1]
+    rows["arcs"] = np.diff(table.offsets)
     for tape, count in (("ilabel", "ieps"), ("olabel", "oeps")):
         epsilons = table.source[getattr(table, tape) == 0]
         rows[count] = np.bincount(epsilons, minlength=table.states)
@@ -201,9 +176,7 @@ def fst_from_table(
 
 
 def table_from_fst(fst: Fst, where: str = "machine") -> ArcTable:
-    """The arcs of an OpenFst machine; other arc types than log64 are converted first.
-
-    Tropical and single-precision weights keep their numbers: both are read as -log.
+    """The arcs of an OpenFst machine; tropical and single-precision weights keep their numbers.
 
     Raises:
         FstError: the machine is no machine: an arc leads nowhere, a weight is not a number.
@@ -212,10 +185,7 @@ def table_from_fst(fst: Fst, where: str = "machine") -> ArcTable:
 
 
 def trimmed(table: ArcTable) -> ArcTable:
-    """The same machine without states that no accepted path uses.
-
-    The others keep their order; where nothing is accepted, the start is left alone.
-    """
+    """The machine without states that no accepted path uses; the start stays in any case."""
     connected = fst_from_table(table).connect()
     if connected.start() >= 0:
         return table_from_fst(connected)
@@ -255,12 +225,9 @@ class MachineFile:
 
 @np.errstate(invalid="ignore")  # weights that are no numbers are refused
 def read_machine(image: bytes, where: str, limited: bool = True) -> MachineFile:
-    """The machine in the bytes of an OpenFst file, a vector or const one.
+    """The machine in the bytes of an OpenFst file, a vector or const one, called ``where``.
 
-    Args:
-        image: the bytes.
-        where: what they are called in an error.
-        limited: whether the general limits on states and arcs hold.
+    The general limits on states and arcs hold if it is ``limited``.
 
     Raises:
         FstError: the bytes are not a whole machine of log64, log or standard arcs.
@@ -286,11 +253,10 @@ def read_machine(image: bytes, where: str, limited: bool = True) -> MachineFile:
     if limited:
         guard_size(where, len(counts))
         guard_arcs(where, len(cells))
-    ilabel, olabel, target = (
-        cells[name].astype(np.int64) for name in ("ilabel", "olabel", "target")
-    )
-    source, weight = np.repeat(np.arange(len(counts)), counts), cells["weight"].astype(np.float64)
-    table = ArcTable(start, source, ilabel, olabel, weight, target, final)
+    labels = cells["ilabel"].astype(np.int64), cells["olabel"].astype(np.int64)
+    weight, target = cells["weight"].astype(np.float64), cells["target"].astype(np.int64)
+    source = np.repeat(np.arange(len(counts)), counts)
+    table = ArcTable(start, source, *labels, weight, target, final)
     check_table(table, where)
     return MachineFile(table, names[0], names[1])
 
@@ -352,10 +318,7 @@ class _Reader:
 
 
 def _vector(reader: _Reader, weight: str, states: int) -> tuple[Floats, Ints, NDArray[Any]]:
-    """Final weights, numbers of arcs, and arcs: a record for each state, then those of its arcs.
-
-    A file that says -1 has as many states as there are.
-    """
+    """Final weights, numbers of arcs, and arcs, of as many states as there are if it says -1."""
     arc = np.dtype([("ilabel", "<i4"), ("olabel", "<i4"), ("weight", weight), ("target", "<i4")])
     final: list[float] = []
     blocks = [np.zeros(0, arc)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,14 +33,11 @@ from fsmeu.fst.image import (
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """The arcs of one position: parallel arrays, in no particular order.
+    """The arcs of one position, in no particular order: each reads a label between two states.
 
-    Attributes:
-        source: state in the layer before the position.
-        label: index of the label that is read.
-        target: state in the layer after the position.
-        weight: factor in the real semiring, at least 0.
-        width: number of states in the layer after the position.
+    ``source`` and ``target`` are states of the layers before and after the position, ``label`` is
+    the index of a label, ``weight`` a factor in the real semiring, at least 0; ``width`` is the
+    number of states after the position.
     """
 
     source: Ints
@@ -80,10 +77,7 @@ class Layered:
 
 
 class ArcWeights(NamedTuple):
-    """The weights of a layered acceptor without its arcs, for models whose arcs are the same.
-
-    ``arcs`` are those of all arcs, one position after the other.
-    """
+    """The weights of a layered acceptor; ``arcs`` are those of all arcs, position by position."""
 
     n: int
     arcs: Floats
@@ -99,10 +93,7 @@ def arc_weights(layered: Layered) -> ArcWeights:
 
 @dataclass(frozen=True, eq=False)
 class LogLayered(Layered):
-    """An acyclic acceptor in layers, with the natural logarithm of every weight in its place.
-
-    So weights that no double can hold are told apart. A weight of 0 is -inf.
-    """
+    """A layered acceptor with the natural logarithm of every weight in its place, -inf for 0."""
 
 
 def check_layers(layered: object) -> None:
@@ -117,26 +108,20 @@ def in_logs(layered: Layered) -> LogLayered:
     if isinstance(layered, LogLayered):
         return layered
     with np.errstate(divide="ignore"):
-        return LogLayered(**_mapped(layered, np.log))
+        return LogLayered(**vars(_mapped(layered, np.log)))
 
 
 def from_logs(logs: LogLayered) -> Layered:
     """The same acceptor with weights; those that a double cannot hold are 0 or inf."""
     with np.errstate(over="ignore", under="ignore"):
-        return Layered(**_mapped(logs, np.exp))
+        return _mapped(logs, np.exp)
 
 
-def _mapped(layered: Layered, change: Callable[[Floats], Floats]) -> dict[str, Any]:
-    """The fields of an acceptor with every weight changed."""
-    return {
-        "alphabet": layered.alphabet,
-        "start": change(layered.start),
-        "layers": tuple(
-            Layer(x.source, x.label, x.target, change(x.weight), x.width) for x in layered.layers
-        ),
-        "final": change(layered.final),
-        "unambiguous": layered.unambiguous,
-    }
+def _mapped(layered: Layered, change: Callable[[Floats], Floats]) -> Layered:
+    """The acceptor with every weight changed."""
+    layers = tuple(replace(layer, weight=change(layer.weight)) for layer in layered.layers)
+    start, final = change(layered.start), change(layered.final)
+    return Layered(layered.alphabet, start, layers, final, layered.unambiguous)
 
 
 def all_arcs(layered: Layered) -> Layer:
@@ -145,15 +130,13 @@ def all_arcs(layered: Layered) -> Layer:
     layers = layered.layers or (Layer(none, none, none, np.zeros(0), 0),)
     counts = [len(layer.source) for layer in layers]
     ends = np.cumsum(layered.widths)
-    begins = ends - layered.widths
-    return Layer(
-        np.concatenate([layer.source for layer in layers])
-        + np.repeat(begins[: len(layers)], counts),
-        np.concatenate([layer.label for layer in layers]),
-        np.concatenate([layer.target for layer in layers]) + np.repeat(ends[: len(layers)], counts),
-        np.concatenate([layer.weight for layer in layers]),
-        int(ends[-1]),
+    names = ("source", "label", "target", "weight")
+    source, label, target, weight = (
+        np.concatenate([getattr(layer, name) for layer in layers]) for name in names
     )
+    source = source + np.repeat((ends - layered.widths)[: len(layers)], counts)
+    target = target + np.repeat(ends[: len(layers)], counts)
+    return Layer(source, label, target, weight, int(ends[-1]))
 
 
 def all_weights(layered: Layered) -> Floats:
@@ -236,16 +219,10 @@ def table_from_layered(layered: Layered) -> ArcTable:
         label, target = (np.concatenate([c, c[first]]) for c in (label, target))
     kept = np.flatnonzero(weight > 0)
     kept = kept[np.lexsort((target[kept], label[kept], source[kept]))]
+    source, label, target = source[kept], label[kept], target[kept]
     with np.errstate(divide="ignore"):
-        return ArcTable(
-            start,
-            source[kept],
-            label[kept],
-            label[kept],
-            -np.log(weight[kept]),
-            target[kept],
-            -np.log(final),
-        )
+        weight, final = -np.log(weight[kept]), -np.log(final)
+    return ArcTable(start, source, label, label, weight, target, final)
 
 
 def fst_from_layered(layered: Layered) -> pynini.Fst:
@@ -257,12 +234,8 @@ def fst_from_layered(layered: Layered) -> pynini.Fst:
 def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "acceptor") -> LogLayered:
     """The layered form of an OpenFst acceptor, with the logarithms of the weights.
 
-    Args:
-        fst: an acyclic, epsilon-free acceptor all of whose strings have the same length. Its symbol
-            table, if it has one, names the labels; else number k + 1 is label k. Arcs of weight
-            zero are left out.
-        alphabet: the labels.
-        where: what the machine is called in an error.
+    It must be acyclic and without epsilons, and all its strings of one length. Its symbol table, if
+    it has one, names the labels; else number k + 1 is label k. Arcs of weight zero are left out.
 
     Raises:
         EmptyError: no string is accepted.
@@ -301,15 +274,10 @@ def _layers_by_depth(
     widths = np.bincount(depth)
     local = np.empty(table.states, np.int64)
     local[order] = np.arange(table.states) - np.repeat(np.cumsum(widths) - widths, widths)
+    source, target, logs = local[table.source], local[table.target], -table.weight
     layers = tuple(
-        Layer(
-            local[table.source[arcs]],
-            label[arcs],
-            local[table.target[arcs]],
-            -table.weight[arcs],
-            int(widths[k + 1]),
-        )
-        for k, arcs in enumerate(arcs_at)
+        Layer(source[arcs], label[arcs], target[arcs], logs[arcs], int(width))
+        for arcs, width in zip(arcs_at, widths[1:], strict=True)
     )
     final = -table.final[order[len(order) - widths[-1] :]]
     pairs = np.stack([table.source, label])
@@ -322,18 +290,14 @@ def label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: s
     symbols = names_of(fst.input_symbols(), where)
     named = {symbol_name(str(label)): k for k, label in enumerate(alphabet.labels)}
     index = np.empty_like(table.ilabel)
-    for number in np.unique(table.ilabel):
-        name = symbols.get(int(number))
+    for number in np.unique(table.ilabel).tolist():
+        name = symbols.get(number)
         if number == 0:
             must = "the machine must be free of epsilon arcs"
             raise InputError(message(where, must, None, "Apply pynini.rmepsilon first"))
-        if name is None:
-            known = 0 < number <= len(alphabet)
-            position = int(number) - 1 if known else None
-        else:
-            position = named.get(name)
-        if position is None:
+        position = named.get(name) if name is not None else number - 1
+        if position is None or position >= len(alphabet):
             must = f"each label must be one of {', '.join(map(str, alphabet.labels))}"
-            raise InputError(message(where, must, name or int(number)))
+            raise InputError(message(where, must, name or number))
         index[table.ilabel == number] = position
     return index

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
 
@@ -51,20 +51,6 @@ _MOST_JOINED = 2_000_000
 
 class TooLargeError(Exception):
     """An acceptor has more states than there may be."""
-
-
-class Effort:
-    """How many states the acceptor of a constraint may have, ``given`` that many before."""
-
-    def __init__(self, given: int = 0) -> None:
-        self.states = max(1, max_states() // _SHARE, given)
-        self.few = min(self.states, max(_FEW_STATES, given))
-
-    def error(self) -> SizeLimitError:
-        """The error that names the limit."""
-        must = f"its acceptor may have at most {self.states:,} states, this one needs more"
-        remedy = f"Use a simpler one, or raise FSMEU_MAX_STATES, now {max_states():,}"
-        return SizeLimitError(message("constraint", must, None, remedy))
 
 
 def acceptor_of_arcs(states: int, arcs: ArrayLike, ends: ArrayLike, start: int = 0) -> pynini.Fst:
@@ -130,57 +116,58 @@ def determinized(fst: pynini.Fst, states: int) -> pynini.Fst:
 
 
 def deterministic(
-    build: Callable[[bool], pynini.Fst], symbols: int, n: int | None, effort: Effort
+    build: Callable[[int, bool], pynini.Fst], symbols: int, n: int | None, given: int = 0
 ) -> Acceptor:
     """The minimal deterministic acceptor, right for sequences of length n (of any, if None).
 
-    An acceptor for all lengths is tried first, as it is smaller.
-
-    Args:
-        build: makes the acceptor of sequences of the symbols 1, 2, ...; given True, it may leave
-            out whatever is longer than n on the way, because there is too much of it.
-        symbols: how many symbols there are.
-        n: the length.
-        effort: how many states there may be.
+    An acceptor for all lengths is tried first, as it is smaller. ``build`` makes one of the symbols
+    1, 2, ..., given how many states it may have and whether to leave out what is longer than n;
+    as many as ``given`` states there may be in any case.
 
     Raises:
         EmptyError: no sequence is accepted.
         SizeLimitError: there are too many states.
     """
+    states = max(1, max_states() // _SHARE, given)
+    few = states if n is None else min(states, max(_FEW_STATES, given))
     try:
         try:
-            result = determinized(build(False), effort.states if n is None else effort.few)
+            result = determinized(build(few, False), few)
         except TooLargeError:
             if n is None:
                 raise
             exactly = any_sequence(symbols, n, exactly=True)
-            result = determinized(intersection(build(True), exactly), effort.states)
+            result = determinized(intersection(build(states, True), exactly), states)
     except TooLargeError:
-        raise effort.error() from None
+        must = f"its acceptor may have at most {states:,} states, this one needs more"
+        remedy = f"Use a simpler one, or raise FSMEU_MAX_STATES, now {max_states():,}"
+        raise SizeLimitError(message("constraint", must, None, remedy)) from None
     table = table_from_fst(result, "constraint")
     after = np.full((table.states, symbols), -1, np.int64)
     after[table.source, table.ilabel - 1] = table.target
     ends = np.flatnonzero(np.isfinite(table.final))
-    if table.start >= 0 and (n is None or _reaches(after, table.start, ends, n)):
+    here = np.array([table.start] if table.start >= 0 else [], np.int64)
+    for _ in range(n or 0):
+        here = np.unique(after[here])
+        here = here[here >= 0]
+    if len(here) if n is None else np.isin(here, ends).any():
         return after, table.start, ends
     length = "" if n is None else f" of length {n}"
     raise EmptyError(message("constraint", f"it must allow at least one sequence{length}"))
 
 
-def _reaches(after: Ints, start: int, ends: Ints, n: int) -> bool:
-    """True when a sequence of exactly n symbols is accepted."""
-    here = np.array([start])
-    for _ in range(n):
-        here = np.unique(after[here])
-        here = here[here >= 0]
-    return bool(np.isin(here, ends).any())
+def _over_labels(made: Acceptor, symbols: Ints) -> Acceptor:
+    """The acceptor that reads labels as these symbols, -1 for those that it never reads."""
+    after, start, ends = made
+    guard_size("constraint", len(after) * len(symbols) // CELLS_PER_STATE)
+    none = np.full((len(after), 1), -1, np.int64)
+    return np.concatenate([after, none], axis=1)[:, symbols], start, ends
 
 
 def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) -> Acceptor:
-    """The minimal deterministic acceptor of the same sequences, weights forgotten.
+    """The minimal deterministic acceptor of the same sequences (of length n), weights forgotten.
 
-    The given one may have cycles, epsilons and several ways to read a sequence; with n, only
-    sequences of that length matter.
+    The given one may have cycles, epsilons and several ways to read a sequence.
 
     Raises:
         EmptyError: nothing is accepted.
@@ -192,20 +179,16 @@ def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) ->
     read = table.ilabel != 0
     labels = label_numbers(fst, alphabet, replace(table, ilabel=table.ilabel[read]), "constraint")
     known, symbol = np.unique(labels, return_inverse=True)
-    symbols = np.zeros_like(table.ilabel)
-    symbols[read] = symbol + 1
-    arcs = np.stack([table.source, symbols, table.target], axis=1)
+    arcs = np.stack([table.source, np.zeros_like(table.source), table.target], axis=1)
+    arcs[read, 1] = symbol + 1
     ends = np.flatnonzero(np.isfinite(table.final))
-    effort = Effort(table.states + table.arcs)
 
-    def build(cut: bool) -> pynini.Fst:
+    def build(states: int, cut: bool) -> pynini.Fst:
         return acceptor_of_arcs(table.states, arcs, ends, table.start)
 
-    after, start, accepting = deterministic(build, len(known), n, effort)
-    guard_size("constraint", len(after) * len(alphabet) // CELLS_PER_STATE)
-    following = np.full((len(after), len(alphabet)), -1, np.int64)
-    following[:, known] = after
-    return following, start, accepting
+    symbols = np.full(len(alphabet), -1, np.int64)
+    symbols[known] = np.arange(len(known))
+    return _over_labels(deterministic(build, len(known), n, table.states + table.arcs), symbols)
 
 
 # -- regular expressions over labels ---------------------------------------------------------------
@@ -221,9 +204,7 @@ _MOST_CHARACTERS = 100_000
 
 
 def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Acceptor:
-    """The minimal deterministic acceptor of a regular expression over labels.
-
-    With n, only sequences of that length matter.
+    """The minimal deterministic acceptor of a regular expression over labels (for length n).
 
     Raises:
         InputError: the expression is malformed, or names an unknown label.
@@ -246,30 +227,17 @@ def _acceptor(text: str, alphabet: Alphabet, n: int | None) -> Acceptor:
     term = parser.either(0)
     if parser.peek():
         raise parser.error(parser.place(), f"{parser.peek()!r} was not expected")
-    classes = _classes(parser.sets, len(alphabet))
-    symbols, effort = int(classes.max()) + 1, Effort()
-    numbers = {held: tuple(set(classes[list(held)].tolist())) for held in parser.sets}
+    symbols = np.full(len(alphabet), len(parser.named))  # one for all labels without a name
+    symbols[list(parser.named)] = np.arange(len(parser.named))
+    count = int(symbols.max()) + 1
 
-    def build(cut: bool) -> pynini.Fst:
-        most = effort.states if n is None or cut else effort.few
-        return _Builder(numbers, symbols, n, most, cut).acceptor(term)
+    def build(states: int, cut: bool) -> pynini.Fst:
+        return _Builder(symbols, count, n, states, cut).acceptor(term)
 
-    following, first, accepting = deterministic(build, symbols, n, effort)
-    guard_size("constraint", len(following) * len(alphabet) // CELLS_PER_STATE)
-    following = following[:, classes]
+    following, first, accepting = _over_labels(deterministic(build, count, n), symbols)
     for array in (following, accepting):
         array.setflags(write=False)
     return following, first, accepting
-
-
-def _classes(sets: Iterable[frozenset[int]], labels: int) -> Ints:
-    """A number for each label: the same for labels that the expression never tells apart."""
-    numbers = np.zeros(labels, np.int64)
-    for held in sets:
-        inside = np.zeros(labels, bool)
-        inside[list(held)] = True
-        numbers = np.unique(2 * numbers + inside, return_inverse=True)[1]
-    return numbers
 
 
 @dataclass(frozen=True)
@@ -305,24 +273,14 @@ class _Term:
 class _Builder:
     """Makes acceptors of expressions, not deterministic, by OpenFst's operations.
 
-    ``numbers`` are the symbols from 0 that sets of labels stand for, ``n`` is the length of the
-    longest sequences that matter, ``most`` the states that a deterministic acceptor may have; with
-    ``cut``, longer sequences are left out of what is determinized on the way.
+    ``symbols`` has the symbol from 0 of each label, ``most`` is how many states a deterministic
+    acceptor may have; with ``cut``, what is longer than n is left out before determinization.
     """
 
-    def __init__(
-        self,
-        numbers: Mapping[frozenset[int], tuple[int, ...]],
-        symbols: int,
-        n: int | None,
-        most: int,
-        cut: bool,
-    ) -> None:
-        self._symbols, self._n, self._most, self._cut = symbols, n, most, cut
+    def __init__(self, symbols: Ints, count: int, n: int | None, most: int, cut: bool) -> None:
+        self._label_symbols, self._symbols, self._n = symbols, count, n
+        self._most, self._cut = most, cut
         self._known: dict[_Term, pynini.Fst] = {}
-        for labels, held in numbers.items():
-            arcs = [(0, k + 1, 1) for k in held]
-            self._known[_Term("one", labels=labels)] = acceptor_of_arcs(2, arcs, [1])
 
     def acceptor(self, term: _Term) -> pynini.Fst:
         """The acceptor of an expression; a TooLargeError if it is very large."""
@@ -333,6 +291,9 @@ class _Builder:
         return self._known[term]
 
     def _made(self, term: _Term) -> pynini.Fst:
+        if term.kind == "one":
+            read = np.unique(self._label_symbols[list(term.labels)])
+            return acceptor_of_arcs(2, [(0, k + 1, 1) for k in read], [1])
         if term.kind == "both":  # what is too large is seen before the next is made
             return reduce(intersection, (without_epsilons(self.acceptor(p)) for p in term.parts))
         parts = [self.acceptor(part) for part in term.parts]
@@ -377,7 +338,7 @@ class _Parser:
     def __init__(self, text: str, alphabet: Alphabet) -> None:
         self.text, self.alphabet, self.at = text, alphabet, 0
         self.tokens: list[tuple[str, int]] = []
-        self.sets: set[frozenset[int]] = set()
+        self.named: dict[int, None] = {}
         place = 0
         while place < len(text):
             match = _TOKEN.match(text, place)
@@ -386,11 +347,6 @@ class _Parser:
             if match.group().strip():
                 self.tokens += self.labels_in(match.group(), place)
             place = match.end()
-
-    def one_of(self, labels: frozenset[int]) -> _Term:
-        """The term of one of these labels."""
-        self.sets.add(labels)
-        return _Term("one", labels=labels)
 
     def labels_in(self, token: str, place: int) -> list[tuple[str, int]]:
         """A token; a run of one-character labels is as many tokens."""
@@ -466,12 +422,12 @@ class _Parser:
                 raise self.error(place, "this bracket is not closed")
             return term
         if token == "[":
-            return self.chosen(place)
+            return _Term("one", labels=self.chosen(place))
         if token == ".":
-            return self.one_of(frozenset(range(len(self.alphabet))))
-        return self.one_of(frozenset([self.index(token, place)]))
+            return _Term("one", labels=frozenset(range(len(self.alphabet))))
+        return _Term("one", labels=frozenset([self.index(token, place)]))
 
-    def chosen(self, place: int) -> _Term:
+    def chosen(self, place: int) -> frozenset[int]:
         without = self.peek() == "^"
         if without:
             self.take()
@@ -484,11 +440,12 @@ class _Parser:
         held = frozenset(k for k in range(len(self.alphabet)) if (k in named) != without)
         if not held:
             raise self.error(place, "no label is left")
-        return self.one_of(held)
+        return held
 
     def index(self, token: str, place: int) -> int:
         name = token[1:-1] if token.startswith('"') else token
         if name in self.alphabet.index:
+            self.named[self.alphabet.index[name]] = None
             return self.alphabet.index[name]
         hint = nearest(name, map(str, self.alphabet.labels))
         raise self.error(place, f"{name!r} is not a label. {hint}".rstrip())

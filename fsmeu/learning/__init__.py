@@ -5,13 +5,7 @@ They are loaded on demand (``import fsmeu.learning``), because scikit-learn take
 
 from fsmeu.learning.expected_utility import MaxExpectedUtilityClassifier
 from fsmeu.learning.max_expected_f import MaxExpectedFClassifier
-from fsmeu.learning.online import (
-    FOFOClassifier,
-    OFOClassifier,
-    OMCSLClassifier,
-    OnlineLogisticClassifier,
-    STAMPClassifier,
-)
+from fsmeu.learning.online import FOFOClassifier, OFOClassifier, OnlineLogisticClassifier
 from fsmeu.learning.plug_in import DTAClassifier, EUMClassifier, ExampleWiseClassifier
 from fsmeu.learning.saving import load, save
 from fsmeu.learning.tagger import MaxExpectedUtilityTagger
@@ -25,9 +19,7 @@ __all__ = [
     "MaxExpectedUtilityClassifier",
     "MaxExpectedUtilityTagger",
     "OFOClassifier",
-    "OMCSLClassifier",
     "OnlineLogisticClassifier",
-    "STAMPClassifier",
     "load",
     "save",
 ]

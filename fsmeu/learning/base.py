@@ -26,10 +26,7 @@ from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, message
 
 Rows: TypeAlias = Any
-"""Examples as rows, (examples, features): an array of doubles or a ``csr_array``.
-
-Of a classifier around an estimator, they are whatever that estimator takes.
-"""
+"""Examples, (examples, features): doubles, a ``csr_array``, or what an inner estimator takes."""
 
 
 def real(where: str, name: str, value: object, which: str, holds: Callable[[float], bool]) -> float:
@@ -40,20 +37,18 @@ def real(where: str, name: str, value: object, which: str, holds: Callable[[floa
     raise InputError(message(where, f"{name} must be a {which}", value))
 
 
-def nonnegative(where: str, name: str, value: object) -> float:
-    """The number, checked: an InputError unless it is finite and at least 0."""
-    return real(where, name, value, "finite number of at least 0", lambda x: 0.0 <= x < math.inf)
-
-
-def positive_number(where: str, name: str, value: object) -> float:
-    """The number, checked: an InputError unless it is finite and above 0."""
-    return real(where, name, value, "finite number above 0", lambda x: 0.0 < x < math.inf)
+Range: TypeAlias = tuple[str, Callable[[float], bool]]
+NONNEGATIVE: Range = ("finite number of at least 0", lambda x: 0.0 <= x < math.inf)
+POSITIVE_NUMBER: Range = ("finite number above 0", lambda x: 0.0 < x < math.inf)
 
 
 def number_between(where: str, name: str, value: object, low: float, high: float) -> float:
     """The number, checked: an InputError unless it is between both bounds or one of them."""
     span = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
     return real(where, name, value, f"number {span}", lambda x: low <= x <= high)
+
+
+_FORM: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64}
 
 
 class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -65,7 +60,6 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     classes_: NDArray[Any]
-    n_features_in_: int
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -80,8 +74,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         The first ones set ``n_features_in_`` and ``classes_``; later ones must suit these.
         """
-        given: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "reset": first}
-        rows, labels = validate_data(self, rows, labels, y_numeric=False, **given)
+        rows, labels = validate_data(self, rows, labels, y_numeric=False, **_FORM, reset=first)
         rows = csr_array(rows) if issparse(rows) else rows
         return rows, self._targets(labels, classes, first), self._weights(rows, weights)
 
@@ -108,16 +101,13 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _weights(self, rows: Rows, weights: Any) -> Floats | None:
         """Checked weights of examples, (examples,), or None."""
-        if weights is None:
-            return None
         how = {"dtype": np.float64, "ensure_non_negative": True}
-        checked: Floats = _check_sample_weight(weights, rows, **how)
-        return checked
+        return None if weights is None else np.asarray(_check_sample_weight(weights, rows, **how))
 
     def _rows(self, rows: Any) -> Rows:
-        """Checked rows to predict, (examples, features)."""
+        """The rows to predict, checked, (examples, features)."""
         check_is_fitted(self)
-        checked = validate_data(self, rows, accept_sparse="csr", dtype=np.float64, reset=False)
+        checked = validate_data(self, rows, **_FORM, reset=False)
         return csr_array(checked) if issparse(checked) else checked
 
     def _named(self, positive: Bools) -> NDArray[Any]:
@@ -133,9 +123,6 @@ class LogisticClassifier(BinaryClassifier):
         intercept_: the intercept, (1,).
     """
 
-    coef_: Floats
-    intercept_: Floats
-
     def decision_function(self, X: Any) -> Floats:
         """The logarithm of the odds of the positive class, (examples,)."""
         scores: Floats = self._rows(X) @ self.coef_[0] + self.intercept_[0]
@@ -143,7 +130,7 @@ class LogisticClassifier(BinaryClassifier):
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class, (examples, 2)."""
-        scores = self.decision_function(X)
+        scores = LogisticClassifier.decision_function(self, X)  # subclasses may have a threshold
         return np.stack([expit(-scores), expit(scores)], axis=1)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -153,8 +140,6 @@ class LogisticClassifier(BinaryClassifier):
 
 class OuterClassifier(BinaryClassifier):
     """A classifier around an estimator, which is given the rows as they are."""
-
-    estimator: Any
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), self._inner()
@@ -206,24 +191,19 @@ def climb(
     gain: float = 1e-12,
     box: Floats | None = None,
 ) -> Climb:
-    """A local maximum of an objective, by L-BFGS (Liu & Nocedal 1989).
+    """A local maximum of an objective, by at most so many steps of L-BFGS (Liu & Nocedal 1989).
 
-    Args:
-        objective: gives the value and the gradient; the value is to be as great as possible.
-        start: the weights to begin with.
-        steps: the greatest number of iterations; none with 0.
-        tolerance: a climb ends where no derivative is greater than this ...
-        gain: ... or where a step gains no more than this part of the value.
-        box: the least and the greatest value of each weight, (weights, 2); None for no bounds.
+    It ends where no derivative is greater than the tolerance, or where a step gains no more than
+    ``gain`` times the value. The box has the least and the greatest weights, (weights, 2).
     """
     if not steps:
         return Climb(start, objective(start)[0], 0)
+    options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tolerance, "ftol": gain}
 
     def downhill(weights: Floats) -> tuple[float, Floats]:
         value, slopes = objective(weights)
         return -value, -slopes
 
-    options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tolerance, "ftol": gain}
     with threadpool_limits(1, "blas"):  # on matrices this small more threads cost more
         end = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
     return Climb(np.asarray(end.x, np.float64), float(-end.fun), int(end.nit))

@@ -23,12 +23,9 @@ _SPARSE = ("data", "indices", "indptr", "shape")
 
 
 class Examples(NamedTuple):
-    """What a file holds.
+    """What a file holds: rows, (examples, features), an array of doubles or a ``csr_array``.
 
-    Attributes:
-        rows: (examples, features), an array of doubles or a ``csr_array``.
-        labels: the class of each example, (examples,), or 0 and 1 of several labels,
-            (examples, labels); None where the file has none.
+    Labels are classes, (examples,), or 0 and 1 of several, (examples, labels); None without any.
     """
 
     rows: Any
@@ -48,15 +45,10 @@ def read_examples(
     Args:
         name: the path of the file.
         form: svmlight, csv or npz; None goes by the ending, else svmlight.
-        label: csv: the column of the label, by name or counted from 1; several with commas
-            between them. None is the last column.
-        features: the number of features that there must be, if it is known. A csv file with that
-            many columns then has no labels.
+        label: csv: columns of labels by name or counted from 1, with commas; None is the last one.
+        features: how many there must be, if known; a csv file of as many columns has no labels.
         zero_based: svmlight: features are counted from 0.
         labelled: whether there must be labels.
-
-    Raises:
-        InputError: the file cannot be read, or holds something else.
     """
     path = Path(name)
     ending = path.name.lower().removesuffix(".gz").removesuffix(".bz2").rpartition(".")[2]
@@ -149,9 +141,9 @@ def _from_csv(path: Path, label: str | None, features: int | None) -> Examples:
         raise InputError(message(str(path), "there must be examples", got))
     rows = np.frombuffer(numbers).reshape(-1, len(others))
     columns = [_labels(held) for held in names]
-    if len(columns) < 2:
-        return Examples(rows, columns[0] if columns else None)
-    return Examples(rows, np.stack(columns, axis=1))
+    if len(columns) > 1:
+        return Examples(rows, np.stack(columns, axis=1))
+    return Examples(rows, columns[0] if columns else None)
 
 
 def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:

@@ -5,11 +5,11 @@ of the loss with its tapes exchanged. Where the value depends on the confusion t
 and false positives are independent counts, so that E = sum over both of P(tp) P(fp) value(tp, fp),
 whatever the value is; elsewhere the composition is summed by ``value_and_gradient``.
 
-The distribution of a sum of independent counts is a convolution, made by a balanced tree whose
-leaves are single events. From the root down, each node learns what its own count is worth when the
-counts of all others are summed out; at a leaf, the difference between one and none is the
-derivative with respect to the event's probability. O(n^2) additions and multiplications, all of
-nonnegative numbers on the way up, so that small probabilities are as accurate as large ones.
+The distribution of a count is a convolution, made by a balanced tree whose leaves are single
+events. From the root down, each node learns the mean value of its own count, those of all others
+summed out; at a leaf, the difference between one and none is the derivative with respect to the
+event's probability. O(n^2) operations, on the way up all of nonnegative numbers, so that small
+probabilities are as accurate as large ones.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from sklearn.utils import check_random_state
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, check_int, message
 from fsmeu.expectation.gradient import value_and_gradient
-from fsmeu.learning.base import LogisticClassifier, Objective, Rows, climb, nonnegative
+from fsmeu.learning.base import NONNEGATIVE, LogisticClassifier, Objective, Rows, climb, real
 from fsmeu.learning.given_loss import binary_loss, over_classes
 from fsmeu.learning.saving import register
-from fsmeu.limits import CONFUSION_CELLS
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Independent
+
+CONFUSION_CELLS = 1 << 26  # confusion tables of a batch trained on as a whole: 512 MB of values
 
 _TOGETHER = 32
 """Nodes of up to this many events are convolved all at once, larger ones each by itself."""
@@ -40,10 +41,8 @@ _TOGETHER = 32
 class CountTree:
     """The number of independent events that happen, which have the probabilities p, (n,).
 
-    Attributes:
-        n: the number of events.
-        levels: for each level from the leaves up, the distribution of the count of each node,
-            (nodes, events of a node + 1); an odd node is paired with one that never counts.
+    ``levels`` has, from the leaves up, the distribution of the count of each node, (nodes, events
+    of a node + 1); an odd node is paired with one that never counts.
     """
 
     def __init__(self, p: Floats) -> None:
@@ -62,10 +61,7 @@ class CountTree:
         return self.levels[-1][0, : self.n + 1]
 
     def derivatives(self, values: Floats) -> Floats:
-        """The derivatives of the expected value of the count with respect to p, shape (n,).
-
-        The values are those of the counts 0, ..., n.
-        """
+        """The derivatives of the expected value of counts 0, ..., n with respect to p, (n,)."""
         down: Floats = np.zeros((1, self.levels[-1].shape[1]))
         down[0, : self.n + 1] = values
         for level in reversed(self.levels[:-1]):
@@ -103,9 +99,6 @@ def batch_value(loss: Loss, y: Ints) -> Objective:
     """E[value(Z, y)] and its derivatives, (n,), as a function of the probabilities of 1, (n,).
 
     The references y are label indices, (n,), of a loss over two labels.
-
-    Raises:
-        InputError: the batch is too large to be summed as a whole.
     """
     form = loss.confusion if isinstance(loss, SpecLoss) else None
     return _by_composition(loss, y) if form is None else _by_table(form, y)
@@ -156,15 +149,13 @@ class MaxExpectedUtilityClassifier(LogisticClassifier):
     maximises an approximation of E[F], Jansche 2007, section 1.3, names the exact expectation. A
     loss is minimised. The objective is not concave: L-BFGS climbs from the solution of maximum
     likelihood and from random starts, and the best is kept. Without l2 the greatest value may lie
-    at infinity.
+    at infinity. There is no ``sample_weight``: labels of a sequence have no weights in a loss.
 
     A batch is a sequence. Where the value depends on the confusion table alone, its order does not
     matter: batches are drawn at random, with the share of positive examples of the whole, and a
     value and gradient takes O(n^2) time (about 2 ms for 200 examples, 7 ms for 1,000 and 60 ms
     for 4,000). For other losses batches are runs of rows as they are given, and the composition is
     summed, which is slower by far.
-
-    There is no ``sample_weight``: labels of a sequence have no weights in a loss.
 
     Args:
         loss: a built-in name, the path of a loss file, or a loss over two labels.
@@ -198,7 +189,7 @@ class MaxExpectedUtilityClassifier(LogisticClassifier):
         where = type(self).__name__
         restarts = check_int(where, "restarts", self.restarts, least=0)
         steps = check_int(where, "max_iter", self.max_iter)
-        l2 = nonnegative(where, "l2", self.l2)
+        l2 = real(where, "l2", self.l2, *NONNEGATIVE)
         self.loss_ = binary_loss(where, self.loss, self.loss_params)
         rows, positive, _ = self._training(X, y)
         loss = over_classes(self.loss_, self.classes_, where)

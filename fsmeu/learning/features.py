@@ -20,11 +20,7 @@ from fsmeu.errors import InputError, message
 
 
 def feature_items(position: Any) -> Iterator[tuple[str, float]]:
-    """The name and value of each feature of a position: a dictionary, or a list or set of names.
-
-    Raises:
-        InputError: it is neither, or a value is no number, text, list or dictionary.
-    """
+    """The name and value of each feature of a position: a dictionary, or a list or set of names."""
     if isinstance(position, Mapping):
         for name, value in position.items():
             yield from _named(str(name), value)
@@ -67,11 +63,7 @@ def checked_sentences(sentences: Any, where: str) -> list[Sequence[Any]]:
 
 
 def checked_labels(y: Any, lengths: Sequence[int], where: str) -> list[list[Any]]:
-    """The labels of each sentence, as many as it has positions.
-
-    Raises:
-        InputError: they are not, or there is no position at all.
-    """
+    """The labels of each sentence, as many as it has positions, of which there must be some."""
     lines = checked_sentences(y, where)
     labels = [list(one.tolist() if isinstance(one, np.ndarray) else one) for one in lines]
     if [len(one) for one in labels] != list(lengths):
@@ -102,10 +94,7 @@ def feature_names(sentences: Iterable[Sequence[Any]], least: int = 1) -> list[st
 
 
 def feature_matrix(sentences: Iterable[Sequence[Any]], names: Sequence[str]) -> csr_array:
-    """The values of these features at the positions of all sentences, (positions, names).
-
-    Features that have other names are left out.
-    """
+    """The values of these features at the positions of all sentences, (positions, names)."""
     column = {name: k for k, name in enumerate(names)}
     values, columns, ends = list[float](), list[int](), [0]
     for position in chain.from_iterable(sentences):
@@ -114,7 +103,7 @@ def feature_matrix(sentences: Iterable[Sequence[Any]], names: Sequence[str]) -> 
                 columns.append(column[name])
                 values.append(value)
         ends.append(len(columns))
-    held = (np.array(values, np.float64), np.array(columns, np.int64), np.array(ends, np.int64))
+    held = (np.array(values, float), np.array(columns, np.int64), np.array(ends, np.int64))
     matrix = csr_array(held, shape=(len(ends) - 1, len(column)))
     matrix.sum_duplicates()
     return matrix

@@ -1,9 +1,7 @@
 """The loss that an estimator is told to learn for, with its labels matched to the classes by name.
 
 A label is its name: 1, True, 1.0 and "1" are one. Every estimator asks ``over_classes`` for a loss
-whose k-th label stands for the k-th class, so that indices of classes are indices of labels. For
-losses of the confusion table there is a threshold that is best on given labels, and what a fitted
-classifier's decisions are worth is told by ``measures``.
+whose k-th label stands for the k-th class, so that indices of classes are indices of labels.
 """
 
 from __future__ import annotations
@@ -30,9 +28,6 @@ def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
     """The loss of a built-in name or of the path of a loss file, or the loss itself.
 
     Names and paths may have parameters, and labels where the file leaves them open.
-
-    Raises:
-        InputError: there is no such loss, or a parameter does not suit it.
     """
     named = isinstance(params, Mapping) and all(isinstance(name, str) for name in params)
     if params is not None and not named:
@@ -71,12 +66,7 @@ def over_classes(loss: Loss, classes: Iterable[Any], where: str) -> Loss:
     A class is the label of its name, where all classes have one. Else, of two classes, the last is
     the positive label: the one named 1, else the only one that the loss counts, else the second.
     Where the labels are names, not 0 and 1, a class that has one is that label, and the other class
-    is the label that is left.
-
-    Where the labels of the loss are open, they become the names of the classes.
-
-    Raises:
-        InputError: the loss has other labels.
+    is the label that is left. Labels that are open become the names of the classes.
     """
     names = [label_name(one) for one in classes]
     if not getattr(loss, "labels_open", False):
@@ -124,10 +114,7 @@ def table_loss(where: str, loss: Any) -> SpecLoss:
 
 
 def table_value(loss: SpecLoss, chosen: Bools, positive: Bools, weights: Any = None) -> float:
-    """The value of decisions for labels, both True where positive, (examples,).
-
-    The loss is one of the confusion table; the weights are (examples,), or None where all are 1.
-    """
+    """The value of decisions for labels, both True where positive, (examples,), with weights."""
     w = _summable(weights, len(chosen))
     counts = (w @ (chosen & positive), w @ chosen, w @ positive)
     assert loss.confusion is not None
@@ -141,13 +128,8 @@ def best_threshold(
 
     An example is decided positive when its score is at least the threshold. Between two scores
     the threshold is halfway (Koyejo et al. 2014, Algorithm 1, search the scores themselves); -inf
-    is that of all and inf that of none. Of equally good ones it is the highest.
-
-    Args:
-        loss: a loss of the confusion table.
-        scores: one for each example, (examples,).
-        positive: True where the label is positive, (examples,).
-        weights: weights of examples, (examples,), or None where all are 1.
+    is that of all and inf that of none. Of equally good ones it is the highest. The loss is one of
+    the confusion table; labels are True where positive, (examples,).
     """
     thresholds, values = threshold_values(loss, scores, positive, weights)
     best = int((values if loss.kind == "utility" else -values).argmax())
@@ -157,10 +139,7 @@ def best_threshold(
 def threshold_values(
     loss: SpecLoss, scores: Floats, positive: Bools, weights: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Every threshold that makes a difference, descending from inf to -inf, and its value.
-
-    The arguments are those of ``best_threshold``.
-    """
+    """Every threshold that makes a difference, descending from inf to -inf, and its value."""
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], positive[order]
     w = _summable(None if weights is None else weights[order], len(scores))
@@ -193,9 +172,6 @@ def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[
     """Accuracy, precision, recall and F1 of the positive class, and the mean value of the loss.
 
     With several labels for each example, precision, recall and F1 are means over examples.
-
-    Raises:
-        InputError: the labels are not of the model's classes.
     """
     from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
@@ -233,11 +209,7 @@ def decision_scores(model: Any, rows: Any) -> NDArray[np.float64]:
 
 
 def confusion_loss(model: Any) -> SpecLoss:
-    """What the model decides for: its loss, or the F-score or Jaccard index of its parameters.
-
-    Raises:
-        InputError: its loss is not one of the confusion table.
-    """
+    """What the model decides for: its loss, or the F-score or Jaccard index of its parameters."""
     loss = getattr(model, "loss_", None)
     if isinstance(loss, SpecLoss) and loss.confusion is not None:
         return loss

@@ -19,20 +19,16 @@ from sklearn.utils import check_random_state
 
 from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, check_int, message
-from fsmeu.learning.base import (
-    Climb,
-    LogisticClassifier,
-    Rows,
-    climb,
-    nonnegative,
-    number_between,
-    positive_number,
-    real,
-)
+from fsmeu.learning import base
+from fsmeu.learning.base import Climb, LogisticClassifier, Rows, climb, real
 from fsmeu.learning.saving import register
 
 _BLOCK = 4096
-"""Rows that are looked at together: what is kept for each of them does not grow with all rows."""
+"""Rows that are looked at together."""
+_SAME = 1e-3
+"""Optima count as equally good when their objectives differ by no more than this."""
+_MOST, _IN_VAIN = 32, 4
+"""Of restarts="auto": the greatest number of starts, and of those in a row that gain nothing."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,7 @@ class SmoothF:
         return np.append(1.0, np.where(squares > 0, squares, 1.0))
 
     def _blocks(self) -> Iterator[tuple[Rows, Floats, Floats]]:
-        """Blocks of rows with their classes and weights; the rows are not copied."""
+        """Blocks of rows with their classes and weights."""
         for a in range(0, self.rows.shape[0], _BLOCK):
             y = self.positive[a : a + _BLOCK]
             w = np.ones(len(y)) if self.weights is None else self.weights[a : a + _BLOCK]
@@ -101,12 +97,6 @@ def _between(rows: Rows, a: int, b: int) -> Rows:
     first, last = rows.indptr[a], rows.indptr[b]
     held = (rows.data[first:last], rows.indices[first:last], rows.indptr[a : b + 1] - first)
     return csr_array(held, shape=(b - a, rows.shape[1]), copy=False)
-
-
-_SAME = 1e-3
-"""Optima count as equally good when their objectives differ by no more than this."""
-_MOST, _IN_VAIN = 32, 4
-"""Of restarts="auto": the greatest number of starts, and of those in a row that gain nothing."""
 
 
 @register
@@ -191,11 +181,11 @@ class MaxExpectedFClassifier(LogisticClassifier):
         if self.restarts != "auto":
             check_int(where, "restarts", self.restarts)
         check_int(where, "max_iter", self.max_iter)
-        number_between(where, "alpha", self.alpha, 0, 1)
-        nonnegative(where, "l2", self.l2)
+        base.number_between(where, "alpha", self.alpha, 0, 1)
+        real(where, "l2", self.l2, *base.NONNEGATIVE)
         real(where, "bound", self.bound, "number above 0, or infinite", lambda value: value > 0)
         for name in ("gamma", "spread", "tol"):
-            positive_number(where, name, getattr(self, name))
+            real(where, name, getattr(self, name), *base.POSITIVE_NUMBER)
         rows, positive, weights = self._training(X, y, sample_weight)
         if weights is not None and len(np.unique(positive[weights > 0])) < 2:
             must = "each class must have an example of positive weight"

@@ -7,13 +7,8 @@ Narasimhan, H., Vaish, R., Agarwal, S. (2014), On the statistical consistency of
 for non-decomposable performance measures, NIPS.
 
 Scores become probabilities by a sigmoid (Platt 1999) or an isotonic step function (Zadrozny and
-Elkan 2002). The scores of an example come from an estimator that has not seen it; the final one has
-seen all, as ``CalibratedClassifierCV(ensemble=False)`` of scikit-learn does it. Folds are drawn at
-random, and always the same: of rows that are sorted by kinds which the labels merge, runs of rows
-would be folds with kinds that the others lack.
-
-In multi-label classification each row is a sequence of independent labels, whose F or Jaccard is
-maximised in expectation (Dembczynski et al. 2011; Ye et al. 2012; Natarajan 2016, Algorithm 2).
+Elkan 2002), as ``CalibratedClassifierCV(ensemble=False)`` of scikit-learn does it. Folds are drawn
+at random, and always the same: rows may be sorted by kinds that the labels merge.
 """
 
 from __future__ import annotations
@@ -36,9 +31,8 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.decoding.decode import decode
-from fsmeu.decoding.decode_many import decode_many
+from fsmeu.arrays import Floats, Ints
+from fsmeu.decoding.decode import decode, decode_many
 from fsmeu.decoding.problem import Decision
 from fsmeu.errors import InputError, check_bool, check_int, message, one_of
 from fsmeu.learning.base import OuterClassifier, Rows, real
@@ -48,7 +42,7 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Independent
 
 
-def _checked(where: str, estimator: Any, names: tuple[str, ...], remedy: str = "") -> Any:
+def _checked(where: str, estimator: Any, *names: str, remedy: str = "") -> Any:
     """The estimator; an InputError unless it is one, and has methods of these names."""
     if isinstance(estimator, type) or not all(hasattr(estimator, name) for name in names):
         must = "the estimator must have fit and predict_proba"
@@ -91,8 +85,7 @@ def fit_map(
 ) -> dict[str, Any]:
     """The map from scores to probabilities, "sigmoid" or "isotonic": numbers and arrays by name.
 
-    Raises:
-        InputError: there are fewer examples of a class than folds.
+    An InputError where there are fewer examples of a class than folds.
     """
     least = int(min(positive.sum(), len(positive) - positive.sum()))
     if least < folds:
@@ -158,34 +151,36 @@ class PlugInClassifier(OuterClassifier):
     calibration: str | None = None
     folds: int = 5
 
-    def _check(self) -> None:
-        """Checks the parameters; sets ``loss_``."""
+    def _training(
+        self, rows: Any, labels: Any, weights: Any = None, classes: Any = None, first: bool = True
+    ) -> tuple[Rows, Floats, Floats | None]:
+        """The same after the parameters are checked; sets ``loss_``."""
         where = type(self).__name__
         self.loss_: SpecLoss = table_loss(where, self.loss)
+        names = ["fit", "predict_proba"]
         if self.calibration is not None:
             one_of(where, "calibration", self.calibration, ("sigmoid", "isotonic"))
             check_int(where, "folds", self.folds, 2)
-        names = ("fit", "predict_proba") if self.calibration is None else ("fit",)
+            names.pop()
         remedy = "With calibration, decision_function will do instead of predict_proba"
-        _checked(where, self._inner(), names, remedy)
+        _checked(where, self._inner(), *names, remedy=remedy)
+        return super()._training(rows, labels, weights)
 
     def _estimate(self, rows: Rows, positive: Floats, weights: Any) -> None:
         """Sets ``estimator_`` and ``calibration_``."""
-        where, inner, parts = type(self).__name__, self._inner(), (rows, positive, weights)
+        where, parts = type(self).__name__, (self._inner(), rows, positive, weights)
         self.calibration_: dict[str, Any] | None = None
         if self.calibration is not None:
-            self.calibration_ = fit_map(where, self.calibration, inner, *parts, self.folds)
-        self.estimator_ = fitted(where, inner, *parts)
-
-    def _probabilities(self, rows: Rows) -> Floats:
-        """The probability that each row is positive, (rows,)."""
-        if self.calibration_ is None:
-            return probabilities(self.estimator_, rows)
-        return apply_map(self.calibration_, scores(self.estimator_, rows))
+            self.calibration_ = fit_map(where, self.calibration, *parts, self.folds)
+        self.estimator_ = fitted(where, *parts)
 
     def predict_proba(self, X: Any) -> Floats:
         """The probabilities of both classes for each row, (rows, 2)."""
-        p = self._probabilities(self._rows(X))
+        rows = self._rows(X)
+        if self.calibration_ is None:
+            p = probabilities(self.estimator_, rows)
+        else:
+            p = apply_map(self.calibration_, scores(self.estimator_, rows))
         return np.stack([1.0 - p, p], axis=1)
 
 
@@ -201,13 +196,9 @@ class DTAClassifier(PlugInClassifier):
     from the estimator; the decision is the sequence of the best expected value, by ``decode``
     (Algorithm 1 of the paper, Algorithm 2 where the value is fractional-linear; unlike these, no
     positives at all is a candidate too). So the decision for a row depends on the rows beside it:
-    rows that are given one by one are each decided for their own value, which is worse for all of
-    them together, and ``predict`` warns of a single row once. Where rows come one by one, use
-    ``EUMClassifier``, whose threshold is fixed by ``fit``.
-
-    Decisions are as good as the probabilities: where these are far from the truth, give
-    ``calibration``. Up to about 4,400 rows take seconds for F-scores and Jaccard; other losses take
-    longer.
+    where rows come one by one, use ``EUMClassifier``, whose threshold is fixed by ``fit``
+    (``predict`` warns of a single row once). Decisions are as good as the probabilities: where
+    these are far from the truth, give ``calibration``.
 
     Args:
         loss: a built-in name, the path of a loss file, or a loss of the confusion table.
@@ -223,7 +214,6 @@ class DTAClassifier(PlugInClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DTAClassifier:
         """Itself, fitted to rows and labels of two classes."""
-        self._check()
         self._estimate(*self._training(X, y, sample_weight))
         return self
 
@@ -235,12 +225,12 @@ class DTAClassifier(PlugInClassifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The classes of these rows, decided together, (rows,); a single row is warned of once."""
-        decision = self.decide(X)
+        decision, where = self.decide(X), type(self).__name__
         if len(decision.labels) == 1 and self not in _WARNED:
             _WARNED.add(self)
             text = "DTAClassifier decides the rows of a call together, and was given a single one"
             warnings.warn(f"{text}: use EUMClassifier for rows one by one", stacklevel=2)
-        positive = over_classes(self.loss_, self.classes_, "DTAClassifier").alphabet.labels[1]
+        positive = over_classes(self.loss_, self.classes_, where).alphabet.labels[1]
         return self._named(np.array([label == positive for label in decision.labels], bool))
 
 
@@ -269,26 +259,24 @@ class EUMClassifier(PlugInClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> EUMClassifier:
         """Itself, fitted to rows and labels of two classes."""
-        self._check()
-        refit = check_bool("EUMClassifier", "refit", self.refit)
-        share = "number between 0 and 1"
-        held = real("EUMClassifier", "held_out", self.held_out, share, lambda one: 0 < one < 1)
+        where, share = "EUMClassifier", "number between 0 and 1"
+        refit = check_bool(where, "refit", self.refit)
+        held = real(where, "held_out", self.held_out, share, lambda one: 0 < one < 1)
         rows, positive, weights = self._training(X, y, sample_weight)
         seen, unseen = held_out_parts(positive, held, self.random_state)
         weight = (None, None) if weights is None else (weights[seen], weights[unseen])
         self._estimate(_safe_indexing(rows, seen), positive[seen], weight[0])
-        p = self._probabilities(_safe_indexing(rows, unseen))
-        loss = over_classes(self.loss_, self.classes_, "EUMClassifier")
+        p = self.predict_proba(_safe_indexing(rows, unseen))[:, 1]
+        loss = over_classes(self.loss_, self.classes_, where)
         assert isinstance(loss, SpecLoss)
-        best = best_threshold(loss, p, positive[unseen] > 0, weight[1])
-        self.threshold_, self.value_ = best
+        self.threshold_, self.value_ = best_threshold(loss, p, positive[unseen] > 0, weight[1])
         if refit:
             self._estimate(rows, positive, weights)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row, (rows,)."""
-        return self._named(self._probabilities(self._rows(X)) >= self.threshold_)
+        return self._named(self.predict_proba(X)[:, 1] >= self.threshold_)
 
 
 def held_out_parts(positive: Floats, share: float, random_state: Any) -> tuple[Ints, Ints]:
@@ -311,9 +299,9 @@ def held_out_parts(positive: Floats, share: float, random_state: Any) -> tuple[I
 class ExampleWiseClassifier(OuterClassifier):
     """Decides the labels of each row for the best expected value of that row, by ``decode_many``.
 
-    A label has an estimator of its own; given the row, labels are independent. A label that all
-    training rows have, or none, has the probability 1 or 0. With one column of two classes a row
-    is a sequence of one label.
+    A label has an estimator of its own; given the row, labels are independent (Dembczynski et al.
+    2011; Ye et al. 2012; Natarajan 2016, Algorithm 2). A label that all training rows have, or
+    none, has the probability 1 or 0. With one column of two classes a row is one label.
 
     Args:
         loss: a built-in name such as "fscore" or "jaccard", a path, or a loss over two labels.
@@ -335,9 +323,9 @@ class ExampleWiseClassifier(OuterClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ExampleWiseClassifier:
         """Itself, fitted to rows and labels: 0 or 1, (rows, labels), or classes, (rows,)."""
-        where = "ExampleWiseClassifier"
+        where = type(self).__name__
         self.loss_ = binary_loss(where, self.loss)
-        inner = _checked(where, self._inner(), ("fit", "predict_proba"))
+        inner = _checked(where, self._inner(), "fit", "predict_proba")
         y = y if y is None or issparse(y) else np.asarray(y)
         self.columns_: int | None = None
         if y is not None and y.ndim == 2 and y.shape[1] != 1:
@@ -358,25 +346,23 @@ class ExampleWiseClassifier(OuterClassifier):
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each label, (rows, labels); of both classes where y was one column."""
-        p = self._probabilities(self._rows(X))
-        return p if self.columns_ is not None else np.concatenate([1.0 - p, p], axis=1)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The labels of each row as 0 and 1, (rows, labels); classes where y was one column."""
-        p = self._probabilities(self._rows(X))
-        loss = over_classes(self.loss_, self.classes_, "ExampleWiseClassifier")
-        labels, models = loss.alphabet.labels, list(p)
-        if labels != (0, 1):
-            models = [Independent(np.stack([1.0 - row, row], axis=1), labels) for row in p]
-        decided = [decision.labels for decision in decode_many(loss, models)]
-        chosen: Bools = np.array([[label == labels[1] for label in row] for row in decided], bool)
-        chosen = chosen.reshape(p.shape)
-        return self._named(chosen if self.columns_ is not None else chosen[:, 0])
-
-    def _probabilities(self, rows: Rows) -> Floats:
-        """The probability of each label, (rows, labels)."""
+        rows = self._rows(X)
         columns = [
             np.full(_num_samples(rows), one) if isinstance(one, float) else probabilities(one, rows)
             for one in self.estimators_
         ]
+        if self.columns_ is None:
+            columns.insert(0, 1.0 - columns[0])
         return np.stack(columns, axis=1)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The labels of each row as 0 and 1, (rows, labels); classes where y was one column."""
+        p = self.predict_proba(X)[:, -(self.columns_ or 1) :]
+        loss = over_classes(self.loss_, self.classes_, type(self).__name__)
+        labels, models = loss.alphabet.labels, list(p)
+        if labels != (0, 1):
+            models = [Independent(np.stack([1.0 - row, row], axis=1), labels) for row in p]
+        decided = [decision.labels for decision in decode_many(loss, models)]
+        chosen = np.array([[label == labels[1] for label in row] for row in decided], bool)
+        chosen = chosen.reshape(p.shape)
+        return self._named(chosen if self.columns_ is not None else chosen[:, 0])

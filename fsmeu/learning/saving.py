@@ -55,10 +55,7 @@ _BAYES = (BernoulliNB, ComplementNB, GaussianNB, MultinomialNB)
 _STEPS = (MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler)
 _PLAIN = {kind.__name__: kind for kind in (*_LINEAR, *_BAYES, *_STEPS)}
 """Classifiers of scikit-learn, and steps before them, whose whole state is arrays and numbers."""
-
 _SAVED = {**_PLAIN, "Ridge": Ridge}
-"""These and regressors of the kind."""
-
 PROBABILISTIC = {name: kind for name, kind in _PLAIN.items() if hasattr(kind, "predict_proba")}
 """Those of them that tell probabilities, by name."""
 
@@ -74,11 +71,11 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
     """Writes an estimator of this package to a file.
 
     Raises:
-        InputError: it is none of them, holds what is neither an array nor JSON, or the file cannot
-            be written.
+        InputError: it is none, holds what is neither an array nor JSON, or cannot be written.
     """
     if _CLASSES.get(type(estimator).__name__) is not type(estimator):
-        raise InputError(message("save", f"an estimator must be one of {_known()}", estimator))
+        must = f"an estimator must be one of {', '.join(sorted(_CLASSES))}"
+        raise InputError(message("save", must, estimator))
     arrays: Arrays = {}
     parts = _packed("", _apart(estimator), arrays)["dict"]
     header = {"format": _FORMAT, "class": parts["class"]}
@@ -103,7 +100,8 @@ def load(path: str | PathLike[str]) -> Any:
     with first_use(where):
         header = json.loads(str(arrays.pop("header")[()]))
         if header.get("format") != _FORMAT or header.get("class") not in _CLASSES:
-            raise InputError(message("estimator", f"a file must hold one of {_known()}"))
+            must = f"a file must hold one of {', '.join(sorted(_CLASSES))}"
+            raise InputError(message("estimator", must))
         parts = {part: _unpacked({"dict": header[part]}, arrays) for part in _PARTS}
         made = _made("own", {"class": header["class"], **parts})
         _try(made, cells)
@@ -112,11 +110,7 @@ def load(path: str | PathLike[str]) -> Any:
 
 @contextmanager
 def first_use(where: str) -> Iterator[None]:
-    """A context that uses what a file holds for the first time.
-
-    Raises:
-        InputError: that fails, since parts are missing or their shapes do not fit together.
-    """
+    """A context that uses what a file holds for the first time; what fails is an InputError."""
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -153,10 +147,7 @@ def _try(made: Any, cells: int) -> None:
 
 
 def _rows(made: Any, cells: int) -> NDArray[np.float64]:
-    """Three rows of as many features as an estimator knows, or one within that is handed its rows.
-
-    There are none where the rows are no numbers (texts, say), or too long.
-    """
+    """Three rows of the features that an estimator knows; none of texts, or where they are long."""
     within = list(getattr(made, "estimators_", ())) or [getattr(made, "estimator_", None)]
     known = [one.n_features_in_ for one in (made, *within) if hasattr(one, "n_features_in_")]
     if not known and within == [None]:
@@ -166,10 +157,6 @@ def _rows(made: Any, cells: int) -> NDArray[np.float64]:
     if not known or known[0] > _MOST_TRIED:
         return np.zeros((0, 0))
     return np.multiply.outer([0.0, 1.0, 100.0], np.ones(known[0]))
-
-
-def _known() -> str:
-    return ", ".join(sorted(_CLASSES))
 
 
 def _packed(place: str, value: Any, arrays: Arrays) -> Any:
@@ -197,11 +184,7 @@ def _packed(place: str, value: Any, arrays: Arrays) -> Any:
 
 
 def _kind_and_parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
-    """The word by which a loss or an estimator stands in a file, and what it is made of.
-
-    Raises:
-        InputError: it is something else, or a loss whose text does not say all of it.
-    """
+    """The word by which a loss or an estimator stands in a file, and what it is made of."""
     if isinstance(value, SpecLoss):
         return "loss", _loss_apart(value, where)
     if type(value) is Pipeline:
@@ -219,8 +202,7 @@ def _kind_and_parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
 
 def _apart(estimator: Any) -> dict[str, Any]:
     """The class of an estimator, its parameters and what it has learned, both by name."""
-    parameters = estimator.get_params(deep=False)
-    name = type(estimator).__name__
+    name, parameters = type(estimator).__name__, estimator.get_params(deep=False)
     return {"class": name, "parameters": parameters, "learned": _learned(estimator)}
 
 
@@ -265,10 +247,7 @@ def _unpacked(value: Any, arrays: Arrays) -> Any:
 
 
 def _made(kind: str, parts: dict[str, Any]) -> Any:
-    """A loss or an estimator of its parts; where it has ``check_parts``, its arrays fit together.
-
-    What raises is for ``first_use`` to tell.
-    """
+    """A loss or an estimator of its parts; ``check_parts`` sees that arrays fit together."""
     if kind == "loss":
         return loads(parts["text"], labels=parts["labels"], **parts["parameters"])
     if kind == "pipeline":

@@ -1,9 +1,7 @@
 """``MaxExpectedUtilityTagger``: a linear-chain field trained for the utility of whole sentences.
 
-Forward and backward recursions of all sentences at once, with numbers scaled to sum to one (Rabiner
-1989, section V.A). The sentences are sorted by their lengths; at a position only those move that
-are long enough, so that each position of the longest sentence is one product of matrices.
-
+Recursions run over all sentences at once, with numbers scaled to sum to one (Rabiner 1989, section
+V.A): each position of the longest sentence is one product of matrices, for those that have it.
 Throughout, ``unary`` has the scores of labels at the positions of all sentences, (positions, L),
 ``pairwise`` those of a label (last axis) after another, (L, L), and ``lengths`` says where the
 sentences stand.
@@ -11,9 +9,9 @@ sentences stand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +20,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.decode_many import decode_many
+from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import check_bool, check_int
 from fsmeu.expectation.gradient import value_and_gradient_many
-from fsmeu.learning.base import Objective, climb, nonnegative
+from fsmeu.learning.base import NONNEGATIVE, Objective, climb, real
 from fsmeu.learning.features import (
     checked_labels,
     checked_sentences,
@@ -47,10 +45,8 @@ and what they weigh is far below rounding."""
 class Lengths:
     """Where the positions of sentences stand, when those of all are listed one after another.
 
-    Attributes:
-        begins: the first position of each sentence, and the number of all positions.
-        at: for each position of the longest sentence, where it stands in those that have it, the
-            longest sentence first.
+    ``begins`` has the first position of each sentence, and the number of all; ``at``, for each
+    position of the longest sentence, where it stands in those that have it, the longest first.
     """
 
     def __init__(self, lengths: Sequence[int]) -> None:
@@ -67,11 +63,7 @@ class Lengths:
 def chain_marginals(
     unary: Floats, pairwise: Floats, lengths: Lengths
 ) -> tuple[float, Floats, Floats]:
-    """The sum of log partition functions, probabilities of labels, and numbers of transitions.
-
-    The probabilities are (positions, L); the expected number of times that a label (last axis)
-    follows another is (L, L).
-    """
+    """The sum of log partition functions, P(label), (positions, L), and E[transitions], (L, L)."""
     tops, top = unary.max(axis=1, initial=_LEAST_SCORE), float(pairwise.max())
     emit = np.exp(np.maximum(unary - tops[:, None], _LEAST_SCORE))
     move = np.exp(np.maximum(pairwise - top, _LEAST_SCORE))
@@ -108,10 +100,7 @@ def log_likelihood(
 
 
 def most_probable(unary: Floats, pairwise: Floats, lengths: Lengths) -> Ints:
-    """Indices of the most probable labels at the positions of all sentences, (positions,).
-
-    This is the recursion of Viterbi (1967). Of sequences that are equally probable one is taken.
-    """
+    """Indices of the most probable labels (Viterbi 1967), (positions,); of several ties one."""
     best = unary.copy()  # the greatest score of labels up to a position that end in each label
     came = np.zeros(unary.shape, np.int64)  # the label before it
     for i in range(1, len(lengths.at)):
@@ -139,71 +128,36 @@ def expected_values(
 ) -> tuple[Floats, Floats, Floats]:
     """E[value(Z, y)] of each sentence, and the derivatives of their sum for both tables of scores.
 
-    Z follows the conditional random field, the labels y of each sentence are given: the expectation
-    of the loss with its tapes exchanged (Jansche 2007, section 1.3, for sequences).
+    Z follows the field, y is given: the expectation of the loss with its tapes exchanged.
     """
     models = models_of(unary, pairwise, lengths, loss.alphabet.labels)
     values, slopes = value_and_gradient_many(loss.swapped, y, models)
-    single, double = np.zeros(unary.shape), np.zeros(pairwise.shape)
-    for rows, one in zip(lengths.split(single), slopes, strict=True):
-        assert isinstance(one, dict)
-        rows[:] = one["unary"]
-        double += one["pairwise"]
-    return values, single, double
+    tables: list[Any] = list(slopes)
+    single = np.concatenate([one["unary"] for one in tables])
+    return values, single, np.sum([one["pairwise"] for one in tables], axis=0)
 
 
-class TrainingSentences:
-    """The training sentences as arrays; weights are one vector, (features + L) x L."""
+def _split(weights: Floats, labels: int) -> tuple[Floats, Floats]:
+    """The weights of features, (features, L), and of transitions, (L, L), of one vector."""
+    both = weights.reshape(-1, labels)
+    return both[:-labels], both[-labels:]
 
-    def __init__(
-        self,
-        sentences: Sequence[Sequence[Any]],
-        tags: list[list[Any]],
-        names: list[str],
-        classes: NDArray[Any],
-    ) -> None:
-        self.rows = feature_matrix(sentences, names)
-        self.columns = csr_array(self.rows.T)
-        self.lengths = Lengths([len(one) for one in sentences])
-        self.labels = len(classes)
-        index = {tag: k for k, tag in enumerate(classes.tolist())}
-        self.y: Ints = np.array([index[tag] for one in tags for tag in one], np.int64)
 
-    def tables(self, weights: Floats) -> tuple[Floats, Floats]:
-        """The weights of features, (features, L), and of transitions, (L, L)."""
-        both = weights.reshape(-1, self.labels)
-        return both[: -self.labels], both[-self.labels :]
+Scored: TypeAlias = Callable[[Floats, Floats], tuple[float, Floats, Floats]]
+"""A function of both tables of scores: its value, and its derivatives for both."""
 
-    def _scores(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Scores of tags, (positions, L), and of transitions, (L, L)."""
-        states, moves = self.tables(weights)
-        return self.rows @ states, moves
 
-    def _gradient(self, single: Floats, double: Floats) -> Floats:
-        """Derivatives for the weights, from those for both tables of scores."""
-        return np.concatenate((self.columns @ single, double)).ravel()
+def _of_weights(rows: csr_array, labels: int, scored: Scored, c2: float, centre: Any) -> Objective:
+    """The function less c2 times the squared distance to a centre, as one of the weights."""
+    columns = csr_array(rows.T)
 
-    def likelihood(self, c2: float) -> Objective:
-        """The log-likelihood less the penalty, as a function of the weights."""
+    def objective(weights: Floats) -> tuple[float, Floats]:
+        (states, moves), moved = _split(weights, labels), weights - centre
+        value, single, double = scored(rows @ states, moves)
+        slopes = np.concatenate((columns @ single, double)).ravel()
+        return value - c2 * float(moved @ moved), slopes - 2 * c2 * moved
 
-        def objective(weights: Floats) -> tuple[float, Floats]:
-            value, single, double = log_likelihood(*self._scores(weights), self.lengths, self.y)
-            slopes = self._gradient(single, double) - 2 * c2 * weights
-            return value - c2 * float(weights @ weights), slopes
-
-        return objective
-
-    def utility(self, loss: Loss, sign: float, centre: Floats, c2: float) -> Objective:
-        """The signed sum of expected values less the penalty, as a function of the weights."""
-        y = [loss.alphabet.decode(one) for one in self.lengths.split(self.y)]
-
-        def objective(weights: Floats) -> tuple[float, Floats]:
-            moved, scores = weights - centre, self._scores(weights)
-            values, single, double = expected_values(loss, *scores, self.lengths, y)
-            slopes = sign * self._gradient(single, double) - 2 * c2 * moved
-            return sign * float(values.sum()) - c2 * float(moved @ moved), slopes
-
-        return objective
+    return objective
 
 
 @register
@@ -263,7 +217,8 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         where = type(self).__name__
         steps = check_int(where, "likelihood_iterations", self.likelihood_iterations, least=0)
         more = check_int(where, "utility_iterations", self.utility_iterations, least=0)
-        c2, pull = (nonnegative(where, name, getattr(self, name)) for name in ("c2", "utility_c2"))
+        c2 = real(where, "c2", self.c2, *NONNEGATIVE)
+        pull = real(where, "utility_c2", self.utility_c2, *NONNEGATIVE)
         least = check_int(where, "min_freq", self.min_freq, least=0)
         sentences = checked_sentences(X, where)
         tags = checked_labels(y, [len(one) for one in sentences], where)
@@ -273,18 +228,29 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         self.classes_, self.feature_names_ = classes, names
         loss = self._loss()
         sign = 1.0 if loss.kind == "utility" else -1.0
-        data = TrainingSentences(sentences, tags, names, classes)
-        end = likely = climb(data.likelihood(c2), start, steps, tolerance=1e-4)
+        rows, lengths = feature_matrix(sentences, names), Lengths([len(one) for one in sentences])
+        indices: Ints = np.searchsorted(classes, np.array([tag for one in tags for tag in one]))
+        given = [loss.alphabet.decode(one) for one in lengths.split(indices)]
+
+        def likelihood(unary: Floats, pairwise: Floats) -> tuple[float, Floats, Floats]:
+            return log_likelihood(unary, pairwise, lengths, indices)
+
+        def utility(unary: Floats, pairwise: Floats) -> tuple[float, Floats, Floats]:
+            values, single, double = expected_values(loss, unary, pairwise, lengths, given)
+            return sign * float(values.sum()), sign * single, sign * double
+
+        aim = _of_weights(rows, len(classes), likelihood, c2, 0.0)
+        end = likely = climb(aim, start, steps, tolerance=1e-4)
         self.log_likelihood_ = likely.value + c2 * float(likely.weights @ likely.weights)
         self.expected_values_, self.n_iter_ = list[float](), [likely.steps]
         if more:
-            aim = data.utility(loss, sign, likely.weights, pull)
+            aim = _of_weights(rows, len(classes), utility, pull, likely.weights)
             end = climb(aim, likely.weights, more)
             moved = end.weights - likely.weights
             values = aim(likely.weights)[0], end.value + pull * float(moved @ moved)
             self.expected_values_ = [sign * value / len(tags) for value in values]
             self.n_iter_.append(end.steps)
-        self.state_weights_, self.transition_weights_ = data.tables(end.weights)
+        self.state_weights_, self.transition_weights_ = _split(end.weights, len(classes))
         return self
 
     def _start(self, names: list[str], classes: NDArray[Any]) -> Floats:
@@ -313,7 +279,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         return [[tags[one] for one in decision.labels] for decision in decided]
 
     def predict_single(self, x: Any) -> list[Any]:
-        """The same for one sentence."""
+        """The tags of the greatest expected utility for one sentence."""
         return self.predict([x])[0]
 
     def predict_most_probable(self, X: Any) -> list[list[Any]]:
@@ -328,7 +294,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         return [[dict(zip(names, row, strict=True)) for row in one.tolist()] for one in rows]
 
     def predict_marginals_single(self, x: Any) -> list[dict[Any, float]]:
-        """The same for one sentence."""
+        """The probability of each tag at each position of one sentence, by tag."""
         return self.predict_marginals([x])[0]
 
     def models(self, X: Any) -> list[Any]:

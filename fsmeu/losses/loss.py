@@ -12,20 +12,18 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.display import Card
-from fsmeu.errors import InputError, SizeLimitError, check_bool, message, nearest, shorten
+from fsmeu.errors import InputError, message, nearest, shorten
 from fsmeu.files import read_text
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text, plain
-from fsmeu.fst.layers import Layered
 from fsmeu.fst.tags import chunk_types, tag_labels
 from fsmeu.losses.algebra.confusion import Confusion, confusion
 from fsmeu.losses.algebra.split import Split, split, swapped_spec
 from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec, linear_registers, tapes
-from fsmeu.losses.machine.machine import Machine, machine_view
+from fsmeu.losses.machine.machine import least_states, machine_view
 from fsmeu.losses.machine.view import SpecView
-from fsmeu.losses.protocol import built, encoded, evaluate
+from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.bind import bind
 from fsmeu.losses.semantics.domains import domain_of
 from fsmeu.losses.semantics.evaluator import BoundLoss
@@ -36,7 +34,7 @@ _MOST_MEMOS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class SpecLoss(Card):
+class SpecLoss(Loss):
     """A loss from a file.
 
     Attributes:
@@ -58,27 +56,27 @@ class SpecLoss(Card):
         return {name: self.__dict__[name] for name in ("spec", "params_given", "labels_given")}
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]
         """The name in the file's header."""
         return self.spec.name
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> str:  # type: ignore[override]
         """Either "loss" or "utility"."""
         return self.spec.kind
 
     @property
-    def labels_open(self) -> bool:
+    def labels_open(self) -> bool:  # type: ignore[override]
         """True when the labels may still be chosen."""
         return self.spec.labels is None and self.labels_given is None
 
     @cached_property
-    def bound(self) -> BoundLoss:
+    def bound(self) -> BoundLoss:  # type: ignore[override]
         """The spec with labels and parameters filled in."""
         return bind(self.spec, self.alphabet, self.params_given)
 
     @cached_property
-    def alphabet(self) -> Alphabet:
+    def alphabet(self) -> Alphabet:  # type: ignore[override]
         """The labels of both tapes; binary unless the file or the caller says otherwise."""
         if self.labels_given is not None:
             return self.labels_given
@@ -93,27 +91,18 @@ class SpecLoss(Card):
         return Alphabet(tuple(range(sizes[0]))) if sizes else BINARY
 
     @property
-    def labels(self) -> tuple[Label, ...]:
-        """The labels of both tapes."""
-        return self.alphabet.labels
-
-    @property
     def params(self) -> Mapping[str, Any]:
         """The value of each parameter."""
         return self.bound.params
 
-    def __call__(self, z: Iterable[object], y: Iterable[object]) -> float:
-        """The value of one pair of sequences."""
-        return evaluate(self, z, y)
-
     def with_labels(self, alphabet: Alphabet) -> SpecLoss:
         """The same loss over these labels: any where they are open, else its own in this order."""
-        if alphabet not in self._relabelled:
-            if len(self._relabelled) >= _MOST_MEMOS:
-                self._relabelled.clear()
+        memo = self.memo(("labels", alphabet))
+        if "loss" not in memo:
             given = replace(self, labels_given=alphabet)
-            self._relabelled[alphabet] = given if self.labels_open else self._reordered(alphabet)
-        return self._relabelled[alphabet]
+            memo["loss"] = given if self.labels_open else self._reordered(alphabet)
+        relabelled: SpecLoss = memo["loss"]
+        return relabelled
 
     def over(self, sequences: Iterable[Iterable[object]]) -> SpecLoss:
         """The same loss, over the labels of these sequences where its file leaves them open.
@@ -165,19 +154,10 @@ class SpecLoss(Card):
         """The loss whose value for (z, y) is that of this one for (y, z)."""
         return replace(self, spec=swapped_spec(self.spec))
 
-    @cached_property
-    def _relabelled(self) -> dict[Alphabet, SpecLoss]:
-        return {}
-
     def linear(self, z_given: bool) -> tuple[str, ...]:
         """The registers that may ride in the weight; with z given, z-only ones are constants."""
-        return self._linear[z_given]
-
-    @cached_property
-    def _linear(self) -> dict[bool, tuple[str, ...]]:
-        reach = tapes(self.spec)
-        with_y = [name for name, t in reach.items() if "y" in t]
-        return {True: linear_registers(self.spec, with_y), False: linear_registers(self.spec)}
+        with_y = [name for name, reads in tapes(self.spec).items() if "y" in reads]
+        return linear_registers(self.spec, tuple(with_y) if z_given else None)
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> SpecView:
         """The loss as an engine walks it."""
@@ -196,38 +176,13 @@ class SpecLoss(Card):
     def _memos(self) -> dict[Hashable, dict[Hashable, Any]]:
         return {}
 
-    def compile(
-        self,
-        n: int,
-        z: Any = None,
-        max_states: int | None = None,
-        minimize: bool = False,
-        pairs: Layered | None = None,
-    ) -> Machine:
-        """The explicit two-tape machine for sequences of length n.
+    def machine_view(self, n: int, z: Ints | None, merge: bool) -> SpecView:
+        """The view whose steps are the same at every position."""
+        return machine_view(self.bound, n, z, merge=merge)
 
-        Args:
-            n: length of the sequences.
-            z: a hypothesis; then registers that read z alone are left out where no step looks at
-                them, and only what z can reach is built.
-            max_states: limit on the number of states.
-            minimize: merge what no continuation can tell apart: values of a register before the
-                machine is built, states afterwards. The registers are those of one state of many.
-            pairs: an acceptor of pairs of labels, z * L + y; then only what it can reach is built.
-        """
-        given = encoded(self, n, z)
-        minimize = check_bool("compile", "minimize", minimize)
-        view = machine_view(self.bound, n, given, merge=minimize)
-        try:
-            machine = built(self, view, given, pairs, max_states, minimize)
-            return replace(machine, source=self.bound)
-        except SizeLimitError as error:
-            counts = ", ".join(self.linear(given is not None))
-            if not counts:
-                raise
-            instead = f"compile_summed (draw --summed), where {counts} is no part of the states"
-            message = f"{error} Or use {instead}."
-            raise SizeLimitError(message) from None
+    def least_states(self, n: int) -> int:
+        """A number of states that its machine has at least."""
+        return least_states(self.bound, n)
 
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""

@@ -7,40 +7,80 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Card
-from fsmeu.errors import InputError, as_whole, check_bool, message, one_of, shorten
+from fsmeu.errors import InputError, SizeLimitError, as_whole, check_bool, message, one_of, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet, listed
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
 from fsmeu.losses.machine.machine import Machine, build_machine
 from fsmeu.losses.machine.machine import minimize as merge_states
 from fsmeu.losses.machine.view import MachineView, View
+from fsmeu.losses.semantics.evaluator import BoundLoss
 
 
-class Loss(Protocol):
-    """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences."""
+class Loss(Card):
+    """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences.
+
+    Attributes:
+        name: the name in the file's header.
+        kind: either "loss" or "utility".
+        alphabet: the labels of both tapes.
+        labels_open: True when the labels may still be chosen.
+        bound: the spec with labels and parameters filled in, if the loss has one.
+    """
+
+    name: str
+    kind: str
+    alphabet: Alphabet
+    labels_open = False
+    bound: BoundLoss | None = None
+
+    def __call__(self, z: Iterable[object], y: Iterable[object]) -> float:
+        """The value of one pair of sequences."""
+        return evaluate(self, z, y)
 
     @property
-    def name(self) -> str:
-        """The name in the file's header."""
-
-    @property
-    def kind(self) -> str:
-        """Either "loss" or "utility"."""
-
-    @property
-    def alphabet(self) -> Alphabet:
+    def labels(self) -> tuple[Label, ...]:
         """The labels of both tapes."""
+        return self.alphabet.labels
+
+    def over(self, sequences: Iterable[Iterable[object]]) -> Loss:
+        """The same loss, over the labels of these sequences where they are open."""
+        return self
+
+    def with_labels(self, alphabet: Alphabet) -> Loss:
+        """The same loss over other labels where they are open, else over its own in this order."""
+        raise NotImplementedError
+
+    @property
+    def swapped(self) -> Loss:
+        """The loss whose value for (z, y) is that of this one for (y, z)."""
+        raise NotImplementedError
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> View:
         """The loss as an engine walks it; ``weights`` lets linear registers ride in the weight."""
+        raise NotImplementedError
+
+    def machine_view(self, n: int, z: Ints | None, merge: bool) -> MachineView:
+        """The view that the machine for a hypothesis, or for all, is made of."""
+        raise NotImplementedError
+
+    def least_states(self, n: int) -> int:
+        """A number of states that its machine has at least."""
+        return 1
+
+    def linear(self, z_given: bool) -> tuple[str, ...]:
+        """The registers that may ride in the weight; with z given, z-only ones are constants."""
+        return ()
+
+    def pair_values(self, z: Ints, y: Ints) -> Floats:
+        """The value of each pair of rows of label indices."""
+        raise NotImplementedError
 
     def compile(
         self,
@@ -50,26 +90,36 @@ class Loss(Protocol):
         minimize: bool = False,
         pairs: Layered | None = None,
     ) -> Machine:
-        """The explicit two-tape machine for sequences of length n."""
+        """The explicit two-tape machine for sequences of length n.
 
-    def over(self, sequences: Iterable[Iterable[object]]) -> Loss:
-        """The same loss, over the labels of these sequences where they are open."""
-
-    def with_labels(self, alphabet: Alphabet) -> Loss:
-        """The same loss over other labels where they are open, else over its own in this order."""
-
-    @property
-    def swapped(self) -> Loss:
-        """The loss whose value for (z, y) is that of this one for (y, z)."""
-
-    def pair_values(self, z: Ints, y: Ints) -> Floats:
-        """The value of each pair of rows of label indices."""
+        Args:
+            n: length of the sequences.
+            z: a hypothesis; then registers that read z alone are left out where no step looks at
+                them, and only what z can reach is built.
+            max_states: limit on the number of states.
+            minimize: merge what no continuation can tell apart: values of a register before the
+                machine is built, states afterwards. The registers are those of one state of many.
+            pairs: an acceptor of pairs of labels, z * L + y; then only what it can reach is built.
+        """
+        given, minimize = encoded(self, n, z), check_bool("compile", "minimize", minimize)
+        view, pairs = self.machine_view(n, given, minimize), pairs or reached_by(self, n, given)
+        name = f"{self.kind} {self.name}, n = {n}"
+        try:
+            if pairs is None and not minimize:
+                guard_size(name, self.least_states(n), max_states, least=True)
+            machine = build_machine(name, self.alphabet, view, pairs, max_states)
+        except SizeLimitError as error:
+            counts = ", ".join(self.linear(given is not None))
+            instead = f"compile_summed (draw --summed), where {counts} is no part of the states"
+            advice = f"{error} Or use {instead}." if counts else str(error)
+            raise SizeLimitError(advice) from None
+        machine = replace(machine, source=self.bound)
+        return merge_states(machine) if minimize else machine
 
 
 def check_loss(loss: object, where: str) -> None:
     """Refuses what has not what a loss has, such as the name of one, by an InputError."""
-    parts = ("view", "compile", "alphabet", "kind")
-    if not all(hasattr(type(loss), name) or hasattr(loss, name) for name in parts):
+    if not isinstance(loss, Loss):
         remedy = f"Use fsmeu.load({shorten(loss)!r})" if isinstance(loss, str) else ""
         must = "a loss is needed, as load, loads or function_loss make it"
         raise InputError(message(where, must, loss, remedy))
@@ -95,28 +145,8 @@ def reached_by(loss: Loss, n: int, z: Ints | None) -> Layered | None:
     return pair_layers(string_layers(loss.alphabet, z), any_layers(loss.alphabet, n))
 
 
-def built(
-    loss: Loss,
-    view: MachineView,
-    z: Ints | None,
-    pairs: Layered | None,
-    max_states: int | None,
-    minimize: bool,
-) -> Machine:
-    """The machine of a view: of what these pairs reach, else of what z reaches with every y."""
-    name = f"{loss.kind} {loss.name}, n = {view.n}"
-    pairs = pairs or reached_by(loss, view.n, z)
-    machine = build_machine(name, loss.alphabet, view, pairs, max_states)
-    return merge_states(machine) if minimize else machine
-
-
 def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
-    """The value of one pair of sequences (Jansche 2007, Algorithm 3).
-
-    Args:
-        loss: a loss or utility.
-        z: the hypothesis, a sequence of labels.
-        y: the reference, of the same length.
+    """The value of a hypothesis z and a reference y of its length (Jansche 2007, Algorithm 3).
 
     Labels that the loss leaves open are read from both.
     """
@@ -158,14 +188,14 @@ class SimpleFunction(Protocol):
         """What ending in a state is worth."""
 
 
-def _swapped(function: SimpleFunction) -> SimpleFunction:
+class _Swapped:
     """A simple function that reads the tapes of another the other way round."""
-    step = partial(_swapped_step, function)
-    return SimpleNamespace(start=function.start, step=step, value=function.value)
 
+    def __init__(self, function: SimpleFunction) -> None:
+        self.function, self.start, self.value = function, function.start, function.value
 
-def _swapped_step(function: SimpleFunction, state: Any, z: Label, y: Label) -> Hashable:
-    return function.step(state, y, z)
+    def step(self, state: Any, z: Label, y: Label) -> Hashable:
+        return self.function.step(state, y, z)
 
 
 @dataclass
@@ -201,10 +231,8 @@ class FunctionView:
     def _step(self, code: int, z: int, y: int) -> int:
         key = (code, z, y)
         if key not in self.steps:
-            labels = self.alphabet.labels
-            self.steps[key] = self._number(
-                self.function.step(self.states[code], labels[z], labels[y])
-            )
+            pair = self.alphabet.labels[z], self.alphabet.labels[y]
+            self.steps[key] = self._number(self.function.step(self.states[code], *pair))
         return self.steps[key]
 
     def contexts(self) -> list[Hashable]:
@@ -222,11 +250,9 @@ class FunctionView:
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
         """The value of each state; no register rides in the weight."""
-        values = np.array([self._value(int(code)) for code in codes], np.float64)
-        return values, np.empty((0, len(codes)))
-
-    def _value(self, code: int) -> float:
-        return _number_of(self.function.value(self.states[code]), self.states[code])
+        states = [self.states[int(code)] for code in codes]
+        values = [_number_of(self.function.value(state), state) for state in states]
+        return np.array(values, np.float64), np.empty((0, len(codes)))
 
     def registers(self, codes: Ints) -> dict[str, Any]:
         """The states themselves, as the one register ``state``."""
@@ -248,7 +274,7 @@ def _number_of(value: Any, state: Hashable) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class FunctionLoss(Card):
+class FunctionLoss(Loss):
     """A loss from a Python object with ``start``, ``step`` and ``value``."""
 
     function: SimpleFunction
@@ -260,24 +286,6 @@ class FunctionLoss(Card):
         """Names what it computes."""
         return f"<{self.kind} {shorten(self.name)}, in Python>"
 
-    def __call__(self, z: Iterable[object], y: Iterable[object]) -> float:
-        """The value of one pair of sequences."""
-        return evaluate(self, z, y)
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        """The labels of both tapes."""
-        return self.alphabet.labels
-
-    @property
-    def labels_open(self) -> bool:
-        """Never: a Python loss is made for its labels."""
-        return False
-
-    def over(self, sequences: Iterable[Iterable[object]]) -> FunctionLoss:
-        """The same loss, as its labels are given."""
-        return self
-
     def with_labels(self, alphabet: Alphabet) -> FunctionLoss:
         """The same function over other labels."""
         return replace(self, alphabet=alphabet)
@@ -285,25 +293,15 @@ class FunctionLoss(Card):
     @property
     def swapped(self) -> FunctionLoss:
         """The loss whose value for (z, y) is that of this one for (y, z)."""
-        return replace(self, function=_swapped(self.function))
+        return replace(self, function=_Swapped(self.function))
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> FunctionView:
         """The loss as an engine walks it; nothing rides in the weight."""
         return FunctionView(self.function, self.alphabet, n, z)
 
-    def compile(
-        self,
-        n: int,
-        z: Any = None,
-        max_states: int | None = None,
-        minimize: bool = False,
-        pairs: Layered | None = None,
-    ) -> Machine:
-        """The explicit two-tape machine for sequences of length n."""
-        given = encoded(self, n, z)
-        minimize = check_bool("compile", "minimize", minimize)
-        view = FunctionView(self.function, self.alphabet, n)
-        return built(self, view, given, pairs, max_states, minimize)
+    def machine_view(self, n: int, z: Ints | None, merge: bool) -> FunctionView:
+        """The view with the hypothesis free."""
+        return FunctionView(self.function, self.alphabet, n)
 
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""

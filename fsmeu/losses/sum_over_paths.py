@@ -27,21 +27,8 @@ from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import ArcTable, trimmed
 from fsmeu.losses.algebra.split import partial_eval, replace_parts, slope, starts_of
-from fsmeu.losses.language.syntax import (
-    Binary,
-    Call,
-    Expr,
-    Index,
-    Name,
-    Number,
-    Old,
-    Push,
-    Register,
-    names_read,
-    steps,
-    tapes,
-    walk,
-)
+from fsmeu.losses.language import syntax as ast
+from fsmeu.losses.language.syntax import Expr, Register, names_read, steps, tapes, walk
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Compiled, explore, in_blocks, machine_view, minimize
 from fsmeu.losses.machine.view import SpecView
@@ -54,21 +41,16 @@ _LONGEST_WINDOWED = 50_000
 """Length up to which a loss is written as a sum over windows: each is worked out beforehand."""
 _MOST_WINDOW_GAINS = 10_000
 """Amounts of windows that differ, up to which they are worked out: one by one, in Python."""
-
-
 _TAPES = frozenset({"z", "y"})
-_ZERO = Number(0.0)
+_ZERO = ast.Number(0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """A value as ``base`` and what every window adds.
+    """A value as ``base``, that of no window, and what every window adds.
 
-    Attributes:
-        loss: what a window adds, as a loss of sequences of length k.
-        k: the length of the windows; there is one that ends at each of positions k, ..., n.
-        base: the value of no window at all.
-        contents: how many contents the greatest memory has, which need not be told apart.
+    ``loss`` is what a window adds, as a loss of sequences of length ``k``; one ends at each of
+    positions k, ..., n. ``contents`` is how many the greatest memory has, none of them told apart.
     """
 
     loss: SpecLoss
@@ -108,9 +90,7 @@ def _windows(loss: SpecLoss, n: int) -> Windows | None:
     base = float(at_end(bound, spec.value, starts_of(bound, linear, n), (), n))
     slopes = {name: float(at_end(bound, slope(spec, name), {}, (), n)) for name in linear}
     worth = _worth(bound, n, k, slopes)
-    if worth is None:
-        return None
-    counted = _counted(bound, n, k, worth)
+    counted = None if worth is None else _counted(bound, n, k, worth)
     if counted is None:
         return None
     registers, value = counted
@@ -134,9 +114,9 @@ def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
     """True when there are operations in it that some numbers have no result of."""
     for node in walk(expr):
         match node:
-            case Binary(operator="/" | "%" | "^") | Call(function="sqrt" | "log" | "exp"):
+            case ast.Binary(operator="/" | "%" | "^") | ast.Call(function="sqrt" | "log" | "exp"):
                 return True
-            case Index() if node.name in bound.params:
+            case ast.Index() if node.name in bound.params:
                 return True
     return False
 
@@ -163,15 +143,14 @@ def _worth(bound: BoundLoss, n: int, k: int, slopes: Mapping[str, float]) -> Exp
         if gain is None or (not worth and _is_partial(bound, gain)):
             return None
         if worth and gain != _ZERO:
-            part = Binary("*", Number(worth), gain)
-            total = part if total == _ZERO else Binary("+", total, part)
+            part = ast.Binary("*", ast.Number(worth), gain)
+            total = part if total == _ZERO else ast.Binary("+", total, part)
     return total
 
 
 def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
     """What a register gains at position k and after, None if that differs or some comes before."""
-    spec = bound.spec
-    amount = steps(spec)[name][0]
+    spec, amount = bound.spec, steps(bound.spec)[name][0]
     if amount is None:
         return None
     scalars = {p.name: bound.params[p.name] for p in spec.params if p.type != "table"}
@@ -208,16 +187,16 @@ def _counted(
     something is how often that was put into it.
     """
     held = {r.name: r for r in bound.spec.registers}
-    calls = [e for e in walk(worth) if isinstance(e, Call) and e.function in ("tally", "sum")]
+    calls = [e for e in walk(worth) if isinstance(e, ast.Call) and e.function in ("tally", "sum")]
     counts: dict[Expr, Register] = {}
     for call in calls:
         register = _count_for(bound, n, k, held, call, f"held.{len(counts)}")
         if register is None:
             return None
         counts.setdefault(call, register)
-    if any(isinstance(node, Old | Index) for node in walk(worth)):
+    if any(isinstance(node, ast.Old | ast.Index) for node in walk(worth)):
         return None
-    value = replace_parts(worth, {call: Name(r.name) for call, r in counts.items()})
+    value = replace_parts(worth, {call: ast.Name(r.name) for call, r in counts.items()})
     ages = [held[name] for name in sorted(names_read(value) & held.keys())]
     free = {r.name for r in counts.values()} | {p.name for p in bound.spec.params}
     if not counts and worth != _ZERO:
@@ -230,25 +209,25 @@ def _counted(
 
 
 def _count_for(
-    bound: BoundLoss, n: int, k: int, held: Mapping[str, Register], call: Call, name: str
+    bound: BoundLoss, n: int, k: int, held: Mapping[str, Register], call: ast.Call, name: str
 ) -> Register | None:
     """A register that counts what a call asks of a memory."""
     memory = held[call.arguments[0].name]  # type: ignore[attr-defined]
-    if not isinstance(memory.update, Push) or not _reads_labels(bound, memory.update.entry):
+    if not isinstance(memory.update, ast.Push) or not _reads_labels(bound, memory.update.entry):
         return None
     entry: Expr = memory.update.entry
     low, high = 0.0, float(k)
     if call.function == "tally":
         if names_read(call.arguments[1]):
             return None
-        entry = Binary("==", entry, call.arguments[1])
+        entry = ast.Binary("==", entry, call.arguments[1])
     else:
         values = memory_of(bound, memory, n).values
         if not np.array_equal(values, np.floor(values)):
             return None
         low, high = min(0.0, k * values.min()), max(0.0, k * values.max())
-    update = Binary("+", Name(name), entry)
-    return Register(name, "count", _ZERO, update, Number(low), Number(high), memory.place)
+    update = ast.Binary("+", ast.Name(name), entry)
+    return Register(name, "count", _ZERO, update, ast.Number(low), ast.Number(high), memory.place)
 
 
 def _forgets(bound: BoundLoss, n: int, k: int, register: Register) -> bool:
@@ -309,13 +288,9 @@ class _Arcs:
 def compile_summed(
     loss: Loss, n: int, z: Any = None, max_states: int | None = None
 ) -> SummedMachine:
-    """The transducer whose paths add up to the loss.
+    """The transducer for sequences of length n whose paths add up to the loss of a file.
 
-    Args:
-        loss: a loss or utility from a file.
-        n: length of the sequences.
-        z: a hypothesis; then only what it can reach is built.
-        max_states: limit on the number of states.
+    With a hypothesis z, only what it can reach is built.
 
     Raises:
         SizeLimitError: there are more states than the limit.
@@ -397,9 +372,9 @@ def _over_positions(
     values = _signed(values, sign)
     taken = targets >= 0
     source, pair = np.nonzero(taken)
-    waiting = _Steps(source, pair, targets[source, pair], ending)
+    waiting = source, pair, targets[source, pair]
     arcs = _Arcs(size)
-    arcs.add(source, pair, 1.0, waiting.target)
+    arcs.add(source, pair, 1.0, waiting[2])
     finals = [np.zeros(len(codes))]
     for gain, rise in zip(_gains(view, codes, taken), slopes, strict=True):
         for toward in (1.0, -1.0):
@@ -408,7 +383,7 @@ def _over_positions(
                 least = 0.0 if sign else signed.min()
                 begin = sum(map(len, finals))
                 guard_size(name, begin + len(codes), max_states)
-                finals.append(_add_paid(arcs, begin, waiting, signed - least, worth))
+                finals.append(_add_paid(arcs, begin, waiting, ending, signed - least, worth))
                 values = values + n * least * worth  # every path has n steps
     shift = max(0.0, -float(values.min(initial=0.0)))
     finals[0][ending] = values + shift
@@ -430,16 +405,6 @@ def _finished(
         must = "values and what counts add up to must be numbers that doubles can hold"
         raise InputError(message(name, must, None, "Scale the loss down"))
     return SummedMachine(name, n, alphabet, trimmed(table), shift)
-
-
-@dataclass(frozen=True, eq=False)
-class _Steps:
-    """The arcs of a machine, and which of its states are final."""
-
-    source: Ints
-    pair: Ints
-    target: Ints
-    ending: Bools
 
 
 def _gains(view: SpecView, codes: Ints, taken: Bools) -> Floats:
@@ -466,19 +431,22 @@ def _alike(taken: Bools) -> Iterator[tuple[Ints, Ints]]:
             yield sources, symbols
 
 
-def _add_paid(arcs: _Arcs, begin: int, steps: _Steps, paid: Floats, worth: Floats) -> Floats:
-    """Adds the states, numbered from ``begin``, in which a path is once it has paid.
+def _add_paid(
+    arcs: _Arcs, begin: int, steps: tuple[Ints, ...], ending: Bools, paid: Floats, worth: Floats
+) -> Floats:
+    """Final weights of added states, numbered from ``begin``: where a path is once it has paid.
 
     ``paid`` is what is paid on each arc, ``worth`` what that is worth in each final state, both at
-    least 0. Returns their final weights; one state where it is worth the same everywhere.
+    least 0. There is one state where it is worth the same everywhere.
     """
+    source, pair, target = steps
     if (worth == worth[0]).all():
         one = np.array(begin)
-        arcs.add(steps.source, steps.pair, paid, one)
-        arcs.add(one, np.unique(steps.pair), 1.0, one)
+        arcs.add(source, pair, paid, one)
+        arcs.add(one, np.unique(pair), 1.0, one)
         return worth[:1]
-    arcs.add(steps.source, steps.pair, paid, begin + steps.target)
-    arcs.add(begin + steps.source, steps.pair, 1.0, begin + steps.target)
-    final = np.zeros(len(steps.ending))
-    final[steps.ending] = worth
+    arcs.add(source, pair, paid, begin + target)
+    arcs.add(begin + source, pair, 1.0, begin + target)
+    final = np.zeros(len(ending))
+    final[ending] = worth
     return final

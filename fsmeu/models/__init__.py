@@ -17,12 +17,8 @@ Models, each a frozen dataclass whose ``layered()`` is an acyclic acceptor in la
   models made of models (``derived``)
 
 Questions, each a function of layers with a method of the same name on every model: ``probability``,
-``log_probability``, ``marginals``, ``sample``, and the distances behind them (``paths``);
-``most_probable`` (``most_probable``).
-
-``Model``, and ``Parametrized``, which can pull derivatives back to its parameters, are in ``base``;
-there is ``layered_many(models)``, too, which builds the layers of many models together. What is
-asked of numbers and sizes is in ``checks``.
+``log_probability``, ``marginals``, ``sample``, ``most_probable``, and the distances behind them
+(``paths``). ``Parametrized`` models pull derivatives back to their parameters (``base``).
 """
 
 from fsmeu.limits import MAX_ARCS

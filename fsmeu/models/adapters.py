@@ -25,7 +25,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, FsmeuError, InputError, message, nearest, shorten
 from fsmeu.files import read_text
 from fsmeu.fst.alphabet import Alphabet, Label, listed, plain
-from fsmeu.fst.layers import Layer, Layered
+from fsmeu.fst.layers import Layer, Layered, all_arcs
 from fsmeu.models.base import Model
 from fsmeu.models.chains import Bernoulli, Independent, Markov
 from fsmeu.models.checks import (
@@ -38,6 +38,7 @@ from fsmeu.models.checks import (
     labels_of,
     probability_array,
     real_array,
+    softmax,
 )
 from fsmeu.models.lattices import Acceptor, Mixture, NBest
 from fsmeu.models.paths import logarithm
@@ -95,7 +96,7 @@ def hmm(
 
 def _posterior(model: Potentials) -> Potentials:
     """The same model, which says of itself that it is one of hidden labels, given observations."""
-    model._keep(_origin="hidden Markov model, given its observations")
+    model._keep(title="hidden Markov model, given its observations")
     return model
 
 
@@ -143,8 +144,7 @@ def from_logits(
     names = None if labels is None else _column_labels(labels)
     scores = label_rows(scores, names, "logits", "")
     _check_logits(scores)
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return Independent(weights / weights.sum(axis=1, keepdims=True), names)
+    return Independent(softmax(scores), names)
 
 
 def _check_logits(scores: Floats) -> None:
@@ -421,55 +421,42 @@ def _acceptor(
 ) -> Acceptor:
     """The acceptor with these layers; see ``Acceptor.to_json``."""
     alphabet = labels_of(labels, "acceptor labels")
-    first = _weights(start, "acceptor start")
+    first, last = _weights(start, "acceptor start"), _weights(final, "acceptor final")
     if not isinstance(layers, list):
         raise InputError(message("acceptor layers", "must be a list of objects", layers))
-    built: list[Layer] = []
+    built, width = list[Layer](), len(first)
     for k, content in enumerate(layers):
-        width = built[-1].width if built else len(first)
         built.append(_layer(content, f"acceptor layers[{k}]", width, alphabet))
-    last = _weights(final, "acceptor final")
-    width = built[-1].width if built else len(first)
+        width = built[-1].width
     if len(last) != width:
         must = f"must have {width} weights, one per state of the last layer"
         raise InputError(message("acceptor final", must, f"{len(last)}"))
     machine = Layered(alphabet, first, tuple(built), last, unambiguous=False)
-    machine = replace(machine, unambiguous=_is_deterministic(machine))
+    arcs = all_arcs(machine)
+    pairs = (arcs.source * len(alphabet) + arcs.label)[arcs.weight > 0]
+    is_deterministic = np.count_nonzero(first) <= 1 and len(np.unique(pairs)) == len(pairs)
+    machine = replace(machine, unambiguous=is_deterministic)
     return Acceptor(machine, normalize=normalize, log_scale=log_scale)
 
 
-def _is_deterministic(layered: Layered) -> bool:
-    """Whether labels lead from one start state to one state each, along arcs of positive weight."""
-    if np.count_nonzero(layered.start) > 1:
-        return False
-    labels = len(layered.alphabet)
-    for layer in layered.layers:
-        pair = (layer.source * labels + layer.label)[layer.weight > 0]
-        if len(np.unique(pair)) < len(pair):
-            return False
-    return True
-
-
 def _layer(content: Any, where: str, width: int, alphabet: Alphabet) -> Layer:
+    """One layer of arcs, from states of the width before."""
     if not isinstance(content, Mapping) or set(content) != set(_KEYS):
         raise InputError(message(where, f"must be an object with keys {', '.join(_KEYS)}", content))
     after = count(content["width"], f"{where} width")
     check_arcs(f"{where} width", after, "states")
-    layer = Layer(
-        _numbers(content["source"], f"{where} source", width),
-        _numbers(content["label"], f"{where} label", len(alphabet)),
-        _numbers(content["target"], f"{where} target", after),
-        _weights(content["weight"], f"{where} weight"),
-        after,
-    )
-    lengths = {len(x) for x in (layer.source, layer.label, layer.target, layer.weight)}
+    limits = {"source": width, "label": len(alphabet), "target": after}
+    numbers = [_numbers(content[key], f"{where} {key}", limits[key]) for key in limits]
+    weight = _weights(content["weight"], f"{where} weight")
+    lengths = {len(column) for column in (*numbers, weight)}
     if len(lengths) > 1:
         must = "source, label, target and weight must have the same length"
         raise InputError(message(where, must, f"lengths {sorted(lengths)}"))
-    return layer
+    return Layer(*numbers, weight, after)
 
 
 def _weights(value: Any, where: str) -> Floats:
+    """A list of finite numbers, at least 0."""
     array = real_array(value, where)
     if array.ndim != 1:
         raise InputError(message(where, "must be a list of numbers", f"shape {array.shape}"))
@@ -479,6 +466,7 @@ def _weights(value: Any, where: str) -> Floats:
 
 
 def _numbers(value: Any, where: str, limit: int) -> Ints:
+    """A list of whole numbers below a limit."""
     array = real_array(value, where)
     good = (array >= 0) & (array < limit) & (array == np.floor(array))
     if array.ndim != 1 or not good.all():

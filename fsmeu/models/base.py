@@ -1,7 +1,6 @@
 """What every label model is: data that can be read as a layered acceptor.
 
-``Model`` is the base of all, ``Parametrized`` of those through which derivatives are pulled back.
-The methods that ask something of a model only pass its layers to a function of the same name.
+The methods that ask something of a model pass its layers to a function of the same name.
 """
 
 from __future__ import annotations
@@ -13,12 +12,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fsmeu.arrays import Floats
+from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Text
 from fsmeu.errors import shorten
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.layers import ArcWeights, Layered, arc_weights
-from fsmeu.models.paths import log_probability, marginals, most_probable, probability, sample, total
+from fsmeu.models.paths import (
+    best_paths,
+    log_probability,
+    marginals,
+    most_probable,
+    probability,
+    sample,
+    total,
+)
 
 Gradient = Floats | dict[str, Floats]
 
@@ -29,10 +36,13 @@ class Model(Text, ABC):
     Attributes:
         labels: the labels, in the order of their indices.
         n: the length of every sequence.
+        title: what kind of distribution it is, in words, for pictures and cards.
     """
 
     labels: tuple[Label, ...]
     n: int
+    title: str = "label model"
+    _arguments: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def _build(self) -> Layered:
@@ -40,10 +50,7 @@ class Model(Text, ABC):
 
     @classmethod
     def _prepare(cls, models: Sequence[Model]) -> None:
-        """Computes what building several models of this class needs, for each to keep its own.
-
-        For classes that do so faster together than one by one.
-        """
+        """Computes what building several models needs, where that is faster than one by one."""
         return
 
     @property
@@ -56,18 +63,14 @@ class Model(Text, ABC):
         return None
 
     @property
-    @abstractmethod
-    def title(self) -> str:
-        """What kind of distribution it is, in words, for pictures and cards."""
-
-    @property
-    @abstractmethod
     def _parts(self) -> dict[str, Any]:
-        """The kind of the model and its arguments by name, as a file has them; arrays as such."""
+        """The kind of the model and its arguments by name, as a file has them."""
+        parts = {name: getattr(self, name) for name in self._arguments}
+        return {"model": type(self).__name__.lower(), **parts}
 
     def to_json(self) -> dict[str, Any]:
         """The model as plain lists and numbers, for ``fsmeu.models.from_json``."""
-        return _plain(self._parts)  # type: ignore[no-any-return]
+        return _plain(self)  # type: ignore[no-any-return]
 
     @cached_property
     def alphabet(self) -> Alphabet:
@@ -164,20 +167,18 @@ class Parametrized(Model):
 
     @abstractmethod
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Gradient:
-        """Derivatives of an expectation E with respect to the parameters.
+        """Derivatives of an expectation E in the shapes of the parameters; by name, if several.
 
         Args:
-            arc_gradients: for each layer, dE/d(weight) of its arcs, parallel to them, every arc
-                being a free variable.
+            arc_gradients: for each layer, dE/d(weight) of its arcs, every arc a free variable.
             value: E itself.
-
-        Returns:
-            The derivatives in the shapes of the parameters; a dict by name if there are several.
         """
 
 
 def _plain(value: Any) -> Any:
     """What JSON can write: arrays as lists, and -inf, for which it has no number, as text."""
+    if isinstance(value, Model):
+        value = value._parts
     if isinstance(value, np.ndarray):
         if value.dtype == np.float64 and np.isneginf(value).any():
             value = np.where(np.isneginf(value), "-inf", value.astype(object))
@@ -197,6 +198,19 @@ def arc_weights_many(models: Sequence[Model]) -> list[ArcWeights]:
     """The weights of each model's arcs; together where that is faster."""
     prepare_many(models)
     return [model.arc_weights() for model in models]
+
+
+def most_probable_many(models: Sequence[Model]) -> list[Ints | None]:
+    """Label indices of the most probable sequence of each of several models with the same arcs.
+
+    None where ``most_probable`` must decide (``paths.best_paths``).
+    """
+    prepare_many(models)
+    layered = models[0].layered()
+    if not layered.unambiguous:
+        return [None] * len(models)
+    found = best_paths(layered, np.stack([model.all_weights() for model in models]))
+    return [one and one[0] for one in found]
 
 
 def prepare_many(models: Sequence[Model]) -> None:

@@ -82,6 +82,7 @@ class _Independent(Chain):
     """Independent labels: every layer has one state, and an arc for each label in their order."""
 
     order = 0
+    title = "independent labels"
 
     @property
     @abstractmethod
@@ -90,11 +91,6 @@ class _Independent(Chain):
 
     def _conditionals(self) -> tuple[Floats, Floats]:
         return np.ones(1), self.rows[:, None]
-
-    @property
-    def title(self) -> str:
-        """What kind of distribution it is, in words."""
-        return "independent labels"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,6 +108,7 @@ class Bernoulli(_Independent):
     p: Floats
     labels: tuple[Label, ...]
     n: int
+    _arguments = ("p",)
 
     def __init__(self, p: ArrayLike) -> None:
         array = probability_array(p, "Bernoulli p")
@@ -131,10 +128,6 @@ class Bernoulli(_Independent):
         """dE/dp, shape (n,): p_i weighs one arc with p_i and the other with 1 - p_i."""
         return np.array([arcs[1] - arcs[0] for arcs in arc_gradients], dtype=np.float64)
 
-    @property
-    def _parts(self) -> dict[str, Any]:
-        return {"model": "bernoulli", "p": self.p}
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Independent(_Independent):
@@ -151,14 +144,15 @@ class Independent(_Independent):
     probabilities: Floats
     labels: tuple[Label, ...]
     n: int
+    _arguments = ("probabilities", "labels")
 
     def __init__(self, probabilities: ArrayLike, labels: Sequence[Label] | None = None) -> None:
         array = probability_array(probabilities, "Independent probabilities")
         array = label_rows(array, labels, "Independent", "probabilities")
         array = check_rows(array, "Independent probabilities", given=probabilities)
         alphabet = alphabet_of(labels, array.shape[1], "Independent labels")
-        self._keep(probabilities=frozen(array), labels=alphabet.labels, n=len(array))
-        self._keep(alphabet=alphabet)
+        self._keep(probabilities=frozen(array), n=len(array))
+        self._keep(alphabet=alphabet, labels=alphabet.labels)
 
     @property
     def rows(self) -> Floats:
@@ -168,10 +162,6 @@ class Independent(_Independent):
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Floats:
         """dE/d(probabilities), shape (n, L), every entry being a free variable."""
         return np.array(arc_gradients, dtype=np.float64).reshape(self.probabilities.shape)
-
-    @property
-    def _parts(self) -> dict[str, Any]:
-        return {"model": "independent", "probabilities": self.probabilities, "labels": self.labels}
 
 
 def as_model(value: object) -> Model:
@@ -242,6 +232,7 @@ class Markov(Chain):
     transition: Floats
     n: int
     labels: tuple[Label, ...]
+    _arguments = ("initial", "transition", "n", "labels")
 
     def __init__(
         self,
@@ -262,10 +253,9 @@ class Markov(Chain):
         first = check_rows(first, "Markov initial", axes=order, given=initial)
         steps = check_rows(steps, "Markov transition", given=transition)
         alphabet = alphabet_of(labels, size, "Markov labels")
-        self._keep(
-            initial=frozen(first), transition=frozen(steps), n=length, labels=alphabet.labels
-        )
-        self._keep(alphabet=alphabet)
+        self._keep(initial=frozen(first), transition=frozen(steps), n=length)
+        title = f"Markov chain of order {order}"
+        self._keep(alphabet=alphabet, labels=alphabet.labels, title=title)
 
     @property
     def order(self) -> int:
@@ -300,16 +290,6 @@ class Markov(Chain):
         steps = steps.reshape(table) if len(steps) else np.zeros((0, *table[1:]))
         transition = steps.sum(axis=0) if self.homogeneous else steps
         return {"initial": initial, "transition": transition}
-
-    @property
-    def title(self) -> str:
-        """What kind of distribution it is, in words."""
-        return f"Markov chain of order {self.order}"
-
-    @property
-    def _parts(self) -> dict[str, Any]:
-        tables = {"initial": self.initial, "transition": self.transition}
-        return {"model": "markov", **tables, "n": self.n, "labels": self.labels}
 
     def __repr__(self) -> str:
         """Names the order, the length and the labels."""

@@ -73,6 +73,17 @@ def real_array(value: ArrayLike, where: str) -> Floats:
         raise InputError(message(where, "must be an array of real numbers", value)) from None
 
 
+def vector_of_numbers(value: Any) -> Floats | None:
+    """The value as a vector, None when it is not plainly one of numbers."""
+    try:
+        vector = np.asarray(value)
+    except Exception:  # whatever it raises; as_model says what it must be
+        return None
+    if vector.ndim != 1 or vector.dtype.kind not in "fiu" or np.ma.is_masked(value):
+        return None
+    return vector.astype(np.float64, copy=False)
+
+
 def _raw_array(value: Any) -> NDArray[Any]:
     """The value as an array of its own type; types that only other libraries know as doubles.
 
@@ -119,17 +130,10 @@ def probability_array(value: ArrayLike, where: str) -> Floats:
 
 
 def check_rows(array: Floats, where: str, axes: int = 1, given: Any = None) -> Floats:
-    """The same array, or in double precision with sums of 1 where it came in a lower one.
+    """The same probabilities, or with sums of 1 where they came in a lower precision.
 
-    Args:
-        array: probabilities.
-        where: what they are, for messages.
-        axes: how many of the last axes a sum goes over.
-        given: what the array was made of, which tells its precision.
-
-    Raises:
-        InputError: a sum is not 1 within ``SUM_TOLERANCE``, or within the rounding of as many
-            numbers of the precision in which they were given.
+    Sums over the last ``axes`` must be 1 within ``SUM_TOLERANCE``, or within the rounding of as
+    many numbers of the precision of what was ``given``.
     """
     over = tuple(range(array.ndim - axes, array.ndim))
     sums = array.sum(axis=over, keepdims=True)
@@ -155,6 +159,13 @@ def normalized_rows(array: Floats) -> Floats:
     """Rows divided by their sums where these are not exactly 1, so that 0 and 1 stay exact."""
     sums = array.sum(axis=-1, keepdims=True)
     return array / np.where(sums > 0, sums, 1.0)
+
+
+def softmax(scores: Floats) -> Floats:
+    """exp(scores), each row divided by its sum."""
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    rows: Floats = weights / weights.sum(axis=-1, keepdims=True)
+    return rows
 
 
 def check_entries(array: Floats, good: Bools, where: str, must: str) -> None:

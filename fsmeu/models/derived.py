@@ -1,7 +1,6 @@
 """Models made of models: given a constraint, over more labels, at another temperature.
 
-Chains that look back one label at most stay chains: all three change their log-potentials. What is
-no such chain becomes an acceptor.
+Chains that look back one label at most stay chains; what is no such chain becomes an acceptor.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from fsmeu.fst.constraint import Neighbours, as_constraint, neighbours, restrict
 from fsmeu.fst.layers import from_logs, in_logs, reordered
 from fsmeu.models.base import Model, prepare_many
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
-from fsmeu.models.checks import normalized_rows, real_array
+from fsmeu.models.checks import normalized_rows, real_array, softmax
 from fsmeu.models.lattices import Acceptor
 from fsmeu.models.paths import log_probability, logarithm, normalize
 from fsmeu.models.potentials import Potentials
@@ -32,10 +31,7 @@ _HOTTEST = 100.0
 
 
 def _chain_scores(model: Model) -> tuple[Floats, Floats] | None:
-    """The log-potentials (n, L) and (L, L) or (n - 1, L, L) of a chain; None of other models.
-
-    A chain here is one of at least one label, each of which looks at most at its neighbour.
-    """
+    """Log-potentials (n, L) and (L, L) or (n - 1, L, L) of a chain of order up to 1, or None."""
     if isinstance(model, Potentials) and model.n:
         return model.unary, model.pairwise
     size = len(model.labels)
@@ -55,10 +51,7 @@ def given(model: Model, constraint: Any) -> Model:
     """The model of P(y | y is allowed): a chain where it can be one, else an acceptor.
 
     Where the constraint only looks at neighbouring labels, a label or a pair that is not allowed
-    gets the log-potential -inf.
-
-    Raises:
-        EmptyError: no sequence that is allowed has positive probability.
+    gets the log-potential -inf. An EmptyError if nothing that is allowed is possible.
     """
     limits = as_constraint(constraint, model.alphabet, model.n)
     if limits is None:
@@ -95,20 +88,17 @@ def extended(model: Model, alphabet: Alphabet) -> Model:
     if not more:
         return model
     if isinstance(model, Bernoulli | Independent):
-        return Independent(_padded(model.rows, (1,), more, 0.0), alphabet.labels)
+        return Independent(_padded(model.rows, 1, more, 0.0), alphabet.labels)
     scores = _chain_scores(model)
     if scores is None:
         return Acceptor(reordered(model.layered(), alphabet), normalize=False)
-    unary, pairwise = scores
-    last = (pairwise.ndim - 2, pairwise.ndim - 1)
-    return Potentials(
-        _padded(unary, (1,), more, -np.inf), _padded(pairwise, last, more, 0.0), alphabet.labels
-    )
+    unary, pairwise = _padded(scores[0], 1, more, -np.inf), _padded(scores[1], 2, more, 0.0)
+    return Potentials(unary, pairwise, alphabet.labels)
 
 
-def _padded(array: Floats, axes: tuple[int, ...], more: int, value: float) -> Floats:
-    """The array with more entries, all of one value, at the end of some axes."""
-    widths = [(0, more if axis in axes else 0) for axis in range(array.ndim)]
+def _padded(array: Floats, axes: int, more: int, value: float) -> Floats:
+    """The array with more entries, all of one value, at the end of its last axes."""
+    widths = [(0, 0)] * (array.ndim - axes) + [(0, more)] * axes
     return np.pad(array, widths, constant_values=value)
 
 
@@ -141,11 +131,10 @@ def _tempered_chain(model: Model, unary: Floats, pairwise: Floats) -> Model:
     """The chain of these scores; independent labels stay independent."""
     if not isinstance(model, Bernoulli | Independent):
         return Potentials(unary, pairwise, model.labels)
-    weights = np.exp(unary - unary.max(axis=1, keepdims=True))
-    rows = weights / weights.sum(axis=1, keepdims=True)
-    return (
-        Bernoulli(rows[:, 1]) if isinstance(model, Bernoulli) else Independent(rows, model.labels)
-    )
+    rows = softmax(unary)
+    if isinstance(model, Bernoulli):
+        return Bernoulli(rows[:, 1])
+    return Independent(rows, model.labels)
 
 
 @dataclass(frozen=True)

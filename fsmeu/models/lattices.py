@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, check_bool, message
@@ -63,6 +63,7 @@ class NBest(Model):
     weights: Floats
     labels: tuple[Label, ...]
     n: int
+    _arguments = ("sequences", "weights", "labels")
 
     def __init__(
         self,
@@ -91,6 +92,7 @@ class NBest(Model):
         merged = group_sums(group.reshape(-1), numbers, len(distinct))
         distinct.setflags(write=False)
         self._keep(indices=distinct, weights=frozen(merged), labels=alphabet.labels, n=n)
+        self._keep(title=f"list of {len(distinct):,} sequences")
 
     @property
     def probabilities(self) -> Floats:
@@ -104,15 +106,9 @@ class NBest(Model):
         return _trie(self.alphabet, self.indices[possible], self.probabilities[possible])
 
     @property
-    def title(self) -> str:
-        """What kind of distribution it is, in words."""
-        return f"list of {len(self.indices):,} sequences"
-
-    @property
-    def _parts(self) -> dict[str, Any]:
-        lines = np.array(self.labels, dtype=object)[self.indices]
-        result = {"model": "nbest", "sequences": lines, "weights": self.weights}
-        return {**result, "labels": self.labels}
+    def sequences(self) -> NDArray[Any]:
+        """The distinct sequences as labels, shape (N, n)."""
+        return np.array(self.labels, dtype=object)[self.indices]
 
 
 def _sequences(sequences: Iterable[Iterable[object]]) -> list[list[object]]:
@@ -208,6 +204,7 @@ class Acceptor(Model):
     normalized: bool
     log_total: float
     log_scale: float
+    title = "lattice"
 
     def __init__(
         self,
@@ -262,11 +259,6 @@ class Acceptor(Model):
 
     def _build(self) -> Layered:
         return normalized(self.machine, "Acceptor fst")[0] if self.normalized else self.machine
-
-    @property
-    def title(self) -> str:
-        """What kind of distribution it is, in words."""
-        return "lattice"
 
     @property
     def _parts(self) -> dict[str, Any]:
@@ -339,6 +331,7 @@ class Mixture(Model):
     weights: Floats
     labels: tuple[Label, ...]
     n: int
+    _arguments = ("models", "weights")
 
     def __init__(self, models: Sequence[Model], weights: ArrayLike) -> None:
         parts = tuple(listed(models, "Mixture models", "must be a list of models"))
@@ -350,6 +343,7 @@ class Mixture(Model):
         check_shape(array, (len(parts),), "Mixture weights", "Give one weight per model")
         array = check_rows(array, "Mixture weights", given=weights)
         self._keep(models=parts, weights=frozen(array), labels=parts[0].labels, n=parts[0].n)
+        self._keep(title=f"mixture of {len(parts)} models")
 
     def _build(self) -> Layered:
         weights = normalized_rows(self.weights)
@@ -361,16 +355,6 @@ class Mixture(Model):
         final = np.concatenate([part.final for part in parts])
         unambiguous = len(parts) == 1 and parts[0].unambiguous
         return Layered(self.alphabet, start, layers, final, unambiguous)
-
-    @property
-    def title(self) -> str:
-        """What kind of distribution it is, in words."""
-        return f"mixture of {len(self.models)} models"
-
-    @property
-    def _parts(self) -> dict[str, Any]:
-        parts = [part._parts for part in self.models]
-        return {"model": "mixture", "models": parts, "weights": self.weights}
 
 
 def _check_part(part: object, first: Model) -> None:

@@ -1,9 +1,7 @@
 """Questions that are sums over the paths of layers: distances, probabilities, samples.
 
-``forward`` and ``backward`` are distances in the real semiring: weights of partial paths, summed;
-``total`` sums those of whole paths. ``normalize`` divides by the total and moves the weights so
-that every step is a conditional probability; it works with logarithms and so takes layers of any
-scale.
+``forward`` and ``backward`` are distances in the real semiring. ``normalize`` works with logarithms
+and so takes layers of any scale.
 """
 
 from __future__ import annotations
@@ -16,11 +14,12 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, SizeLimitError, as_whole, message
-from fsmeu.fst.layers import Layer, Layered, check_layers, in_logs
+from fsmeu.fst.layers import Layer, Layered, all_weights, check_layers, in_logs
 from fsmeu.limits import MAX_DENSE_ENTRIES
 from fsmeu.models.checks import check_arcs, count
 
 _MAX_PREFIXES = 200_000
+_LEAST = 1e-290  # products below may have lost digits
 """Prefixes that are extended for the most probable sequences, where a sequence has many paths."""
 
 # -- distances -------------------------------------------------------------------------------------
@@ -59,11 +58,8 @@ def log_total(layered: Layered) -> float:
 def normalize(layered: Layered, where: str = "model") -> Layered:
     """The same acceptor with total weight 1 and the weights pushed towards the start.
 
-    Afterwards the start weights sum to 1, the arcs that leave a state that can reach the end sum
-    to 1, and such a state of the last layer has final weight 1. The arcs keep their order.
-
-    Raises:
-        EmptyError: no path has positive weight.
+    Start weights then sum to 1, and so do the arcs that leave a state that can reach the end; final
+    weights are 1. The arcs keep their order. An EmptyError if no path has positive weight.
     """
     return normalized(layered, where)[0]
 
@@ -180,16 +176,7 @@ def marginals(layered: Layered) -> Floats:
 
 
 def sample(layered: Layered, size: int, seed: int | np.random.Generator | None = None) -> Ints:
-    """Label sequences drawn with probabilities proportional to their weights.
-
-    Args:
-        layered: the acceptor.
-        size: how many sequences.
-        seed: a numpy Generator, or the seed of a new one.
-
-    Returns:
-        Label indices of shape (size, n).
-    """
+    """Label sequences drawn in proportion to their weights, as indices of shape (size, n)."""
     size = count(size, "sample size")
     check_arcs("sample", size * layered.n, "labels")
     random = _generator(seed)
@@ -274,21 +261,66 @@ _Prefix = tuple[int, ...]
 
 
 def most_probable(layered: Layered, k: int = 1) -> list[tuple[Ints, float]]:
-    """The k distinct label sequences of greatest weight, with their weights, best first.
+    """The k distinct label sequences of greatest weight, none of weight 0, with their weights.
 
-    Sequences of weight 0 are never listed; sequences of equal weight are in the order of their
-    label indices.
+    Best first; sequences of equal weight are in the order of their label indices.
     """
     k = count(k, "most_probable: k")
     if k == 0:
         return []
     if not layered.unambiguous:
         return best_first(layered, k)
+    [best] = best_paths(layered, all_weights(layered)[None]) if k == 1 else [None]
+    if best is not None:
+        return [best]
     steps = [_ends(layered.final)]
     for layer in layered.layers[::-1]:
         steps.append(_extend(layer, steps[-1], k))
     first = _starts(layered.start, steps[-1], k)
     return _read(first, steps[::-1], layered.n)
+
+
+def best_paths(layered: Layered, weights: Floats) -> list[tuple[Ints, float] | None]:
+    """The label sequence of greatest weight of each of several models, with its weight.
+
+    None where it is not told apart by this: every weight is 0, a product is too small for doubles,
+    or paths of equal weight part in states, not in labels. Backward values are scaled by powers of
+    two, so that products are rounded as those of entries are.
+
+    Args:
+        layered: an unambiguous acceptor with the arcs of all models.
+        weights: the weights of each model, as ``all_weights`` lists them, (models, weights).
+    """
+    end, rows = weights.shape[1] - len(layered.final), np.arange(len(weights))
+    beyond, powers, settled = weights[:, end:], np.zeros(len(weights), int), rows >= 0
+    taken = list[tuple[Floats, Floats]]()  # products by arc, their maxima by state
+    by_source: dict[int, tuple[Ints, Ints, Ints]] = {}
+    for layer, width in zip(layered.layers[::-1], layered.widths[-2::-1], strict=True):
+        part, end = weights[:, end - len(layer.source) : end], end - len(layer.source)
+        product, best = part * beyond[:, layer.target], np.zeros((len(weights), width))
+        settled &= ((product >= _LEAST) | (part == 0) | (beyond[:, layer.target] == 0)).all(axis=1)
+        if id(layer.source) not in by_source:  # positions of a chain share it
+            order = np.argsort(layer.source, kind="stable")
+            by_source[id(layer.source)] = order, *np.unique(layer.source[order], return_index=True)
+        order, states, first = by_source[id(layer.source)]
+        if len(states):
+            best[:, states] = np.maximum.reduceat(product[:, order], first, axis=1)
+        _, power = np.frexp(best.max(axis=1))
+        beyond, powers = np.ldexp(best, -power[:, None]), powers + power
+        taken.append((product, best))
+    whole = weights[:, :end] * beyond
+    state, total = whole.argmax(axis=1), whole.max(axis=1)
+    settled &= (total >= _LEAST) & ((whole == total[:, None]).sum(axis=1) == 1)
+    labels = np.zeros((len(weights), layered.n), np.int64)
+    for i, (layer, (product, best)) in enumerate(zip(layered.layers, taken[::-1], strict=True)):
+        good = (layer.source == state[:, None]) & (product == best[rows, state][:, None])
+        none = len(layered.alphabet)
+        labels[:, i] = np.where(good, layer.label, none).min(axis=1, initial=none)
+        good &= layer.label == labels[:, i, None]
+        settled &= good.sum(axis=1) == 1
+        state = layer.target[good.argmax(axis=1)] if len(layer.source) else state
+    found = zip(labels, map(math.ldexp, total.tolist(), powers.tolist()), strict=True)
+    return [one if held else None for one, held in zip(found, settled.tolist(), strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,11 +400,7 @@ def _read(first: _Entries, steps: list[_Entries], n: int) -> list[tuple[Ints, fl
 def best_first(
     layered: Layered, k: int, max_prefixes: int = _MAX_PREFIXES
 ) -> list[tuple[Ints, float]]:
-    """The k label sequences of greatest weight, summed over paths, best first.
-
-    Raises:
-        SizeLimitError: more than ``max_prefixes`` prefixes had to be extended.
-    """
+    """The k label sequences of greatest weight, summed over paths, best first."""
     bounds = _suffix_bounds(layered)
     queue: list[tuple[float, _Prefix, Floats]] = []
     result: list[tuple[Ints, float]] = []

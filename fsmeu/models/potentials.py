@@ -9,9 +9,9 @@ doubles, else with logarithms throughout, which takes several times as long.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,7 +69,8 @@ class Potentials(Chain):
     n: int
     fixed_support: ClassVar[bool] = True
     order: ClassVar[int] = 1
-    _origin: str = field(init=False, default="linear-chain conditional random field")
+    title = "linear-chain conditional random field"
+    _arguments = ("unary", "pairwise", "labels")
 
     def __init__(
         self, unary: ArrayLike, pairwise: ArrayLike, labels: Sequence[Label] | None = None
@@ -142,16 +143,6 @@ class Potentials(Chain):
         pairwise = links.sum(axis=0) if self.pairwise.ndim == 2 else links
         return {"unary": unary, "pairwise": pairwise}
 
-    @property
-    def title(self) -> str:
-        """What kind of distribution it is, in words."""
-        return self._origin
-
-    @property
-    def _parts(self) -> dict[str, Any]:
-        tables = {"unary": self.unary, "pairwise": self.pairwise}
-        return {"model": "potentials", **tables, "labels": self.labels}
-
 
 def from_potentials(
     unary: ArrayLike, pairwise: ArrayLike, labels: Sequence[Label] | None = None
@@ -212,14 +203,10 @@ class Conditionals:
 
 
 def conditionals(unary: Floats, pairwise: Floats) -> list[Conditionals]:
-    """The conditional probabilities of each chain of a batch.
+    """The conditional probabilities of each chain of a batch; each allows some sequence.
 
-    The chains have one length, at least 1, and each allows some sequence.
-
-    Args:
-        unary: log-potentials, shape (batch, n, L).
-        pairwise: log-potentials, shape (batch, tables, L, L): one table for all positions of a
-            chain, or n - 1 of them.
+    Log-potentials have the shapes (batch, n, L), n at least 1, and (batch, tables, L, L): one table
+    for all positions of a chain, or n - 1 of them.
     """
     if unary.shape[1] == 1:
         pairwise = pairwise[:, :0]
@@ -270,15 +257,10 @@ def _spread(scores: Floats) -> Floats:
 def _sums_ahead(single: Floats, double: Floats) -> tuple[Floats, Floats, Floats]:
     """What the rest of a sequence weighs from each position on, up to a factor.
 
-    Args:
-        single: potentials of labels, shape (n, batch, L).
-        double: potentials of neighbours, shape (batch, tables, L, L), or those of one chain for
-            all, (1, tables, L, L).
-
-    Returns:
-        The weight of each label with all that may follow it, divided by the factors of later
-        positions, (n, batch, L); the sum over what may follow it, (n - 1, batch, L); and the
-        factors, the greatest of these sums, (n - 1, batch, 1).
+    Potentials of labels are (n, batch, L), those of neighbours (batch or 1, tables, L, L). Returned
+    are the weight of each label with all that may follow it, divided by the factors of later
+    positions, (n, batch, L); the sum over what may follow it, (n - 1, batch, L); and the factors,
+    the greatest of these sums, (n - 1, batch, 1).
     """
     n, batch, labels = single.shape
     ahead, sums = np.empty((n, batch, labels)), np.empty((n - 1, batch, labels))

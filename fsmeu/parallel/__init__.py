@@ -20,8 +20,13 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
+import numpy as np
+
 from fsmeu.errors import FsmeuError, InputError, check_int, message
-from fsmeu.limits import MOST_JOBS, SCHEDULER_SECONDS, TASKS_PER_JOB
+
+MOST_JOBS = 1024  # processes on one machine: each has its own Python, about 150 MB
+TASKS_PER_JOB = 4  # tasks for each process that are read ahead, so that none waits
+SCHEDULER_SECONDS = 10  # seconds to wait for a scheduler to answer: it is there, or it is not
 
 T = TypeVar("T")
 _WATCH = "fsmeu-parent"
@@ -44,8 +49,7 @@ def checked_jobs(where: str, jobs: object) -> int:
 class Workers:
     """Processes that compute so many tasks at a time by joblib's ``Parallel``, or this one alone.
 
-    ``ends`` is what is raised when workers, or their scheduler, are gone; ``parent`` the process
-    that workers of this machine compute for, None for other machines.
+    ``ends`` is raised when they are gone; those of this machine compute for a ``parent`` process.
     """
 
     count: int
@@ -59,10 +63,8 @@ class Workers:
     ) -> Iterator[T]:
         """What a function of a module gives for ``shared`` and each task, in the order of tasks.
 
-        At most ``TASKS_PER_JOB`` tasks for each worker are taken from ``tasks`` and held at a time.
-
-        Raises:
-            WorkerError: a worker, or the scheduler, ended before the work was done.
+        At most ``TASKS_PER_JOB`` tasks for each worker are held at a time. A WorkerError where a
+        worker, or the scheduler, ended before the work was done.
         """
         if self.parallel is None:
             yield from map(partial(function, shared), tasks)
@@ -99,21 +101,13 @@ def _called(
 
 @contextmanager
 def workers(where: str, jobs: object = 1, scheduler: object = None) -> Iterator[Workers]:
-    """Workers for a while.
+    """Workers for a while: so many processes of this machine, or all workers of a scheduler.
 
-    Args:
-        where: who asks, for messages.
-        jobs: how many processes on this machine.
-        scheduler: the address of a Dask scheduler, as in "tcp://host:8786", or a client of
-            ``distributed``; its workers are then used, all of them.
-
-    Raises:
-        InputError: there is no scheduler at the address.
-        WorkerError: a worker, or the scheduler, ended before the work was done.
+    The scheduler is one of Dask by its address, as in "tcp://host:8786", or a client of
+    ``distributed``; an InputError where there is none. ``where`` stands in messages.
     """
     count = checked_jobs(where, jobs)
     with ExitStack() as stack:
-        some = Workers(1)
         if scheduler is not None:
             some = _dask(where, scheduler, stack)
         elif count > 1:
@@ -121,8 +115,10 @@ def workers(where: str, jobs: object = 1, scheduler: object = None) -> Iterator[
 
             made = Parallel(n_jobs=count, backend="loky", return_as="generator", batch_size=1)
             some = Workers(count, where, made, (BrokenProcessPool,), os.getpid())
-        if some.parallel is not None:
-            stack.enter_context(some.parallel)
+        else:
+            yield Workers(1)
+            return
+        stack.enter_context(some.parallel)
         yield some
 
 
@@ -169,12 +165,8 @@ def in_shares(
     """What a function of a module gives for each of the items, in their order.
 
     It is called with ``common`` and shares of the items, ``tell`` with the number of items done
-    since the last call; ``where``, ``jobs`` and ``scheduler`` are those of ``workers``. Items of
-    one size are in the same share as far as possible: they are computed together.
-
-    Raises:
-        InputError: something of it cannot be sent to another process.
-        WorkerError: a worker ended before its work was done.
+    since the last call. Items of one size are in the same share as far as possible: they are
+    computed together. An InputError where something cannot be sent to another process.
     """
     answers: list[Any] = [None] * len(items)
     with workers(where, jobs, scheduler) as some:
@@ -206,13 +198,8 @@ def _packed(value: Any, where: str) -> bytes:
 
 def _shares(sizes: Sequence[int], count: int) -> list[list[int]]:
     """Rows in order of their sizes, cut so that the sums of sizes are about equal."""
-    most = (sum(sizes) + len(sizes)) / count
-    shares: list[list[int]] = []
-    held = most
-    for row in sorted(range(len(sizes)), key=sizes.__getitem__):
-        if held >= most:
-            shares.append([])
-            held = 0.0
-        shares[-1].append(row)
-        held += sizes[row] + 1
-    return shares
+    order = np.argsort(np.asarray(sizes, np.int64), kind="stable")
+    ends = np.cumsum(np.asarray(sizes, np.int64)[order] + 1)
+    share = (ends - 1) * count // max(1, sum(sizes) + len(sizes))
+    cut = np.split(order, np.flatnonzero(np.diff(share)) + 1)
+    return [rows.tolist() for rows in cut if len(rows)]

@@ -23,11 +23,12 @@ from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, SizeLimitError, as_whole, check_int, message, one_of
 from fsmeu.learning.base import number_between
 from fsmeu.learning.saving import load, register
-from fsmeu.limits import MOST_ITERATIONS
 from fsmeu.searn.features.sentences import HashedSentences
 from fsmeu.searn.features.templates import SegmentFeatures
 from fsmeu.searn.learners.linear import Decisions
 from fsmeu.searn.search import Mixture, interpolated, roll_in
+
+MOST_ITERATIONS = 10_000  # iterations that nobody asked for: each trains a model
 
 Rule = Callable[[Mixture, Sequence[Any]], float]
 LossOf = Callable[[Mixture], float]

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from fsmeu.trellis.compiled import entry, inner, part
 
-__all__ = ["adjoint_batch"]
-
 _rows, _sums = part("count_kernels"), part("sum_kernels")
 add = _rows.add
 add_means = _sums.add_means

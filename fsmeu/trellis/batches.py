@@ -14,21 +14,6 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.trellis.structure import Hypotheses
 
-__all__ = [
-    "Batch",
-    "BestLayers",
-    "Decided",
-    "ForwardLayers",
-    "Scores",
-    "Values",
-    "first_alike",
-    "have_one_sign",
-    "in_threads",
-    "part_of",
-    "path_counts",
-    "path_scores",
-]
-
 
 class ForwardLayers(NamedTuple):
     """Masses of the pairs of layers, or of two of them, by the value of y's counter.

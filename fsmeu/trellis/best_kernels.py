@@ -16,8 +16,6 @@ import numpy as np
 
 from fsmeu.trellis.compiled import entry, inner, part, unsigned_of
 
-__all__ = ["best_batch", "corners", "decide_batch", "most_by_count"]
-
 _sums = part("sum_kernels")
 ending, fill, flows, forward = _sums.ending, _sums.fill, _sums.flows, _sums.forward
 unsigned = unsigned_of()

@@ -22,18 +22,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = [
-    "entry",
-    "inner",
-    "kernels",
-    "load_compiled",
-    "load_plain",
-    "part",
-    "ring",
-    "row_size",
-    "unsigned_of",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _LOADING = RLock()

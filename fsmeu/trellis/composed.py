@@ -10,16 +10,20 @@ positions of all lengths, and every sentence of a corpus.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsmeu.arrays import Bools, Ints
-from fsmeu.fst.distinct import distinct_rows
+from fsmeu.fst.compose import guard_size
+from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.fst.layers import Layer
 from fsmeu.trellis.tapes import Tape
 
-__all__ = ["Composed", "compose"]
+Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +35,7 @@ class Composed:
             counted, one feature for each term, label; (columns, arcs).
         kind: the kind of each position, (n,).
         width: how many pairs each layer has, (n + 1,).
+        code: the tape's state of each pair.
         state: the acceptor's state of each pair.
         columns: how many values the counter may have in each layer, (n + 1,).
         first_feature: the first feature of each term among those of all, and their number.
@@ -39,9 +44,69 @@ class Composed:
     kinds: list[Ints]
     kind: Ints
     width: Ints
+    code: Ints
     state: Ints
     columns: Ints
     first_feature: Ints
+    _reached: list[Bools] = field(default_factory=list)
+    _held: list[Words] = field(default_factory=list)
+
+    def reachable(self, n: int) -> Bools:
+        """Which values the counter may have after n steps, (columns[n],)."""
+        if not self._held:
+            held = np.zeros((len(self.state), 1 + int(self.columns[-1]) // 64), np.uint64)
+            held[: self.width[0], 0] = 1
+            self._held.append(held)
+        while len(self._reached) <= n:
+            i, held = len(self._reached), self._held[0]
+            found = np.bitwise_or.reduce(held, axis=0).view(np.uint8)  # as little endians have it
+            bits = np.unpackbits(found, bitorder="little")[: self.columns[i]]
+            self._reached.append(bits.astype(bool))
+            if i < len(self.kind):
+                self._held[0] = _moved(self._moves[self.kind[i]], held)
+        return self._reached[n]
+
+    @cached_property
+    def _moves(self) -> list[list[_Move]]:
+        """The steps of each kind, by what they count."""
+        return [_moves_of(*arcs[[0, 2, 3]]) for arcs in self.kinds]
+
+
+class _Move(NamedTuple):
+    """Steps that count the same: sources by target, where those of each begin, the targets."""
+
+    counted: int
+    source: Ints
+    begins: Ints
+    target: Ints
+
+
+def _moves_of(source: Ints, target: Ints, counted: Ints) -> list[_Move]:
+    """The distinct steps, by what they count."""
+    if not len(source):
+        return []
+    first, found = distinct_rows([counted, target, source])[0], []
+    source, target, counted = source[first], target[first], counted[first]
+    for amount in distinct(counted)[0].tolist():
+        these = counted == amount
+        begins = np.flatnonzero(np.diff(target[these], prepend=-1))
+        found.append(_Move(amount, source[these], begins, target[these][begins]))
+    return found
+
+
+def _moved(moves: list[_Move], held: Words) -> Words:
+    """The sets of counts of pairs after a position, bit by bit, (pairs, words)."""
+    after, words = np.zeros_like(held), held.shape[1]
+    for counted, source, begins, target in moves:
+        joined = np.bitwise_or.reduceat(held[source], begins, axis=0)
+        whole, bits = divmod(counted, 64)
+        if whole >= words:
+            continue
+        after[target, whole:] |= joined[:, : words - whole] << np.uint64(bits)
+        if bits:
+            carried = joined[:, : max(0, words - whole - 1)] >> np.uint64(64 - bits)
+            after[target, whole + 1 :] |= carried
+    return after
 
 
 class _Kind:
@@ -51,6 +116,7 @@ class _Kind:
         order = np.argsort(acceptor.source, kind="stable")
         self.arc, self.source = order, acceptor.source[order]
         self.label, self.target = acceptor.label[order], acceptor.target[order]
+        self.degree = int(np.bincount(acceptor.source).max(initial=0))
         self.expanded = np.zeros(0, bool)
         self.arcs = np.zeros((columns, 0), np.int64)
 
@@ -61,11 +127,11 @@ class _Kind:
         self.expanded[found] = True
         return found
 
-    def reached(self, alive: Bools, pairs: int) -> Bools:
-        """The pairs that the arcs of a layer's pairs lead to, (pairs,)."""
-        found = np.zeros(pairs, bool)
-        found[self.arcs[2, _longer(alive, pairs)[self.arcs[0]]]] = True
-        return found
+    def reached(self, alive: Bools, pairs: int) -> tuple[Bools, int]:
+        """The pairs that the arcs of a layer's pairs lead to, (pairs,), and the most they count."""
+        found, taken = np.zeros(pairs, bool), _longer(alive, pairs)[self.arcs[0]]
+        found[self.arcs[2, taken]] = True
+        return found, int(self.arcs[3, taken].max(initial=0))
 
 
 def _longer(truths: Bools, size: int) -> Bools:
@@ -105,11 +171,11 @@ def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool)
         weighted: whether arcs with different weights are told apart.
     """
     n, columns = len(layers), 5 + tape.terms
-    pairs, width = _Pairs(int(tape.codes(0)[0]), starts), [starts]
+    pairs, width, counts = _Pairs(tape.start, starts), [starts], [1]
     kinds: list[_Kind] = []
     kind, acceptors = np.zeros(n, np.int64), _AcceptorKinds()
     known: dict[tuple[object, int], int] = {}
-    alive, repeats = np.ones(starts, bool), False
+    alive, repeats, most, cells = np.ones(starts, bool), False, 0, 0
     for i, layer in enumerate(layers):
         key = (tape.contexts[i], acceptors.number(layer))
         if key not in known:
@@ -120,15 +186,17 @@ def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool)
             here, before = kinds[kind[i]], alive
             fresh = here.fresh(alive)
             if len(fresh):
+                cells += len(fresh) * here.degree
+                guard_size("decode", cells)
                 more = _expanded(tape, i, pairs, fresh, here, weighted)
                 here.arcs = np.concatenate([here.arcs, more], axis=1)
-            alive = here.reached(alive, len(pairs.code))
+            alive, most = here.reached(alive, len(pairs.code))
             repeats = np.array_equal(alive, before)
         width.append(len(pairs.code))
+        counts.append(counts[-1] + most)
     first = np.cumsum([0, *(len(tape.rows(k)) for k in range(tape.terms))])
     tables = [_sorted_arcs(here.arcs) for here in kinds]
-    counts = np.array([tape.most(i) + 1 for i in range(n + 1)])
-    return Composed(tables, kind, np.array(width), pairs.state, counts, first)
+    return Composed(tables, kind, np.array(width), pairs.code, pairs.state, np.array(counts), first)
 
 
 class _AcceptorKinds:
@@ -156,8 +224,8 @@ class _AcceptorKinds:
 
 def _expanded(tape: Tape, i: int, pairs: _Pairs, fresh: Ints, kind: _Kind, weighted: bool) -> Ints:
     """The arcs that leave some pairs at a position, (columns, arcs); pairs after are numbered."""
-    steps = tape.layer(i)
-    place = np.searchsorted(tape.codes(i), pairs.code[fresh])
+    codes, place = np.unique(pairs.code[fresh], return_inverse=True)
+    steps = tape.steps(i, codes)
     begins, ends = (np.searchsorted(kind.source, pairs.state[fresh], s) for s in ("left", "right"))
     counts = ends - begins
     source = np.repeat(np.arange(len(fresh)), counts)
@@ -169,7 +237,7 @@ def _expanded(tape: Tape, i: int, pairs: _Pairs, fresh: Ints, kind: _Kind, weigh
     source, arc, label, state, reached = (
         column[taken] for column in (source, arc, label, state, reached)
     )
-    target = pairs.numbers(tape.codes(i + 1)[reached], kind.target[arc])
+    target = pairs.numbers(reached, kind.target[arc])
     weight = kind.arc[arc] if weighted else np.zeros_like(arc)
     shown = [table[state, label] for table in (steps.counted, *steps.features)]
     return np.stack([fresh[source], weight, target, *shown, label])

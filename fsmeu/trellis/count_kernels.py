@@ -11,21 +11,6 @@ from __future__ import annotations
 
 from fsmeu.trellis.compiled import inner, unsigned_of
 
-__all__ = [
-    "add",
-    "add_along",
-    "add_arcs",
-    "add_flow",
-    "class_after",
-    "counted_by",
-    "dot",
-    "fill",
-    "flow_of",
-    "padded",
-    "room",
-    "spread_out",
-]
-
 unsigned = unsigned_of()
 
 

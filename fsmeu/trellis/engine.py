@@ -34,10 +34,8 @@ from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.composed import Composed
 from fsmeu.trellis.roundings import LEAST, Sums, relative_error
 from fsmeu.trellis.structure import Hypotheses, References, padded, with_moments
-from fsmeu.trellis.tapes import Tapes, value_tables
+from fsmeu.trellis.tapes import Tapes, values_at
 from fsmeu.trellis.terms import Amounts
-
-__all__ = ["Structure"]
 
 _FEW_ENDS = 8
 """Ends of z's counter that are all valued: that is faster than to prove that some need not be."""
@@ -152,16 +150,41 @@ class Structure:
     def expectations(self, models: Sequence[ArcWeights], zs: Sequence[Ints], jobs: int = 1) -> Sums:
         """The expected value of each hypothesis under its model; all are of one length."""
         found, ended = self.sums(models, zs, jobs)
-        slopes, offset = value_tables(self.tapes, n := models[0].n)
-        gained = np.where(self.amounts.signs(self.counts)[0], self._greatest[:, n], 0.0)
-        mass, (values, sizes) = found[:, 0], np.zeros((2, len(models)))
-        tables = zip((offset, *slopes), (0.0, *gained), strict=True)
-        for k, (table, more) in enumerate(tables):
-            row, worth = found[:, k], table[ended]
-            values += (row * worth).sum(axis=1)
-            sizes += ((np.abs(row) + more * mass) * np.abs(worth)).sum(axis=1)
+        tables, gained = self._tables(n := models[0].n)
+        worth, batch = tables[ended], len(models)  # (batch, 1 + joint counts, s)
+        values = (found * worth).reshape(batch, -1).sum(axis=1)
+        terms = np.abs(found)
+        terms += gained * found[:, :1]
+        sizes = (terms * np.abs(worth)).reshape(batch, -1).sum(axis=1)
         roundings = int(self._roundings[n]) + found[0].size
-        return Sums(values, mass.sum(axis=1), sizes, roundings)
+        return Sums(values, found[:, 0].sum(axis=1), sizes, roundings)
+
+    def _tables(self, n: int) -> tuple[Floats, Floats]:
+        """Offset and slopes, (k, 1 + counts, s); what counts may lose, (1 + counts, 1).
+
+        They are 0 for counts that no sequence of length n has.
+        """
+        if ("tables", n) not in self._memo:
+            z, y = self.z.reachable(n), self.y.reachable(n)
+            hyp, ref = np.arange(len(z))[:, None], np.arange(len(y))[None, :]
+            slopes, offset = values_at(self.tapes.form, n, hyp, ref, z[:, None] & y)
+            lost = np.where(self.amounts.signs(self.counts)[0], self._greatest[:, n], 0.0)
+            tables = np.stack([offset, *slopes], axis=1), np.append(0.0, lost)[:, None]
+            self._memo["tables", n] = tables
+        found: tuple[Floats, Floats] = self._memo["tables", n]
+        return found
+
+    def serves(self, n: int) -> bool:
+        """True when it is the structure of sequences of length n as well.
+
+        Requires that no step looks at the length, or that n is its own.
+        """
+        key = ("serves", n)
+        if key not in self._memo:
+            sides = ((self.tapes.z, self.z), (self.tapes.y, self.y))
+            kept = (tape.keeps_bounds(one.code[: one.width[n]], n) for tape, one in sides)
+            self._memo[key] = n == self.n or all(kept)
+        return bool(self._memo[key])
 
     def gradients(
         self, models: Sequence[ArcWeights], zs: Sequence[Ints]
@@ -258,7 +281,7 @@ class Structure:
                 (f, sums, back, score, np.arange(self.counts)), found, kept, chances,
             )  # fmt: skip
         begins = np.append(0, np.cumsum(kept.sum(axis=1)))
-        return Scores(begins, np.nonzero(kept)[1], found[kept]), chances
+        return Scores(begins, np.nonzero(kept)[1].copy(), found[kept]), chances
 
     def best_by_count(self, scores: Scores, factors: Floats, n: int) -> Floats:
         """The best score of a path by its count at the end, (batch, k).
@@ -469,12 +492,13 @@ class Structure:
             prunes, one_sign = np.zeros((2, self.n + 1), bool)
             parts = []
             for n in lengths:
-                slopes, offset = value_tables(self.tapes, n)
-                tables = sign * np.array([*slopes, offset]).reshape(-1, offset.size)
-                few = len(slopes) != 1 or len(offset) <= _FEW_ENDS
+                tables = sign * self._tables(n)[0]
+                few = self.counts != 1 or len(tables) <= _FEW_ENDS
+                size_of = tables[:, 0].size
+                tables = np.roll(tables.swapaxes(0, 1).reshape(-1, size_of), -1, axis=0)
                 prunes[n] = not few and (tables[0] >= 0).all() and self.is_nonnegative
                 one_sign[n] = have_one_sign(tables, signs)
-                at[n], size = size, size + offset.size
+                at[n], size = size, size + size_of
                 parts.append(tables)
             tables = np.concatenate(parts, axis=1)
             rounding = relative_error(1) * self._roundings.astype(np.float64)

@@ -13,19 +13,6 @@ import numpy as np
 
 from fsmeu.trellis.compiled import inner, part, row_size, unsigned_of
 
-__all__ = [
-    "add",
-    "add_along",
-    "add_arcs",
-    "add_flow",
-    "class_after",
-    "counted_by",
-    "fill",
-    "padded",
-    "room",
-    "spread_out",
-]
-
 fill = part("count_kernels").fill
 unsigned = unsigned_of()
 

@@ -7,7 +7,6 @@ the bits of an answer do not either.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,6 @@ from fsmeu.trellis.structure import hypotheses, references
 from fsmeu.trellis.tapes import Tapes
 from fsmeu.trellis.terms import amounts_of
 
-__all__ = ["structure_of", "tapes_of"]
-
 
 def capacity(n: int) -> int:
     """The greatest length that the structure for sequences of length n serves.
@@ -38,31 +35,6 @@ def capacity(n: int) -> int:
 
 
 _CAPACITIES = (12, 32, 96, 288)
-
-
-def tapes_of(loss: SpecLoss, n: int) -> Tapes:
-    """The tapes of a split loss for sequences of length n, kept on the loss.
-
-    Raises:
-        LossFileError: a step is undefined, be it only for sequences that no model gives.
-        SizeLimitError: there are too many steps to keep.
-    """
-    form = loss.split
-    assert form is not None
-    kept: dict[int, Tapes] = loss.memo("tapes")  # type: ignore[assignment]
-    if not form.reads_length and capacity(n) > n:
-        with suppress(LossFileError, SizeLimitError):  # a later step may be undefined
-            found = _kept_tapes(kept, form, capacity(n))
-            if found.serves(n):
-                return found
-    return _kept_tapes(kept, form, n)
-
-
-def _kept_tapes(kept: dict[int, Tapes], form: Split, n: int) -> Tapes:
-    """The tapes for a length, kept."""
-    found = kept.pop(n) if n in kept else Tapes(form, n)
-    _keep(kept, n, found)
-    return found
 
 
 def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None = None) -> Structure:
@@ -79,18 +51,20 @@ def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None =
         SizeLimitError: there are too many steps to keep.
         UncountableError: a counter does not grow by whole numbers.
     """
-    tapes, layered = tapes_of(loss, model.n), model.layered()
+    form, n, layered = loss.split, model.n, model.layered()
+    assert form is not None
     if model.structure is None or allowed is not None:
-        return _structure(tapes, layered, model.n, allowed)
+        return _structure(form, layered, n, allowed)
     kept: dict[Hashable, Structure | None] = loss.memo("structures")
-    if _repeats(layered):
-        key: Hashable = (model.structure, tapes.n)
-        found = kept.pop(key) if key in kept else _if_defined(tapes, layered)
+    longest = capacity(n)
+    if longest > n and not form.reads_length and _repeats(layered):
+        key = (model.structure, longest)
+        found = kept.pop(key) if key in kept else _if_defined(form, layered, longest)
         _keep(kept, key, found)
-        if found is not None:
+        if found is not None and found.serves(n):
             return found
-    key = (model.structure, tapes.n, model.n)
-    found = kept.pop(key, None) or _structure(tapes, layered, model.n, None)
+    key = (model.structure, n)
+    found = kept.pop(key, None) or _structure(form, layered, n, None)
     _keep(kept, key, found)
     return found
 
@@ -103,32 +77,35 @@ def _keep(kept: dict[Any, Any], key: Hashable, found: object) -> None:
 
 
 def _repeats(layered: Layered) -> bool:
-    """Whether further positions of a longer model would have the arcs of the last one."""
-    return layered.n > 1 and layered.widths[-1] == layered.widths[-2]
+    """Whether further positions of a longer model would have the arcs of the last one.
+
+    Not where each state is reached by one arc: a chain of higher order spells its first state.
+    """
+    if layered.n < 2 or layered.widths[-1] != layered.widths[-2]:
+        return False
+    return len(layered.layers[-1].weight) > int(layered.widths[-1])
 
 
-def _if_defined(tapes: Tapes, layered: Layered) -> Structure | None:
-    """The structure for all lengths of the tapes; None where a later step is undefined."""
+def _if_defined(form: Split, layered: Layered, n: int) -> Structure | None:
+    """The structure for lengths up to n; None where a later step is undefined."""
     try:
-        return _structure(tapes, layered, tapes.n, None)
+        return _structure(form, layered, n, None)
     except (LossFileError, SizeLimitError):
         return None
 
 
-def _structure(
-    tapes: Tapes, layered: Layered, n: int, allowed: Sequence[Layer] | None
-) -> Structure:
+def _structure(form: Split, layered: Layered, n: int, allowed: Sequence[Layer] | None) -> Structure:
     """The structure for sequences of length n, the last layer of a model repeated up to there."""
+    tapes = Tapes(form, n)
     layers = [*layered.layers, *layered.layers[-1:] * (n - layered.n)]
-    alphabet = tapes.form.bound.alphabet
+    alphabet = form.bound.alphabet
     y = compose(tapes.y, layers, len(layered.start), weighted=True)
     z_layers = any_layers(alphabet, n).layers if allowed is None else allowed
     z = compose(tapes.z, z_layers, 1, weighted=False)
     z_rows, y_rows = (
-        [tape.rows(k)[:size] for k, size in enumerate(np.diff(composed.first_feature))]
-        for tape, composed in ((tapes.z, z), (tapes.y, y))
+        [tape.rows(k) for k in range(len(tapes.terms))] for tape in (tapes.z, tapes.y)
     )
-    amounts = amounts_of(tapes.form, tapes.terms, z_rows, y_rows, n)
+    amounts = amounts_of(form, tapes.terms, z_rows, y_rows, n)
     arcs = [len(layer.weight) for layer in layers]
     weight_at = np.append(0, np.cumsum(arcs, dtype=np.int64))
     return Structure(

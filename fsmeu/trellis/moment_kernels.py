@@ -13,8 +13,6 @@ import numpy as np
 from fsmeu.arrays import Floats
 from fsmeu.trellis.compiled import entry, inner
 
-__all__ = ["cumulant_sums", "ranked_exponentials", "ranked_series"]
-
 UNIT = 1.2e-16
 
 

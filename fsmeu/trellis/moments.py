@@ -33,26 +33,6 @@ from fsmeu.losses.algebra.ratios import Ratio, RatioSum, sum_of_ratios
 from fsmeu.trellis.compiled import load_compiled
 from fsmeu.trellis.roundings import UNIT
 
-__all__ = [
-    "BINOMIAL",
-    "MOST_ORDER",
-    "PROMISED",
-    "Chain",
-    "Ranked",
-    "UnfitError",
-    "add_apart",
-    "central_moments",
-    "chain_of",
-    "chain_value",
-    "cumulants_of",
-    "exponentials",
-    "independent_value",
-    "needed_order",
-    "parts_of",
-    "ranked_values",
-    "series_of",
-]
-
 MOST_ORDER = 20
 """The highest order of moments: where it does not suffice, counts are small."""
 
@@ -349,8 +329,8 @@ def independent_value(form: Confusion, z: Ints, p: Floats) -> tuple[float, float
     for order in range(6, MOST_ORDER + 1, 2):
         totals, cut = (sums[0] + sums[1])[: order + 1], slice(0, order + 1)
         run.ranked_series(
-            p, 0, chosen[:, cut].copy(), totals, absolute_moments(sums[2, cut]), polynomials,
-            BINOMIAL, _tables(part.ratios), order, value, error,
+            p[:0].copy(), 0, chosen[:, cut].copy(), totals, absolute_moments(sums[2, cut]),
+            polynomials, BINOMIAL, _tables(part.ratios), order, value, error,
         )  # fmt: skip
         if error[0] <= 0.1 * PROMISED * abs(value[0]):
             break
@@ -387,17 +367,15 @@ def chain_value(form: Confusion, z: Ints, chain: Chain) -> tuple[float, float, f
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A chain of two labels.
+    """A chain of two labels, as ``chain_kernels.py`` has it.
 
     Attributes:
-        first: P(first m labels), (2^m,).
-        steps: P(next label | last m), (n - m, 2^m, 2).
+        steps: P(next label | last m), (n, 2^m, 2); labels before the first one are 0.
         marginals: P(y_i = 1), (n,).
         off: a bound on the errors of these.
         apart: the probabilities of no ones and of ones only.
     """
 
-    first: Floats
     steps: Floats
     marginals: Floats
     off: float
@@ -405,12 +383,17 @@ class Chain:
 
 
 def chain_of(first: Floats, steps: Floats) -> Chain:
-    """The chain with its marginals."""
-    marginals = np.zeros(len(steps) + len(first).bit_length() - 1)
-    run = load_compiled("chain_kernels")
-    off = run.chain_marginals(first, steps, len(marginals), marginals)
-    sides = [product(np.append(first[s], steps[:, s, y])) for s, y in ((0, 0), (-1, 1))]
-    return Chain(first, steps, marginals, off, (sides[0], sides[1]))
+    """The chain with P(first m labels), (2^m,), and P(next label | last m), (n - m, 2^m, 2)."""
+    states, m = len(first), len(first).bit_length() - 1
+    table = np.concatenate([np.zeros((m, states, 2)), steps])
+    for i in range(m):
+        table[i, : 2**i] = first.reshape(2**i, 2, -1).sum(axis=2)
+    sums = table[:, :, :1] + table[:, :, 1:]
+    table = np.divide(table, sums, out=np.full_like(table, 0.5), where=sums > 0)
+    i, marginals = np.arange(len(table)), np.zeros(len(table))
+    off = load_compiled("chain_kernels").chain_marginals(table, marginals)
+    ones = table[i, 2 ** np.minimum(i, m) - 1, 1]
+    return Chain(table, marginals, off, (product(table[:, 0, 0]), product(ones)))
 
 
 def _chain_ratio(
@@ -426,7 +409,7 @@ def _chain_ratio(
         return 0.0, 0.0, 0.0
     jets = np.zeros((2, order + 1))
     spread = load_compiled("chain_kernels").chain_jets(
-        chain.first, chain.steps, chain.marginals, z, below[:0:-1].copy(), top[:0:-1].copy(),
+        chain.steps, chain.marginals, z, below[:0:-1].copy(), top[:0:-1].copy(),
         order, BINOMIAL, jets,
     )  # fmt: skip
     jets[0, 1] = jets[1, 0] = 0.0  # both sums are centred
@@ -460,7 +443,7 @@ def _chain_exponentials(ratio: Ratio, z: Ints, chain: Chain) -> tuple[float, flo
         np.zeros((len(nodes), n)),
     )
     far = load_compiled("chain_kernels").tilted_chain(
-        chain.first, chain.steps, z, below[:0:-1].copy(), nodes, logs, shares
+        chain.steps, z, below[:0:-1].copy(), nodes, logs, shares
     )
     masses = weights * np.exp(logs - nodes * below[0])
     value = float(masses @ (top[0] + shares @ gains))

@@ -15,8 +15,6 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.layers import Layered, all_arcs
 from fsmeu.trellis.compiled import kernels
 
-__all__ = ["Acceptor", "Mover", "Steps", "acceptor_of", "steps_of"]
-
 
 class Acceptor(NamedTuple):
     """The arcs of a layered acceptor, those of a position sorted by state after and label.
@@ -26,7 +24,7 @@ class Acceptor(NamedTuple):
         arcs: where the arcs of each position begin, (n + 1,).
         groups: where the groups of each position begin, (n + 1,).
         group: first arc, state after and label of each group, and the end, (groups + 1, 3).
-        source: the state before each arc.
+        arc: state before, 0, its own number, of each arc, (arcs, 3).
         order: where each arc stands among those of the layers, one layer after the other.
         largest: the greatest number of arcs in a group, (1,).
     """
@@ -35,7 +33,7 @@ class Acceptor(NamedTuple):
     arcs: Ints
     groups: Ints
     group: Ints
-    source: Ints
+    arc: Ints
     order: Ints
     largest: Ints
 
@@ -61,9 +59,9 @@ def acceptor_of(layered: Layered) -> Acceptor:
     group[:, 0], group[:-1, 1], group[:-1, 2] = first, target[heads], label[heads]
     arcs = np.array([0, *counts]).cumsum()
     largest = (first[1:] - first[:-1]).max(initial=0)
-    return Acceptor(
-        widths, arcs, first.searchsorted(arcs), group, source[order], order, np.array([largest])
-    )
+    arc = np.zeros((len(order), 3), np.int64)
+    arc[:, 0], arc[:, 2] = source[order], np.arange(len(order))
+    return Acceptor(widths, arcs, first.searchsorted(arcs), group, arc, order, np.array([largest]))
 
 
 @dataclass(frozen=True, eq=False)

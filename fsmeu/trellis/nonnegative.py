@@ -23,8 +23,6 @@ from fsmeu.fst.distinct import distinct_rows
 from fsmeu.trellis.composed import Composed
 from fsmeu.trellis.terms import Amounts
 
-__all__ = ["stays_nonnegative"]
-
 _MOST = 1 << 18
 """Pairs of states, or of steps, that are looked at; where there are more, nothing is proven."""
 _FEW = 64

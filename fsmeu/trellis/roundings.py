@@ -10,9 +10,6 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 
-__all__ = ["LEAST", "UNIT", "Sums", "Twofold", "joined", "relative_error", "twofold_product"]
-
-
 UNIT = float(np.finfo(np.float64).eps) / 2
 """The relative error of one operation."""
 

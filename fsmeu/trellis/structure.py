@@ -27,15 +27,6 @@ from fsmeu.arrays import Ints
 from fsmeu.fst.distinct import distinct, distinct_rows, distinct_sets, first_places, row_keys
 from fsmeu.trellis.composed import Composed
 
-__all__ = [
-    "Hypotheses",
-    "References",
-    "hypotheses",
-    "padded",
-    "references",
-    "with_moments",
-]
-
 
 class _Features(NamedTuple):
     """What arcs show: for each term a number among the features of all terms, or ``none``.

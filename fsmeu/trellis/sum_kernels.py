@@ -25,9 +25,6 @@ from __future__ import annotations
 
 from fsmeu.trellis.compiled import entry, inner, part, ring
 
-__all__ = ["mean_batch", "score_batch"]
-
-
 _rows = part(ring())
 add, add_arcs, add_flow = _rows.add, _rows.add_arcs, _rows.add_flow
 add_along, fill, padded = _rows.add_along, _rows.fill, _rows.padded

@@ -20,12 +20,11 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, message
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distinct import distinct_rows
-from fsmeu.limits import AMOUNTS_AT_ONCE
 from fsmeu.losses.algebra.split import Split, terms_of_sum
 from fsmeu.losses.language.syntax import Expr, Unary, names_read
 from fsmeu.losses.semantics.evaluator import Scope, evaluate
 
-__all__ = ["Amounts", "Entries", "Term", "TermAmounts", "amounts_of", "joint_terms", "term_amounts"]
+AMOUNTS_AT_ONCE = 1 << 20  # amounts of pairs of feature values that are evaluated at once: 8 MB
 
 
 @dataclass(frozen=True)
@@ -181,7 +180,7 @@ class Amounts(NamedTuple):
             rows = np.repeat(np.arange(len(owner)), np.diff(begins[: len(owner) + 1]))
             np.maximum.at(most, owner[rows], np.abs(self.row_amount[begins[0] : begins[-1]]))
             np.add.at(found[:, t], of_count, most)
-        added = found[:, self.table]
+        added = found.take(self.table, axis=1)  # in the order of C, as compiled loops expect
         return np.concatenate([np.zeros((counts, 1)), np.cumsum(added, axis=1)], axis=1)
 
     def greatest_of_rows(self) -> Floats:

@@ -24,15 +24,7 @@ from fsmeu.errors import LossFileError
 from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.fst.distinct import distinct, first_places
 from fsmeu.fst.layers import Layer, Layered, all_arcs, all_weights, arcs_by_label
-from fsmeu.limits import (
-    BATCHED_CELLS,
-    CELLS_PER_STATE,
-    KEPT_CELLS_PER_STATE,
-    KEPT_STEPS,
-    MOST_DENSE_STEPS,
-    SMALL_SPACE,
-    STEPS_PER_STATE,
-)
+from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE, KEPT_STEPS, STEPS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView, View, quotient_given_z
 from fsmeu.losses.semantics.walk import trajectories
@@ -42,14 +34,9 @@ from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.mover import Acceptor, Mover, Steps, acceptor_of, steps_of
 from fsmeu.trellis.roundings import Sums, joined
 
-__all__ = [
-    "Final",
-    "walk",
-    "walk_gradient",
-    "walk_many",
-    "walk_value",
-    "walk_windows",
-]
+SMALL_SPACE = 4096  # states of a space that are walked all at once, for many sentences, not merged
+MOST_DENSE_STEPS = 1 << 25  # steps, or masses of a layer, past which reached states alone are met
+BATCHED_CELLS = 4_000_000  # cells that a block of sequences walked in one call holds: 32 MB
 
 _IN_PAIRS = 64
 """Roundings of the sum of an array, which numpy adds up in pairs of blocks; generously."""
@@ -321,7 +308,7 @@ def _rows(layered: Layered, acceptor: Acceptor, weights: Floats, batch: int) -> 
     begin, end = len(layered.start), weights.shape[1] - len(layered.final)
     model = np.arange(batch) if len(weights) > 1 else np.zeros(batch, np.int64)
     return Rows(
-        weights[:, begin:end][:, acceptor.order],
+        weights[:, begin:end].take(acceptor.order, axis=1),
         model,
         np.zeros(batch, np.int64),
         weights[model, :begin],
@@ -354,7 +341,7 @@ def _span(
     gains = np.array([one.gain for one in found], np.float64)
     gains = gains.reshape(len(found), view.linear * size)
     rooms = np.zeros(room), np.zeros(room), np.empty(quantities * space)
-    work = batch * quantities * space * (len(acceptor.source) + 2 * len(acceptor.group))
+    work = batch * quantities * space * (len(acceptor.arc) + 2 * len(acceptor.group))
     kernels("walk_kernels", work).span(
         acceptor, rows._replace(kinds=kinds), quantities, view.symbols, space, view.start,
         steps, gains, rooms, ending,
@@ -425,7 +412,7 @@ def _span_many(
     view = loss.view(n, z[0], weights=True)
     if view.space is None or view.space > SMALL_SPACE:
         return None
-    cells = max((1 + view.linear) * view.space, len(acceptor.source), int(acceptor.widths.max()))
+    cells = max((1 + view.linear) * view.space, len(acceptor.arc), int(acceptor.widths.max()))
     size = max(1, BATCHED_CELLS // cells)
     for begin in range(0, len(z), size):
         rows = slice(begin, begin + size)

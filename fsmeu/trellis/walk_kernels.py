@@ -21,37 +21,23 @@ these are among them.
 
 from __future__ import annotations
 
-from fsmeu.trellis.compiled import entry, inner, unsigned_of
-
-__all__ = ["change", "pull", "push", "span"]
-
+from fsmeu.trellis.compiled import entry, inner, part, unsigned_of
 
 unsigned = unsigned_of()
+_rows = part("count_kernels")
+add_arcs, dot, fill = _rows.add_arcs, _rows.dot, _rows.fill
 
 
 @inner
 def gather(acceptor, g, weight, mass, quantities, width, states, low, high, row):
     """Fills ``row`` (quantities, states) from low to high with the sums over a group's arcs."""
+    begin, end = acceptor.group[g, 0], acceptor.group[g + 1, 0]
     for q in range(quantities):
-        e, end = acceptor.group[g, 0], acceptor.group[g + 1, 0]
-        into, size = unsigned(q * states + low), unsigned(high - low)
-        for s in range(size):
-            row[into + s] = 0.0
-        while e + 3 < end:  # four at a time: the row is loaded and stored once for them
-            a = unsigned((q * width + acceptor.source[e]) * states + low)
-            b = unsigned((q * width + acceptor.source[e + 1]) * states + low)
-            c = unsigned((q * width + acceptor.source[e + 2]) * states + low)
-            d = unsigned((q * width + acceptor.source[e + 3]) * states + low)
-            u, v, w, x = weight[e], weight[e + 1], weight[e + 2], weight[e + 3]
-            for s in range(size):
-                one, two = u * mass[a + s] + v * mass[b + s], w * mass[c + s] + x * mass[d + s]
-                row[into + s] += one + two
-            e += 4
-        while e < end:
-            a, u = unsigned((q * width + acceptor.source[e]) * states + low), weight[e]
-            for s in range(size):
-                row[into + s] += u * mass[a + s]
-            e += 1
+        fill(row, q * states + low, q * states + high, 0.0)
+        held = mass[q * width * states + low :]
+        add_arcs(
+            row, q * states, low, high - low, held, states, acceptor.arc, begin, end, weight, 0
+        )
 
 
 @inner
@@ -94,22 +80,6 @@ def push(acceptor, i, weight, mass, shape, step, gain, offset, row, after):
     push_layer(acceptor, i, weight, mass, shape, step, gain, offset, row, after)
 
 
-@inner
-def dot(one, a, other, b, size):
-    """The sum of products of so many numbers of two arrays."""
-    a, b = unsigned(a), unsigned(b)
-    w, x, y, z = 0.0, 0.0, 0.0, 0.0
-    fours = size // 4 * 4
-    for k in range(unsigned(0), unsigned(fours), unsigned(4)):
-        w += one[a + k] * other[b + k]
-        x += one[a + k + unsigned(1)] * other[b + k + unsigned(1)]
-        y += one[a + k + unsigned(2)] * other[b + k + unsigned(2)]
-        z += one[a + k + unsigned(3)] * other[b + k + unsigned(3)]
-    for k in range(unsigned(fours), unsigned(size)):
-        w += one[a + k] * other[b + k]
-    return (w + x) + (y + z)
-
-
 @entry
 def pull(acceptor, i, weight, mass, shape, step, gain, offset, row, beyond, before, slopes):
     """Adds to ``before`` the backward values of a layer, from those ``beyond`` it.
@@ -118,7 +88,7 @@ def pull(acceptor, i, weight, mass, shape, step, gain, offset, row, beyond, befo
     mass before an arc times what follows it. The other arguments are those of ``push_layer``.
     """
     quantities, symbols, states, after = shape[0], shape[1], shape[2], shape[3]
-    width, wider = acceptor.widths[i], acceptor.widths[i + 1]
+    width, wider, fours = acceptor.widths[i], acceptor.widths[i + 1], states // 4 * 4
     for g in range(acceptor.groups[i], acceptor.groups[i + 1]):
         symbol = acceptor.group[g, 2] + offset
         at = unsigned(symbol * states)
@@ -133,9 +103,11 @@ def pull(acceptor, i, weight, mass, shape, step, gain, offset, row, beyond, befo
         for e in range(acceptor.group[g, 0], acceptor.group[g + 1, 0]):
             u, total = weight[e], 0.0
             for q in range(quantities):
-                a, own = (q * width + acceptor.source[e]) * states, q * states
-                total += dot(mass, a, row, own, states)
+                a, own = (q * width + acceptor.arc[e, 0]) * states, q * states
+                total += dot(mass, a, row, own, fours)
                 a, own = unsigned(a), unsigned(own)
+                for s in range(unsigned(fours), unsigned(states)):
+                    total += mass[a + s] * row[own + s]
                 for s in range(unsigned(states)):
                     before[a + s] += u * row[own + s]
             slopes[e - acceptor.arcs[i]] = total
@@ -169,8 +141,7 @@ def change(acceptor, i, weight, mass, shape, step, gain, labels, row, beyond, va
 def clear(mass, quantities, width, states, low, high):
     """Sets the masses of states low, ..., high - 1 to 0."""
     for k in range(quantities * width):
-        for s in range(unsigned(k * states + low), unsigned(k * states + high)):
-            mass[s] = 0.0
+        fill(mass, k * states + low, k * states + high, 0.0)
 
 
 @entry

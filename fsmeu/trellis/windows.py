@@ -22,8 +22,6 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 
-__all__ = ["Others", "Window", "all_but_one", "count_window", "sum_of_all", "without_each"]
-
 _CUT = 1e-20
 """What each end of a window may be short of when two counts of events are added."""
 

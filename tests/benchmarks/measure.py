@@ -1,17 +1,15 @@
 """Measuring: the processor time of this process, the least of several rounds; memory, apart."""
 
 import math
-import multiprocessing
-import os
 import re
 import resource
 import sys
-import threading
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
+
+from tests.support.batches import run_batches
 
 ROWS = []
 """What has been measured, in order; printed at the end of the run."""
@@ -74,21 +72,17 @@ class Run:
 
 
 SPARE = 4
-"""A run apart may take this many times the time and the memory that its bar allows ..."""
+"""A run apart may take this many times the time and the memory that its bars allow ..."""
 
-START = 30
+START = 120
 """... and this many seconds more, so that a few sentences can be tried with a slow engine."""
 
 
-STOPPED = 99
-"""The exit code of a run that took too long."""
-
-
 def apart(title, function, seconds, gigabytes=1.0):
-    """Calls a function in a forked process, which is stopped where it takes far too much.
+    """The run of a call in a forked process, which is ended where it takes far too much.
 
     The test then fails, and a row says why: a slow or greedy engine costs minutes, not hours or
-    the machine.
+    the machine. What the call raised stands in the output.
 
     Args:
         title: what is measured.
@@ -96,50 +90,27 @@ def apart(title, function, seconds, gigabytes=1.0):
         seconds: the bar for its processor time.
         gigabytes: the bar for its memory.
     """
-    context = multiprocessing.get_context("fork")
-    here, there = context.Pipe(duplex=False)
-    limits = (int(seconds * SPARE) + START, int(gigabytes * SPARE * 2**30))
-    child = context.Process(target=_child, args=(there, function, *limits))
-    child.start()
-    there.close()
-    try:
-        fault, run = here.recv()
-    except EOFError:
-        fault, run = f"was stopped after {limits[0]} s of processor time", None
-    child.join()
-    if fault:
-        if child.exitcode not in (0, STOPPED):
-            fault = f"ended with code {child.exitcode}"
-        ROWS.append(Row(f"{title} {fault}", seconds, math.inf, math.inf, "at most 1", False))
-        pytest.fail(f"{title} {fault}")
+
+    def work(*_):
+        before, begin = peak(), time.process_time()
+        result = function()
+        yield Run(result, time.process_time() - begin, peak() - before)
+
+    limits = SPARE * seconds + START, int(SPARE * gigabytes * 2**30)
+    ((_, _, run),) = run_batches(work, [(title, 0, 1)], 1, *limits)
+    if isinstance(run, str):
+        ROWS.append(Row(f"{title} {run}", seconds, math.inf, math.inf, "at most 1", False))
+        pytest.fail(f"{title} {run}")
     return run
 
 
-def _child(pipe, function, seconds, size):
-    """Sends what was wrong, and the run; memory is counted from what the fork brought along."""
-    threading.Thread(target=_stop_after, args=(seconds,), daemon=True).start()
-    if sys.platform == "linux":
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        size += pages * resource.getpagesize()
-        size = size if hard == resource.RLIM_INFINITY else min(size, hard)
-        resource.setrlimit(resource.RLIMIT_AS, (size, hard))
-    before, begin = peak(), time.process_time()
-    try:
-        result = function()
-    except MemoryError:
-        pipe.send(("ran out of memory", None))
-    except Exception as error:
-        pipe.send((f"raised {type(error).__name__}: {error}", None))
-    else:
-        pipe.send(("", Run(result, time.process_time() - begin, peak() - before)))
-
-
-def _stop_after(seconds):
-    """Ends this process; a limit of the system would make its clock as coarse as the system's."""
-    while time.process_time() < seconds:
-        time.sleep(0.5)
-    os._exit(STOPPED)
+def within(title, run, seconds, gigabytes=1.0):
+    """Whether a run kept to its limits; a row for each."""
+    held = [
+        record(f"{title}: the limit | ours", seconds, run.seconds, at_most=1),
+        record(f"{title}, memory in GB: the limit | ours", gigabytes, run.gigabytes, at_most=1),
+    ]
+    return all(held)
 
 
 def peak():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from tests.benchmarks.measure import apart, record
+from tests.benchmarks.measure import apart, within
 
 KINDS = {
     "uniform": lambda random, n: random.random(n),
@@ -22,14 +22,6 @@ def load_loops():
         fsmeu.expect(fsmeu.load("fscore"), fsmeu.decode(fsmeu.load("fscore"), model).labels, model)
 
 
-def limits(title, run, seconds, gigabytes):
-    """Rows for time and memory; whether both bars hold."""
-    return [
-        record(f"{title}: the limit | ours", seconds, run.seconds, at_most=1),
-        record(f"{title}, memory in GB: the limit | ours", gigabytes, run.gigabytes, at_most=1),
-    ]
-
-
 def decided(title, loss, model, seconds, gigabytes=1):
     """The decision in a process of its own: value, number of ones; proven and within the bars."""
     load_loops()
@@ -41,7 +33,7 @@ def decided(title, loss, model, seconds, gigabytes=1):
     run = apart(title, ours, seconds, gigabytes)
     value, ones, exact = run.result
     assert exact
-    assert all(limits(title, run, seconds, gigabytes))
+    assert within(title, run, seconds, gigabytes)
     return value, ones
 
 
@@ -96,7 +88,7 @@ def test_expected_fscore_of_a_million_labels(order):
     means = model.p if not order else np.full(n, 0.25)
     wanted = 2 * means[z == 1].sum() / (z.sum() + means.sum())
     assert run.result == pytest.approx(wanted, rel=0.01)
-    assert all(limits(title, run, 1, 2))
+    assert within(title, run, 1, 2)
 
 
 @pytest.mark.parametrize(("order", "n", "seconds"), [(1, 10**5, 0.5), (1, 10**6, 5), (2, 10**5, 1)])

@@ -12,15 +12,6 @@ from fsmeu.drawing.frame import text_width
 from fsmeu.drawing.layout import place
 from fsmeu.drawing.picture import Line, Text
 
-
-def boxes(drawing):
-    pairs = zip(drawing.placement.centres, drawing.frame.captions, strict=True)
-    return [
-        (x - c.width / 2, y - c.height / 2, x + c.width / 2, y + c.height / 2)
-        for (x, y), c in pairs
-    ]
-
-
 CHAIN = fsmeu.models.Markov([0.35, 0.65], [[0.9, 0.1], [0.55, 0.45]], n=4)
 LETTERS = ["O", "B-NP", "I-NP"]
 FIELD = fsmeu.models.from_potentials(
@@ -61,23 +52,19 @@ def shown(name):
     return SHOWN[name]()
 
 
-def label_boxes(drawing):
-    """Left, top, right and bottom of each label, shape (lines, 4)."""
-    half = np.array([(b.width / 2, b.height / 2) for b in drawing.frame.bundles])
-    at = np.array(drawing.placement.labels)
-    return np.hstack([at - half, at + half])
+def boxes(centres, items):
+    """Left, top, right and bottom of states or of labels, shape (items, 4)."""
+    half = np.array([(item.width / 2, item.height / 2) for item in items])
+    return np.hstack([np.array(centres) - half, np.array(centres) + half])
 
 
 def samples(curve):
     """Points along a curve, close together, from the definition of a cubic piece."""
     t = np.linspace(0, 1, 60)[:, None]
     pieces = [np.array(curve[k : k + 4]) for k in range(0, len(curve) - 1, 3)]
-    return np.vstack(
-        [
-            (1 - t) ** 3 * a + 3 * (1 - t) ** 2 * t * b + 3 * (1 - t) * t**2 * c + t**3 * d
-            for a, b, c, d in pieces
-        ]
-    )
+    s = 1 - t
+    drawn = [s**3 * a + 3 * s**2 * t * b + 3 * s * t**2 * c + t**3 * d for a, b, c, d in pieces]
+    return np.vstack(drawn)
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -89,31 +76,25 @@ def test_states_stand_in_layers_and_lines_end_at_them(name):
     no label lies on a state.
     """
     drawing = shown(name)
-    graph, depth, place = (
-        fsmeu.to_networkx(drawing.automaton),
-        drawing.automaton.depth,
-        drawing.placement,
-    )
+    graph, depth = fsmeu.to_networkx(drawing.automaton), drawing.automaton.depth
+    place = drawing.placement
     lengths = nx.single_source_shortest_path_length(nx.DiGraph(graph), graph.graph["start"])
     assert depth.tolist() == [lengths.get(s, -1) for s in sorted(graph)]
     x = np.array([centre[0] for centre in place.centres])
     columns = [np.unique(x[depth == d].round(6)) for d in range(depth.max() + 1)]
     assert all(len(column) == 1 for column in columns)
     assert (np.diff(np.concatenate(columns)) > 0).all()
-    found = boxes(drawing)
+    found = boxes(place.centres, drawing.frame.captions)
     for a, b in combinations(found, 2):
         assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
-    assert (np.array(found)[:, :2] >= 0).all()
-    assert (np.array(found)[:, 2:] <= (place.width, place.height)).all()
+    assert (found[:, :2] >= 0).all()
+    assert (found[:, 2:] <= (place.width, place.height)).all()
     for bundle, curve in zip(drawing.frame.bundles, place.curves, strict=True):
-        for state, (x, y) in ((bundle.source, curve[0]), (bundle.target, curve[-1])):
-            x0, y0, x1, y1 = found[state]
-            assert x0 - 1e-6 <= x <= x1 + 1e-6
-            assert y0 - 1e-6 <= y <= y1 + 1e-6
-    for left, top, right, bottom in label_boxes(drawing):
-        assert not [
-            b for b in found if left < b[2] and right > b[0] and top < b[3] and bottom > b[1]
-        ]
+        for state, point in ((bundle.source, curve[0]), (bundle.target, curve[-1])):
+            assert (found[state, :2] - 1e-6 <= point).all()
+            assert (point <= found[state, 2:] + 1e-6).all()
+    for label in boxes(place.labels, drawing.frame.bundles):
+        assert not ((label[:2] < found[:, 2:]) & (label[2:] > found[:, :2])).all(axis=1).any()
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -121,7 +102,8 @@ def test_states_stand_in_layers_and_lines_end_at_them(name):
 def test_labels_belong_to_their_lines_at_a_glance(name):
     """A label lies on its own line, beside the state that is left; nothing else touches it."""
     drawing = shown(name)
-    found, places = label_boxes(drawing), drawing.placement
+    places = drawing.placement
+    found = boxes(places.labels, drawing.frame.bundles)
     wide = np.minimum(found[:, None, 2:], found[None, :, 2:])
     shared = wide - np.maximum(found[:, None, :2], found[None, :, :2])
     overlaps = (shared > 1e-6).all(axis=2)

@@ -1,6 +1,7 @@
 """Plots show what was computed: levels of a distribution, values of thresholds, curves."""
 
 import statistics
+from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from fsmeu.errors import FsmeuError, InputError
 from tests import brute_force
 
 plt.switch_backend("Agg")
+F1 = fsmeu.load("fscore")
 P = [0.9, 0.5, 0.3]
 RANDOM = np.random.default_rng(0)
 SCORES = np.round(RANDOM.random(40), 1)  # with ties
@@ -39,27 +41,25 @@ def bars(axes):
 def test_bars_are_levels():
     """One bar per level, as high as it is probable; the mean and the quantiles are marked."""
     expected = levels_by_enumeration((1, 1, 0))
-    e = fsmeu.expect(fsmeu.load("fscore"), "110", P)
-    axes = e.plot(quantiles=(0.1, 0.9))
+    axes = fsmeu.expect(F1, "110", P).plot(quantiles=(0.1, 0.9))
     assert [x for x, _ in bars(axes)] == pytest.approx(list(expected), abs=1e-9)
     assert [h for _, h in bars(axes)] == pytest.approx(list(expected.values()), rel=1e-12)
     lines = [line.get_xdata()[0] for line in axes.lines]
     mean = sum(v * p for v, p in expected.items())
     assert lines[0] == pytest.approx(mean, rel=1e-12)
-    totals, seen = [], 0.0
-    for value, chance in expected.items():
-        seen += chance
-        totals.append((seen, value))
+    totals = list(zip(accumulate(expected.values()), expected, strict=True))
     wanted = [next(v for total, v in totals if total >= q) for q in (0.1, 0.9)]
     assert lines[1:] == pytest.approx(wanted, abs=1e-12)
     assert plt.fignum_exists(axes.figure.number)
 
 
 def test_rows_compare_hypotheses():
-    """One row for each hypothesis, with its name and its mean."""
-    loss = fsmeu.load("fscore")
+    """One row for each hypothesis, with its name and its mean; on the axes that are given."""
     names = ["110", "100", "111"]
-    axes = fsmeu.plot_hypotheses(loss, names, P)
+    _, (left, right) = plt.subplots(1, 2)
+    axes = fsmeu.plot_hypotheses(F1, names, P, ax=right)
+    assert axes is right
+    assert not left.patches
     assert [label.get_text() for label in axes.get_yticklabels()] == names[::-1]
     assert axes.get_xlabel() == "utility fscore"
     levels = [levels_by_enumeration(tuple(map(int, z))) for z in names]
@@ -69,20 +69,10 @@ def test_rows_compare_hypotheses():
     assert len(axes.patches) == sum(map(len, levels))
 
 
-def test_given_axes_are_used():
-    """A plot goes where it is told, also next to another."""
-    _, (left, right) = plt.subplots(1, 2)
-    e = fsmeu.expect(fsmeu.load("fscore"), "110", P)
-    assert e.plot(ax=left) is left
-    assert fsmeu.plot_levels([e, e], ax=right) is right
-    assert left.patches
-    assert right.patches
-
-
 def test_many_levels_are_gathered():
     """Several hundred levels become bins that hold all of the probability."""
     p = [(k + 0.5) / 40 for k in range(40)]
-    e = fsmeu.expect(fsmeu.load("fscore"), [int(x > 0.4) for x in p], p)
+    e = fsmeu.expect(F1, [int(x > 0.4) for x in p], p)
     assert len(e.levels.values) > 200
     axes = e.plot()
     assert len(axes.patches) == 100
@@ -90,21 +80,39 @@ def test_many_levels_are_gathered():
 
 
 def test_bad_plots_are_refused():
-    """No distribution, too many of them, and impossible quantiles."""
-    e = fsmeu.expect(fsmeu.load("fscore"), "110", P)
+    """No distribution, and impossible quantiles; other arrays than a plot needs."""
     with pytest.raises(FsmeuError, match="1 to 40 distributions"):
         fsmeu.plot_levels([])
     with pytest.raises(FsmeuError, match=r"quantiles must lie in 0\.\.1"):
-        e.plot(quantiles=(2,))
+        fsmeu.expect(F1, "110", P).plot(quantiles=(2,))
+    for arrays in (([], [], []), ([1.0], [1, 0], [1]), ([[1.0]], [[1]], [[1]])):
+        with pytest.raises(InputError, match="for each example"):
+            plot_threshold(F1, *arrays)
+    many = {str(k): TABLE for k in range(22)}
+    none = [
+        ({}, SEEN),
+        ({"a": TABLE}, [1, 2]),
+        ({"a": [TABLE]}, SEEN),
+        ({"a": []}, []),
+        (many, SEEN),
+    ]
+    for curves, seen in none:
+        with pytest.raises(InputError, match="plot: "):
+            plot_curves(curves, seen)
 
 
-def test_names_are_not_mathematics():
-    """Dollars in names are painted, not typeset."""
+def test_names_are_not_mathematics(tmp_path):
+    """Dollars and underlines in names are painted, not typeset."""
     loss = fsmeu.load("hamming", labels=["$x", "y_{"])
     model = fsmeu.models.Independent([[0.5, 0.5]], labels=["$x", "y_{"])
     axes = fsmeu.plot_hypotheses(loss, [["$x"], ["y_{"]], model)
     axes.figure.canvas.draw()
     assert axes.get_yticklabels()[0].get_text() == "y_{"
+    name = "FOFOClassifier:gamma_scale=$auto"
+    path = save_plot(tmp_path / "one.svg", lambda axes: plot_curves({name: TABLE}, SEEN, ax=axes))
+    assert path.read_text().startswith("<?xml")
+    legend = plot_curves({name: TABLE}, SEEN).get_legend()
+    assert not legend.get_texts()[0].get_parse_math()
 
 
 def on_curve(axes, x):
@@ -131,7 +139,6 @@ def test_the_curve(name, measure):
 
 def test_decisions_that_are_no_threshold():
     """A tie that is cut, all, none, and scores that are not probabilities."""
-    loss = fsmeu.load("fscore")
     s, y = np.array([-2.0, 3.0, 3.0, 5.0]), np.array([False, True, False, True])
     for chosen, place in (
         ([0, 1, 0, 1], 3.0),
@@ -139,16 +146,10 @@ def test_decisions_that_are_no_threshold():
         ([0, 0, 0, 0], (5.0 + 5.35) / 2),
         ([0, 1, 1, 1], 0.5),
     ):
-        axes = plot_threshold(loss, s, y, chosen, score="score")
+        axes = plot_threshold(F1, s, y, chosen, score="score")
         assert axes.lines[1].get_xdata()[0] == pytest.approx(place)
         assert axes.lines[1].get_ydata()[0] == pytest.approx(f1_score(y, chosen))
         assert axes.get_xlabel() == "threshold on the score"
-
-
-@pytest.mark.parametrize("arrays", [([], [], []), ([1.0], [1, 0], [1]), ([[1.0]], [[1]], [[1]])])
-def test_arrays_that_do_not_fit(arrays):
-    with pytest.raises(InputError, match="for each example"):
-        plot_threshold(fsmeu.load("fscore"), *arrays)
 
 
 def test_lines_are_means_and_bands_deviations():
@@ -177,24 +178,3 @@ def test_the_beginning_does_not_set_the_scale():
     low, high = axes.get_ylim()
     assert 0.45 < low < 0.51
     assert 0.6 < high < 0.65
-
-
-def test_names_of_curves_are_not_mathematics(tmp_path):
-    """Dollars and underlines in names are painted, not typeset."""
-    name = "FOFOClassifier:gamma_scale=$auto"
-    path = save_plot(tmp_path / "one.svg", lambda axes: plot_curves({name: TABLE}, SEEN, ax=axes))
-    assert path.read_text().startswith("<?xml")
-    legend = plot_curves({name: TABLE}, SEEN).get_legend()
-    assert not legend.get_texts()[0].get_parse_math()
-
-
-@pytest.mark.parametrize(
-    ("curves", "seen"),
-    [({}, SEEN), ({"a": TABLE}, [1, 2]), ({"a": [TABLE]}, SEEN), ({"a": []}, [])],
-)
-def test_curves_that_are_none(curves, seen):
-    with pytest.raises(InputError, match="plot: "):
-        plot_curves(curves, seen)
-    many = {str(k): TABLE for k in range(22)}
-    with pytest.raises(InputError, match="1 to 21 curves"):
-        plot_curves(many, SEEN)

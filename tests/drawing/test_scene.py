@@ -8,7 +8,6 @@ import pytest
 import fsmeu
 from fsmeu.drawing.subject import stands_for
 
-RNG = np.random.default_rng(5)
 HMM = fsmeu.models.hmm(
     [0.6, 0.4], [[0.7, 0.3], [0.4, 0.6]], [[0.5, 0.5], [0.1, 0.9]], [0, 1, 1], ["Hot", "Cold"]
 )
@@ -43,6 +42,7 @@ def test_lines_of_models_show_probabilities():
     first = [b for b in drawing.frame.bundles if b.source == table.start]
     shown = {drawing.frame.captions[b.target].lines[0]: float(b.lines[0]) for b in first}
     assert shown["Hot"] == pytest.approx(HMM.marginals()[0, 0], 1e-3)
+    assert len(fsmeu.draw(HMM, y=["Hot", "Cold", "Hot"]).route.arcs) == 3
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,6 @@ def test_lines_of_models_show_probabilities():
 )
 def test_models_are_titled_by_what_they_are(model, title):
     assert fsmeu.draw(model).frame.title.startswith(title)
-    assert "_repr_html_" in dir(model)
     assert title.split(",")[0] in model._repr_html_()
 
 
@@ -96,14 +95,7 @@ def test_states_headings_and_notes_tell_every_register(name, params, n):
     for state in range(automaton.states):
         expected = {r: automaton.register_text(r, state) for r in automaton.registers}
         assert said(drawing, state) == expected
-    whole = fsmeu.draw(fsmeu.load(name, **params), n=n).dot
-    assert all(r in whole for r in automaton.registers)
-
-
-def test_few_registers_stay_in_the_states():
-    drawing = fsmeu.draw(fsmeu.load("jaccard"), n=3)
-    assert not any(drawing.frame.headings)
-    assert "tp=0 either=0" in drawing.frame.captions[0].lines[0]
+    assert all(r in drawing.dot for r in automaton.registers)
 
 
 def test_merged_view_has_the_values_of_the_loss():

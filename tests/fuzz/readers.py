@@ -18,8 +18,7 @@ import fsmeu
 from fsmeu import learning
 from fsmeu.checking.exact_methods import exact_methods
 from fsmeu.checking.report import loss_to_measure, report
-from fsmeu.corpora.columns import read_sentences, written
-from fsmeu.corpora.parse import parse
+from fsmeu.corpora.parse import parse, read_sentences, written
 from fsmeu.corpora.records import format_of, open_corpus, records
 from fsmeu.corpora.run import open_output
 from fsmeu.exchange.openfst import read_constraint
@@ -53,7 +52,7 @@ def _tagged(path):
 
 def _resumed(path):
     with open_output(path, resume=True) as output:
-        return output.done
+        return output.last
 
 
 def _checked(path):
@@ -178,8 +177,6 @@ def _classifiers():
         learning.MaxExpectedUtilityClassifier(restarts=0),
         learning.FOFOClassifier(),
         learning.OFOClassifier(),
-        learning.OMCSLClassifier(),
-        learning.STAMPClassifier(),
         learning.OnlineLogisticClassifier(average=True),
     ]
     fitted = {f"{k}.npz": one.fit(X, Y) for k, one in enumerate(made)}

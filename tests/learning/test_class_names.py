@@ -4,7 +4,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
 import fsmeu
@@ -24,6 +23,7 @@ from fsmeu.learning.saving import load, save
 from fsmeu.searn import CostOracle, CostOracles, Searn
 
 TAGS = ("B-X", "I-X", "O")
+SEARN = {"iterations": 1, "folds": 2, "bits": 10, "random_state": 0}
 ORDERS = [TAGS, TAGS[::-1], ("I-X", "O", "B-X")]
 """Sorted, reversed, shuffled."""
 F1 = """
@@ -77,20 +77,18 @@ def tagger_losses(order):
 
 @pytest.mark.parametrize("name", ["chunk_fscore", "cost_matrix", "function"])
 def test_the_tagger_learns_the_same_for_every_order(name):
-    X, y = tagged()
-    found = [
+    (X, y), loss = tagged(), tagger_losses(TAGS)[name]
+    first, *others = (
         MaxExpectedUtilityTagger(tagger_losses(order)[name], utility_iterations=2).fit(X, y)
         for order in ORDERS
-    ]
-    first, loss = found[0], tagger_losses(TAGS)[name]
-    for one in found[1:]:
+    )
+    for one in others:
         assert one.expected_values_ == pytest.approx(first.expected_values_, abs=1e-9)
         assert one.state_weights_ == pytest.approx(first.state_weights_, abs=1e-6)
         assert one.predict(X) == first.predict(X)
-    models = first.models(X)
     listed = [
         sum(model.probability(z) * loss(z, tags) for z in product(TAGS, repeat=len(tags)))
-        for model, tags in zip(models, y, strict=True)
+        for model, tags in zip(first.models(X), y, strict=True)
     ]
     assert first.expected_values_[-1] == pytest.approx(np.mean(listed), abs=1e-9)
 
@@ -113,24 +111,22 @@ def test_a_file_with_other_tags_of_its_own_is_refused():
             learner.fit(X, y)
 
 
+SPACES = ["left-to-right", "right-to-left", "word-at-a-time", "chunk-at-a-time"]
+
+
 @pytest.mark.parametrize(
     ("name", "space"),
-    [
-        ("chunk_fscore", "left-to-right"),
-        ("cost_matrix", "right-to-left"),
-        ("function", "word-at-a-time"),
-        ("chunk_fscore", "chunk-at-a-time"),
-    ],
+    zip(("chunk_fscore", "cost_matrix", "function", "chunk_fscore"), SPACES, strict=True),
 )
 def test_searn_learns_the_same_for_every_order(name, space):
     X, y = tagged()
-    how = {"space": space, "iterations": 1, "folds": 2, "bits": 10, "random_state": 0}
-    found = [Searn(tagger_losses(order)[name], **how).fit(X, y) for order in ORDERS]
-    for one in found[1:]:
-        assert one.predict(X) == found[0].predict(X)
-        assert [report["loss"] for report in one.reports_] == pytest.approx(
-            [report["loss"] for report in found[0].reports_]
-        )
+    first, *others = (
+        Searn(tagger_losses(order)[name], space=space, **SEARN).fit(X, y) for order in ORDERS
+    )
+    losses = [report["loss"] for report in first.reports_]
+    for one in others:
+        assert one.predict(X) == first.predict(X)
+        assert [report["loss"] for report in one.reports_] == pytest.approx(losses)
 
 
 @pytest.mark.parametrize("name", ["chunk_fscore", "cost_matrix", "function"])
@@ -180,9 +176,8 @@ def as_good(made, kind, X, truth, positive):
         p = made.predict_proba(X)[held, index]
         best = max(f1_score(truth[held], p >= cut) for cut in (*p, 2.0))
         return made.value_ == pytest.approx(best)
-    plain = BINARY[kind]("fscore").fit(X, truth.astype(int)).predict(X)
-    own = f1_score(truth, made.predict(X) == positive)
-    return own == pytest.approx(f1_score(truth, plain), abs=0.01)
+    wanted = f1_score(truth, BINARY[kind]("fscore").fit(X, truth.astype(int)).predict(X))
+    return f1_score(truth, made.predict(X) == positive) == pytest.approx(wanted, abs=0.01)
 
 
 BINARY = {
@@ -200,17 +195,15 @@ CLASSES = [(0, 1), (False, True), ("0", "1"), (1, 2), (-1, 0), (0, 2), ("no", "y
 def test_the_positive_class_is_the_label_that_is_counted(kind, classes, tmp_path):
     """The greater class, as in scikit-learn, wherever the loss writes its label 1."""
     X, truth = rare()
-    names = np.array(classes)
-    found = {}
+    found = []
     for labels in ("0 1", "1 0"):
         loss = fsmeu.loads(F1.format(labels=labels, one=1))
-        made = BINARY[kind](loss).fit(X, names[truth.astype(int)])
+        made = BINARY[kind](loss).fit(X, np.array(classes)[truth.astype(int)])
         assert made.classes_.tolist() == sorted(classes)
-        found[labels] = made.predict(X) == classes[1]
         assert as_good(made, kind, X, truth, classes[1])
         save(made, tmp_path / "one.npz")
-        assert load(tmp_path / "one.npz").predict(X).tolist() == made.predict(X).tolist()
-    assert np.array_equal(found["0 1"], found["1 0"])
+        found += [made.predict(X).tolist(), load(tmp_path / "one.npz").predict(X).tolist()]
+    assert all(one == found[0] for one in found)
 
 
 EVERY = [
@@ -234,25 +227,24 @@ def test_one_rule_for_every_estimator_of_two_classes(kind):
         assert np.array_equal(made.fit(X, y).predict(X) == classes[1], wanted)
 
 
+OTHERS = [
+    *((labels, '"spam"', classes, 1) for labels in ("ham spam", "spam ham")
+      for classes in (("ham", "spam"), ("no", "yes"), ("z", "spam"))),
+    ("0 1", 0, (1, 0), 1),
+    ("1 0", 0, (1, 0), 1),
+]  # fmt: skip
+"""Labels of a loss, the one it counts, and classes of which that stands for the last."""
+
+
 @pytest.mark.parametrize("kind", BINARY)
-@pytest.mark.parametrize("labels", ["ham spam", "spam ham"])
-@pytest.mark.parametrize("classes", [("ham", "spam"), ("no", "yes"), ("z", "spam")])
+@pytest.mark.parametrize(("labels", "counted", "classes", "positive"), OTHERS)
 @pytest.mark.thirds
-def test_the_counted_label_has_a_name_of_its_own(kind, labels, classes):
+def test_another_label_may_be_counted(kind, labels, counted, classes, positive):
+    """One of another name, or 0: rare classes of that name are found."""
     X, truth = rare()
-    loss = fsmeu.loads(F1.format(labels=labels, one='"spam"'))
+    loss = fsmeu.loads(F1.format(labels=labels, one=counted))
     made = BINARY[kind](loss).fit(X, np.array(classes)[truth.astype(int)])
-    assert as_good(made, kind, X, truth, classes[1])
-
-
-@pytest.mark.parametrize("labels", ["0 1", "1 0"])
-@pytest.mark.parametrize("kind", BINARY)
-def test_another_label_may_be_counted(kind, labels):
-    """The loss that counts label 0: rare classes of that name are found."""
-    X, truth = rare()
-    y = np.where(truth, 0, 1)
-    loss = fsmeu.loads(F1.format(labels=labels, one=0))
-    assert as_good(BINARY[kind](loss).fit(X, y), kind, X, truth, 0)
+    assert as_good(made, kind, X, truth, classes[positive])
 
 
 @pytest.mark.parametrize("labels", ["0 1", "1 0"])
@@ -278,24 +270,12 @@ def test_losses_that_read_the_order_of_rows():
         assert one.coef_ == pytest.approx(found[0].coef_, abs=1e-6)
 
 
-@pytest.mark.parametrize("labels", ["0 1", "1 0"])
-@pytest.mark.parametrize("kind", [int, bool])
-def test_columns_of_labels(labels, kind):
-    X, truth = rare()
-    table = np.stack([truth, X[:, 0] > 0.5, X[:, 1] > 1], axis=1).astype(kind)
-    loss = fsmeu.loads(F1.format(labels=labels, one=1))
-    found = ExampleWiseClassifier(loss).fit(X, table).predict(X)
-    assert np.array_equal(found, ExampleWiseClassifier("fscore").fit(X, table).predict(X))
-    assert found[:, 1].sum() > 0
-
-
 def test_truth_values_are_classes_of_every_estimator():
     """One rule: False is the label 0, True the label 1."""
     X, y = tagged()
     flags = [[tag != "O" for tag in one] for one in y]
     bits = [[int(flag) for flag in one] for one in flags]
-    how = {"iterations": 1, "folds": 2, "bits": 10, "random_state": 0}
-    for made in (MaxExpectedUtilityTagger("fscore"), Searn("fscore", **how), Searn(**how)):
+    for made in (MaxExpectedUtilityTagger("fscore"), Searn("fscore", **SEARN), Searn(**SEARN)):
         numbers = made.fit(X, bits).predict(X)
         told = made.fit(X, flags).predict(X)
         assert told == [[bool(one) for one in line] for line in numbers]
@@ -334,19 +314,13 @@ def test_models_of_several_orders_in_one_call(name):
     assert [one.value for one in ours] == pytest.approx([one.value for one in theirs], abs=1e-12)
     for model, one in zip(plain, ours, strict=True):  # of equally good ones another may be taken
         assert fsmeu.expect(loss, one.labels, model).value == pytest.approx(one.value, abs=1e-12)
+
+    def same(ask, **near):
+        assert ask(mixed) == pytest.approx(ask(plain), **near)
+
     if name != "function":
-        corpus = [fsmeu.decode_corpus(loss, models) for models in (mixed, plain)]
-        assert corpus[0].value == pytest.approx(corpus[1].value, abs=1e-9)
-        sums = [fsmeu.expect_corpus(loss, zs, models).value for models in (mixed, plain)]
-        assert sums[0] == pytest.approx(sums[1], abs=1e-9)
-    both = [fsmeu.calibrate(models, zs).temperature for models in (mixed, plain)]
-    assert both[0] == pytest.approx(both[1], rel=1e-6)
-    for one, other in zip(mixed, plain, strict=True):
-        ours, theirs = (model.given(fsmeu.constraints.bio()) for model in (one, other))
-        assert ours.probability(zs[0]) == pytest.approx(theirs.probability(zs[0]), rel=1e-9)
-
-
-def test_the_default_estimator_is_a_logistic_regression():
-    X, truth = rare()
-    own = DTAClassifier("fscore", LogisticRegression(max_iter=1000)).fit(X, truth)
-    assert np.array_equal(own.predict(X), DTAClassifier("fscore").fit(X, truth).predict(X))
+        same(lambda models: fsmeu.decode_corpus(loss, models).value, abs=1e-9)
+        same(lambda models: fsmeu.expect_corpus(loss, zs, models).value, abs=1e-9)
+    same(lambda models: fsmeu.calibrate(models, zs).temperature, rel=1e-6)
+    formed = fsmeu.constraints.bio()
+    same(lambda models: [one.given(formed).probability(zs[0]) for one in models], rel=1e-9)

@@ -19,18 +19,14 @@ from fsmeu.learning import (
     MaxExpectedFClassifier,
     MaxExpectedUtilityClassifier,
     OFOClassifier,
-    OMCSLClassifier,
     OnlineLogisticClassifier,
-    STAMPClassifier,
 )
 from fsmeu.learning.online import OnlineClassifier
 
 ONLINE = [
     FOFOClassifier(),
     OFOClassifier(),
-    OMCSLClassifier(random_state=0),
     OnlineLogisticClassifier(),
-    STAMPClassifier(epoch=5),
 ]
 OTHERS = [
     DTAClassifier(),
@@ -119,10 +115,6 @@ MISUSES = [
     (OFOClassifier(schedule="linear"), "schedule must be one of sqrt, constant"),
     (OFOClassifier(measure="f1"), "measure must be one of f, jaccard"),
     (OFOClassifier(average="no"), "average must be one of False, True, suffix"),
-    (STAMPClassifier(epoch=1.5), "epoch must be a whole number"),
-    (STAMPClassifier(growth=0), "growth must be"),
-    (OMCSLClassifier(classifiers=0), "classifiers must be a whole number"),
-    (OMCSLClassifier(gamma=0), "gamma must be"),
 ]  # fmt: skip
 
 

@@ -148,31 +148,38 @@ def test_other_estimators_are_told(tmp_path):
     assert not (tmp_path / "one.npz").exists()
 
 
-def test_strange_parts(tmp_path):
-    """Parts of files are as little trusted as the whole."""
-    header = {"format": "fsmeu estimator 1", "class": "Remembers", "parameters": {}, "learned": {}}
-    empty = {"dict": {}}
-    strange = [
-        {"own": {"dict": {"class": "Popen", "parameters": empty, "learned": empty}}},
-        {"own": {"dict": {"class": "LogisticRegression", "parameters": empty, "learned": empty}}},
-        {"estimator": {"dict": {"class": "Remembers", "parameters": empty, "learned": empty}}},
-        {"own": {"dict": {"class": "Remembers", "parameters": empty}}},
-        {"own": {"dict": {"class": "Remembers", "parameters": 3, "learned": empty}}},
-        {"own": 3},
-    ]
-    learned = {"dict": {"predict": 1}}
-    strange.append(
-        {"own": {"dict": {"class": "Remembers", "parameters": empty, "learned": learned}}}
-    )
-    for one in strange:
-        path = tmp_path / "one.npz"
-        np.savez(path, header=np.array(json.dumps({**header, "parameters": {"rate": one}})))
-        with pytest.raises(InputError):
-            load(path)
-    deep = json.dumps(header).replace('"parameters": {}', '"parameters": {"rate": %s}')
-    np.savez(path, header=np.array(deep % ("[" * 50_000 + "]" * 50_000)))
-    with pytest.raises(InputError):
-        load(path)
+HEADER = {"format": "fsmeu estimator 1", "class": "Remembers", "parameters": {}, "learned": {}}
+EMPTY = {"dict": {}}
+
+
+def part(kind, learned=EMPTY, **changes):
+    """A parameter that is an estimator."""
+    own = {"class": kind, "parameters": EMPTY, "learned": learned, **changes}
+    return {"own": {"dict": {name: one for name, one in own.items() if one is not None}}}
+
+
+PARTS = [
+    part("Popen"),
+    part("LogisticRegression"),
+    {"estimator": part("Remembers")["own"]},
+    part("Remembers", learned=None),
+    part("Remembers", parameters=3),
+    part("Remembers", learned={"dict": {"predict": 1}}),
+    {"own": 3},
+    {"array": "absent"},
+    {"call": "x"},
+]
+STRANGE = [
+    *({**HEADER, "parameters": {"rate": one}} for one in PARTS),
+    {**HEADER, "class": "Popen"},
+    {**HEADER, "format": "2"},
+    {**HEADER, "learned": {"predict": 1}},
+    {**HEADER, "learned": {"__class__": 1}},
+    {**HEADER, "parameters": {"unknown": 1}},
+    [],
+    {},
+]
+DEEP = json.dumps(HEADER).replace('"parameters": {}', '"parameters": {"rate": %s}')
 
 
 class Harm:
@@ -183,33 +190,17 @@ class Harm:
 
 
 def test_files_of_strangers(tmp_path):
-    """No pickle is read, no other class is made, no method is overwritten."""
+    """No pickle is read, no other class is made, no method is overwritten; parts are no better."""
     path = tmp_path / "one.npz"
-    header = {"format": "fsmeu estimator 1", "class": "Remembers", "parameters": {}, "learned": {}}
-    strange = [
-        {**header, "class": "Popen"},
-        {**header, "format": "2"},
-        {**header, "learned": {"predict": 1}},
-        {**header, "learned": {"__class__": 1}},
-        {**header, "parameters": {"unknown": 1}},
-        {**header, "parameters": {"rate": {"array": "absent"}}},
-        {**header, "parameters": {"rate": {"call": "x"}}},
-        [],
-        {},
-    ]
-    for one in strange:
-        np.savez(path, header=np.array(json.dumps(one)))
+    headers = [*map(json.dumps, STRANGE), DEEP % ("[" * 50_000 + "]" * 50_000)]
+    for header in [*map(np.array, headers), np.array([Harm()], object)]:
+        np.savez(path, header=header)
         with pytest.raises(InputError):
             load(path)
-    np.savez(path, header=np.array([Harm()], object))
-    with pytest.raises(InputError):
-        load(path)
-    path.write_bytes(pickle.dumps([1, 2]))
-    with pytest.raises(InputError):
-        load(path)
-    path.write_bytes(b"")
-    with pytest.raises(InputError):
-        load(path)
+    for content in (pickle.dumps([1, 2]), b""):
+        path.write_bytes(content)
+        with pytest.raises(InputError):
+            load(path)
 
 
 def test_what_has_learned_nothing_is_loaded_and_not_fitted(tmp_path):

@@ -21,6 +21,7 @@ from fsmeu.learning.tagger import (
     log_likelihood,
     most_probable,
 )
+from tests.support.values import differences
 
 TAGS = ("B-NP", "B-VP", "I-NP", "I-VP", "O")
 WORDS = {
@@ -59,17 +60,6 @@ def scored(unary, pairwise):
     for y in itertools.product(range(labels), repeat=n):
         links = sum(pairwise[a, b] for a, b in itertools.pairwise(y))
         yield y, sum(unary[i, label] for i, label in enumerate(y)) + links
-
-
-def differences(function, array, step=1e-6):
-    """Central differences of a function of an array, for every entry."""
-    found = np.empty(array.shape)
-    for place in np.ndindex(array.shape):
-        up, down = array.copy(), array.copy()
-        up[place] += step
-        down[place] -= step
-        found[place] = (function(up) - function(down)) / (2 * step)
-    return found
 
 
 # -- features -------------------------------------------------------------------------------------
@@ -111,14 +101,15 @@ def test_what_is_no_feature_is_told(position):
     st.integers(0, 2**32 - 1),
 )
 @settings(max_examples=30)
-def test_likelihood_and_marginals_equal_enumeration(labels, lengths, seed):
+def test_likelihood_marginals_and_best_labels_equal_enumeration(labels, lengths, seed):
     unary, pairwise = tables(labels, lengths, seed)
-    where = Lengths(lengths)
+    where, best = Lengths(lengths), []
     total, single, double = 0.0, np.zeros(unary.shape), np.zeros(pairwise.shape)
     for begin, rows in zip(where.begins, where.split(unary), strict=False):
         pairs = list(scored(rows, pairwise))
         whole = np.logaddexp.reduce([score for _, score in pairs])
         total += whole
+        best.append(max(pairs, key=lambda one: one[1])[0])
         for y, score in pairs:
             p = np.exp(score - whole)
             for i, label in enumerate(y):
@@ -129,20 +120,7 @@ def test_likelihood_and_marginals_equal_enumeration(labels, lengths, seed):
     assert found[0] == pytest.approx(total, rel=1e-10, abs=1e-10)
     assert found[1] == pytest.approx(single, abs=1e-12)
     assert found[2] == pytest.approx(double, abs=1e-12)
-
-
-@given(
-    st.integers(1, 3),
-    st.lists(st.integers(0, 4), min_size=1, max_size=4),
-    st.integers(0, 2**32 - 1),
-)
-@settings(max_examples=30)
-def test_the_most_probable_labels_equal_enumeration(labels, lengths, seed):
-    unary, pairwise = tables(labels, lengths, seed)
-    where = Lengths(lengths)
-    best = [max(scored(rows, pairwise), key=lambda one: one[1])[0] for rows in where.split(unary)]
-    found = most_probable(unary, pairwise, where)
-    assert [tuple(one) for one in where.split(found)] == best
+    assert [tuple(y) for y in where.split(most_probable(unary, pairwise, where))] == best
 
 
 def test_the_gradient_of_the_likelihood_equals_differences():
@@ -229,13 +207,8 @@ def test_training_raises_the_expected_utility():
     likely = clone(made).set_params(utility_iterations=0).fit(sentences, tags)
     loss = fsmeu.load("chunk_fscore", labels=made.classes_.tolist())
     before, after = (
-        np.mean(
-            [
-                fsmeu.expect(loss.swapped, y, model).value
-                for y, model in zip(tags, models, strict=True)
-            ]
-        )
-        for models in (likely.models(sentences), made.models(sentences))
+        fsmeu.expect_many(loss.swapped, tags, one.models(sentences)).mean()
+        for one in (likely, made)
     )
     assert made.expected_values_ == pytest.approx([before, after], rel=1e-9)
     assert after > before + 0.02

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu import limits
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.losses.loss import library
@@ -171,7 +170,7 @@ def test_what_is_kept_may_be_forgotten(monkeypatch):
     loss = KINDS["counted"]()
     ys = corpus(loss, [6] * 5)
     kept = [CostOracle(loss, y).costs("") for y in ys]
-    monkeypatch.setattr(limits, "KEPT_ORACLE_CELLS", 10)
+    monkeypatch.setattr("fsmeu.searn.oracle.product.KEPT_ORACLE_CELLS", 10)
     again = CostOracles(KINDS["counted"](), ys)
     np.testing.assert_array_equal(again.costs_at(np.arange(5), again.start(np.arange(5))), kept)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import InputError, SizeLimitError
+from fsmeu.fst.tags import chunks_of
 from fsmeu.searn import search as searches
 from fsmeu.searn.features.sentences import HashedSentences, hashed_sentences, indices, mixed
 from fsmeu.searn.spaces import CustomSpace, tagging
@@ -228,5 +229,5 @@ def test_a_sentence_that_is_far_too_long_is_refused(monkeypatch):
 
 
 def test_chunks_of_ill_formed_tags():
-    found = tagging.chunks_of(["I-X", "I-X", "I-Y", "O", "B-X", "B-X"])
+    found = chunks_of(["I-X", "I-X", "I-Y", "O", "B-X", "B-X"])
     assert found == [(0, 2, "X"), (2, 3, "Y"), (4, 5, "X"), (5, 6, "X")]

@@ -1,6 +1,6 @@
 """Numbered cases in forked processes: one may fail, grow, hang or die without the others.
 
-``./run explore-tests`` and ``./run fuzz`` run by this.
+``./run explore-tests``, ``./run fuzz`` and the larger benchmarks run by this.
 """
 
 import multiprocessing
@@ -77,6 +77,8 @@ def _run(pipe, work, batch, memory):
     if sys.platform == "linux":
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + memory
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     for result in work(*batch):
         pipe.send(result)

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import launch
 import pytest
 
 from tests.benchmarks import measure, report
@@ -66,15 +65,6 @@ def test_a_bad_file_ends_the_run_at_once(tmp_path):
     assert ran.returncode == 4
     assert "must be a file that ./run bench wrote (No such file or directory)." in ran.stderr
     assert "Traceback" not in ran.stderr
-
-
-def test_files_are_meant_from_where_the_user_is(tmp_path):
-    given = ["--against", "old.json", "--to=new.json", "-k", "x", "--against=/o.json"]
-    here = str(tmp_path)
-    assert launch.files_here(given, tmp_path) == [
-        *("--against", f"{here}/old.json", f"--to={here}/new.json", "-k", "x"),
-        "--against=/o.json",
-    ]
 
 
 def test_growth_is_read_from_the_sizes(monkeypatch):

@@ -10,6 +10,8 @@ import pytest
 from console import SetupFailure
 from environment import Project
 
+BESIDE = ["loops 0", "loops 1", "[dev]", "waited", "waited"]
+
 
 @pytest.fixture
 def project(tmp_path):
@@ -19,8 +21,21 @@ def project(tmp_path):
 
 @pytest.fixture
 def calls(project, monkeypatch):
-    """Stands in for venv, pip and uv; returns what was made: 'venv', then each extra."""
+    """Stands in for venv, pip, uv and what compiles; returns what was made, in order.
+
+    Whatever fails leaves no stamp behind: there is none while they run.
+    """
     asked = []
+
+    class Compiling:
+        def __init__(self, words, **_):
+            asked.append(f"loops {words[-1]}")
+
+        def wait(self):
+            asked.append("waited")
+
+        def kill(self):
+            pass
 
     def run(command, **_):
         words = [str(word) for word in command]
@@ -34,70 +49,48 @@ def calls(project, monkeypatch):
         return ""
 
     monkeypatch.setattr(process, "run", run)
+    monkeypatch.setattr(environment.subprocess, "Popen", Compiling)
     monkeypatch.setattr(pynini_wheel, "provide", lambda version, python: "/wheels")
     return asked
 
 
-def test_made_then_left_alone(project, calls):
-    environment.bring_up_to_date(project, "")
-    assert calls == ["venv", ""]
-    environment.bring_up_to_date(project, "")
-    assert calls == ["venv", ""]
-    assert environment.is_up_to_date(project, "")
+def write_recipe(project):
+    project.recipe.write_text('dependencies = ["pynini==1.2.3", "new"]')
 
 
-def test_unfinished_environment_is_made_anew(project, calls):
-    """A leftover without a stamp does not survive."""
-    leftover = project.venv / "lib" / "half-written"
-    leftover.parent.mkdir(parents=True)
+def stamped(key):
+    """Declares the environment made from something else."""
+    return lambda project: environment.write_stamp(
+        project, {**environment.wanted_stamp(project, ""), key: "another"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "made"),
+    [
+        (lambda project: None, []),
+        (write_recipe, [""]),
+        (lambda project: project.stamp.unlink(), ["venv", ""]),  # an earlier set-up was cut short
+        (lambda project: project.python.unlink(), ["venv", ""]),
+        *((stamped(key), ["venv", ""]) for key in ("python", "path", "installer", "build")),
+        *(
+            (lambda project, text=text: project.stamp.write_text(text), ["venv", ""])
+            for text in ("", "{", "[]", "null", json.dumps("x"))
+        ),
+    ],
+)
+def test_made_once_and_again_when_out_of_date(project, calls, change, made):
+    """New requirements are installed; an environment of another kind, or a part of one, goes."""
+    environment.bring_up_to_date(project, "")
+    assert calls == ["venv", ""]
+    leftover = project.venv / "half-written"
     leftover.touch()
+    change(project)
+    assert environment.is_up_to_date(project, "") == (made == [])
     environment.bring_up_to_date(project, "")
-    assert calls == ["venv", ""]
-    assert not leftover.exists()
-
-
-def test_failed_install_leaves_no_stamp(project, calls, monkeypatch):
-    environment.bring_up_to_date(project, "")
-    project.recipe.write_text('dependencies = ["pynini==1.2.3", "new"]')
-
-    def fail(*_, **__):
-        raise process.describe_failure("pip", 1, "no such package")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(process, "run", fail)
-        with pytest.raises(SetupFailure, match="pip failed"):
-            environment.bring_up_to_date(project, "")
-    assert environment.read_stamp(project) is None
-    environment.bring_up_to_date(project, "")
-    assert calls == ["venv", "", "venv", ""]
-
-
-def test_changed_requirements_are_installed(project, calls):
-    environment.bring_up_to_date(project, "")
-    project.recipe.write_text('dependencies = ["pynini==1.2.3", "new"]')
-    environment.bring_up_to_date(project, "")
-    assert calls == ["venv", "", ""]
-
-
-@pytest.mark.parametrize("key", ["python", "path", "installer", "build"])
-def test_environment_of_another_kind_is_made_anew(project, calls, key):
-    environment.bring_up_to_date(project, "")
-    environment.write_stamp(project, {**environment.wanted_stamp(project, ""), key: "another"})
-    environment.bring_up_to_date(project, "")
-    assert calls == ["venv", "", "venv", ""]
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", json.dumps("x")])
-def test_damaged_stamp_is_no_stamp(project, calls, text):
-    environment.bring_up_to_date(project, "")
-    project.stamp.write_text(text)
-    assert environment.read_stamp(project) is None
-
-
-def test_vanished_interpreter_is_noticed(project, calls):
-    environment.bring_up_to_date(project, "")
-    project.python.unlink()
-    assert environment.read_stamp(project) is None
+    assert calls[2:] == made
+    assert leftover.exists() == ("venv" not in made)
+    assert environment.is_up_to_date(project, "")
 
 
 def test_full_disk_is_seen_behind_venvs_silence(project, monkeypatch):
@@ -128,9 +121,15 @@ def test_extras_are_added_and_never_lost(project, calls):
     assert not environment.is_up_to_date(project, "dev")
     environment.bring_up_to_date(project, "dev")
     assert environment.is_up_to_date(project, "")
-    project.recipe.write_text('dependencies = ["pynini==1.2.3", "new"]')
+    write_recipe(project)
     environment.bring_up_to_date(project, "")
-    assert calls == ["venv", "", "[dev]", "[dev]"]
+    assert calls == ["venv", "", *BESIDE, *BESIDE]
+
+
+def test_loops_are_compiled_after_a_first_installation(project, calls):
+    """Beside the installation there is nothing yet that could compile."""
+    environment.bring_up_to_date(project, "dev")
+    assert calls == ["venv", "[dev]", "loops 0", "loops 1", "waited", "waited"]
 
 
 def test_uv_is_asked_for_the_project_and_its_pynini(project, monkeypatch):

@@ -1,7 +1,6 @@
 """`./run` explains itself, works from anywhere, and hands arguments over untouched."""
 
 import ast
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,15 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 ODD_ARGUMENTS = ["-k", "a and b", "", "--", "*", "$HOME", "ü"]
 
 
-def run(script, *arguments, cwd=None, **variables):
-    return subprocess.run(
-        [sys.executable, str(script), *arguments],
-        cwd=cwd,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+def run(*words, cwd=None):
+    command = [sys.executable, *map(str, words)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60)
 
 
 @pytest.fixture
@@ -42,19 +35,14 @@ def copy(tmp_path):
     return root
 
 
-def test_alone_it_prints_every_command():
-    result = run(ROOT / "run")
-    assert result.returncode == 0
+def test_every_command_is_listed():
+    alone, unknown = run(ROOT / "run"), run(ROOT / "run", "tset")
+    assert (alone.returncode, unknown.returncode) == (0, 2)
+    assert "no command 'tset'" in unknown.stderr
     names = "demo test bench explore-tests fsmeu python setup docs wheel check"
     for name in names.split():
-        assert f"./run {name}" in result.stdout
-
-
-def test_unknown_command_lists_the_known():
-    result = run(ROOT / "run", "tset")
-    assert result.returncode == 2
-    assert "no command 'tset'" in result.stderr
-    assert "test" in result.stderr
+        assert f"./run {name}" in alone.stdout
+        assert name in unknown.stderr
 
 
 @pytest.mark.parametrize(
@@ -79,13 +67,17 @@ def test_arguments_and_exit_code_pass_through(copy, tmp_path, command, words, at
     assert result.stdout.splitlines() == [str(where), *words, *ODD_ARGUMENTS]
 
 
-def test_test_paths_are_meant_from_where_the_user_is(tmp_path):
+def test_paths_are_meant_from_where_the_user_is(tmp_path):
     (tmp_path / "test_a.py").touch()
     (tmp_path / "expression").touch()
     assert launch.rooted("test_a.py::test_b", tmp_path) == f"{tmp_path}/test_a.py::test_b"
     assert launch.rooted("test_a.py", tmp_path) == f"{tmp_path}/test_a.py"
     for untouched in ("expression", "tests/elsewhere.py", "-x", "--ignore=test_a.py"):
         assert launch.rooted(untouched, tmp_path) == untouched
+    given = ["--against", "old.json", "--to=new.json", "-k", "x", "--against=/o.json"]
+    files = launch.files_here(given, tmp_path)
+    assert files[:3] == ["--against", f"{tmp_path}/old.json", f"--to={tmp_path}/new.json"]
+    assert files[3:] == given[3:]
 
 
 def test_unwritable_project_is_one_sentence(copy):
@@ -101,32 +93,27 @@ def test_unwritable_project_is_one_sentence(copy):
     assert "Traceback" not in result.stderr
 
 
-def test_old_python_can_read_the_launcher():
-    """The sentence about the Python version reaches those who need it."""
-    source = (ROOT / "run").read_text()
-    ast.parse(source, feature_version=(3, 7))
-    assert "fsmeu needs Python 3.10 or newer" in source
-
-
 def test_old_python_is_refused_in_words():
+    """It can read the launcher, so that the sentence reaches those who need it."""
+    ast.parse((ROOT / "run").read_text(), feature_version=(3, 7))
     script = (
         "import sys, runpy\nsys.version_info = (3, 8, 0)\n"
         f"runpy.run_path({str(ROOT / 'run')!r}, run_name='__main__')"
     )
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    result = run("-c", script)
     assert result.returncode == 1
     assert result.stderr == "fsmeu needs Python 3.10 or newer, but python3 is 3.8.\n"
+
+
+OFF, PLACE = "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"
 
 
 @pytest.mark.parametrize(
     ("given", "kept"),
     [
-        ({"PYTHONDONTWRITEBYTECODE": "1"}, {"PYTHONPYCACHEPREFIX": "/copy/.venv/bytecode"}),
-        (
-            {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": "/own"},
-            {"PYTHONPYCACHEPREFIX": "/own"},
-        ),
-        ({"PYTHONDONTWRITEBYTECODE": "", "HOME": "/home"}, {"HOME": "/home"}),
+        ({OFF: "1"}, {PLACE: "/copy/.venv/bytecode"}),
+        ({OFF: "1", PLACE: "/own"}, {PLACE: "/own"}),
+        ({OFF: "", "HOME": "/home"}, {"HOME": "/home"}),
         ({}, {}),
     ],
 )

@@ -55,19 +55,21 @@ def test_version_is_pinned_in_one_place():
         pynini_wheel.pinned_version('"pynini>=2"')
 
 
-@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b[:60]])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda held: held[: len(held) // 2],
+        lambda held: b"",
+        lambda held: held[:60],
+        lambda held: held.replace(b"x = 1", b"x = 2", 1),
+    ],
+)
 def test_damaged_wheel_is_thrown_out(tmp_path, damage):
     wheel = write_wheel(tmp_path / NAME)
     assert pynini_wheel.find(tmp_path, "1.2") == wheel
     wheel.write_bytes(damage(wheel.read_bytes()))
     assert pynini_wheel.find(tmp_path, "1.2") is None
     assert not wheel.exists()
-
-
-def test_flipped_bytes_are_noticed(tmp_path):
-    wheel = write_wheel(tmp_path / NAME)
-    wheel.write_bytes(wheel.read_bytes().replace(b"x = 1", b"x = 2", 1))
-    assert pynini_wheel.find(tmp_path, "1.2") is None
 
 
 @pytest.mark.parametrize(
@@ -113,29 +115,19 @@ def test_failed_build_publishes_nothing_and_keeps_its_work(cache, monkeypatch):
     assert [file.name for file in cache.glob("build/*/*")] == ["a.o"]
 
 
-def fake_pip(tmp_path, file):
-    """A python whose pip 'downloads' one file."""
-    script = tmp_path / "python"
-    script.write_text(
-        '#!/bin/sh\nwhile [ "$1" != --dest ]; do shift; done\n'
-        f'mkdir -p "$2" && echo x > "$2/{file}"\n'
-    )
-    script.chmod(0o755)
-    return script
+PIP = 'while [ "$1" != --dest ]; do shift; done; mkdir -p "$2" && echo x > "$2/{}"'
 
 
-def test_wheel_of_the_index_is_taken(tmp_path):
-    """Where PyPI has a wheel, nothing is built."""
+def test_wheel_of_the_index_or_the_way_out(programs, tmp_path, monkeypatch):
+    """Where PyPI has a wheel, nothing is built; where it has none, a Mac is told what to do."""
     name = "pynini-1.2-cp311-cp311-manylinux_2_28_x86_64.whl"
-    found = pynini_wheel._fetch_or_build("1.2", fake_pip(tmp_path, name), tmp_path / "w")
+    python = programs("python", PIP.format(name))
+    found = pynini_wheel._fetch_or_build("1.2", python, tmp_path / "w")
     assert found == tmp_path / "w/download" / name
-
-
-def test_machine_that_cannot_build_is_told_the_way_out(tmp_path, monkeypatch):
     monkeypatch.setattr(pynini_wheel.sys, "platform", "darwin")
-    pip = fake_pip(tmp_path, "pynini-1.2.tar.gz")
+    programs("python", PIP.format("pynini-1.2.tar.gz"))
     with pytest.raises(SetupFailure, match=r"no pynini 1\.2 wheel") as caught:
-        pynini_wheel._fetch_or_build("1.2", pip, tmp_path / "w")
+        pynini_wheel._fetch_or_build("1.2", python, tmp_path / "v")
     assert caught.value.remedies == openfst.WAYS_OUT[:1]
 
 
@@ -161,14 +153,11 @@ def shop(tmp_path, monkeypatch, programs):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.setattr(pynini_wheel, "parallel_jobs", lambda: 1)
 
+    fst = OpenFst(tmp_path / "include", tmp_path / "lib")
+    links = [tmp_path / "libs" / name for name in ("libfst.so.26", "libshim.so")]
+
     def build():
-        return pynini_wheel.build_extensions(
-            tmp_path / "source",
-            OpenFst(tmp_path / "include", tmp_path / "lib"),
-            [tmp_path / "libs" / "libfst.so.26", tmp_path / "libs" / "libshim.so"],
-            tmp_path,
-            compiler,
-        )
+        return pynini_wheel.build_extensions(extensions.parent, fst, links, tmp_path, compiler)
 
     build.log, build.extensions, build.folder = log, extensions, tmp_path
     return build
@@ -181,23 +170,22 @@ def compiled(log):
 
 
 def test_modules_find_their_libraries_beside_them(shop):
-    """The run path is relative, of the old kind, and every library is kept, the shim last."""
+    """The run path is relative, of the old kind, and every library is kept, the shim last.
+
+    Unoptimised copies of OpenFst's templates must not take the place of its own code, so that the
+    modules export nothing that it holds.
+    """
     modules = shop()
     assert [module.name.partition(".")[0] for module in modules] == ["_pywrapfst", "_pynini"]
-    for link in shop.log.read_text().splitlines()[-2:]:
+    links = shop.log.read_text().splitlines()[-2:]
+    for link in links:
         assert "--disable-new-dtags,-rpath,$ORIGIN/libs -Wl,--no-as-needed" in link
         assert link.endswith("libshim.so")
-    assert "unknown.cc.o" not in shop.log.read_text().splitlines()[-2]
-
-
-def test_modules_export_nothing_that_openfst_holds(shop):
-    """Unoptimised copies of its templates must not take the place of its own code."""
-    shop()
-    for link in shop.log.read_text().splitlines()[-2:]:
         (option,) = [word for word in link.split() if "--version-script=" in word]
         script = Path(option.partition("=")[2]).read_text()
         assert "PyInit_*" in script
         assert "local: *" in script
+    assert "unknown.cc.o" not in links[0]
 
 
 def test_finished_objects_are_not_compiled_again(shop):
@@ -219,14 +207,11 @@ def test_failure_keeps_what_is_whole(shop):
     assert not (shop.folder / "broken.cc.o").exists()
 
 
-def test_missing_compiler_is_named(programs, monkeypatch):
+def test_missing_compiler_and_headers_are_named(programs, monkeypatch, tmp_path):
     monkeypatch.delenv("CXX", raising=False)
     with pytest.raises(SetupFailure, match=r"no C\+\+ compiler \(g\+\+\)") as caught:
         pynini_wheel.find_compiler()
     assert "conda-forge" in caught.value.report()
-
-
-def test_missing_python_headers_are_named(programs, monkeypatch, tmp_path):
     programs("g++", "true")
     monkeypatch.setattr(pynini_wheel, "_HEADERS", str(tmp_path))
     with pytest.raises(SetupFailure, match=r"Python\.h") as caught:
@@ -244,22 +229,15 @@ def test_a_wheel_holds_what_belongs_in_it(tmp_path):
     libraries.mkdir()
     for file in (libraries / "libfst.so.26", tmp_path / "_pynini.so"):
         file.touch()
-    tree = pynini_wheel.collect(
-        source,
-        "1.2",
-        [tmp_path / "_pynini.so"],
-        libraries,
-        OpenFst(source, source, copyright=source / "LICENSE"),
-        tmp_path / "tree",
-    )
+    fst, modules = OpenFst(source, source, copyright=source / "LICENSE"), [tmp_path / "_pynini.so"]
+    tree = pynini_wheel.collect(source, "1.2", modules, libraries, fst, tmp_path / "tree")
     names = {file.relative_to(tree).as_posix() for file in tree.rglob("*") if file.is_file()}
     info = "pynini-1.2.dist-info"
-    assert names == {
-        "_pynini.so",
-        "pynini.libs/libfst.so.26",
-        "pynini/__init__.py",
-        "pywrapfst/__init__.py",
-        *(f"{info}/{name}" for name in ("METADATA", "WHEEL")),
-        *(f"{info}/licenses/{name}" for name in ("LICENSE", "AUTHORS", "OpenFst-copyright")),
-    }
+    modules = {"_pynini.so", "pynini.libs/libfst.so.26", "pynini/__init__.py"}
+    told = (
+        "METADATA",
+        "WHEEL",
+        *(f"licenses/{x}" for x in ("LICENSE", "AUTHORS", "OpenFst-copyright")),
+    )
+    assert names == {*modules, "pywrapfst/__init__.py", *(f"{info}/{name}" for name in told)}
     assert f"Tag: {pynini_wheel.wheel_tag()}\n" in (tree / info / "WHEEL").read_text()

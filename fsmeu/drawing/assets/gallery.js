@@ -1,25 +1,10 @@
-"use strict";
-(() => {
-  const seek = document.getElementById("seek");
-  const shown = (article, wanted) =>
-    wanted.every((word) => article.dataset.words.includes(word));
-  const update = () => {
-    const wanted = seek.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const article of document.querySelectorAll("article")) {
-      const hide = !shown(article, wanted);
-      article.hidden = hide;
-      document.querySelector(`tr[data-of="${article.id}"]`).hidden = hide;
-    }
-    for (const heading of document.querySelectorAll("h2.group")) {
-      let next = heading.nextElementSibling;
-      let any = false;
-      while (next && next.tagName === "ARTICLE") {
-        any = any || !next.hidden;
-        next = next.nextElementSibling;
-      }
-      heading.hidden = !any;
-    }
-  };
-  seek.addEventListener("input", update);
-  update();
-})();
+// The search field: articles and rows of the overview whose losses have all of the words.
+
+const seek = document.getElementById("seek");
+seek.addEventListener("input", () => {
+  const wanted = seek.value.toLowerCase().split(/\s+/).filter(Boolean);
+  for (const article of document.querySelectorAll("article")) {
+    article.hidden = !wanted.every((word) => article.dataset.words.includes(word));
+    document.querySelector(`tr[data-of="${article.id}"]`).hidden = article.hidden;
+  }
+});

@@ -1,9 +1,7 @@
 """One pass over examples, compiled by numba: predict, count, learn, one by one.
 
-A learner decides, 1 or 0, before the label is known, from its state, the probabilities
-(``chances``) of the positive class by each of its classifiers, and a uniform number. It learns
-after the example was counted: changes the state, and says by ``costs`` what the gradient of each
-classifier's logistic loss is multiplied by.
+A learner decides, 1 or 0, before the label is known, from its state and the probability of the
+positive class (``chance``), and changes its state after the example was counted.
 """
 
 from __future__ import annotations
@@ -14,59 +12,25 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from fsmeu.learning.online import state as at
+from fsmeu.learning import online as at
 
 # Arithmetic as in numpy: no exception for a division by 0, no sum in another order.
 compiled: Any = njit(cache=True, error_model="numpy")
 
 
 @compiled
-def _decide(kind, state, chances, draw):
+def _decide(kind, state, chance):
     """1 where the probability reaches the threshold of the learner, else 0.
 
     OFO: TP / (b POS + PRED), half the running F where b = 1. FOFO: the average threshold of the
-    stage (Algorithm 2, line 6), or the last. OMCSL: 1/2, of a classifier that is drawn.
+    stage (Algorithm 2, line 6), or the last.
     """
     if kind == at.FOFO:
-        return 1 if chances[0] >= (state[at.THETA] if state[at.LAST] else state[at.MEAN]) else 0
+        return 1 if chance >= (state[at.THETA] if state[at.LAST] else state[at.MEAN]) else 0
     if kind == at.OFO:
         below = state[at.KNOWN] * state[at.POSITIVE] + state[at.PREDICTED]
-        return 1 if chances[0] * below >= state[at.TRUE_POSITIVE] else 0
-    chosen = _draw_omcsl(state, len(chances), draw) if kind == at.OMCSL else 0
-    return 1 if chances[chosen] >= 0.5 else 0
-
-
-@compiled
-def _draw_omcsl(state, count, draw):
-    """A classifier drawn with probability proportional to exp(gamma F)."""
-    best, total = 0.0, 0.0
-    for again in range(3):  # the greatest measure, the sum of weights, the one that is drawn
-        passed = 0.0
-        for j in range(count):
-            hits, predicted = state[at.OMCSL_COUNTS + 2 * j], state[at.OMCSL_COUNTS + 2 * j + 1]
-            below = state[at.KNOWN] * state[at.POSITIVE] + state[at.MATCHED] * hits
-            below += predicted - hits
-            value = state[at.GAIN] * hits / below if below > 0.0 else 0.0
-            if again == 0:
-                best = max(best, value)
-                continue
-            passed += math.exp(state[at.SHARPNESS] * (value - best))
-            if again == 2 and passed > draw * total:
-                return j
-        total = passed
-    return count - 1
-
-
-@compiled
-def _learn(kind, state, chances, y, weight, costs):
-    """Changes the state, and sets what the gradient of each classifier is multiplied by."""
-    costs[0] = 1.0
-    if kind == at.FOFO:
-        _learn_fofo(state, chances[0], weight)
-    elif kind == at.STAMP:
-        costs[0] = _learn_stamp(state, chances[0], y, weight)
-    elif kind == at.OMCSL:
-        _learn_omcsl(state, chances, y, weight, costs)
+        return 1 if chance * below >= state[at.TRUE_POSITIVE] else 0
+    return 1 if chance >= 0.5 else 0
 
 
 @compiled
@@ -113,83 +77,39 @@ def _learn_fofo(state, chance, weight):
 
 
 @compiled
-def _learn_stamp(state, chance, y, weight):
-    """The cost at the present level, or 0 where the level of the next epoch is estimated."""
-    level, cost = state[at.LEVEL], 0.0
-    if state[at.ESTIMATES] == 0.0:
-        cost = state[at.GAIN] - level * state[at.MATCHED] if y > 0.5 else level
-    elif y > 0.5:
-        state[at.REWARD_POSITIVE] += weight * (1.0 + math.log2(max(chance, 1e-300)))
-        state[at.HELD_POSITIVE] += weight
-    else:
-        state[at.REWARD_NEGATIVE] += weight * (1.0 + math.log2(max(1.0 - chance, 1e-300)))
-        state[at.HELD_NEGATIVE] += weight
-    state[at.STEPS] += 1.0
-    if state[at.STEPS] < state[at.EPOCH]:
-        return cost
-    state[at.STEPS] = 0.0
-    state[at.ESTIMATES] = 1.0 - state[at.ESTIMATES]
-    if state[at.ESTIMATES] == 1.0:
-        return cost
-    state[at.EPOCH] = math.floor(state[at.EPOCH] * state[at.GROWTH])
-    if state[at.HELD_POSITIVE] > 0.0 and state[at.HELD_NEGATIVE] > 0.0:
-        hit = max(state[at.REWARD_POSITIVE] / state[at.HELD_POSITIVE], 0.0)
-        spared = state[at.REWARD_NEGATIVE] / state[at.HELD_NEGATIVE]
-        odds = (state[at.TOTAL] - state[at.POSITIVE]) / state[at.POSITIVE]
-        below = state[at.KNOWN] + state[at.MATCHED] * hit + odds * (1.0 - spared)
-        state[at.LEVEL] = min(state[at.GAIN] * hit / below, 1.0)
-        state[at.REWARD_POSITIVE : at.HELD_NEGATIVE + 1] = 0.0
-    return cost
-
-
-@compiled
-def _learn_omcsl(state, chances, y, weight, costs):
-    """Costs of the levels j / (K + 1), scaled to the sum 1; counts of each classifier."""
-    count = len(chances)
-    for j in range(count):
-        level = (j + 1.0) / (count + 1.0)
-        reward = state[at.GAIN] - level * state[at.MATCHED]
-        costs[j] = (reward if y > 0.5 else level) / (reward + level)
-        if chances[j] >= 0.5:
-            state[at.OMCSL_COUNTS + 2 * j] += weight * y
-            state[at.OMCSL_COUNTS + 2 * j + 1] += weight
-
-
-@compiled
-def _dot(weights, j, values, columns, begin, end, constant):
-    """The product of a row with weights j; four sums at once, which do not wait for each other."""
-    last = weights.shape[1] - 1
-    a, b, c, d = weights[j, last] * constant, 0.0, 0.0, 0.0
+def dot(weights, values, columns, begin, end, constant):
+    """The product of a row with weights; four sums at once, which do not wait for each other."""
+    a, b, c, d = weights[-1] * constant, 0.0, 0.0, 0.0
     fours = begin + (end - begin) // 4 * 4
     if len(columns):
         for k in range(begin, end):
-            a += weights[j, columns[k]] * values[k]
+            a += weights[columns[k]] * values[k]
         return a
     for k in range(begin, fours, 4):
         place = k - begin
-        a += weights[j, place] * values[k]
-        b += weights[j, place + 1] * values[k + 1]
-        c += weights[j, place + 2] * values[k + 2]
-        d += weights[j, place + 3] * values[k + 3]
+        a += weights[place] * values[k]
+        b += weights[place + 1] * values[k + 1]
+        c += weights[place + 2] * values[k + 2]
+        d += weights[place + 3] * values[k + 3]
     for k in range(fours, end):
-        a += weights[j, k - begin] * values[k]
+        a += weights[k - begin] * values[k]
     return (a + b) + (c + d)
 
 
 @compiled
-def _move(weights, j, values, columns, begin, end, constant, by):
-    """Adds a multiple of a row to weights j."""
-    weights[j, weights.shape[1] - 1] += by * constant
+def move(weights, values, columns, begin, end, constant, by):
+    """Adds a multiple of a row to weights."""
+    weights[-1] += by * constant
     if len(columns):
         for k in range(begin, end):
-            weights[j, columns[k]] += by * values[k]
+            weights[columns[k]] += by * values[k]
     else:
         for k in range(begin, end):
-            weights[j, k - begin] += by * values[k]
+            weights[k - begin] += by * values[k]
 
 
 @compiled
-def _logistic(margin):
+def logistic(margin):
     """The logistic function; no number where the margin has overflowed."""
     if math.isinf(margin):
         return math.nan
@@ -206,19 +126,19 @@ _skipped = compiled(at.skipped)
 def _drop_first(weights, delays, seen):
     """Leaves out more of the first vectors where the number of examples is a power of 2.
 
-    ``delays`` adds up (s - 1 - k) g after k vectors that the mean leaves out. Its second half has,
+    ``delays[0]`` adds up (s - 1 - k) g after k vectors that the mean leaves out. ``delays[1]`` has,
     from the last such place p, what it was then plus p - k times the weights, which is what more of
     the first vectors have added to it by the next place.
     """
-    count, before, now = len(weights), _skipped(seen - 1.0), _skipped(seen)
+    before, now = _skipped(seen - 1.0), _skipped(seen)
     if now > before:
-        delays[:count] += (now - before) * weights - delays[count:]
+        delays[0] += (now - before) * weights - delays[1]
     if now > before or seen == 1.0:
-        delays[count:] = delays[:count] + (seen - now) * weights
+        delays[1] = delays[0] + (seen - now) * weights
 
 
 @compiled
-def run(kind, state, weights, delays, settings, held, given):
+def run(kind, state, weights, delays, settings, held, positive, importance):
     """What was predicted before labels were used, and with which probability, (n,) each.
 
     After t examples the mean of the t weight vectors is ``weights + delays / t``: a step g made at
@@ -229,47 +149,42 @@ def run(kind, state, weights, delays, settings, held, given):
     Args:
         kind: the number of the learner.
         state: what it remembers besides weights; all three are changed.
-        weights: (classifiers, features + 1), the last column for the intercept.
-        delays: of the same shape; twice as many rows for a suffix mean, none where the last
-            weights are used.
+        weights: (1, features + 1), the last column for the intercept.
+        delays: of the same shape; two rows for a suffix mean, none where the last weights are used.
         settings: the value of the feature behind the intercept (1, or 0 without one), the length of
             the first step, and whether it is divided by the root of t.
         held: values row by row, the column of each (none where rows are whole), where rows begin.
-        given: 1 for positive examples and 0, weights (an example of weight 0 is skipped), and
-            uniform numbers, (n,) each.
+        positive: 1 for positive examples and 0, (n,).
+        importance: weights of examples, (n,); one of weight 0 is skipped.
     """
     constant, step, falls = settings
     values, columns, begins = held
-    positive, importance, draws = given
     predicted, guesses = np.zeros(len(positive), np.uint8), np.full(len(positive), np.nan)
-    count, averages, suffix = len(weights), len(delays) > 0, len(delays) > len(weights)
-    own, chances, costs = np.empty(count), np.empty(count), np.zeros(count)
+    averages, suffix, w = len(delays) > 0, len(delays) > 1, weights[0]
     for i in range(len(positive)):
         y, weight = positive[i], importance[i]
         if weight == 0.0:
             continue
         begin, end, before = begins[i], begins[i + 1], state[at.SEEN]
         held_in_mean = before - (_skipped(before) if suffix else 0.0)
-        for j in range(count):
-            margin = _dot(weights, j, values, columns, begin, end, constant)
-            own[j] = chances[j] = _logistic(margin)
-            if averages and before > 0.0:
-                late = _dot(delays, j, values, columns, begin, end, constant)
-                chances[j] = _logistic(margin + late / held_in_mean)
-        chosen = _decide(kind, state, chances, draws[i])
-        predicted[i], guesses[i] = chosen, chances[0]
+        margin = dot(w, values, columns, begin, end, constant)
+        own = chance = logistic(margin)
+        if averages and before > 0.0:
+            late = dot(delays[0], values, columns, begin, end, constant)
+            chance = logistic(margin + late / held_in_mean)
+        chosen = _decide(kind, state, chance)
+        predicted[i], guesses[i] = chosen, chance
         state[at.TRUE_POSITIVE] += weight * y * chosen
         state[at.PREDICTED] += weight * chosen
         state[at.POSITIVE] += weight * y
         state[at.TOTAL] += weight
         state[at.SEEN] = before + 1.0
-        _learn(kind, state, chances, y, weight, costs)
-        rate = step * weight / (math.sqrt(before + 1.0) if falls else 1.0)
-        for j in range(count):
-            move = rate * costs[j] * (own[j] - y)
-            _move(weights, j, values, columns, begin, end, constant, -move)
-            if averages:
-                _move(delays, j, values, columns, begin, end, constant, held_in_mean * move)
+        if kind == at.FOFO:
+            _learn_fofo(state, chance, weight)
+        by = step * weight / (math.sqrt(before + 1.0) if falls else 1.0) * (own - y)
+        move(w, values, columns, begin, end, constant, -by)
+        if averages:
+            move(delays[0], values, columns, begin, end, constant, held_in_mean * by)
         if suffix:
-            _drop_first(weights, delays, before + 1.0)
+            _drop_first(w, delays, before + 1.0)
     return predicted, guesses

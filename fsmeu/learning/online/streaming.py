@@ -17,22 +17,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, check_int, message
-from fsmeu.learning.base import Rows
+from fsmeu.errors import InputError, message
 from fsmeu.learning.examples import Examples
 from fsmeu.learning.given_loss import plain
-from fsmeu.learning.online import OnlineClassifier
-from fsmeu.learning.online.state import MEASURE, coefficients, values_of
-from fsmeu.limits import STREAMED_EXAMPLES
+from fsmeu.learning.online import OnlineClassifier, coefficients, values_of
 
-
-class Streamed(NamedTuple):
-    """A learner, its measure after so many examples, (points,), and the processor time it took."""
-
-    learner: OnlineClassifier
-    seen: Ints
-    values: Floats
-    seconds: float
+STREAMED_EXAMPLES = 1 << 15  # examples given to a learner at once: enough for compiled loops
 
 
 def running_measure(predicted: Any, positive: Any, measure: str = "f", beta: float = 1.0) -> Floats:
@@ -49,53 +39,6 @@ def places(total: int, most: int = 200) -> Ints:
     """At most so many numbers of examples, at equal distances, the last of them the total."""
     steps = np.arange(1, min(total, most) + 1)
     return np.asarray(steps * total // len(steps), np.int64)
-
-
-def stream(
-    learner: OnlineClassifier,
-    rows: Rows,
-    labels: NDArray[Any],
-    *,
-    passes: int = 1,
-    random: np.random.Generator | None = None,
-    tell: Callable[[int, float], None] = lambda more, value: None,
-) -> Streamed:
-    """The learner after it has seen all examples, with its running measure.
-
-    Examples are given to it piece by piece, so that memory does not grow with their number.
-
-    Args:
-        learner: an online learner, which goes on from where it is.
-        rows: examples, (examples, features), an array or a ``csr_array``.
-        labels: their classes, (examples,), two in all.
-        passes: how often they are seen.
-        random: gives the order of each pass; None for the order in which they stand.
-        tell: called with the number of examples since the last call, and the measure so far.
-    """
-    classes = np.unique(labels)
-    seen = places(len(labels) * check_int("stream", "passes", passes))
-    totals, values, done, took = np.zeros((3, 1), np.int64), [], 0, 0.0
-    for piece in _pieces(len(labels), passes, random):
-        given, known = rows[piece], labels[piece]
-        start = time.process_time()
-        chosen = learner.predict_then_fit(given, known, classes=classes) == classes[1]
-        took += time.process_time() - start
-        positive = known == classes[1]
-        counts = np.cumsum([chosen & positive, chosen, positive], axis=1) + totals
-        measured = values_of(learner.state_[MEASURE], *counts)
-        reached = (done < seen) & (seen <= done + len(piece))
-        values.append(measured[seen[reached] - done - 1])
-        totals, done = counts[:, -1:], done + len(piece)
-        tell(len(piece), float(measured[-1]))
-    return Streamed(learner, seen, np.concatenate(values), took)
-
-
-def _pieces(count: int, passes: int, random: np.random.Generator | None) -> Iterator[Ints]:
-    """Indices of the examples, a piece of each pass after the other."""
-    for _ in range(passes):
-        order = np.arange(count) if random is None else random.permutation(count)
-        for begin in range(0, count, STREAMED_EXAMPLES):
-            yield order[begin : begin + STREAMED_EXAMPLES]
 
 
 class Task(NamedTuple):
@@ -123,10 +66,11 @@ def two_classes(name: str, data: Examples, positive: str | None, like: Task | No
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError(message(name, "labels must be finite numbers or texts", "nan or inf"))
     known = np.unique(labels)
+    words = ", ".join(str(plain(one)) for one in known[:8]) + (", ..." if len(known) > 8 else "")
     if positive is not None:
         chosen = [one for one in known if _is_written(one, positive)]
         if not chosen and like is None:
-            raise InputError(message(name, f"--positive must be one of {_listed(known)}", positive))
+            raise InputError(message(name, f"--positive must be one of {words}", positive))
         labels = np.isin(labels, chosen).astype(np.int64)
         known = np.unique(labels)
     if like is not None:
@@ -136,15 +80,10 @@ def two_classes(name: str, data: Examples, positive: str | None, like: Task | No
             raise InputError(message(name, must, strange[0]))
         known = like.classes
     if len(known) != 2:
-        got = f"{len(known)}: {_listed(known)}"
         remedy = "--positive LABEL sets one against all others" if len(known) > 2 else ""
-        raise InputError(message(name, "the labels must be of two classes", got, remedy))
+        must = "the labels must be of two classes"
+        raise InputError(message(name, must, f"{len(known)}: {words}", remedy))
     return Task(data.rows, labels, known)
-
-
-def _listed(labels: NDArray[Any]) -> str:
-    """The labels, or the first of them where they are many."""
-    return ", ".join(str(plain(one)) for one in labels[:8]) + (", ..." if len(labels) > 8 else "")
 
 
 def _is_written(label: Any, text: str) -> bool:
@@ -158,25 +97,15 @@ def _is_written(label: Any, text: str) -> bool:
 
 
 class Outcome(NamedTuple):
-    """A learner over all orders.
-
-    Attributes:
-        name: as it was written.
-        measure: "F1", "F2", ... or "Jaccard".
-        seen: numbers of examples, (points,).
-        curves: its measure after so many, (orders, points).
-        tests: its measure on other examples afterwards, (orders,); None without these.
-        speed: examples a second of processor time, in the fastest order.
-        first: the learner after the first order.
-    """
+    """A learner over all orders, by its name as it was written."""
 
     name: str
-    measure: str
-    seen: Ints
-    curves: Floats
-    tests: Floats | None
-    speed: float
-    first: OnlineClassifier
+    measure: str  # "F1", "F2", ... or "Jaccard"
+    seen: Ints  # numbers of examples, (points,)
+    curves: Floats  # its measure after so many, (orders, points)
+    tests: Floats | None  # its measure on other examples afterwards, (orders,)
+    speed: float  # examples a second of processor time, in the fastest order
+    first: OnlineClassifier  # after the first order
 
 
 def run_orders(
@@ -193,34 +122,48 @@ def run_orders(
     """What copies of a learner reached, one for each random order; 0 is the order of the file.
 
     Each sees the data so many times in its order, and is measured on the others afterwards. A copy
-    that asks for the number of examples, or for a seed, is told. ``tell`` is called with the number
-    of examples seen since the last call, and the measure in words.
-
-    Raises:
-        ValueError: the learner refuses its parameters or the examples.
+    that asks for the number of examples is told. ``tell`` is called with the number of examples
+    seen since the last call, and the measure in words.
     """
-    count, given = len(data.labels) * passes, learner.get_params(deep=False)
-    measure = f"F{learner.beta:g}" if isinstance(learner.beta, int | float) else "F"
-    measure = "Jaccard" if learner.measure == "jaccard" else measure
-    ended, tests = [], []
+    count = len(data.labels) * passes
+    seen, measure = places(count), "Jaccard"
+    if learner.measure != "jaccard":
+        measure = f"F{learner.beta:g}" if isinstance(learner.beta, int | float) else "F"
+    ended, curves, tests, seconds = [], [], [], []
 
-    def told(more: int, value: float) -> None:
-        tell(more, f"{measure} {value:.4f}")
+    def measured(chosen: Any, positive: Any) -> Floats:
+        return running_measure(chosen, positive, learner.measure, learner.beta)
 
     for k in range(max(shuffles, 1)):
-        unset = {"horizon": count, "random_state": seed + k}
-        unset = {key: v for key, v in unset.items() if key in given and given[key] is None}
-        made = clone(learner).set_params(**unset)
+        made, taken, pairs = clone(learner), 0.0, []
+        if getattr(made, "horizon", count) is None:
+            made.set_params(horizon=count)
         random = np.random.default_rng((seed, k)) if shuffles else None
-        ended.append(stream(made, data.rows, data.labels, passes=passes, random=random, tell=told))
+        for piece in _pieces(len(data.labels), passes, random):
+            given, known = data.rows[piece], data.labels[piece]
+            start = time.process_time()
+            pairs.append((made.predict_then_fit(given, known, classes=data.classes), known))
+            taken += time.process_time() - start
+            tell(len(piece), f"{measure} {made.score_:.4f}")
+        both = np.concatenate(pairs, axis=1) == data.classes[1]
+        curves.append(measured(*both)[seen - 1])
+        ended.append(made)
+        seconds.append(taken)
         if others is not None:
-            positive = made.classes_[1]
-            pair = made.predict(others.rows) == positive, others.labels == positive
-            tests.append(running_measure(*pair, learner.measure, learner.beta)[-1])
-    curves = np.array([one.values for one in ended])
-    speed = count / max(min(one.seconds for one in ended), 1e-9)
+            positive = data.classes[1]
+            both = made.predict(others.rows) == positive, others.labels == positive
+            tests.append(measured(*both)[-1])
     values = None if others is None else np.array(tests)
-    return Outcome(name, measure, ended[0].seen, curves, values, speed, ended[0].learner)
+    speed = count / max(min(seconds), 1e-9)
+    return Outcome(name, measure, seen, np.array(curves), values, speed, ended[0])
+
+
+def _pieces(count: int, passes: int, random: np.random.Generator | None) -> Iterator[Ints]:
+    """Indices of the examples, a piece of each pass after the other."""
+    for _ in range(passes):
+        order = np.arange(count) if random is None else random.permutation(count)
+        for begin in range(0, count, STREAMED_EXAMPLES):
+            yield order[begin : begin + STREAMED_EXAMPLES]
 
 
 def curves_csv(outcomes: Sequence[Outcome]) -> str:
@@ -237,19 +180,19 @@ def curves_csv(outcomes: Sequence[Outcome]) -> str:
 
 def summary(facts: dict[str, Any], outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """The facts, with mean and standard deviation of each learner over the orders."""
+
+    def moments(values: Floats) -> dict[str, float | None]:
+        spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+        return {"mean": float(np.mean(values)), "sd": spread}
+
     rows = [
         {
             "learner": one.name,
             "measure": one.measure,
-            "online": _moments(one.curves[:, -1]),
-            "test": None if one.tests is None else _moments(one.tests),
+            "online": moments(one.curves[:, -1]),
+            "test": None if one.tests is None else moments(one.tests),
             "examples_per_second": round(one.speed),
         }
         for one in outcomes
     ]
     return {**facts, "learners": rows}
-
-
-def _moments(values: Floats) -> dict[str, float | None]:
-    spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return {"mean": float(np.mean(values)), "sd": spread}

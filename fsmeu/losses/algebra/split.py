@@ -18,31 +18,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from fsmeu.errors import LossFileError
-from fsmeu.losses.language.syntax import (
-    Binary,
-    Call,
-    Choice,
-    Expr,
-    Name,
-    Number,
-    Old,
-    Register,
-    Spec,
-    Unary,
-    increment,
-    is_truth,
-    linear_registers,
-    names_read,
-    parts,
-    steps_read_length,
-    tapes,
-    unread_registers,
-    with_parts,
-)
+from fsmeu.losses.language import syntax as ast
+from fsmeu.losses.language.syntax import Expr, Register, Spec, names_read, parts
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant, constant_at
 
-_ZERO, _ONE = Number(0.0), Number(1.0)
-_OTHER: dict[Expr, Expr] = {Name("z"): Name("y"), Name("y"): Name("z")}
+_ZERO, _ONE = ast.Number(0.0), ast.Number(1.0)
+_OTHER: dict[Expr, Expr] = {ast.Name("z"): ast.Name("y"), ast.Name("y"): ast.Name("z")}
 
 
 def partial_eval(
@@ -54,43 +35,45 @@ def partial_eval(
     no value is left as it is.
     """
     match expr:
-        case Name() if expr.name in known:
-            return Number(known[expr.name], place=expr.place)
-        case Old() if expr.name in before:
-            return Number(before[expr.name], place=expr.place)
-        case Choice():
+        case ast.Name() if expr.name in known:
+            return ast.Number(known[expr.name], place=expr.place)
+        case ast.Old() if expr.name in before:
+            return ast.Number(before[expr.name], place=expr.place)
+        case ast.Choice():
             condition = partial_eval(expr.condition, known, before, spec)
-            if isinstance(condition, Number):
+            if isinstance(condition, ast.Number):
                 return partial_eval(expr.yes if condition.value else expr.no, known, before, spec)
     inside = tuple(partial_eval(part, known, before, spec) for part in parts(expr))
-    whole = with_parts(expr, inside)
-    if isinstance(whole, Binary) and whole.operator in ("and", "or"):
+    whole = ast.with_parts(expr, inside)
+    if isinstance(whole, ast.Binary) and whole.operator in ("and", "or"):
         return _lazy(whole)
-    if isinstance(whole, Unary | Binary | Call) and all(isinstance(p, Number) for p in inside):
+    if isinstance(whole, ast.Unary | ast.Binary | ast.Call) and all(
+        isinstance(p, ast.Number) for p in inside
+    ):
         try:
-            return Number(constant(whole, {}, spec), place=expr.place)
+            return ast.Number(constant(whole, {}, spec), place=expr.place)
         except LossFileError:
             return whole
     return whole
 
 
-def _lazy(expr: Binary) -> Expr:
+def _lazy(expr: ast.Binary) -> Expr:
     """``and`` and ``or`` of which the left side decides, or is known."""
-    if not isinstance(expr.left, Number):
+    if not isinstance(expr.left, ast.Number):
         return expr
     left = bool(expr.left.value)
     if left == (expr.operator == "or"):
-        return Number(float(left), place=expr.place)
-    if isinstance(expr.right, Number):
-        return Number(float(expr.right.value != 0), place=expr.place)
-    return expr.right if is_truth(expr.right) else expr
+        return ast.Number(float(left), place=expr.place)
+    if isinstance(expr.right, ast.Number):
+        return ast.Number(float(expr.right.value != 0), place=expr.place)
+    return expr.right if ast.is_truth(expr.right) else expr
 
 
 def replace_parts(expr: Expr, others: Mapping[Expr, Expr]) -> Expr:
     """The expression with these parts of it, wherever they stand, replaced by others."""
     if expr in others:
         return others[expr]
-    return with_parts(expr, tuple(replace_parts(part, others) for part in parts(expr)))
+    return ast.with_parts(expr, tuple(replace_parts(part, others) for part in parts(expr)))
 
 
 def swapped_spec(spec: Spec) -> Spec:
@@ -123,21 +106,23 @@ def slope_in(expr: Expr, name: str) -> Expr:
     if name not in names_read(expr):
         return _ZERO
     match expr:
-        case Unary():
-            return Unary("-", slope_in(expr.operand, name), place=expr.place)
-        case Binary(operator="+" | "-"):
+        case ast.Unary():
+            return ast.Unary("-", slope_in(expr.operand, name), place=expr.place)
+        case ast.Binary(operator="+" | "-"):
             left, right = slope_in(expr.left, name), slope_in(expr.right, name)
-            return left if right == _ZERO else Binary(expr.operator, left, right, place=expr.place)
-        case Binary(operator="*") if name in names_read(expr.right):
+            return (
+                left if right == _ZERO else ast.Binary(expr.operator, left, right, place=expr.place)
+            )
+        case ast.Binary(operator="*") if name in names_read(expr.right):
             return _times(expr.left, slope_in(expr.right, name), expr)
-        case Binary(operator="*"):
+        case ast.Binary(operator="*"):
             return _times(slope_in(expr.left, name), expr.right, expr)
-        case Binary(operator="/"):
-            return Binary("/", slope_in(expr.left, name), expr.right, place=expr.place)
-        case Choice():
+        case ast.Binary(operator="/"):
+            return ast.Binary("/", slope_in(expr.left, name), expr.right, place=expr.place)
+        case ast.Choice():
             yes, no = slope_in(expr.yes, name), slope_in(expr.no, name)
-            return Choice(expr.condition, yes, no, place=expr.place)
-        case Name():
+            return ast.Choice(expr.condition, yes, no, place=expr.place)
+        case ast.Name():
             return _ONE
     raise AssertionError(expr)  # not affine
 
@@ -145,7 +130,7 @@ def slope_in(expr: Expr, name: str) -> Expr:
 def _times(left: Expr, right: Expr, whole: Expr) -> Expr:
     if left == _ONE:
         return right
-    return left if right == _ONE else Binary("*", left, right, place=whole.place)
+    return left if right == _ONE else ast.Binary("*", left, right, place=whole.place)
 
 
 def separated(bound: BoundLoss) -> BoundLoss:
@@ -155,7 +140,7 @@ def separated(bound: BoundLoss) -> BoundLoss:
     stand in the way of algorithms that look at the tapes one after the other.
     """
     spec = bound.spec
-    linear, unread = linear_registers(spec), unread_registers(spec)
+    linear, unread = ast.linear_registers(spec), ast.unread_registers(spec)
     registers: list[Register] = []
     sums: dict[Expr, Expr] = {}
     for register in spec.registers:
@@ -164,7 +149,9 @@ def separated(bound: BoundLoss) -> BoundLoss:
             two = _two_counts(spec, register)
         registers += [register] if two is None else two
         if two is not None:
-            sums[Name(register.name)] = Binary("+", Name(two[0].name), Name(two[1].name))
+            sums[ast.Name(register.name)] = ast.Binary(
+                "+", ast.Name(two[0].name), ast.Name(two[1].name)
+            )
     if not sums:
         return bound
     value = replace_parts(spec.value, sums)
@@ -173,7 +160,7 @@ def separated(bound: BoundLoss) -> BoundLoss:
 
 def _two_counts(spec: Spec, register: Register) -> list[Register] | None:
     """A count for each tape, if what the register adds is a sum of both."""
-    amount = increment(register)
+    amount = ast.increment(register)
     if amount is None or register.sugar != "count":
         return None
     shares: dict[str, Expr] = {"z": _ZERO, "y": _ZERO}
@@ -183,7 +170,7 @@ def _two_counts(spec: Spec, register: Register) -> list[Register] | None:
             return None
         tape = "y" if reads == {"y"} else "z"
         so_far = shares[tape]
-        shares[tape] = term if (sign, so_far) == ("+", _ZERO) else Binary(sign, so_far, term)
+        shares[tape] = term if (sign, so_far) == ("+", _ZERO) else ast.Binary(sign, so_far, term)
     if _ZERO in shares.values():
         return None
     return [_count(register, tape, share) for tape, share in shares.items()]
@@ -193,10 +180,10 @@ def terms_of_sum(expr: Expr, sign: str = "+") -> Iterator[tuple[str, Expr]]:
     """The terms of a sum, each with its sign."""
     other = "-" if sign == "+" else "+"
     match expr:
-        case Binary(operator="+" | "-"):
+        case ast.Binary(operator="+" | "-"):
             yield from terms_of_sum(expr.left, sign)
             yield from terms_of_sum(expr.right, sign if expr.operator == "+" else other)
-        case Unary(operator="-"):
+        case ast.Unary(operator="-"):
             yield from terms_of_sum(expr.operand, other)
         case _:
             yield sign, expr
@@ -204,7 +191,7 @@ def terms_of_sum(expr: Expr, sign: str = "+") -> Iterator[tuple[str, Expr]]:
 
 def _tapes_of(spec: Spec, expr: Expr) -> frozenset[str]:
     """The tapes that an expression reads, by itself or through registers."""
-    read, reach = names_read(expr), tapes(spec)
+    read, reach = names_read(expr), ast.tapes(spec)
     through = (reach[name] for name in read & reach.keys())
     return frozenset(read & {"z", "y", "i"}).union(*through)
 
@@ -212,7 +199,7 @@ def _tapes_of(spec: Spec, expr: Expr) -> frozenset[str]:
 def _count(register: Register, tape: str, amount: Expr) -> Register:
     name = f"{register.name}.{tape}"
     start = register.start if tape == "z" else _ZERO
-    return replace(register, name=name, start=start, update=Binary("+", Name(name), amount))
+    return replace(register, name=name, start=start, update=ast.Binary("+", ast.Name(name), amount))
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +236,7 @@ def _counts(register: Register, spec: Spec) -> bool:
     """True for an accumulator that starts at 0 and that no other register looks at."""
     others = [r for r in spec.registers if r.name != register.name]
     unread = all(register.name not in names_read(r.update) for r in others)
-    return unread and increment(register) is not None and register.start == _ZERO
+    return unread and ast.increment(register) is not None and register.start == _ZERO
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,7 +275,7 @@ class Split:
         specs = (self.z.bound.spec, self.y.bound.spec)
         read = [register.start for spec in specs for register in spec.registers]
         read += [joint_count.amount for joint_count in self.joint_counts]
-        return any(map(steps_read_length, specs)) or any("n" in names_read(e) for e in read)
+        return any(map(ast.steps_read_length, specs)) or any("n" in names_read(e) for e in read)
 
     @cached_property
     def counted(self) -> bool:
@@ -300,9 +287,9 @@ def split(bound: BoundLoss) -> Split | None:
     """The loss split by tape, or None when a register of both tapes is not an accumulator."""
     bound = separated(bound)
     spec = bound.spec
-    reach = tapes(spec)
+    reach = ast.tapes(spec)
     joint = [name for name, t in reach.items() if {"z", "y"} <= t]
-    linear = linear_registers(spec)
+    linear = ast.linear_registers(spec)
     if not set(joint) <= set(linear):
         return None
     z_names = {n for n, t in reach.items() if "y" not in t and n not in linear}
@@ -312,14 +299,14 @@ def split(bound: BoundLoss) -> Split | None:
     try:
         for register in spec.registers:
             if register.name in linear:
-                amount = splitter.cut(increment(register) or _ZERO, register.name)
+                amount = splitter.cut(ast.increment(register) or _ZERO, register.name)
                 joint_counts.append(JointCount(register.name, amount, "i" in names_read(amount)))
     except _InseparableError:
         return None
     read = names_read(spec.value)
-    z_part = _part(bound, z_names, splitter.z_features, "z", read)
+    z_part = _part(bound, z_names, splitter.features["z"], "z", read)
     both = _needed(spec, {name for name in z_names if not reach[name] & {"z", "y"}}, y_names)
-    y_part = _part(bound, y_names | both, splitter.y_features, "y", read - both)
+    y_part = _part(bound, y_names | both, splitter.features["y"], "y", read - both)
     additive = not (z_part.ends or y_part.ends)
     return Split(bound, z_part, y_part, tuple(joint_counts), additive)
 
@@ -344,29 +331,23 @@ class _Splitter:
 
     def __init__(self, z_names: set[str], y_names: set[str]) -> None:
         self.names = {"z": z_names, "y": y_names}
-        self.z_features: list[tuple[str, Expr]] = []
-        self.y_features: list[tuple[str, Expr]] = []
+        self.features: dict[str, list[tuple[str, Expr]]] = {"z": [], "y": []}
 
     def cut(self, expr: Expr, register: str) -> Expr:
         """The expression with its one-tape pieces replaced by the names of features."""
         read = names_read(expr)
-        on_z, on_y = bool(read & self.names["z"]), bool(read & self.names["y"])
-        if on_z and not on_y:
-            return self._feature(expr, register, "z", self.z_features)
-        if on_y and not on_z:
-            return self._feature(expr, register, "y", self.y_features)
-        if not on_z:
-            return expr
-        if isinstance(expr, Call) and expr.function == "tally":
+        tapes = [tape for tape, names in self.names.items() if read & names]
+        if len(tapes) < 2:
+            return self._feature(expr, register, tapes[0]) if tapes else expr
+        if isinstance(expr, ast.Call) and expr.function == "tally":
             raise _InseparableError
-        return with_parts(expr, tuple(self.cut(part, register) for part in parts(expr)))
+        return ast.with_parts(expr, tuple(self.cut(part, register) for part in parts(expr)))
 
-    def _feature(
-        self, expr: Expr, register: str, tape: str, features: list[tuple[str, Expr]]
-    ) -> Name:
+    def _feature(self, expr: Expr, register: str, tape: str) -> ast.Name:
+        features = self.features[tape]
         if (register, expr) not in features:
             features.append((register, expr))
-        return Name(f"{tape}#{features.index((register, expr))}")
+        return ast.Name(f"{tape}#{features.index((register, expr))}")
 
 
 def _part(
@@ -378,17 +359,15 @@ def _part(
 ) -> TapeLoss:
     """The registers of one tape in their order, each feature where its accumulator stood."""
     spec = bound.spec
-    as_y: dict[Expr, Expr] = {Name(tape): Name("y")}
+    as_y: dict[Expr, Expr] = {ast.Name(tape): ast.Name("y")}
     kept: list[Register] = []
     for register in spec.registers:
         if register.name in names:
-            kept.append(
-                replace(register, update=replace_parts(register.update, {Name(tape): Name("y")}))
-            )
+            kept.append(replace(register, update=replace_parts(register.update, as_y)))
         for k, (owner, expr) in enumerate(features):
             if owner == register.name:
                 name = f"#{k}"
-                update = Binary("+", Name(name), replace_parts(expr, as_y))
+                update = ast.Binary("+", ast.Name(name), replace_parts(expr, as_y))
                 kept.append(Register(name, "feature", _ZERO, update, None, None, register.place))
     part_spec: Spec = replace(spec, registers=tuple(kept), value=_ZERO, range=None)
     state = tuple(r.name for r in spec.registers if r.name in names)

@@ -13,23 +13,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from fsmeu.errors import LossFileError, message, nearest
-from fsmeu.losses.language.syntax import (
-    At,
-    Binary,
-    Call,
-    Choice,
-    Expr,
-    Index,
-    Name,
-    Number,
-    Old,
-    Place,
-    Text,
-    Unary,
-    fault,
-    parts,
-    walk,
-)
+from fsmeu.losses.language import syntax as ast
+from fsmeu.losses.language.syntax import Expr, Place, fault, parts, walk
 
 MAX_SIZE = 64_000
 MAX_TOKENS = 8_000
@@ -102,14 +87,9 @@ class Token(NamedTuple):
 class Expressions:
     """The place in a file up to which it has been read, and what its names mean so far.
 
-    Attributes:
-        token: the next token.
-        meaning: what each name is.
-        lets: what stands for each ``let``.
-        tables: parameters that are tables.
-        sides: how many labels choose an entry of a table, where one has been read.
-        states: the explicit states; they may be named before they are declared.
-        named_states: the states that were named, with their places.
+    ``token`` is the next one, ``meaning`` what each name is, ``lets`` what stands for each ``let``,
+    ``sides`` how many labels choose an entry of a table. States may be named before they are
+    declared: ``named_states`` are those that were.
     """
 
     def __init__(self, source: str, origin: str) -> None:
@@ -231,7 +211,7 @@ class Expressions:
         while level <= (binds := _LEVELS.get(self.token.text, 0)):
             operator = self.advance().text
             right = self._operators(_OPERATOR, _MINUS if operator == "^" else binds + 1)
-            left = self.made(Binary(operator, left, right, place=place))
+            left = self.made(ast.Binary(operator, left, right, place=place))
             if binds == _COMPARISON and self.token.text in _COMPARE:
                 raise self.unexpected(_CHAIN)
         self._depth -= 1
@@ -241,16 +221,16 @@ class Expressions:
         """An operand, with the minus, ``not`` or ``if`` before it."""
         place = self.token.place
         if level <= _MINUS and self.take("-"):
-            return self.made(Unary("-", self._operators(_OPERATOR, _MINUS), place=place))
+            return self.made(ast.Unary("-", self._operators(_OPERATOR, _MINUS), place=place))
         if level <= _NOT and self.take("not"):
-            return self.made(Unary("not", self._operators(_OPERATOR, _NOT), place=place))
+            return self.made(ast.Unary("not", self._operators(_OPERATOR, _NOT), place=place))
         if level <= ARITHMETIC and self.take("if"):
             condition = self._operators(_IF, ANY)
             self.expect("then", _IF, expression=True)
             yes = self._operators(_IF, ARITHMETIC)
             self.expect("else", _IF, expression=True)
             no = self._operators(_IF, ARITHMETIC)
-            return self.made(Choice(condition, yes, no, place=place))
+            return self.made(ast.Choice(condition, yes, no, place=place))
         return self._operand(missing)
 
     def _operand(self, missing: str) -> Expr:
@@ -273,10 +253,10 @@ class Expressions:
             return self._old(name.text, place)
         if text == "at":
             self.named_states.append(self.name(_OLD)._replace(place=place))
-            return At(self.named_states[-1].text, place=place)
+            return ast.At(self.named_states[-1].text, place=place)
         if kind == "text":
-            return Text(text[1:-1], place=place)
-        return Number(float(text) if kind == "number" else float(text == "true"), place=place)
+            return ast.Text(text[1:-1], place=place)
+        return ast.Number(float(text) if kind == "number" else float(text == "true"), place=place)
 
     def _arguments(self, close: str) -> tuple[Expr, ...]:
         """The expressions in brackets, of which the first is the next token."""
@@ -298,7 +278,11 @@ class Expressions:
         if name in self.tables:
             raise self.error(place, f"{name!r} is a table; ask for an entry such as {name}[z, y]")
         if self.meaning.get(name, _FUNCTION) != _FUNCTION:
-            return Number(float("inf"), place=place) if name == "inf" else Name(name, place=place)
+            return (
+                ast.Number(float("inf"), place=place)
+                if name == "inf"
+                else ast.Name(name, place=place)
+            )
         if name in self.states:
             said = f"{name!r} is a state; write 'at {name}' to ask whether it is reached"
             raise self.error(place, said)
@@ -317,7 +301,7 @@ class Expressions:
                 hint = f"Write 'memory m of {name} last 1' above and 'old m[0]' here"
                 hint += ": none at the start"
             raise self.error(place, f"'old' needs a register, {name!r} is none", hint)
-        return Old(name, place=place)
+        return ast.Old(name, place=place)
 
     def _call(self, name: str, place: Place) -> Expr:
         inside = self._arguments(")")
@@ -331,12 +315,12 @@ class Expressions:
             raise self.error(place, said)
         if name in ("tally", "sum"):
             first = inside[0]
-            if not isinstance(first, Name) or self.meaning.get(first.name) != _MEMORY:
+            if not isinstance(first, ast.Name) or self.meaning.get(first.name) != _MEMORY:
                 said = f"the first argument of {name} must be the name of a memory"
                 raise self.error(first.place, said)
-        return self.made(Call(name, inside, place=place))
+        return self.made(ast.Call(name, inside, place=place))
 
-    def _index(self, token: Token, place: Place) -> Index:
+    def _index(self, token: Token, place: Place) -> ast.Index:
         name, is_memory = token.text, self.meaning.get(token.text) == _MEMORY
         inside = self._arguments("]")
         if not is_memory and name not in self.tables:
@@ -351,14 +335,14 @@ class Expressions:
         elif self.sides.setdefault(name, len(inside)) != len(inside):
             said = f"the table {name} is read by {self.sides[name]} and by {len(inside)} labels"
             raise self.error(place, said, "Use two tables")
-        index = Index(name, inside, place=place)
+        index = ast.Index(name, inside, place=place)
         self.made(index)
         return index
 
     def _check_steps_back(self, memory: str, steps: Expr) -> None:
         for part in walk(steps):
-            moves = isinstance(part, Text | Old | At | Index)
-            if isinstance(part, Name):
+            moves = isinstance(part, ast.Text | ast.Old | ast.At | ast.Index)
+            if isinstance(part, ast.Name):
                 moves = part.name != "n" and self.meaning.get(part.name) != _PARAMETER
             if moves:
                 said = f"how many steps back {memory}[...] looks must be a number or a parameter"

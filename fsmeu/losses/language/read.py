@@ -9,6 +9,7 @@ from typing import Any
 
 from fsmeu.errors import LossFileError, as_number
 from fsmeu.fst.tags import KINDS
+from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.expressions import (
     ANY,
     ARITHMETIC,
@@ -18,30 +19,11 @@ from fsmeu.losses.language.expressions import (
     Token,
     near_word,
 )
-from fsmeu.losses.language.syntax import (
-    Arcs,
-    Binary,
-    Call,
-    Choice,
-    Example,
-    Expr,
-    Name,
-    Number,
-    Output,
-    Param,
-    Place,
-    Push,
-    Register,
-    Spec,
-    Text,
-    Unary,
-    needed_registers,
-    walk,
-)
+from fsmeu.losses.language.syntax import Expr, Place, Register, Spec, needed_registers, walk
 
 STATE = "state"
 _MAX_REGISTERS = 100
-_ZERO, _ONE = Number(0.0), Number(1.0)
+_ZERO, _ONE = ast.Number(0.0), ast.Number(1.0)
 _LABEL, _SEQUENCE = (re.compile(rf'(?P<text>"[^"\n]*")|[^\s"#{end}]+') for end in ("", "="))
 
 _BEGIN = "a loss file begins with 'utility NAME' or 'loss NAME'"
@@ -90,12 +72,12 @@ class _Reader(Expressions):
 
     def __init__(self, source: str, origin: str) -> None:
         super().__init__(source, origin)
-        self.params: list[Param] = []
+        self.params: list[ast.Param] = []
         self.registers: list[Register] = []
         self.single: dict[str, Any] = {}
         self.references: list[str] = []
-        self.examples: list[Example] = []
-        self.outputs: list[Output] = []
+        self.examples: list[ast.Example] = []
+        self.outputs: list[ast.Output] = []
         self.arcs: list[tuple[Token, Token, Expr | None]] = []
         self.begin = self.token
         self.usage = ""
@@ -182,7 +164,7 @@ class _Reader(Expressions):
             self.tables.append(name)
         written = re.sub("#[^\n]*", "", self.source[token.at : self.token.at])
         text = " ".join(written.split())
-        self.params.append(Param(name, kind, default, low, high, token.place, text))
+        self.params.append(ast.Param(name, kind, default, low, high, token.place, text))
 
     # -- parts of statements -------------------------------------------------------------------
 
@@ -201,12 +183,12 @@ class _Reader(Expressions):
         names = {p.name for p in self.params} | ({"n"} if length else set())
         names |= {"z", "y"} if labels else set()
         for part in walk(expr):
-            known = isinstance(part, Number | Unary | Binary | Choice)
-            known |= isinstance(part, Name) and part.name in names
-            known |= isinstance(part, Call) and (
+            known = isinstance(part, ast.Number | ast.Unary | ast.Binary | ast.Choice)
+            known |= isinstance(part, ast.Name) and part.name in names
+            known |= isinstance(part, ast.Call) and (
                 part.function not in OF_LABELS or (labels and part.function in ("kind", "type"))
             )
-            known |= labels and isinstance(part, Text)
+            known |= labels and isinstance(part, ast.Text)
             if not known:
                 also = " and n" if length else " above it"
                 raise self.error(part.place, f"only parameters{also} may be used here")
@@ -269,11 +251,11 @@ class _Reader(Expressions):
         if self.token.kind != "end" and self.token.text not in ("by", "when", *_USAGE):
             raise self.unexpected(self.usage)
         step = self.amount() if self.take("by") else _ONE
-        update: Expr = Binary("+", Name(name), step, place=place)
+        update: Expr = ast.Binary("+", ast.Name(name), step, place=place)
         if self.take("when"):
-            update = Choice(self.condition(), update, Name(name))
-        whole = isinstance(step, Number) and step.value >= 0 and step.value.is_integer()
-        low, high = (_ZERO, Binary("*", Name("n"), step)) if whole else (None, None)
+            update = ast.Choice(self.condition(), update, ast.Name(name))
+        whole = isinstance(step, ast.Number) and step.value >= 0 and step.value.is_integer()
+        low, high = (_ZERO, ast.Binary("*", ast.Name("n"), step)) if whole else (None, None)
         self.add(Register(name, "count", _ZERO, update, low, high, place))
 
     def on_age(self) -> None:
@@ -283,13 +265,13 @@ class _Reader(Expressions):
         self.expect("up", self.usage, expression=True)
         self.expect("to", self.usage)
         top = self.fixed()
-        older = Call("min", (Binary("+", Name(name), _ONE), top))
-        self.add(Register(name, "age", top, Choice(condition, _ZERO, older), _ZERO, top, place))
+        older = ast.Call("min", (ast.Binary("+", ast.Name(name), _ONE), top))
+        self.add(Register(name, "age", top, ast.Choice(condition, _ZERO, older), _ZERO, top, place))
 
     def on_memory(self) -> None:
         name, place = self.new("a memory")
         self.expect("of", self.usage)
-        update = Push(name, self.amount(), place=place)
+        update = ast.Push(name, self.amount(), place=place)
         low, high = self.bounds() if self.take("in") else (None, None)
         if (low is None) != (high is None):
             raise self.error(place, "bounds of a memory are both needed, LOW..HIGH")
@@ -300,7 +282,7 @@ class _Reader(Expressions):
     def on_flag(self) -> None:
         name, place = self.new("a flag")
         self.expect("when", self.usage)
-        update = Choice(self.condition(), _ONE, Name(name))
+        update = ast.Choice(self.condition(), _ONE, ast.Name(name))
         self.add(Register(name, "flag", _ZERO, update, _ZERO, _ONE, place))
 
     def on_register(self) -> None:
@@ -322,9 +304,11 @@ class _Reader(Expressions):
             raise self.error(place, "there may be only one 'state' statement")
         if len(set(names)) < len(names):
             raise self.error(place, "state names must differ")
-        self.states, top = tuple(names), Number(float(len(names) - 1))
+        self.states, top = tuple(names), ast.Number(float(len(names) - 1))
         self.meaning[STATE] = "the state"
-        self.add(Register(STATE, "state", _ZERO, Arcs(()), _ZERO, top, place, states=self.states))
+        self.add(
+            Register(STATE, "state", _ZERO, ast.Arcs(()), _ZERO, top, place, states=self.states)
+        )
 
     def on_arc(self) -> None:
         source = self.name(self.usage)
@@ -346,7 +330,7 @@ class _Reader(Expressions):
             a, b = (self.states.index(self.known(end, self.states, "state")) for end in ends)
             arcs.append((a, b, condition))
         return tuple(
-            replace(r, update=Arcs(tuple(arcs), place=r.place)) if r.sugar == STATE else r
+            replace(r, update=ast.Arcs(tuple(arcs), place=r.place)) if r.sugar == STATE else r
             for r in self.registers
         )
 
@@ -358,9 +342,9 @@ class _Reader(Expressions):
             self.expect("when", self.usage, expression=True)
             cases.append((self.expr(self.usage, CONJUNCTION), body))
         for condition, body in reversed(cases):
-            main = self.made(Choice(condition, body, main, place=self.begin.place))
+            main = self.made(ast.Choice(condition, body, main, place=self.begin.place))
         for part in walk(main):
-            if isinstance(part, Name) and part.name in ("z", "y", "i"):
+            if isinstance(part, ast.Name) and part.name in ("z", "y", "i"):
                 said = f"the value is asked after the last position, {part.name!r} is no more"
                 raise self.error(part.place, said, "Keep it in a register, or use n")
         return main
@@ -372,7 +356,7 @@ class _Reader(Expressions):
         token = self.name(self.usage)
         self.expect("=", self.usage)
         value = self.at_end()
-        self.outputs.append(Output(self.declare(token, "an output"), value, token.place))
+        self.outputs.append(ast.Output(self.declare(token, "an output"), value, token.place))
 
     def on_range(self) -> None:
         low = self.fixed()
@@ -397,4 +381,4 @@ class _Reader(Expressions):
             bound.append((name, self.fixed(False)))
             more = self.take(",")
         z, y = sequences
-        self.examples.append(Example(z, y, value, tuple(bound), self.begin.place))
+        self.examples.append(ast.Example(z, y, value, tuple(bound), self.begin.place))

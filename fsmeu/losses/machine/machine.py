@@ -12,6 +12,7 @@ but the loss: two files that say the same loss have the same, however clumsy one
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,16 +27,8 @@ from fsmeu.fst.compose import guard_arcs, guard_layers, guard_size, max_states
 from fsmeu.fst.distinct import by_first, refine, refine_layers
 from fsmeu.fst.image import ArcTable, Fst, fst_from_table, symbol_table
 from fsmeu.fst.layers import Layer, Layered, arcs_by_label
-from fsmeu.losses.language.syntax import (
-    Binary,
-    Name,
-    Number,
-    Place,
-    Register,
-    needed_registers,
-    reads_clock,
-    tapes,
-)
+from fsmeu.losses.language import syntax as ast
+from fsmeu.losses.language.syntax import steps, tapes, unread_registers
 from fsmeu.losses.machine.view import MachineView, SpecView, View
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import trajectories
@@ -46,10 +39,9 @@ _LAYERS_BEFORE_GUARD = 1000
 """Layers after which new states come from counts, and go on to come until the end."""
 _UNKNOWN = -2
 """The target of a step that has not been looked at."""
-_ZERO = Number(0.0)
-_CLOCK = Register(
-    "i", "clock", _ZERO, Binary("+", Name("i"), Number(1.0)), _ZERO, Name("n"), Place()
-)
+_ZERO = ast.Number(0.0)
+_LATER = ast.Binary("+", ast.Name("i"), ast.Number(1.0))
+_CLOCK = ast.Register("i", "clock", _ZERO, _LATER, _ZERO, ast.Name("n"), ast.Place())
 
 
 class Compiled(Picture):
@@ -142,19 +134,33 @@ def machine_view(
     and that no step looks at are left out (Figure 1 of Jansche 2007: states are (tp, ref)).
     """
     spec = bound.spec
-    if reads_clock(spec):
+    if ast.reads_clock(spec):
         bound = replace(bound, spec=replace(spec, registers=(_CLOCK, *spec.registers)))
-    ends: dict[str, float] = {}
-    if z is not None:
-        ends = _unread_z_registers(bound, n, z)
+    ends = {} if z is None else _unread_z_registers(bound, n, z)
     return SpecView(bound, n, None, linear, ends=ends, merge=merge)
+
+
+def least_states(bound: BoundLoss, n: int) -> int:
+    """A number of states that the machine has at least, the hypothesis free.
+
+    Where pairs of labels lead from the start back to it but for counts that no step looks at, sums
+    of r linearly independent gains, n of them at most, are so many states: n + r over r.
+    """
+    added, unread = steps(bound.spec), unread_registers(bound.spec)
+    counts = tuple(name for name in added if name in unread and added[name][0] is not None)
+    view = machine_view(bound, n, None, linear=counts)
+    if not n or not counts:
+        return 1
+    targets, gains = view.advance(1, np.array([view.start]))
+    rank = int(np.linalg.matrix_rank(gains[:, targets == view.start]))  # type: ignore[index]
+    return min(math.comb(n + rank, rank), 10**18)
 
 
 def _unread_z_registers(bound: BoundLoss, n: int, z: Ints) -> dict[str, float]:
     spec = bound.spec
     names = {name for name, reads in tapes(spec).items() if "y" not in reads and name != "i"}
     others = [r.update for r in spec.registers if r.name not in names]
-    kept = needed_registers(spec.registers, others)
+    kept = ast.needed_registers(spec.registers, others)
     plain = tuple(r for r in spec.registers if r.sugar != "clock")
     tracks = trajectories(replace(bound, spec=replace(spec, registers=plain)), n, z[None, :], names)
     return {name: float(tracks[name][0, n]) for name in sorted(names - kept)}
@@ -451,10 +457,7 @@ def _absorbed(machine: Machine) -> Machine:
 
 
 def _merged(machine: Machine, classes: Ints, kept: Ints | None = None) -> Machine:
-    """The machine whose states are these classes, each as its representative (its first state) is.
-
-    The class of the start is 0; states of class -1 are left out.
-    """
+    """The machine of these classes, each as its first state is; 0 is the start's, -1 left out."""
     if kept is None:
         numbers, first = np.unique(classes, return_index=True)
         kept = first[numbers >= 0]

@@ -18,20 +18,8 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.fst.distinct import bits, group, refine
-from fsmeu.losses.language.syntax import (
-    Arcs,
-    At,
-    Expr,
-    Index,
-    Name,
-    Old,
-    Push,
-    Register,
-    Spec,
-    names_read,
-    parts,
-    walk,
-)
+from fsmeu.losses.language import syntax as ast
+from fsmeu.losses.language.syntax import Expr, Register, Spec, names_read, parts, walk
 from fsmeu.losses.semantics.domains import Domain, Merged, Pool, domain_of, memory_of
 from fsmeu.losses.semantics.evaluator import BoundLoss, Memory, Scope, constant_at, evaluate
 
@@ -61,7 +49,7 @@ def _candidates(spec: Spec) -> tuple[tuple[Register, tuple[Expr, ...]], ...]:
     candidates = []
     for register in spec.registers:
         seen = observations(spec, register.name)
-        bare = any(isinstance(expr, Name | Old) for expr in seen)
+        bare = any(isinstance(expr, ast.Name | ast.Old) for expr in seen)
         if not bare and names_read(register.update) <= free | {register.name}:
             candidates.append((register, seen))
     return tuple(candidates)
@@ -89,8 +77,8 @@ def _pieces(expr: Expr, name: str, free: frozenset[str]) -> Iterator[Expr]:
     if names_read(expr) <= free and _is_one_time(expr, name):
         yield expr
         return
-    if isinstance(expr, Index) and expr.name == name:
-        yield Name(name)
+    if isinstance(expr, ast.Index) and expr.name == name:
+        yield ast.Name(name)
     for part in parts(expr):
         yield from _pieces(part, name, free)
 
@@ -100,13 +88,13 @@ def _is_one_time(expr: Expr, name: str) -> bool:
     times = set()
     for node in walk(expr):
         match node:
-            case Arcs() | Push():
+            case ast.Arcs() | ast.Push():
                 return False
-            case Old(name=read) | Index(name=read, old=True) if read == name:
+            case ast.Old(name=read) | ast.Index(name=read, old=True) if read == name:
                 times.add("old")
-            case Name(name=read) | Index(name=read) if read == name:
+            case ast.Name(name=read) | ast.Index(name=read) if read == name:
                 times.add("new")
-            case At() if name == "state":
+            case ast.At() if name == "state":
                 times.add("new")
     return len(times) == 1
 
@@ -175,9 +163,8 @@ class _Look:
 def _walk(look: _Look, register: Register, domain: Domain) -> tuple[Floats, Ints, int] | None:
     """The values that a register takes, where each leads, and the length from which this holds.
 
-    A value that is first met at the end leads to itself: its steps are never taken, so any target
-    will do, and this one lets it be merged with its like. None when a value leaves the bounds, or
-    there are too many.
+    A value that is first met at the end leads to itself, so that it is merged with its like. None
+    when a value leaves the bounds, or there are too many.
     """
     start = constant_at(look.bound, register.start, look.n)
     if start != int(start) or not 0 <= start - domain.low < domain.size:

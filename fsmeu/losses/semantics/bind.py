@@ -1,11 +1,10 @@
 """A spec with its labels and parameters filled in: everything that expressions may refer to.
 
-Once the labels are known, it is checked which sort of thing each expression is: a number (truth
-values are 0 and 1), a label, a text (the kind or type of a tag, or a quoted text that names no
-label), or a memory. Labels that are all whole numbers are numbers, too, if doubles tell them apart.
-Where a file leaves its labels open, a quoted text may be compared with labels that are numbers (it
-is none of them), and ``kind`` and ``type`` of such labels are refused only when they are asked for:
-the same file may meet other labels.
+Once the labels are known, each expression is a number (truth values are 0 and 1), a label, a text
+(the kind or type of a tag, or a quoted text that names no label), or a memory. Labels that are all
+whole numbers are numbers, too, if doubles tell them apart. Where a file leaves its labels open, a
+quoted text may be compared with numbers (it is none of them), and ``kind`` and ``type`` of such
+labels are refused only when they are asked for.
 """
 
 from __future__ import annotations
@@ -21,24 +20,8 @@ from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, LossFileError, message, nearest, shorten
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import check_tags, tag_parts
-from fsmeu.losses.language.syntax import (
-    Binary,
-    Call,
-    Choice,
-    Expr,
-    Index,
-    Name,
-    Number,
-    Old,
-    Param,
-    Register,
-    Spec,
-    Text,
-    Unary,
-    fault,
-    parts,
-    walk,
-)
+from fsmeu.losses.language import syntax as ast
+from fsmeu.losses.language.syntax import Expr, Param, Register, Spec, fault, parts, walk
 from fsmeu.losses.semantics.evaluator import NONE, BoundLoss, Scope, constant, number
 
 _MOST_WHOLE = 2**53  # doubles tell whole numbers apart up to there; greater labels are compared
@@ -81,7 +64,7 @@ def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bo
     names = [str(label) for label in labels]
     parts = [tag_parts(name) for name in names]
     exprs = [*_exprs(spec), *(p.default for p in spec.params if p.default is not None)]
-    quoted = [node.value for expr in exprs for node in walk(expr) if isinstance(node, Text)]
+    quoted = [node.value for expr in exprs for node in walk(expr) if isinstance(node, ast.Text)]
     texts = [*names, *(kind for kind, _ in parts), *(t for _, t in parts if t), *quoted]
     codes = {text: float(k) for k, text in enumerate(dict.fromkeys(texts))}
     kinds, types = np.full((2, len(codes) + 1), NONE)
@@ -130,15 +113,11 @@ def _param_value(
 
 
 def _default_table(bound: BoundLoss, default: Expr, sides: int) -> Floats:
-    """The default of a table, (L,) or (L, L): z is the label of its first side, y of its second.
-
-    Raises:
-        LossFileError: a table of one side is made of two labels.
-    """
+    """The default of a table, (L,) or (L, L): z is the label of its first side, y of its second."""
     z = bound.label_values[:, None] if sides == 2 else bound.label_values
     scope = Scope(bound, {**bound.params, "z": z, "y": bound.label_values}, {}, {})
     for part in walk(default) if sides == 1 else ():
-        if isinstance(part, Name) and part.name == "y":
+        if isinstance(part, ast.Name) and part.name == "y":
             raise scope.fault(part, "the table is read by one label, which is called z here")
     table: Floats = np.full((len(bound.alphabet),) * sides, number(default, scope))
     return table
@@ -165,7 +144,7 @@ def _scalar(spec: Spec, param: Param, value: Any, params: Mapping[str, Any]) -> 
 
 def table_sides(spec: Spec, name: str) -> int:
     """How many labels choose an entry of a table: 1 as in ``w[z]``, 2 as in ``cost[z, y]``."""
-    used = [node for expr in _exprs(spec) for node in walk(expr) if isinstance(node, Index)]
+    used = [node for expr in _exprs(spec) for node in walk(expr) if isinstance(node, ast.Index)]
     return max((len(node.arguments) for node in used if node.name == name), default=2)
 
 
@@ -241,11 +220,11 @@ def check_types(bound: BoundLoss) -> None:
 
 def _statement(register: Register, world: _World) -> None:
     update: Any = register.update
-    if isinstance(update, Choice) and register.sugar in ("age", "flag", "count"):
+    if isinstance(update, ast.Choice) and register.sugar in ("age", "flag", "count"):
         _number(update.condition, CONDITION, world)
     match register.sugar:
         case "count":
-            step: Any = update.yes if isinstance(update, Choice) else update
+            step: Any = update.yes if isinstance(update, ast.Choice) else update
             _number(step.right, AMOUNT, world)
         case "memory" if _entries(register) == NUMBER:
             _number(update.entry, ENTRY, world)
@@ -262,7 +241,7 @@ def _number(expr: Expr, why: str, world: _World) -> None:
     """Refuses what is not a number; of an ``if``, the branch that is none."""
     if id(expr) in world.numbers:
         return
-    if isinstance(expr, Choice):
+    if isinstance(expr, ast.Choice):
         _number(expr.condition, CONDITION, world)
         _number(expr.yes, why, world)
         _number(expr.no, why, world)
@@ -296,7 +275,7 @@ def _same(left: Expr, right: Expr, why: str, world: _World) -> tuple[Sort, Sort]
 
 def _known_label(text: Expr, sort: Sort, beside: Sort, world: _World) -> None:
     """Refuses a quoted text beside a label when the file says that there is no such label."""
-    if sort == TEXT and beside == LABEL and world.final and isinstance(text, Text):
+    if sort == TEXT and beside == LABEL and world.final and isinstance(text, ast.Text):
         raise _unlike(text, TEXT, LABEL, UNKNOWN, world)
 
 
@@ -309,45 +288,45 @@ def _sort(expr: Expr, world: _World) -> Sort:
 
 def _sort_of(expr: Expr, world: _World) -> Sort:
     match expr:
-        case Text():
+        case ast.Text():
             return LABEL if expr.value in world.labels else TEXT
-        case Name() | Old():
+        case ast.Name() | ast.Old():
             return world.names.get(expr.name, NUMBER)
-        case Unary():
+        case ast.Unary():
             why = ARITHMETIC if expr.operator == "-" else CONDITION
             _number(expr.operand, why, world)
-        case Binary(operator="==" | "!="):
+        case ast.Binary(operator="==" | "!="):
             a, b = _sort(expr.left, world), _sort(expr.right, world)
             _known_label(expr.left, a, b, world)
             _known_label(expr.right, b, a, world)
             _same(expr.left, expr.right, EQUAL, world)
-        case Binary():
+        case ast.Binary():
             for side in (expr.left, expr.right):
                 _number(side, OPERATORS.get(expr.operator, ARITHMETIC), world)
-        case Choice():
+        case ast.Choice():
             _number(expr.condition, CONDITION, world)
             a, b = _same(expr.yes, expr.no, BRANCHES, world)
             if a == b or isinstance(a, Register):
                 return a
             return NUMBER if _like_number(a, world) and _like_number(b, world) else TEXT
-        case Call(function="kind" | "type"):
+        case ast.Call(function="kind" | "type"):
             _label(expr.arguments[0], TAGS, world)
             return TEXT
-        case Call(function="tally" | "sum"):
+        case ast.Call(function="tally" | "sum"):
             _over_memory(expr, expr.arguments[0], world)
-        case Index() if expr.name in world.names:
+        case ast.Index() if expr.name in world.names:
             _number(expr.arguments[0], FUNCTION, world)
             return _entries(world.names[expr.name])  # type: ignore[arg-type]
-        case Index():
+        case ast.Index():
             for argument in expr.arguments:
                 _label(argument, TABLE, world)
-        case Call():
+        case ast.Call():
             for argument in expr.arguments:
                 _number(argument, FUNCTION, world)
     return NUMBER
 
 
-def _over_memory(expr: Call, memory: Any, world: _World) -> None:
+def _over_memory(expr: ast.Call, memory: Any, world: _World) -> None:
     held = _entries(world.names[memory.name])  # type: ignore[arg-type]
     if expr.function == "sum":
         if not _like_number(held, world):
@@ -362,14 +341,7 @@ def _over_memory(expr: Call, memory: Any, world: _World) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _World:
-    """What names stand for, and what is known about expressions so far, by their ids.
-
-    Attributes:
-        bound: the loss.
-        labels: what the file calls its labels.
-        final: True when the file names its labels; else the same file may meet others.
-        names: the sort of each name that is not a number.
-    """
+    """What names stand for, and what is known about expressions so far, by their ids."""
 
     bound: BoundLoss
     labels: tuple[str, ...]
@@ -387,9 +359,9 @@ def _entries(memory: Register) -> str:
 def _remembered(memory: Register) -> str:
     entry = memory.update.entry  # type: ignore[attr-defined]
     if memory.low is None and memory.high is None:
-        if isinstance(entry, Name) and entry.name in ("z", "y"):
+        if isinstance(entry, ast.Name) and entry.name in ("z", "y"):
             return "labels"
-        if isinstance(entry, Call) and entry.function in ("kind", "type"):
+        if isinstance(entry, ast.Call) and entry.function in ("kind", "type"):
             return f"{entry.function}s"
     return "numbers"
 
@@ -417,13 +389,15 @@ def _packing(memory: Register, bound: BoundLoss) -> tuple[object, ...]:
     """
     remembered = _remembered(memory)
     low, high = memory.low, memory.high
-    bounds = (low, high) if low is not None or high is not None else (Number(0.0), Number(1.0))
+    bounds = (
+        (low, high) if low is not None or high is not None else (ast.Number(0.0), ast.Number(1.0))
+    )
     among = tuple(_value(side, bound) for side in bounds) if remembered == "numbers" else ()
     return (_value(memory.depth, bound), remembered, *among)
 
 
 def _value(expr: Expr | None, bound: BoundLoss) -> object:
-    if expr is None or any(isinstance(part, Name) and part.name == "n" for part in walk(expr)):
+    if expr is None or any(isinstance(part, ast.Name) and part.name == "n" for part in walk(expr)):
         return expr
     return constant(expr, bound.params, bound.spec)
 
@@ -440,20 +414,20 @@ def _unlike(
 
 def _shown(expr: Expr) -> str:
     match expr:
-        case Name():
+        case ast.Name():
             return expr.name
-        case Old():
+        case ast.Old():
             return f"old {expr.name}"
-        case Text():
+        case ast.Text():
             return f'"{expr.value}"'
-        case Number():
+        case ast.Number():
             return f"{expr.value:g}"
-        case Call(function="kind" | "type"):
+        case ast.Call(function="kind" | "type"):
             return f"{expr.function}({_shown(expr.arguments[0])})"
-        case Index():
+        case ast.Index():
             inside = ", ".join(_shown(a) for a in expr.arguments)
             return f"{'old ' * expr.old}{expr.name}[{inside}]"
-        case Choice():
+        case ast.Choice():
             return "(if ...)"
     return "(...)"
 
@@ -484,15 +458,15 @@ def _remedy(expr: Expr, is_a: Sort, wanted: Sort, why: str, world: _World, other
         return 'Write a quoted text, such as "B"'
     if is_a == NUMBER or why == TABLE:
         return f"Write z, y or a quoted label, {label}"
-    if isinstance(expr, Text):
+    if isinstance(expr, ast.Text):
         return f"Compare it with a label, z == {shown}"
     if is_a == TEXT:
-        of = expr.function if isinstance(expr, Call) else ""
-        if isinstance(expr, Index):
+        of = expr.function if isinstance(expr, ast.Call) else ""
+        if isinstance(expr, ast.Index):
             of = _remembered(world.names[expr.name])  # type: ignore[arg-type]
         sample = '"NP"' if of.startswith("type") else '"B"'
         return f"Compare it with a quoted text, {shown} == {sample}"
-    if isinstance(other, Number) and f"{other.value:g}" in world.labels:
+    if isinstance(other, ast.Number) and f"{other.value:g}" in world.labels:
         label = f'"{other.value:g}"'
     whole = all(name.lstrip("-").isdecimal() for name in world.labels)
     numbers = f"labels are numbers when all of them are whole numbers{' up to 2^53' * whole}"

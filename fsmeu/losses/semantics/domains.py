@@ -15,17 +15,8 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, message
-from fsmeu.losses.language.syntax import (
-    Binary,
-    Call,
-    Choice,
-    Expr,
-    Name,
-    Number,
-    Register,
-    fault,
-    is_condition,
-)
+from fsmeu.losses.language import syntax as ast
+from fsmeu.losses.language.syntax import Expr, Register, fault, is_condition
 from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Memory, Scope, constant_at, evaluate
 
 _MAX_DOMAIN = 1_000_000
@@ -48,14 +39,10 @@ MOST_WHOLE = 2.0**53
 
 @dataclass(eq=False)
 class Domain:
-    """The values low, ..., low + size - 1 of a register, numbered from 0.
+    """The values low, ..., low + size - 1 of a register, numbered from 0, some ``reachable``.
 
-    Attributes:
-        low: least value.
-        size: number of values.
-        strict: True when leaving the domain is the file's mistake; the bounds of counts are ours,
-            and no reachable state leaves them.
-        reachable: about how many of the values can be reached.
+    In a ``strict`` one, leaving it is the file's mistake; the bounds of counts are ours, and no
+    reachable state leaves them.
     """
 
     low: int
@@ -78,11 +65,9 @@ class Domain:
 class Pool(Domain):
     """Real values numbered as they are met, each as it was computed.
 
-    0.1 + 0.2 and 0.3 are two values: a tolerance that made them one would also make one of
-    10^15 + 1 and 10^15, and a loss may compare, floor or subtract what they differ in. The price is
-    a factor of about as many values as sums of different order round differently: 10 to 80 for
-    sums of some hundred decimal fractions. What only adds up to the value rides in the weight and
-    pays none of it.
+    0.1 + 0.2 and 0.3 are two values, as a loss may compare, floor or subtract what they differ in.
+    The price is a factor of 10 to 80 for sums of some hundred decimal fractions; what only adds up
+    to the value rides in the weight and pays none of it.
     """
 
     def __init__(self, size: int = _POOL_SIZE) -> None:
@@ -214,10 +199,10 @@ def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) ->
 def _amount(update: Expr) -> Expr | None:
     """What a count adds at a step."""
     match update:
-        case Binary(operator="+"):
+        case ast.Binary(operator="+"):
             return update.right
-        case Choice(yes=Binary(operator="+", right=amount)):
-            return Choice(update.condition, amount, Number(0.0))
+        case ast.Choice(yes=ast.Binary(operator="+", right=amount)):
+            return ast.Choice(update.condition, amount, ast.Number(0.0))
     return None
 
 
@@ -250,9 +235,11 @@ def _entry_values(bound: BoundLoss, register: Register, n: int) -> tuple[Floats,
             raise _error(bound, register, message)
         return np.arange(low, high + 1.0), True
     match entry:
-        case Name(name="z" | "y"):
+        case ast.Name(name="z" | "y"):
             return bound.label_values, bound.numeric
-        case Call(function="kind" | "type", arguments=(Name(name="z" | "y"),)) if not bound.numeric:
+        case ast.Call(function="kind" | "type", arguments=(ast.Name(name="z" | "y"),)) if (
+            not bound.numeric
+        ):
             parts = bound.kinds if entry.function == "kind" else bound.types
             return np.unique(parts[bound.label_values.astype(np.int64)]), False
         case _ if is_condition(entry):

@@ -20,24 +20,8 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.losses.language.syntax import (
-    Arcs,
-    At,
-    Binary,
-    Call,
-    Choice,
-    Expr,
-    Index,
-    Name,
-    Number,
-    Old,
-    Push,
-    Spec,
-    Text,
-    Unary,
-    fault,
-    is_condition,
-)
+from fsmeu.losses.language import syntax as ast
+from fsmeu.losses.language.syntax import Expr, Spec, fault, is_condition
 
 NONE = -1.0
 """The code of 'no label': the type of the tag O, the entries of a memory before the start."""
@@ -206,7 +190,7 @@ def function_of(expr: Expr) -> Function:
 
 def _condition(expr: Expr) -> Function:
     """Where an expression is true, bools; what a memory has before the start (nan) is not."""
-    if is_condition(expr) or isinstance(expr, At):
+    if is_condition(expr) or isinstance(expr, ast.At):
         return _truth(expr)
     value = function_of(expr)
     return lambda scope, active: abs(value(scope, active)) > 0.0
@@ -215,12 +199,12 @@ def _condition(expr: Expr) -> Function:
 def _truth(expr: Any) -> Function:
     """Where a comparison, an ``and``, ``or``, ``not`` or ``at`` holds, bools."""
     match expr:
-        case At():
+        case ast.At():
             return lambda scope, active: scope.current["state"] == scope.state_number(expr.state)
-        case Unary(operand=operand):
+        case ast.Unary(operand=operand):
             inner = _condition(operand)
             return lambda scope, active: _not(inner(scope, active))
-        case Binary(operator="and" | "or"):
+        case ast.Binary(operator="and" | "or"):
             return _lazy(expr)
     compare, left, right = _COMPARE[expr.operator], function_of(expr.left), function_of(expr.right)
     return lambda scope, active: compare(left(scope, active), right(scope, active))
@@ -234,7 +218,7 @@ def _and(active: Mask, truth: Bools) -> Mask:
     return truth if active is None else active & truth
 
 
-def _lazy(expr: Binary) -> Function:
+def _lazy(expr: ast.Binary) -> Function:
     left, right, conjunction = _condition(expr.left), _condition(expr.right), expr.operator == "and"
 
     def holds(scope: Scope, active: Mask) -> Any:
@@ -249,7 +233,7 @@ def _lazy(expr: Binary) -> Function:
     return holds
 
 
-def _choice(expr: Choice) -> Function:
+def _choice(expr: ast.Choice) -> Function:
     condition, yes, no = _condition(expr.condition), function_of(expr.yes), function_of(expr.no)
 
     def chosen(scope: Scope, active: Mask) -> Lanes:
@@ -267,14 +251,14 @@ def _as_number(expr: Expr) -> Function:
     return lambda scope, active: holds(scope, active) * 1.0
 
 
-def _unary(expr: Unary) -> Function:
+def _unary(expr: ast.Unary) -> Function:
     if expr.operator == "not":
         return _as_number(expr)
     inner = function_of(expr.operand)
     return lambda scope, active: -inner(scope, active)
 
 
-def _binary(expr: Binary) -> Function:
+def _binary(expr: ast.Binary) -> Function:
     if expr.operator not in _ARITHMETIC:
         return _as_number(expr)
     apply, refused = _ARITHMETIC[expr.operator], _ZERO_REFUSED.get(expr.operator)
@@ -293,7 +277,7 @@ def _binary(expr: Binary) -> Function:
     return result
 
 
-def _name(expr: Name) -> Function:
+def _name(expr: ast.Name) -> Function:
     name = expr.name
 
     def look_up(scope: Scope, active: Mask) -> Lanes:
@@ -305,7 +289,7 @@ def _name(expr: Name) -> Function:
     return look_up
 
 
-def _text(expr: Text) -> Function:
+def _text(expr: ast.Text) -> Function:
     def code(scope: Scope, active: Mask) -> float:
         bound = scope.bound
         known = bound.codes.get(expr.value, NONE - 1)
@@ -317,7 +301,7 @@ def _text(expr: Text) -> Function:
     return code
 
 
-def _call(expr: Call) -> Function:
+def _call(expr: ast.Call) -> Function:
     if expr.function in ("tally", "sum"):
         return _over_memory(expr)
     arguments = [function_of(one) for one in expr.arguments]
@@ -352,7 +336,7 @@ def _extreme(first: Lanes, others: list[Lanes], before: Any, choose: Any) -> Lan
     return first
 
 
-def _tag(expr: Call, codes: Lanes, scope: Scope) -> Lanes:
+def _tag(expr: ast.Call, codes: Lanes, scope: Scope) -> Lanes:
     if scope.bound.numeric:
         raise scope.fault(expr, f"{expr.function} needs tags such as B-NP, the labels are numbers")
     table = scope.bound.kinds if expr.function == "kind" else scope.bound.types
@@ -361,7 +345,7 @@ def _tag(expr: Call, codes: Lanes, scope: Scope) -> Lanes:
     return table[np.where(np.asarray(codes) >= 0, codes, -1).astype(np.int64)]
 
 
-def _over_memory(expr: Call) -> Function:
+def _over_memory(expr: ast.Call) -> Function:
     """How many entries of a memory are equal to something, or their sum."""
     name = expr.arguments[0].name  # type: ignore[attr-defined]
     sought = function_of(expr.arguments[1]) if expr.function == "tally" else None
@@ -377,7 +361,7 @@ def _over_memory(expr: Call) -> Function:
     return total
 
 
-def _index(expr: Index) -> Function:
+def _index(expr: ast.Index) -> Function:
     name, arguments = expr.name, [function_of(one) for one in expr.arguments]
 
     def entry(scope: Scope, active: Mask) -> Lanes:
@@ -392,7 +376,7 @@ def _index(expr: Index) -> Function:
     return entry
 
 
-def _table_entry(expr: Index, at: list[Lanes], scope: Scope, active: Mask) -> Lanes:
+def _table_entry(expr: ast.Index, at: list[Lanes], scope: Scope, active: Mask) -> Lanes:
     table, labels = scope.bound.params[expr.name], scope.bound.label_values
     if table.ndim != len(at):
         raise scope.fault(expr, f"{expr.name} has {table.ndim} sides, {len(at)} given")
@@ -410,7 +394,7 @@ def _place(
     return place
 
 
-def _push(expr: Push) -> Function:
+def _push(expr: ast.Push) -> Function:
     inner = function_of(expr.entry)
     message = "the remembered value is outside the declared bounds"
 
@@ -427,7 +411,7 @@ def _push(expr: Push) -> Function:
     return pushed
 
 
-def _arcs(expr: Arcs) -> Function:
+def _arcs(expr: ast.Arcs) -> Function:
     """The state after a step: the target of the one arc that applies."""
     arcs = [(float(a), float(b), _condition(c)) for a, b, c in expr.arcs if c is not None]
     fallback = [(float(a), float(b)) for a, b, c in expr.arcs if c is None]
@@ -468,16 +452,16 @@ def _finite(expr: Expr, value: Lanes, scope: Scope, active: Mask) -> Lanes:
 
 
 _FUNCTIONS: dict[type[Expr], Callable[[Any], Function]] = {
-    Number: lambda expr: lambda scope, active, value=expr.value: value,  # type: ignore[misc]
-    Name: _name,
-    Binary: _binary,
-    Choice: _choice,
-    Unary: _unary,
-    Old: lambda expr: lambda scope, active: scope.old[expr.name],
-    At: _as_number,
-    Text: _text,
-    Call: _call,
-    Index: _index,
-    Push: _push,
-    Arcs: _arcs,
+    ast.Number: lambda expr: lambda scope, active, value=expr.value: value,  # type: ignore[misc]
+    ast.Name: _name,
+    ast.Binary: _binary,
+    ast.Choice: _choice,
+    ast.Unary: _unary,
+    ast.Old: lambda expr: lambda scope, active: scope.old[expr.name],
+    ast.At: _as_number,
+    ast.Text: _text,
+    ast.Call: _call,
+    ast.Index: _index,
+    ast.Push: _push,
+    ast.Arcs: _arcs,
 }

@@ -14,16 +14,8 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError
-from fsmeu.losses.language.syntax import (
-    Expr,
-    increment,
-    names_read,
-    needed_registers,
-    reads_clock,
-    steps,
-    steps_read_length,
-    unread_registers,
-)
+from fsmeu.losses.language import syntax as ast
+from fsmeu.losses.language.syntax import Expr, names_read, steps
 from fsmeu.losses.semantics.domains import (
     MOST_WHOLE,
     bounds_of,
@@ -68,12 +60,8 @@ def registers_at(bound: BoundLoss, n: int) -> Registers:
 def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str, Floats]]:
     """Register values (pairs,) by name, before the first position and after each.
 
-    Args:
-        bound: a loss with labels and parameters.
-        z: hypotheses as label indices, (pairs, longest).
-        y: references, of the same shape.
-        lengths: the length of each pair, descending; where they differ, no step may look at it. A
-            pair that has ended keeps its registers.
+    ``z`` and ``y`` are label indices, (pairs, longest), ``lengths`` those of the pairs, descending;
+    where they differ, no step may look at it. A pair that has ended keeps its registers.
     """
     distinct, place = np.unique(lengths, return_inverse=True)
     distinct = distinct if len(z) else np.array([z.shape[1]])
@@ -99,14 +87,7 @@ def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str
 
 
 def trajectories(bound: BoundLoss, n: int, z: Ints, names: set[str]) -> dict[str, Floats]:
-    """The values of registers that look at z (and i) alone, (batch, n + 1) by name.
-
-    Args:
-        bound: the loss.
-        n: length of the sequences.
-        z: label indices, (batch, n).
-        names: the registers.
-    """
+    """The values of registers that look at z (batch, n) and i alone, (batch, n + 1) by name."""
     spec = bound.spec
     ours = [r for r in spec.registers if r.name in names]
     order = {r.name: k for k, r in enumerate(spec.registers)}
@@ -132,7 +113,7 @@ def trajectories(bound: BoundLoss, n: int, z: Ints, names: set[str]) -> dict[str
     rest = [r for r in ours if r.name not in known]
     tracks = dict(known)
     if rest:
-        needed = needed_registers(ours, [r.update for r in rest]) | {r.name for r in rest}
+        needed = ast.needed_registers(ours, [r.update for r in rest]) | {r.name for r in rest}
         states = list(walk(_alone(bound, frozenset(needed)), z, z, np.full(len(z), n)))
         tracks |= {r.name: np.stack([state[r.name] for state in states], axis=1) for r in rest}
     for r in ours:
@@ -179,20 +160,21 @@ def trace_pairs(bound: BoundLoss, z: Ints, y: Ints) -> list[dict[str, Floats]]:
 
 
 class _Steps:
-    """The steps of a loss on floats, each computed once.
+    """The steps of a loss on floats, each computed once: from a state by two label indices.
 
-    A state is all registers but counts that no step looks at. A step leads from a state by two
-    label indices to the state after it and what the counts gain.
+    A state is all registers but counts that no step looks at; a step tells what these gain.
     """
 
     def __init__(self, bound: BoundLoss, memories: Mapping[str, Memory]) -> None:
         spec = bound.spec
         self._bound, self._memories = bound, memories
-        counts = {r.name for r in spec.registers if r.sugar == "count" and increment(r) is not None}
-        self.counts = sorted(counts & unread_registers(spec))
+        counts = {
+            r.name for r in spec.registers if r.sugar == "count" and ast.increment(r) is not None
+        }
+        self.counts = sorted(counts & ast.unread_registers(spec))
         self.states = [r.name for r in spec.registers if r.name not in self.counts]
         self._updates = [(r.name, function_of(r.update)) for r in spec.registers]
-        self._reads_clock = reads_clock(spec)
+        self._reads_clock = ast.reads_clock(spec)
         self._known: dict[Hashable, tuple[_State, _Gains]] = {}
 
     def step(self, i: int, n: int, labels: tuple[int, int], state: _State) -> tuple[_State, _Gains]:
@@ -223,7 +205,10 @@ def _steps(bound: BoundLoss, n: int) -> _Steps:
 def _registers_of_pair(bound: BoundLoss, z: Ints, y: Ints) -> dict[str, float]:
     """The registers of one pair of label indices after the last position, by name."""
     n = len(z)
-    held, steps = registers_at(bound, n), _steps(bound, n if steps_read_length(bound.spec) else 0)
+    held, steps = (
+        registers_at(bound, n),
+        _steps(bound, n if ast.steps_read_length(bound.spec) else 0),
+    )
     state = tuple(held.starts[name] for name in steps.states)
     totals = [held.starts[name] for name in steps.counts]
     bounds = [held.bounds[name] for name in steps.states]
@@ -255,7 +240,7 @@ def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> 
     lengths = np.array([len(z) for z, _ in pairs], np.int64)
     order = np.argsort(-lengths, kind="stable")
     apart = np.diff(lengths[order]) != 0
-    ends = np.flatnonzero(apart & steps_read_length(bound.spec)) + 1
+    ends = np.flatnonzero(apart & ast.steps_read_length(bound.spec)) + 1
     size = max(1, _EVALUATED_CELLS // int(lengths.max(initial=1) + 1))
     for run in np.split(order, ends):
         for rows in np.split(run, range(size, len(run), size)):

@@ -25,7 +25,11 @@ from fsmeu.errors import LossFileError, SizeLimitError, message
 from fsmeu.fst.compose import guard_arcs, guard_size, max_states
 from fsmeu.fst.distinct import bits, distinct, distinct_rows, first_places, group
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.searn.oracle.steps import Steps, reads_length
+from fsmeu.searn.oracle.steps import ORACLE_LENGTH_STEP, Steps, reads_length
+
+LEAST_TRELLIS_LENGTH = 128  # length of the trellis of shorter sequences, or a greater power of 2
+ORACLE_BYTES_PER_STATE = 200  # bytes of tables of cost oracles that count as one state
+KEPT_ORACLE_CELLS = 1 << 24  # cells of layers kept on a loss for its next cost oracles: 128 MB
 
 Small = NDArray[np.int32]
 _CONTEXTS_AT_ONCE = 16
@@ -98,7 +102,7 @@ class Product:
 
     def walk(self, contexts: Ints, constants: Floats) -> Machine:
         """The machine of the reference with these contexts, (n,), and constants."""
-        if self._cells > limits.KEPT_ORACLE_CELLS:
+        if self._cells > KEPT_ORACLE_CELLS:
             self._forget()
         self.prepare(contexts)
         path, line = [self._number(self._first)], contexts.tolist()
@@ -245,7 +249,7 @@ def equal_rows(rows: Ints) -> tuple[Ints, Ints]:
 
 def guard_bytes(size: int) -> None:
     """Refuses tables of so many bytes, where they are more than the limit."""
-    most = limits.ORACLE_BYTES_PER_STATE * max_states()
+    most = ORACLE_BYTES_PER_STATE * max_states()
     if size > most:
         must = f"the tables of all references may take at most {most:,} bytes, these {size:,}"
         remedy = "Give fewer references at a time, or raise the limit with FSMEU_MAX_STATES"
@@ -298,11 +302,11 @@ def _products(
     n, amounts = len(y), kept.setdefault("amounts", {})
     yield from [one for one in reversed(kept["products"].values()) if one.steps.serves(n)]
     if n and not reads_length(loss):
-        rounded = -(-n // limits.ORACLE_LENGTH_STEP) * limits.ORACLE_LENGTH_STEP
+        rounded = -(-n // ORACLE_LENGTH_STEP) * ORACLE_LENGTH_STEP
         with suppress(LossFileError, SizeLimitError):  # perhaps one that long is refused
             steps = Steps(loss, np.resize(y, rounded + 1), True, amounts)
             if not steps.steady:
-                longer = max(limits.LEAST_TRELLIS_LENGTH, 1 << (n - 1).bit_length())
+                longer = max(LEAST_TRELLIS_LENGTH, 1 << (n - 1).bit_length())
                 steps = Steps(loss, np.resize(y, longer), True, amounts)
             if steps.steady or not steps.bounded:
                 yield Product(steps, fallback)

@@ -17,9 +17,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.fst.tags import chunks_of
 from fsmeu.learning.saving import register
 from fsmeu.searn.features.sentences import HashedSentences, rows_of_columns
-from fsmeu.searn.spaces.tagging import LabelStates, WordAtATime, chunks_of, tag_parts
+from fsmeu.searn.spaces.tagging import LabelStates, WordAtATime, tag_parts
 
 
 class Actions(NamedTuple):

@@ -26,7 +26,6 @@ from fsmeu.fst import tags
 from fsmeu.fst.alphabet import as_alphabet
 from fsmeu.learning.features import checked_labels, checked_sentences, share_of_labels
 from fsmeu.learning.saving import register
-from fsmeu.limits import MOST_LABEL_CELLS
 from fsmeu.losses.language.syntax import steps
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
@@ -34,6 +33,8 @@ from fsmeu.searn.features import sentences as hashed
 from fsmeu.searn.features.sentences import HashedSentences
 from fsmeu.searn.oracle.cost_oracle import CostOracles
 from fsmeu.searn.spaces import States
+
+MOST_LABEL_CELLS = 1 << 28  # labels of the sentences of a search, as long as the longest: 1 GB
 
 Space = TypeVar("Space", bound="LabelSpace")
 _ORACLE = 4  # numbers of an oracle's state
@@ -76,23 +77,6 @@ def follows(labels: Sequence[Any]) -> Bools:
     if not found[-1].any():
         must = "there must be a tag that can come first: O or B-TYPE"
         raise InputError(message("chunk tags", must, ", ".join(names)))
-    return found
-
-
-def chunks_of(line: Sequence[Any]) -> list[tuple[int, int, str]]:
-    """The chunks of a tag sequence: first position, the one after the last, type.
-
-    As in conlleval, I-X opens a chunk where none of type X goes on.
-    """
-    found: list[tuple[int, int, str]] = []
-    begin, open_type = 0, ""
-    for i, tag in enumerate([*line, "O"]):
-        kind, name = tag_parts(tag)
-        if open_type and (kind != "I" or name != open_type):
-            found.append((begin, i, open_type))
-            open_type = ""
-        if kind != "O" and not open_type:
-            begin, open_type = i, name
     return found
 
 
@@ -150,7 +134,7 @@ class Gold:
         """For each position the end of the gold chunk that it is in, or the next one, (P,)."""
         ends, start = np.arange(len(self.y)) + 1, 0
         for line in self.lines:
-            for begin, end, _ in chunks_of([self.labels[k] for k in line]):
+            for begin, end, _ in tags.chunks_of([self.labels[k] for k in line]):
                 ends[start + begin : start + end] = start + end
             start += len(line)
         return ends

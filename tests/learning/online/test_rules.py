@@ -11,13 +11,9 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 
-from fsmeu.learning.online import (
-    FOFOClassifier,
-    OFOClassifier,
-    OMCSLClassifier,
-    OnlineLogisticClassifier,
-    STAMPClassifier,
-)
+from fsmeu.errors import InputError, SizeLimitError
+from fsmeu.learning.online import FOFOClassifier, OFOClassifier, OnlineLogisticClassifier
+from fsmeu.learning.saving import load, save
 from tests.learning.online import transcript
 
 EVERY = (
@@ -26,8 +22,6 @@ EVERY = (
     OFOClassifier(),
     OnlineLogisticClassifier(average=True),
     OnlineLogisticClassifier(average="suffix"),
-    STAMPClassifier(epoch=20),
-    OMCSLClassifier(classifiers=4, random_state=3),
 )
 BY_NAME = pytest.mark.parametrize("learner", EVERY, ids=lambda one: type(one).__name__)
 
@@ -82,19 +76,6 @@ def test_means_of_weights(average, n):
 
 def test_a_stage_begins_at_the_mean_of_the_one_before():
     """Algorithm 2, line 1: its first example is judged by that, with predict_with="last" too."""
-    rows, labels = data(600, features=1)
-    last, mean = (
-        FOFOClassifier(horizon=600, gamma_scale=8, predict_with=way) for way in ("last", "mean")
-    )
-    seen = {1: [], 2: []}
-    for x, y in zip(rows, labels, strict=True):
-        for learner in (last, mean):
-            learner.partial_fit(x[None], [y], classes=[0, 1])
-        seen[mean.stage_[0]].append(last.threshold_ == mean.threshold_)
-    assert mean.stage_ == (2, 2)
-    assert seen[1][-1]
-    assert seen[1].count(True) < 5
-    assert seen[2].count(True) < 5
     for seed in range(20):
         rows, labels = data(300, seed=seed, features=1)
         wanted = transcript.fofo(rows, labels.tolist(), scale=64, with_last=True)[0]
@@ -151,52 +132,6 @@ def test_logistic_regression():
     ).fit(rows, labels)  # fmt: skip
     assert learner.coef_ == pytest.approx(theirs.coef_, rel=1e-9)
     assert learner.intercept_ == pytest.approx(theirs.intercept_, rel=1e-9)
-
-
-def test_stamp_alternates():
-    rows, labels = data()
-    learner = STAMPClassifier(epoch=30, step=0.5)
-    predicted = learner.predict_then_fit(rows, labels)
-    wanted, levels = transcript.stamp(rows, labels.tolist(), 0.5, 30)
-    assert predicted.tolist() == wanted
-    assert len(levels) == 4
-    learner = STAMPClassifier(epoch=30, step=0.5).fit(rows[:240], labels[:240])
-    assert learner.level_ == pytest.approx(levels[-1], rel=1e-9)
-
-
-def test_omcsl_holds_classifiers_with_different_costs():
-    rows, labels = data()
-    wanted = transcript.cost_sensitive(rows, labels, 0.5, 4)
-    learner = OMCSLClassifier(classifiers=4, step=0.5, gamma=1e6, random_state=0)
-    predicted = learner.predict_then_fit(rows, labels)
-    hits, marked = np.cumsum(labels * wanted, axis=1), np.cumsum(labels + np.array(wanted), axis=1)
-    scores = (2 * hits / np.maximum(marked, 1)).T
-    assert scores[-1] == pytest.approx([f1_score(labels, w) for w in wanted])
-    assert learner.scores_ == pytest.approx(scores[-1])
-    for t in range(1, 300):  # so sharp that only the best ones predict
-        best = [w[t] for w, s in zip(wanted, scores[t - 1], strict=True) if s == max(scores[t - 1])]
-        assert predicted[t] in best
-
-
-def test_omcsl_draws_in_proportion():
-    """Two classifiers that never agree: the share of each is exp(gamma F) over the sum."""
-    learner = OMCSLClassifier(classifiers=2, gamma=2.0, random_state=0)
-    learner.partial_fit(np.zeros((2, 1)), [0, 1])
-    learner.weights_[:] = [[0, 50], [0, -50]]
-    learner.state_[:] = 0
-    learner.state_[[4, 5, 6, 7, 8]] = 1, 2, 1, 1, 2.0  # seen; F1; gamma
-    learner.state_[[2, 3]] = 100, 200  # of 200 examples 100 are positive
-    learner.state_[[9, 10, 11, 12]] = 100, 200, 50, 50  # F1 of 2/3 and of 2/3 ...
-    learner.state_[[11, 12]] = 10, 10  # ... of 2/11 * 10 / 10
-    learner.step = 1e-300
-    draws = [learner.state_.copy(), learner.weights_.copy()]
-    shares = []
-    for k in range(1500):
-        learner.state_, learner.weights_ = draws[0].copy(), draws[1].copy()
-        learner.state_[4] = k
-        shares.append(learner.predict_then_fit(np.zeros((1, 1)), [0])[0])
-    first, second = math.exp(2 * 200 / 300), math.exp(2 * 20 / 110)
-    assert np.mean(shares) == pytest.approx(first / (first + second), abs=0.03)
 
 
 @BY_NAME
@@ -258,3 +193,67 @@ def test_probabilities_before_labels():
         learner.update(x, y)
     for kind in (FOFOClassifier, OFOClassifier):
         assert kind(step=0.5).proba_then_fit(rows, labels) == pytest.approx(wanted, rel=1e-9)
+
+
+@BY_NAME
+def test_file_of_a_learner(learner, tmp_path):
+    """What comes back predicts the same, and learns on as if nothing had happened."""
+    rows, labels = data()
+    named = np.array(["no", "yes"])[labels]
+    one = made(learner).partial_fit(rows[:200], named[:200])
+    save(one, tmp_path / "one.npz")
+    again = load(tmp_path / "one.npz")
+    assert again.predict(rows).tolist() == one.predict(rows).tolist()
+    assert set(one.predict(rows)) <= {"no", "yes"}
+    for each in (one, again):
+        each.partial_fit(rows[200:], named[200:])
+    assert np.array_equal(again.weights_, one.weights_)
+    assert np.array_equal(again.state_, one.state_)
+
+
+@pytest.mark.parametrize(
+    ("learner", "name"), [(EVERY[1], "delays_"), (OnlineLogisticClassifier(), "state_")]
+)
+def test_arrays_that_are_too_short_are_refused(learner, name, tmp_path):
+    """The compiled loop would write beyond their ends."""
+    one = made(learner).fit(*data(60))
+    setattr(one, name, getattr(one, name)[..., :1])
+    save(one, tmp_path / "one.npz")
+    with pytest.raises(InputError, match="must have shape"):
+        load(tmp_path / "one.npz")
+
+
+@BY_NAME
+def test_overflow_is_told(learner):
+    """Weights that are no numbers would predict something all the same."""
+    rows, labels = data(60)
+    with pytest.raises(InputError, match="must stay finite"):
+        made(learner).fit(rows * 1e300, labels)
+    large = made(learner, step=1e-160).fit(rows * 1e160, labels)  # only squares are too large
+    assert np.isfinite(large.decision_function(rows)).all()
+
+
+def test_misuse():
+    """Classes are checked; memory is not asked for before the sizes are known to be sensible."""
+    rows = [[0.0], [1.0]]
+    for classes in (None, [1, 2, 3]):
+        with pytest.raises(InputError, match="there must be two classes"):
+            OFOClassifier().partial_fit(rows, [1, 1], classes=classes)
+    one = OFOClassifier().partial_fit(rows, [1, 1], classes=[1, 2])
+    with pytest.raises(InputError, match="labels must be of the classes"):
+        one.partial_fit(rows, [1, 3])
+    with pytest.raises(InputError, match="classes must stay the same"):
+        one.partial_fit(rows, [1, 1], classes=[1, 3])
+    wide = csr_array(([1.0], ([0], [5])), shape=(2, 10**10))
+    with pytest.raises(SizeLimitError, match=r"ONLINE_WEIGHTS.*10,000,000,001"):
+        OFOClassifier().fit(wide, [0, 1])
+
+
+@pytest.mark.parametrize(("average", "vectors"), [(False, 1), (True, 2), ("suffix", 3)])
+def test_memory_is_that_of_table_1(average, vectors):
+    """Liu et al. 2018: O(d) numbers, however many examples."""
+    for n in (60, 600):
+        rows, labels = data(n)
+        one = FOFOClassifier(average=average).fit(rows, labels)
+        held = sum(part.size for part in (one.weights_, one.delays_, one.state_))
+        assert held <= vectors * (rows.shape[1] + 1) + 23

@@ -1,4 +1,4 @@
-"""Liu et al. (2018), Algorithms 1 and 2, and the other learners, line by line as they are printed.
+"""Liu et al. (2018), Algorithms 1 and 2, and OFO, line by line as they are printed.
 
 Slow and plain; nothing is shared with the package.
 """
@@ -39,14 +39,8 @@ def fofo(rows, labels, c=1.0, average=False, scale=1.0, beta=1.0, with_last=Fals
     m = max(math.floor(0.5 * math.log2(2 * n / math.log2(n))) - 1, 1)
     n0 = n // m
     top = 1 / (1 + beta**2)
-    learner, theta_hat, radius, predicted, positives = (
-        Learner(rows.shape[1], c, average),
-        0.0,
-        top,
-        [],
-        0,
-    )
-    t = 0
+    learner, predicted = Learner(rows.shape[1], c, average), []
+    theta_hat, radius, positives, t = 0.0, top, 0, 0
     for k in range(1, m + 1):
         gamma = scale * radius / math.sqrt(10 * n0)
         theta_1 = theta_hat
@@ -90,44 +84,3 @@ def logistic(rows, labels, c=1.0):
         predicted.append(int(learner.chance(x) >= 0.5))
         learner.update(x, y)
     return predicted, learner.w
-
-
-def stamp(rows, labels, c, epoch):
-    """Predictions and levels for F1: P and N are mean rewards of positives and negatives."""
-    learner, predicted, v, levels = Learner(rows.shape[1], c), [], 1.0, []
-    t = 0
-    held = ([], [])
-    while t < len(rows):
-        for _ in range(epoch):
-            if t < len(rows):
-                predicted.append(int(learner.chance(rows[t]) >= 0.5))
-                learner.update(rows[t], labels[t], 2 - v if labels[t] else v)
-                t += 1
-        for _ in range(epoch):
-            if t < len(rows):
-                eta, y = learner.chance(rows[t]), labels[t]
-                predicted.append(int(eta >= 0.5))
-                margin = math.log(eta / (1 - eta)) * (1 if y else -1)
-                held[y].append(1 - math.log(1 + math.exp(-margin)) / math.log(2))
-                learner.t += 1
-                t += 1
-        if t < len(rows) and held[0] and held[1]:
-            hit, spared = max(np.mean(held[1]), 0), np.mean(held[0])
-            odds = (t - sum(labels[:t])) / sum(labels[:t])
-            v = 2 * hit / (1 + odds + hit - odds * spared)
-            held = ([], [])
-            levels.append(v)
-    return predicted, levels
-
-
-def cost_sensitive(rows, labels, c, settings):
-    """The predictions of each classifier with costs (1 - v/2, v/2), v = j / (settings + 1)."""
-    found = []
-    for j in range(1, settings + 1):
-        v = j / (settings + 1)
-        learner, predicted = Learner(rows.shape[1], c), []
-        for x, y in zip(rows, labels, strict=True):
-            predicted.append(int(learner.chance(x) >= 0.5))
-            learner.update(x, y, 1 - v / 2 if y else v / 2)
-        found.append(predicted)
-    return found

@@ -1,16 +1,25 @@
-"""`fsmeu doctor`: what is installed, what is missing, and what to do about it."""
+"""`fsmeu demo` and `doctor`: a short tour on built-in data; what is installed and missing."""
 
 from __future__ import annotations
 
 import platform
 import re
 from importlib import metadata
+from pathlib import Path
 
+import numpy as np
 import typer
 
+import fsmeu
 from fsmeu.cli import options as opt
-from fsmeu.cli.output import emit, line
+from fsmeu.cli.options import option
+from fsmeu.cli.output import emit, line, place_for
+from fsmeu.fst import openfst_version, pynini_version
 
+INDEPENDENT = [0.45, 0.1, 0.35, 0.6, 0.3, 0.4]
+INITIAL = [0.35, 0.65]
+TRANSITION = [[0.9, 0.1], [0.55, 0.45]]
+_DEFINITION = ("count", "value", "        or")  # how lines begin that make the automaton
 _FOR_DEVELOPERS = ("dev", "docs", "notebooks")
 _EXACT = 0.7313333333333333  # expected F1 of 110 under .9, .5, .3: its eight references, by hand
 _NO_PYNINI = (
@@ -18,6 +27,44 @@ _NO_PYNINI = (
     "in a copy of the sources builds one and prints the line for pip; on macOS, "
     "`conda install -c conda-forge pynini=2.1.7`."
 )
+
+
+def version_text() -> str:
+    """The versions that a number computed here depends on, one a line."""
+    machines = f"pynini {pynini_version()}\nOpenFst {openfst_version()}"
+    python = f"numpy {np.__version__}\nPython {platform.python_version()}"
+    return f"fsmeu {fsmeu.__version__}\n{machines}\n{python}"
+
+
+def demo(output: Path = option("--output -o DIR", "Where pictures go.", Path("out"))) -> None:
+    """Show what fsmeu does, on built-in data."""
+    picture = place_for(output / "fscore.svg")
+    line(version_text().replace("\n", ", "), style="dim")
+    f1 = fsmeu.load("fscore", beta=1)
+    line("\n1. A utility is a file of a dozen lines (grammars/fscore.loss):\n")
+    for text in f1.spec.source.splitlines():
+        if text.startswith(_DEFINITION):
+            line(text)
+    machines = [f1.compile(n) for n in (3, 6)]
+    sizes = [f"{m.states} states and {m.arcs} arcs for {m.n} positions" for m in machines]
+    line(f"\n2. It is compiled to an automaton: {', '.join(sizes)}.", wrap=True)
+    line("\n3. Labels for six positions, and their expected F1:\n")
+    models = {
+        "independent labels": fsmeu.models.Bernoulli(INDEPENDENT),
+        "Markov chain": fsmeu.models.Markov(INITIAL, TRANSITION, n=len(INDEPENDENT)),
+    }
+    rows, reasons = [], []
+    for name, model in models.items():
+        best, cells = fsmeu.decode(f1, model), [name]
+        for labels in (model.most_probable()[0][0], best.labels):
+            cells += ["".join(map(str, labels)), f"{fsmeu.expect(f1, labels, model).value:.4f}"]
+        rows.append([*cells, "yes" if best.exact else "no"])
+        reasons.append(f"\n{name}: {fsmeu.explain(best)}")
+    emit(rows, ("model", "most probable", "E[F1]", "best for F1", "E[F1]", "proven"))
+    for reason in reasons:
+        line(reason, wrap=True)
+    fsmeu.draw(f1, n=3).save(picture)
+    line(f"\nThe automaton for three positions is drawn in {picture}.")
 
 
 def doctor(as_json: bool = opt.JSON) -> None:
@@ -76,8 +123,6 @@ def installed(package: str) -> str:
 def computes() -> str:
     """What goes wrong with an expectation whose value is known, or ""."""
     try:
-        import fsmeu
-
         f1 = fsmeu.load("fscore")
         value = fsmeu.expect(f1, [1, 1, 0], fsmeu.models.Bernoulli([0.9, 0.5, 0.3])).value
         total = fsmeu.compose(f1, [1, 1, 0], fsmeu.models.Bernoulli([0.9, 0.5, 0.3])).total

@@ -1,0 +1,255 @@
+"""`fsmeu expect` and `decode`: expected values and best label sequences, of one model or many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from rich.progress_bar import ProgressBar
+
+from fsmeu.cli import options as opt
+from fsmeu.cli import output as out
+from fsmeu.cli.corpus import answer_corpus, check_corpus_options
+from fsmeu.cli.failures import refuse
+from fsmeu.cli.inputs import load_loss, read_model, sequence, words
+from fsmeu.cli.options import argument, option
+from fsmeu.corpora.run import ModelQuestion, as_line
+from fsmeu.decoding.decode import METHODS, Compared, compare_methods, decode
+from fsmeu.decoding.decode import explain as in_words
+from fsmeu.decoding.explicit import hypotheses_composition
+from fsmeu.decoding.problem import Decision
+from fsmeu.drawing.draw import draw as draw_machine
+from fsmeu.drawing.plots import plot_levels, save_plot
+from fsmeu.errors import one_of
+from fsmeu.exchange.openfst import read_constraint
+from fsmeu.expectation.expect import ENGINES, expect
+from fsmeu.expectation.query import fitted, further_tags
+from fsmeu.expectation.result import Expectation, Levels
+from fsmeu.fst.alphabet import Label
+from fsmeu.limits import CANDIDATES, SECONDS
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_MOST = 40  # values of a distribution that are shown
+_BAR = 36
+_MOST_LABELS = 1000  # outputs take a sweep without the short cuts of the value
+_MOMENT = 5  # calls of progress, of which there are ten in a second
+
+
+def expect_value(
+    source: opt.ModelSource,
+    binding: opt.Binding,
+    typed: opt.CorpusAnswers,
+    loss: str = opt.LOSS,
+    z: str | None = argument(
+        "Z", "The hypothesis: 0110 or A,B,C (after -- if it begins with -).", None
+    ),
+    given: str | None = opt.GIVEN,
+    levels: bool = option("--levels", "The values that Z can have, and how probable each is."),
+    every: bool = option("--all", f"With --levels: all values, not the {_MOST} most probable."),
+    plot: str | None = option("--plot FILE", "Plot the levels: a .png, .pdf or .svg file."),
+    engine: str = opt.ENGINE,
+    beam: int | None = opt.BEAM,
+    column: int | None = option(
+        "--column K", "The column of the hypothesis, from 1.", min=1, rich_help_panel="Corpus"
+    ),
+    as_json: bool = opt.JSON,
+) -> None:
+    """Print the expected value of a hypothesis under a model, which the reference follows.
+
+    Further outputs that the loss file names, and bounds where --beam leaves states out, are printed
+    on stderr. With --corpus, there is a line for each record, whose key "z" is its hypothesis (in
+    columns, the one that --column names).
+    """
+    check_corpus_options(typed, source)
+    if typed.corpus is not None:
+        if z is not None:
+            refuse("Z", "the records of a corpus have their own hypotheses", z)
+        if engine != "lattice" or beam is not None or levels or plot is not None:
+            must = "--engine, --beam, --levels and --plot are for one hypothesis and model"
+            refuse("--corpus", must)
+
+        def ask(form: str) -> ModelQuestion:
+            if form == "conll" and column is None:
+                must = "the column of the hypothesis must be given for a corpus in columns"
+                refuse("--column", must, "none", "For example: --column 3")
+            if form != "conll" and column is not None:
+                refuse("--column", "it is for a corpus in columns", form)
+            condition = read_constraint("--given", given)
+            loaded = load_loss(loss, binding)
+            return ModelQuestion("expect", loaded, form, column or 0, given=condition)
+
+        show = as_line if as_json else lambda data: repr(data["value"])
+        totals = answer_corpus(ask, typed, loss, show)
+        if totals.bad or typed.output is not None:
+            out.note(f"{totals.records:,} records, {totals.bad:,} bad ones skipped")
+        return
+    if column is not None:
+        refuse("--column", "it needs --corpus FILE")
+    if z is None:
+        refuse("Z", "a hypothesis Z is needed, unless there is a --corpus", "none")
+    picture = out.checked_picture(plot)
+    label_model = read_model(source, loss, given)
+    loaded = load_loss(loss, binding)
+    alphabet = fitted(loaded, label_model, "expect", further_tags(loaded, words(z)))[0].alphabet
+    answer = expect(loaded, sequence(alphabet, z), label_model, engine=engine, keep=beam)
+    if picture is not None:
+        title = f"{loss} of {z}"
+        save_plot(picture, lambda ax: plot_levels(answer, title=title, ax=ax), (6.4, 3.4))
+    outputs = answer.outputs if beam is None and len(z) <= _MOST_LABELS else {}
+    if as_json:
+        out.print_json({**_expectation_data(answer, levels), "outputs": outputs})
+        return
+    if levels:
+        _print_levels(answer.levels, len(answer.levels.values) if every else _MOST)
+    else:
+        out.line(repr(float(answer.value)))
+    if beam is not None and not levels:
+        lower, upper, kept = (float(x) for x in (answer.lower, answer.upper, answer.kept))
+        out.note(f"{lower!r} <= truth <= {upper!r}, probability kept: {kept!r}")
+    for name, value in outputs.items():
+        out.note(f"{name} {value!r}")
+
+
+def _expectation_data(answer: Expectation, levels: bool) -> dict[str, Any]:
+    names = ("value", "lower", "upper", "kept", "variance")
+    data: dict[str, Any] = {name: getattr(answer, name) for name in names}
+    known = answer.levels
+    some = len(known.values) > 0
+    data["quantiles"] = {str(q): answer.quantile(q) if some else None for q in QUANTILES}
+    pair = {"values": known.values.tolist(), "probabilities": known.probabilities.tolist()}
+    return {**data, **pair} if levels else data
+
+
+def _print_levels(levels: Levels, most: int) -> None:
+    """Prints the given number of most probable values, in ascending order, with bars."""
+    if not len(levels.values):
+        out.line("Nothing of positive probability was kept.")
+        return
+    shown = np.sort(np.argsort(-levels.probabilities, kind="stable")[:most])
+    longest = float(levels.probabilities.max())
+    rows = []
+    for k in shown:
+        value, probability = float(levels.values[k]), float(levels.probabilities[k])
+        bar = ProgressBar(total=longest, completed=probability, width=_BAR)
+        rows.append((f"{value:.10g}", f"{probability:.8g}", bar))
+    out.emit(rows, ("value", "probability", ""), right=("value", "probability"))
+    rest = np.delete(levels.probabilities, shown)
+    if len(rest):
+        less = f"{len(rest):,} less probable values ({float(rest.sum()):.3g} together)"
+        out.line(f"\n{less} are left out; --all shows them.")
+
+
+def decode_labels(
+    source: opt.ModelSource,
+    binding: opt.Binding,
+    typed: opt.CorpusAnswers,
+    loss: str = opt.LOSS,
+    method: str = option(
+        "--method NAME", "How to decide; auto takes what the loss and model allow.", "auto"
+    ),
+    given: str | None = opt.GIVEN,
+    constraint: str | None = opt.CONSTRAINT,
+    explain: bool = option("--explain", "Say which property chose the method."),
+    compare: bool = option("--compare", "A table of all methods, or of those in --method."),
+    beam: int | None = opt.BEAM,
+    budget: int = option("--budget B", "How many candidates may be tried.", CANDIDATES, min=1),
+    seconds: float = option(
+        "--seconds S", "Time for trying candidates, for each sequence; inf for no limit.", SECONDS
+    ),
+    engine: str = opt.ENGINE,
+    draw: str | None = option(
+        "--draw FILE", "With --engine openfst: a picture of the composition, with the decision."
+    ),
+    as_json: bool = opt.JSON,
+) -> None:
+    """Print the label sequence with the highest expected utility, or the lowest expected loss.
+
+    Under one model the labels and their expected value are printed; with --corpus a line for each
+    sequence. Whether the decision is proven best is said by --explain, --json and --compare.
+    With --engine openfst, all sequences, loss and model are composed as one explicit machine.
+    """
+    allowed = read_constraint("--constraint", constraint)
+    options: dict[str, Any] = {"constraint": allowed, "keep": beam, "budget": budget}
+    options["seconds"] = seconds
+    check_corpus_options(typed, source)
+    explicit = one_of("decode", "engine", engine, ENGINES) == "openfst"
+    if explicit and (compare or typed.corpus is not None):
+        must = "--engine openfst decides under one model, without --compare"
+        refuse("decode", must, None, "Give --probs or --model")
+    if draw is not None and not explicit:
+        must = "--draw shows the composition, which only --engine openfst builds"
+        refuse("decode", must, None, "Add --engine openfst")
+    if typed.corpus is not None:
+        if compare:
+            must = "methods are compared under one model, given by --probs or --model"
+            refuse("--compare", must, "--corpus")
+
+        def ask(form: str) -> ModelQuestion:
+            options["method"] = one_of("decode", "method", method, ["auto", *METHODS])
+            condition = read_constraint("--given", given)
+            loaded = load_loss(loss, binding)
+            return ModelQuestion("decode", loaded, form, 0, explain, options, condition)
+
+        totals = answer_corpus(ask, typed, loss, as_line if as_json else _text_line)
+        if not as_json or typed.output is not None or totals.bad:
+            more = f", {totals.bad:,} bad records skipped" if totals.bad else ""
+            out.note(f"{totals.records:,} sequences, {totals.proven:,} decisions proven best{more}")
+        return
+    label_model = read_model(source, loss, given)
+    loaded = load_loss(loss, binding)
+    if compare:
+        named = None if method == "auto" else words(method)
+        _print_comparison(compare_methods(loaded, label_model, named, options), as_json)
+        return
+    options |= {"method": method, "engine": engine}
+    with out.progress("searching", 1.0, patience=_MOMENT) as tell:
+        options["progress"] = lambda done: tell(completed=done)
+        decision = decode(loaded, label_model, **options)
+    if draw is not None:
+        composed = hypotheses_composition(loaded, label_model, allowed)
+        draw_machine(composed, z=decision.labels).save(out.file_for("--draw", draw))
+    told = {"explanation": in_words(decision)} if explain else {}
+    if as_json:
+        out.print_json({**_decision_data(decision), **told})
+        return
+    out.write_output("-", f"{_spelled(decision.labels)}\n{float(decision.value)!r}\n")
+    for text in told.values():
+        out.line(text, wrap=True)
+
+
+def _decision_data(decision: Decision) -> dict[str, Any]:
+    return {name: value for name, value in vars(decision).items() if name != "why"}
+
+
+def _spelled(labels: Sequence[Label]) -> str:
+    """Labels side by side where each is one character, else with spaces between them."""
+    names = [str(label) for label in labels]
+    return ("" if all(len(name) == 1 for name in names) else " ").join(names)
+
+
+def _text_line(data: dict[str, Any]) -> str:
+    """The value and the labels, and the explanation if there is one, with tabs between them."""
+    told = [data["explanation"]] if "explanation" in data else []
+    return "\t".join([repr(data["value"]), _spelled(data["labels"]), *told])
+
+
+def _print_comparison(rows: Sequence[Compared], as_json: bool) -> None:
+    if as_json:
+        out.print_json([_compared_data(row) for row in rows])
+        return
+    cells = []
+    for row in rows:
+        if (one := row.decision) is not None:
+            shown = (_spelled(one.labels), f"{one.value:.10g}", "yes" if one.exact else "no")
+            cells.append((row.method, *shown, f"{1000 * row.seconds:.1f}"))
+    out.emit(cells, ("method", "labels", "value", "exact", "ms"), right=("value", "ms"))
+    refused = [row.refused for row in rows if row.refused]
+    for text in ["", *refused] if refused else []:
+        out.line(text and text.partition(". Use method=")[0] + ".", wrap=True)
+
+
+def _compared_data(row: Compared) -> dict[str, Any]:
+    if row.decision is None:
+        return {"method": row.method, "refused": row.refused}
+    return {**_decision_data(row.decision), "seconds": row.seconds, "method": row.method}
