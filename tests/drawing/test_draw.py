@@ -5,6 +5,7 @@ import sys
 from itertools import product
 from math import prod
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -109,6 +110,9 @@ def test_a_hypothesis_among_others_is_coloured():
             seen.add(int(arc))
             state = table.target[arc]
     assert drawing.route.arcs == seen
+    dead_end = nx.MultiDiGraph([(0, 1, {"label": "x"}), (0, 2, {"label": "x"})], start=0)
+    dead_end.nodes[1]["final"] = 0.0
+    assert fsmeu.draw(dead_end, z="x", y="x").route.states == {0, 1}
     with pytest.raises(InputError, match="an arc for label 1 at position 2"):
         fsmeu.draw(hypotheses_composition(F1, P[:3], "1 0 ."), z="111")
 
