@@ -10,7 +10,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -19,20 +19,19 @@ import numpy as np
 from fsmeu.arrays import Floats
 from fsmeu.bootstrap import Estimate, drawn_weights, estimate
 from fsmeu.checking.examples import as_labels
-from fsmeu.corpora.columns import LineError
-from fsmeu.corpora.parse import Item, Places, read_gold
+from fsmeu.corpora.parse import Item, LineError, Places, read_gold
 from fsmeu.corpora.records import Record
 from fsmeu.decoding.corpus import CorpusDecision, decode_corpus
-from fsmeu.decoding.decode_many import decode_many
+from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import EmptyError, FsmeuError, InputError, message
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.tags import KINDS, is_tag
+from fsmeu.fst.tags import KINDS, chunks_of, is_tag
 from fsmeu.losses.evaluate import added_counts, check_totals, sentence_counts, value_of_totals
-from fsmeu.losses.loss import SpecLoss, load
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import registers_of_pairs, values_of_registers
 from fsmeu.models import Model
-from fsmeu.models.base import marginals_many, prepare_many
+from fsmeu.models.base import prepare_many
 
 Losses = Sequence[tuple[str, SpecLoss]]
 """Names and losses."""
@@ -54,41 +53,21 @@ def _most_probable(model: Model) -> list[Label]:
     raise InputError(message("model", "some sequence must have positive probability"))
 
 
-def _marginal(models: Sequence[Model]) -> list[list[Label]]:
+def _marginal(model: Model) -> list[Label]:
     """The most probable label of each position; the first of several."""
-    groups: dict[tuple[int, int], list[int]] = {}
-    for row, model in enumerate(models):
-        groups.setdefault((model.n, len(model.labels)), []).append(row)
-    decided: list[list[Label]] = [[] for _ in models]
-    for rows in groups.values():
-        chances = marginals_many([models[row] for row in rows])
-        for row, best in zip(rows, chances.argmax(axis=2), strict=True):
-            decided[row] = [models[row].labels[k] for k in best]
-    return decided
+    return [model.labels[k] for k in model.marginals().argmax(axis=1)]
 
 
 def chunk_counts(decided: Sequence[Any], golds: Sequence[Any]) -> dict[str, Floats]:
-    """Agreeing, decided and given chunks of each sentence by type, (sentences, 3) each.
-
-    They are the counts of ``chunk_fscore`` where tags of other types are O.
-    """
-    tags = {str(tag) for part in (decided, golds) for one in part for tag in one}
-    by_type = {}
-    for kind in sorted({tag.partition("-")[2] for tag in tags} - {""}):
-        loss = _one_type(kind)
-        index = {tag: tag if tag.partition("-")[2] == kind else "O" for tag in tags}
-        sides = (
-            [loss.alphabet.encode([index[str(tag)] for tag in one]) for one in part]
-            for part in (decided, golds)
-        )
-        counts = sentence_counts(loss.bound, list(zip(*sides, strict=True)))
-        by_type[kind] = np.stack([counts[name] for name in ("tp", "hyp", "ref")], axis=1)
+    """Agreeing, decided and given chunks of each sentence by type, (sentences, 3) each."""
+    by_type: dict[str, Floats] = {}
+    for row, sides in enumerate(zip(decided, golds, strict=True)):
+        z, y = (set(chunks_of(tags)) for tags in sides)
+        for column, some in enumerate((z & y, z, y)):
+            for *_, kind in some:
+                counts = by_type.setdefault(kind, np.zeros((len(decided), 3)))
+                counts[row, column] += 1
     return by_type
-
-
-@cache
-def _one_type(kind: str) -> SpecLoss:
-    return load("chunk_fscore", types=[kind])
 
 
 def type_scores(totals: Mapping[str, Floats]) -> dict[str, dict[str, Any]]:
@@ -204,7 +183,7 @@ class ScoreQuestion:
             if way == "viterbi":
                 decided[way] = [_most_probable(model) for model in models]
             elif way == "marginal":
-                decided[way] = _marginal(models)
+                decided[way] = [_marginal(model) for model in models]
             elif way == "meu":
                 for name, loss in self.losses:
                     best = decode_many(loss, models)

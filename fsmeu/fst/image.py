@@ -176,9 +176,7 @@ def fst_from_table(
 
 
 def table_from_fst(fst: Fst, where: str = "machine") -> ArcTable:
-    """The arcs of an OpenFst machine; other arc types than log64 are converted first.
-
-    Tropical and single-precision weights keep their numbers: both are read as -log.
+    """The arcs of an OpenFst machine; tropical and single-precision weights keep their numbers.
 
     Raises:
         FstError: the machine is no machine: an arc leads nowhere, a weight is not a number.
@@ -187,10 +185,7 @@ def table_from_fst(fst: Fst, where: str = "machine") -> ArcTable:
 
 
 def trimmed(table: ArcTable) -> ArcTable:
-    """The same machine without states that no accepted path uses.
-
-    The others keep their order; where nothing is accepted, the start is left alone.
-    """
+    """The machine without states that no accepted path uses; the start stays in any case."""
     connected = fst_from_table(table).connect()
     if connected.start() >= 0:
         return table_from_fst(connected)
@@ -323,10 +318,7 @@ class _Reader:
 
 
 def _vector(reader: _Reader, weight: str, states: int) -> tuple[Floats, Ints, NDArray[Any]]:
-    """Final weights, numbers of arcs, and arcs: a record for each state, then those of its arcs.
-
-    A file that says -1 has as many states as there are.
-    """
+    """Final weights, numbers of arcs, and arcs, of as many states as there are if it says -1."""
     arc = np.dtype([("ilabel", "<i4"), ("olabel", "<i4"), ("weight", weight), ("target", "<i4")])
     final: list[float] = []
     blocks = [np.zeros(0, arc)]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,29 @@ def is_tag(name: str, kinds: str) -> bool:
     """True for a tag of one of these kinds that has a type, such as B-NP."""
     kind, tag_type = tag_parts(name)
     return len(kind) == 1 and kind in kinds and bool(tag_type)
+
+
+def chunks_of(tags: Sequence[Any]) -> list[tuple[int, int, str]]:
+    """The chunks of O, B-X and I-X: first position, the one after the last, type.
+
+    As in conlleval, I-X opens a chunk where none of type X goes on.
+
+    Raises:
+        InputError: another tag.
+    """
+    found: list[tuple[int, int, str]] = []
+    begin, open_type = 0, ""
+    for i, tag in enumerate([*map(str, tags), "O"]):
+        kind, name = tag_parts(tag)
+        if kind not in "BIO" or (kind == "O") == bool(name):
+            must = "labels must be chunk tags: O, B-TYPE, I-TYPE"
+            raise InputError(message("chunks", must, tag))
+        if open_type and (kind != "I" or name != open_type):
+            found.append((begin, i, open_type))
+            open_type = ""
+        if name and not open_type:
+            begin, open_type = i, name
+    return found
 
 
 def tag_labels(types: Iterable[str], scheme: str = "bio") -> tuple[Label, ...]:
@@ -102,8 +126,7 @@ def _tags(scheme: str, types: Sequence[str] | None) -> Tags:
 def bio(types: Sequence[str] | None = None) -> Tags:
     """Sequences of O, B-X and I-X in which I-X only follows B-X or I-X.
 
-    Args:
-        types: the chunk types X that are allowed; those of the model's labels unless given.
+    ``types`` are the chunk types X that are allowed; those of the labels unless given.
     """
     return _tags("bio", types)
 
@@ -111,8 +134,7 @@ def bio(types: Sequence[str] | None = None) -> Tags:
 def iob1(types: Sequence[str] | None = None) -> Tags:
     """Sequences of O, I-X and B-X in which B-X only follows B-X or I-X.
 
-    Args:
-        types: the chunk types X that are allowed; those of the model's labels unless given.
+    ``types`` are the chunk types X that are allowed; those of the labels unless given.
     """
     return _tags("iob1", types)
 
@@ -120,8 +142,7 @@ def iob1(types: Sequence[str] | None = None) -> Tags:
 def iobes(types: Sequence[str] | None = None) -> Tags:
     """Sequences of O, S-X and whole chunks: B-X, any number of I-X, E-X.
 
-    Args:
-        types: the chunk types X that are allowed; those of the model's labels unless given.
+    ``types`` are the chunk types X that are allowed; those of the labels unless given.
     """
     return _tags("iobes", types)
 

@@ -77,8 +77,13 @@ def _keep(kept: dict[Any, Any], key: Hashable, found: object) -> None:
 
 
 def _repeats(layered: Layered) -> bool:
-    """Whether further positions of a longer model would have the arcs of the last one."""
-    return layered.n > 1 and layered.widths[-1] == layered.widths[-2]
+    """Whether further positions of a longer model would have the arcs of the last one.
+
+    Not where each state is reached by one arc: a chain of higher order spells its first state.
+    """
+    if layered.n < 2 or layered.widths[-1] != layered.widths[-2]:
+        return False
+    return len(layered.layers[-1].weight) > int(layered.widths[-1])
 
 
 def _if_defined(form: Split, layered: Layered, n: int) -> Structure | None:

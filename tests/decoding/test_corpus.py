@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.decoding import corpus_hulls, corpus_parts, corpus_search
+from fsmeu.decoding import corpus_hulls, corpus_search
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 from tests import corpora_by_listing as listing
 from tests import shelf
@@ -323,6 +323,6 @@ def test_refused(monkeypatch):
     for models in (3, [3], ["a"], [[2.0]]):
         with pytest.raises(FsmeuError, match="decode_corpus"):
             fsmeu.decode_corpus(f1, models)
-    monkeypatch.setattr(corpus_parts, "CORPUS_SCORE_CELLS", 3)
+    monkeypatch.setattr(corpus_search, "CORPUS_SCORE_CELLS", 3)
     with pytest.raises(SizeLimitError, match="scores of steps"):
         fsmeu.decode_corpus(f1, [[0.5] * 4])

@@ -1,14 +1,12 @@
 """A loss as it is walked: the states, what a step does to them, what they are worth at the end.
 
-There are two views of one loss. With the hypothesis free, a step reads a pair of labels and every
-register is part of the state. With the hypothesis given, a step reads a label of y only, and
-registers that look at z alone are constants. In both, registers in which the value is linear may
-ride in the weight instead of the state.
+With the hypothesis free, a step reads a pair of labels and every register is part of the state.
+With the hypothesis given, a step reads a label of y only, and registers that look at z alone are
+constants. In both, registers in which the value is linear may ride in the weight.
 
 Some registers only add up and are looked at by the value alone; the others, the core, say what is
 added. With z given, two contents of the core after position i are one if they add the same on every
-continuation. In the F-score of chunks the core has the age of the open chunk of y: given z, all
-that matters of it is whether it is the age of the open chunk of z (``quotient_given_z``).
+continuation: of the age of the open chunk of y, all that matters is whether z's is the same.
 """
 
 from __future__ import annotations
@@ -83,18 +81,12 @@ class MachineView(View, Protocol):
 
 
 class SpecView:
-    """The view of a loss written in the language.
+    """The view of a loss written in the language, z being a hypothesis or None to leave it free.
 
-    Args:
-        bound: the loss with labels and parameters.
-        n: length of the sequences.
-        z: label indices of the hypothesis, or None to leave it free.
-        linear: names of registers that ride in the weight; gains come in the order of the file.
-        ends: registers that are left out because no step looks at them, with the values they have
-            at the end.
-        memo: a dictionary shared by all views with the same arguments but z.
-        merge: whether values of a register that nothing can tell apart are one; else each state
-            has the register values that the file gives it.
+    ``linear`` registers ride in the weight; gains come in the order of the file. ``ends`` has the
+    last values of registers that are left out because no step looks at them, ``memo`` is shared by
+    all views with the same arguments but z. Without ``merge``, each state has the register values
+    that the file gives it; else values that nothing can tell apart are one.
     """
 
     def __init__(
@@ -229,11 +221,7 @@ class SpecView:
         return self.values_with(tracks, codes, (len(codes),), None)
 
     def values_with(
-        self,
-        tracks: Mapping[str, Any],
-        codes: Ints,
-        shape: tuple[int, ...],
-        active: Bools | None,
+        self, tracks: Mapping[str, Any], codes: Ints, shape: tuple[int, ...], active: Bools | None
     ) -> tuple[Floats, Floats]:
         """Values and slopes when z-only registers end as given, where lanes are active."""
         bound, n, names = self.bound, self.n, self.linear_names

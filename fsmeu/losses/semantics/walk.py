@@ -60,12 +60,8 @@ def registers_at(bound: BoundLoss, n: int) -> Registers:
 def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str, Floats]]:
     """Register values (pairs,) by name, before the first position and after each.
 
-    Args:
-        bound: a loss with labels and parameters.
-        z: hypotheses as label indices, (pairs, longest).
-        y: references, of the same shape.
-        lengths: the length of each pair, descending; where they differ, no step may look at it. A
-            pair that has ended keeps its registers.
+    ``z`` and ``y`` are label indices, (pairs, longest), ``lengths`` those of the pairs, descending;
+    where they differ, no step may look at it. A pair that has ended keeps its registers.
     """
     distinct, place = np.unique(lengths, return_inverse=True)
     distinct = distinct if len(z) else np.array([z.shape[1]])
@@ -91,14 +87,7 @@ def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str
 
 
 def trajectories(bound: BoundLoss, n: int, z: Ints, names: set[str]) -> dict[str, Floats]:
-    """The values of registers that look at z (and i) alone, (batch, n + 1) by name.
-
-    Args:
-        bound: the loss.
-        n: length of the sequences.
-        z: label indices, (batch, n).
-        names: the registers.
-    """
+    """The values of registers that look at z (batch, n) and i alone, (batch, n + 1) by name."""
     spec = bound.spec
     ours = [r for r in spec.registers if r.name in names]
     order = {r.name: k for k, r in enumerate(spec.registers)}
@@ -171,10 +160,9 @@ def trace_pairs(bound: BoundLoss, z: Ints, y: Ints) -> list[dict[str, Floats]]:
 
 
 class _Steps:
-    """The steps of a loss on floats, each computed once.
+    """The steps of a loss on floats, each computed once: from a state by two label indices.
 
-    A state is all registers but counts that no step looks at. A step leads from a state by two
-    label indices to the state after it and what the counts gain.
+    A state is all registers but counts that no step looks at; a step tells what these gain.
     """
 
     def __init__(self, bound: BoundLoss, memories: Mapping[str, Memory]) -> None:

@@ -80,23 +80,6 @@ def follows(labels: Sequence[Any]) -> Bools:
     return found
 
 
-def chunks_of(line: Sequence[Any]) -> list[tuple[int, int, str]]:
-    """The chunks of a tag sequence: first position, the one after the last, type.
-
-    As in conlleval, I-X opens a chunk where none of type X goes on.
-    """
-    found: list[tuple[int, int, str]] = []
-    begin, open_type = 0, ""
-    for i, tag in enumerate([*line, "O"]):
-        kind, name = tag_parts(tag)
-        if open_type and (kind != "I" or name != open_type):
-            found.append((begin, i, open_type))
-            open_type = ""
-        if kind != "O" and not open_type:
-            begin, open_type = i, name
-    return found
-
-
 def is_order_free(loss: Loss) -> bool:
     """Whether every register only adds up amounts that z and y at the position alone decide.
 
@@ -124,14 +107,14 @@ class Gold:
         self, loss: Loss, labels: Sequence[Any], ys: Any, allowed: Any, costs: bool, order: int
     ) -> None:
         index = {label: k for k, label in enumerate(labels)}
-        strange = next((label for one in ys for label in one if label not in index), None)
-        if strange is not None:
+        strange = [label for one in ys for label in one if label not in index]
+        if strange:
             must = "gold labels must be among those of training"
-            raise InputError(message("Searn", must, strange))
+            raise InputError(message("Searn", must, strange[0]))
         self.loss, self.labels = loss, labels
         self.sign = -1.0 if loss.kind == "utility" else 1.0
         texts = {str(label): k for k, label in enumerate(labels)}
-        named = [str(label) for label in labels]
+        named = map(str, labels)
         opening = [texts.get(f"B-{name[2:]}", -1) if name[:2] == "I-" else -1 for name in named]
         self.opening = np.array(opening, np.int64)  # of I-X the index of B-X, else -1, (L,)
         self.lines = [np.array([index[label] for label in one], np.int64) for one in ys]
@@ -151,7 +134,7 @@ class Gold:
         """For each position the end of the gold chunk that it is in, or the next one, (P,)."""
         ends, start = np.arange(len(self.y)) + 1, 0
         for line in self.lines:
-            for begin, end, _ in chunks_of([self.labels[k] for k in line]):
+            for begin, end, _ in tags.chunks_of([self.labels[k] for k in line]):
                 ends[start + begin : start + end] = start + end
             start += len(line)
         return ends
@@ -206,13 +189,11 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
     def read_outputs(self, y: Any, inputs: HashedSentences, where: str) -> list[list[Any]]:
         """The labels of each sentence, or the pairs of labels, checked."""
         found = checked_labels(y, inputs.lengths.tolist(), where)
-        if self.streams == 1:
-            return found
-        for pair in chain(*found):
+        for pair in chain(*found) if self.streams > 1 else ():
             if not isinstance(pair, tuple | list) or len(pair) != self.streams:
                 must = "there must be a pair of labels at each position"
                 raise InputError(message(where, must, pair))
-        return [[tuple(pair) for pair in one] for one in found]
+        return found if self.streams == 1 else [[tuple(pair) for pair in one] for one in found]
 
     def fitted(self: Space, ys: Any) -> Space:
         """A copy that knows the labels of training outputs, after a check of its parameters."""
