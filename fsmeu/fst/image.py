@@ -265,7 +265,7 @@ class _Reader:
     """Takes bytes from the front, never more than there are."""
 
     def __init__(self, image: bytes, where: str) -> None:
-        self.image, self.where, self.at = image, where, 0
+        self.image, self.where, self.at = memoryview(image), where, 0
 
     @property
     def left(self) -> int:
@@ -274,9 +274,9 @@ class _Reader:
 
     def refuse(self, why: str) -> NoReturn:
         must = "the bytes must be a whole OpenFst machine of log64, log or standard arcs"
-        raise FstError(message(self.where, f"{must}, but {why}", repr(self.image[:24])))
+        raise FstError(message(self.where, f"{must}, but {why}", repr(bytes(self.image[:24]))))
 
-    def take(self, size: int) -> bytes:
+    def take(self, size: int) -> memoryview:
         """The next bytes, so many."""
         if not 0 <= size <= self.left:
             self.refuse("they end too soon")
@@ -287,7 +287,7 @@ class _Reader:
         return struct.unpack(form, self.take(struct.calcsize(form)))
 
     def text(self) -> bytes:
-        return self.take(*self.numbers("<i"))
+        return bytes(self.take(*self.numbers("<i")))
 
     def rows(self, kind: np.dtype[Any], count: int) -> NDArray[Any]:
         return np.frombuffer(self.take(count * kind.itemsize), kind)

@@ -334,10 +334,8 @@ def _walk(core: SpecView, names: list[str]) -> list[_Layer] | None:
                 return None
     except LossFileError:
         return None  # perhaps where only impossible references lead: the plain walk will tell
-    decode, seen = core.space_of.decode, names_read(core.bound.spec.value)
-    shown = [
-        bits(held) for name, held in decode(codes[-1]).items() if name in seen and name in names
-    ]
+    decode, seen = core.space_of.decode, names_read(core.bound.spec.value) & set(names)
+    shown = [bits(held) for name, held in decode(codes[-1]).items() if name in seen]
     ends = group(np.stack([np.zeros_like(codes[-1]), *shown], axis=1))
     layers, merged = [], 0
     for known, classes in zip(codes, refine_layers(steps, ends), strict=True):
