@@ -10,7 +10,7 @@ from tests.explore.asking import Fault, ask, holds, same
 from tests.explore.rounded import UNIT
 from tests.explore.truth import RELATIVE, STEPS, tolerance
 from tests.label_models import by_name, parameters
-from tests.losses.test_summed import path_sums
+from tests.losses.test_machines import path_sums
 
 ENGINES = ("lattice", "openfst")
 MASS = 1e-11

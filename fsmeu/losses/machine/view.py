@@ -221,11 +221,7 @@ class SpecView:
         return self.values_with(tracks, codes, (len(codes),), None)
 
     def values_with(
-        self,
-        tracks: Mapping[str, Any],
-        codes: Ints,
-        shape: tuple[int, ...],
-        active: Bools | None,
+        self, tracks: Mapping[str, Any], codes: Ints, shape: tuple[int, ...], active: Bools | None
     ) -> tuple[Floats, Floats]:
         """Values and slopes when z-only registers end as given, where lanes are active."""
         bound, n, names = self.bound, self.n, self.linear_names
