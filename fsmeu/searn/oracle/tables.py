@@ -1,8 +1,8 @@
 """Tables of what can be reached from every state of machines over z, and how they are asked.
 
-Given where one count ends, the value is monotonic in another in many a loss: more
-matches are better for every number of items that z has. Then all that matters of what follows is,
-for each class and each number of further items, the greatest number of further matches:
+Given where one count ends, the value is monotonic in another in many a loss: more matches are
+better for every number of items that z has. Then all that matters of what follows is, for each
+class and each number of further items, the greatest number of further matches:
 
     best[class, k] = max over labels of  matches(label) + best'[class after it, k - items(label)]
 
