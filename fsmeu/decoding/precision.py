@@ -120,6 +120,9 @@ PRECISION = 1e-9
 
 NO_BETTER = "no pair of sequences that is possible has a better value"
 
+FAR = 1e-6
+"""A value that is farther from the end of the range, as a part of it, is not looked at again."""
+
 VALUE_PRECISION = 1e-10
 """A value whose error is proven to be at most this part of it is not computed again."""
 
@@ -193,7 +196,9 @@ def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
 
 def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
     """The answer, exact where its value is the best that a pair of sequences has."""
-    if not answer.exact and problem.keep is None and is_best_of_all(problem, answer.indices):
+    if answer.exact or problem.keep is not None:
+        return answer
+    if is_best_of_all(problem, answer.indices, answer.value):
         return replace(answer, exact=True, why=f"{answer.why}; {NO_BETTER}")
     return answer
 
@@ -250,14 +255,19 @@ def _step(problem: Problem, indices: Ints) -> float:
     return 0.0
 
 
-def is_best_of_all(problem: Problem, indices: Ints) -> bool:
-    """True when the expected value of a sequence is at the end of the range of values."""
+def is_best_of_all(problem: Problem, indices: Ints, value: float | None = None) -> bool:
+    """True when the expected value of a sequence, known or not, is at the end of the range."""
     labels = problem.loss.alphabet.decode(indices)
     with suppress(FsmeuError):
+        ends = list(_ends(problem))
+        if value is not None:
+            ends = [end for end in ends if problem.sign * (end - value) <= FAR * abs(value) + LEAST]
+        if not ends:
+            return False
         found = expect(problem.loss, labels, problem.model, max_states=_cheap_states(problem))
         worst = found.lower if problem.sign > 0 else found.upper
         reach = PRECISION * abs(found.value) + 2 * LEAST
-        return any(problem.sign * (end - worst) <= reach for end in _ends(problem))
+        return any(problem.sign * (end - worst) <= reach for end in ends)
     return False
 
 

@@ -77,7 +77,7 @@ LONG => too long
 --probs .5,.5 --levels --plot x.gif => the format of a plot must be one of png, pdf, svg
 """),
     ([""], """
-evaluat fscore =>
+evaluat fscore => 'evaluat'. Did you mean 'evaluate'? See 'fsmeu --help'.
 evaluate fscore 01 =>
 evaluate fscore 01 01 --jsn =>
 evaluate fscore 012 011 => hypothesis z | label 3 | 0, 1 | 2
@@ -110,13 +110,8 @@ fscore --n 1 -o /dev/null/x.fst => /dev/null | it cannot be used
     (["draw"], """
  => a loss or a model must be given
 fscore => Add --n N
-fscore --n 2 -o x.gif => the format must be one of
 fscore --n 2 -o - => --format
-fscore --z 12 => must be one of 0, 1
-fscore --z 11 --y 1 => the same length
-fscore --probs 0.5 => hypothesis z must be given
 fscore --z 11 --probs 0.5 => the same length
-fscore --n 400 => 50,000 states
 fscore --n 2 -o /dev/null/x.svg => cannot be used
 nothing_like_this --n 2 => nothing_like_this
 nothing.json => cannot be read
@@ -148,7 +143,6 @@ fscore --summed --n 2 --probs 0.5,0.5 => --summed goes with --n alone
 --probs .9,.5,.3 --method exhaustive --budget 7 => at most 7 | 2^3
 --probs .5 --constraint (0 => constraint | not closed
 --probs .5 --constraint '0 0' => constraint
---probs .5 --seconds 0 => seconds must be a number above 0
 --probs .5 --draw x.svg => only --engine openfst builds
 --probs .5 --engine openfst --compare => without --compare
 --probs .5 --engine openfst --method nbest => has one method
