@@ -173,22 +173,28 @@ def place(frame: Frame, depth: Sequence[int]) -> Placement:
     return _fit(frame, grid.centres, curves, labels)
 
 
+def _ways(bundles: Sequence[Bundle], column: Sequence[int]) -> tuple[Layers, list[int], Links]:
+    """The way of each line through states and lanes; the column of each of these; links of them."""
+    ways: Layers = []
+    items, links = list(column), list[tuple[int, int]]()
+    for bundle in bundles:
+        first, last = column[bundle.source], column[bundle.target]
+        step = 1 if last > first else -1
+        between = range(first + step, last, step)
+        ways.append([bundle.source, *range(len(items), len(items) + len(between)), bundle.target])
+        items += between
+        if first != last:
+            links += [(a, b) if step > 0 else (b, a) for a, b in pairwise(ways[-1])]
+    return ways, items, links
+
+
 class _Grid:
     """States and lanes in ordered columns, with coordinates."""
 
     def __init__(self, frame: Frame, column: list[int]) -> None:
         self.frame, self.column = frame, column
         bundles, captions = frame.bundles, frame.captions
-        self.ways: list[list[int]] = []  # of each line: its states, and lanes between their columns
-        items, links = list(column), list[tuple[int, int]]()
-        for b in bundles:
-            first, last = column[b.source], column[b.target]
-            step = 1 if last > first else -1
-            between = range(first + step, last, step)
-            self.ways.append([b.source, *range(len(items), len(items) + len(between)), b.target])
-            items += between
-            if first != last:
-                links += [(x, y) if step > 0 else (y, x) for x, y in pairwise(self.ways[-1])]
+        self.ways, items, links = _ways(bundles, column)
         layers: Layers = [[] for _ in range(max(items, default=-1) + 1)]
         for item, where in enumerate(items):
             layers[where].append(item)

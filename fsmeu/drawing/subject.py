@@ -27,6 +27,7 @@ from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model, as_model
 
+MAX_BUILT = 50_000
 _MOST_VALUES = 2  # of a register in one merged state; of more, it tells too little to be shown
 
 
@@ -197,9 +198,6 @@ def stands_for(plain: Machine, merged: Machine) -> list[list[int]]:
             after.update((a, b) for a, b in pairs if min(a, b) >= 0)
         here = after
     return [sorted(held) for held in found]
-
-
-MAX_BUILT = 50_000
 
 
 @dataclass(frozen=True)

@@ -86,13 +86,12 @@ def _arc_rows(
 def summary_listing(summary: Summary, ascii_only: bool = False) -> list[Row]:
     """The layers of a machine that is too large to be drawn, with bars."""
     bar = (_ASCII if ascii_only else _UNICODE)["bar"]
-    rows = [Row(note, "title" if k == 0 else "quiet") for k, note in enumerate(summary.notes)]
-    rows.append(Row(""))
+    first, *rest = summary.notes
+    rows = [Row(first, "title"), *(Row(note, "quiet") for note in rest), Row("")]
     most = max(summary.widths)
-    digits = len(f"{most:,}")
     for depth, width in enumerate(summary.widths):
         drawn = text_bar(width / most, _BAR, bar)
-        rows.append(Row(f"depth {depth:>4}  {width:>{digits},}  {drawn}"))
+        rows.append(Row(f"depth {depth:>4}  {width:>{len(f'{most:,}')},}  {drawn}"))
     return rows
 
 
@@ -114,10 +113,8 @@ def canvas(automaton: Automaton, frame: Frame, route: Route) -> list[list[Cell]]
         style = "route" if state in route.states else "plain"
         _write_state(sheet, automaton, frame, placement, state, style)
     rows = [*_above(automaton, frame, placement), *sheet.rows()]
-    indents = (
-        next((k for k, (letter, _) in enumerate(row) if letter != " "), len(row)) for row in rows
-    )
-    margin = min(indents, default=0)
+    texts = ("".join(letter for letter, _ in row) for row in rows)
+    margin = min((len(text) - len(text.lstrip(" ")) for text in texts), default=0)
     return [row[margin:] for row in rows]
 
 

@@ -122,7 +122,7 @@ class OnlineClassifier(LogisticClassifier):
 
     def decision_function(self, X: Any) -> Floats:
         """The probability of the positive class less the threshold, (examples,)."""
-        return np.asarray(expit(self._scores(X)) - self.threshold_)
+        return np.asarray(expit(super().decision_function(X)) - self.threshold_)
 
     @property
     def threshold_(self) -> float:

@@ -146,12 +146,12 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
         held = (np.fromiter(part, object, len(items)) for part in (items, choices))
         return ListStates(examples, progress, *held)
 
+    def _counts(self, states: ListStates) -> Ints:
+        return np.array([len(one) for one in states.choices], np.int64)
+
     def is_done(self, states: ListStates) -> Bools:
         """Whether there is nothing to decide any more, (B,)."""
         return np.asarray(self._counts(states) == 0)
-
-    def _counts(self, states: ListStates) -> Ints:
-        return np.array([len(one) for one in states.choices], np.int64)
 
     def rows(self, states: ListStates) -> tuple[csr_array, Ints]:
         """One row of features for each action of each state, and where those of a state begin."""
@@ -173,9 +173,9 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
         found = np.full(self.allowed(states).shape, np.inf)
         own = np.full(len(states), -1, np.int64)
         prefers = getattr(self.space, "preferred", None)
-        lines = zip(states.items, states.choices, states.examples.tolist(), strict=True)
-        for k, (state, choices, example) in enumerate(lines):
-            y = self.gold[example]
+        golds = (self.gold[k] for k in states.examples.tolist())
+        lines = zip(states.items, states.choices, golds, strict=True)
+        for k, (state, choices, y) in enumerate(lines):
             after = [self.space.value(self.space.step(state, one), y) for one in choices]
             found[k, : len(after)] = after
             if prefers is not None and (chosen := prefers(state, y)) in choices:
