@@ -173,7 +173,7 @@ def build_machine(
     pairs: Layered | None = None,
     max_states: int | None = None,
 ) -> Machine:
-    """The explicit machine of a view, of what an acceptor of pairs z * L + y can reach if it is given.
+    """The explicit machine of a view, or of what an acceptor of pairs z * L + y can reach of it.
 
     Raises:
         SizeLimitError: there are more states than the limit.
