@@ -173,9 +173,7 @@ def build_machine(
     pairs: Layered | None = None,
     max_states: int | None = None,
 ) -> Machine:
-    """The explicit machine of a view that is the same at every position, the hypothesis free.
-
-    With ``pairs``, an acceptor of pairs z * L + y, only what these can reach is built.
+    """The explicit machine of a view, or of what an acceptor of pairs z * L + y can reach of it.
 
     Raises:
         SizeLimitError: there are more states than the limit.
@@ -331,11 +329,8 @@ def minimize(machine: Machine, *, layered: bool = False, limit: int | None = Non
     """A machine with fewer states that gives every pair of length n the same value.
 
     ``layered`` makes the least machine in layers: it is the same for all files of one loss, but a
-    state that many depths share is there once for each. Otherwise states that several depths share
-    stay shared, and there are never more of them than before.
-
-    Raises:
-        SizeLimitError: ``layered`` is set, and there are more states than the limit in all layers.
+    state that many depths share is there once for each, and a SizeLimitError is raised if they are
+    more than the limit. Otherwise there are never more states than before.
     """
     smaller = _merged(machine, refine(_steps(machine), same_values(machine.values)))
     most = max_states(limit)
