@@ -16,8 +16,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Ints
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.explicit import best_corpus_hypotheses
 from fsmeu.decoding.precision import PRECISION
@@ -36,7 +36,6 @@ from fsmeu.parallel import checked_jobs
 
 __all__ = ["CorpusDecision", "decode_corpus"]
 
-Ints = NDArray[np.int64]
 Tell = Callable[[float, float], None]
 
 _CHANGES = 8
@@ -134,21 +133,16 @@ def decode_corpus(
         raise InputError(message(f"decode_corpus, {loss.kind} {loss.name}", unmet, None, remedy))
     # Loaded here: a command over single sequences does without scipy, which takes a while to load.
     from fsmeu.decoding.corpus_moments import best_by_moments
-    from fsmeu.decoding.corpus_parts import parts_of, paths_of, worths_at
-    from fsmeu.decoding.corpus_search import best_of_corpus, slopes_at
+    from fsmeu.decoding.corpus_search import best_of_corpus
+
+    def tell(lower: float, upper: float) -> None:
+        if progress is not None:
+            progress(*sorted((sign * lower, sign * upper)))
 
     large = best_by_moments(corpus, sign, threads)
-    if large is not None:
-        known = (large.value, large.value - large.error, large.value + large.error)
-        return _told(_decided(free, large.zs, known, sign, large.upper, large.tried), progress)
-    clock.over()  # begins here
-    parts = parts_of(corpus)
-    found = best_of_corpus(parts, sign, float(gap), clock, _teller(progress, sign))
-    worths = worths_at(parts, slopes_at(parts, found.total, sign))
-    chosen = paths_of(parts, worths, found.ends)
-    best = linear_expectation(free, chosen)
-    known = (best.value, best.lower, best.upper)
-    return _decided(free, chosen, known, sign, float(found.upper.max()), len(found.cuts))
+    found = large or best_of_corpus(corpus, sign, float(gap), clock, tell)
+    decision = _decided(free, *found, sign)
+    return decision if large is None else _told(decision, progress)
 
 
 def _told(decision: CorpusDecision, progress: Tell | None) -> CorpusDecision:
@@ -171,24 +165,11 @@ def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
 
 
 def _decided(
-    corpus: Corpus,
-    chosen: list[Ints],
-    known: tuple[float, float, float],
-    sign: float,
-    upper: float,
-    totals: int,
+    corpus: Corpus, chosen: list[Ints], upper: float, totals: int, sign: float
 ) -> CorpusDecision:
-    """The decision for hypotheses.
-
-    Args:
-        corpus: the loss and the models.
-        chosen: the hypotheses.
-        known: their value, and bounds on it.
-        sign: 1 where greater values are better, -1 where smaller ones are.
-        upper: an upper bound on sign times value of all others.
-        totals: how many totals were tried.
-    """
-    value, low, high = known
+    """The decision for hypotheses, where sign times value of all others has an upper bound."""
+    found = linear_expectation(corpus, chosen)
+    value, low, high = found.value, found.lower, found.upper
     sides = (low, max(high, upper)) if sign > 0 else (min(low, -upper), high)
     reach = (sides[1] - sides[0]) / (2 * PRECISION)
     exact = reach <= abs(value) or reach <= _step(corpus, chosen, value)
@@ -213,10 +194,3 @@ def _step(corpus: Corpus, zs: list[Ints], value: float) -> float:
         changed[row][i] = (changed[row][i] + 1) % len(corpus.models[row].alphabet)
         changes.append(abs(linear_expectation(corpus, changed).value - value))
     return float(np.median(changes)) if changes else 0.0
-
-
-def _teller(progress: Tell | None, sign: float) -> Tell:
-    """What the search calls: bounds of greater is better become those of the value."""
-    if progress is None:
-        return lambda lower, upper: None
-    return progress if sign > 0 else lambda lower, upper: progress(-upper, -lower)

@@ -16,16 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.compiled import kernels
 
 __all__ = ["Hulls", "best_with_total", "hulls_of"]
 
 CORPUS_EXCHANGES = 2_000_000  # exchanges between sentences that are tried to meet a total: a second
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +46,7 @@ class Hulls:
     size: float
 
     def bounds(self, size: int) -> Floats:
-        """The bound for totals 0, ..., size - 1, (size,).
-
-        It says nothing of those below the first knot or above the last, which no hypotheses have.
-        """
+        """The bound for totals 0, ..., size - 1, (size,), wrong where no hypotheses have them."""
         return np.interp(np.arange(size), self.knots, self.values)
 
     def piece(self, total: int) -> int:
@@ -67,11 +61,7 @@ class Hulls:
 
 
 def hulls_of(tables: Sequence[Floats]) -> Hulls:
-    """The hulls of all sentences together.
-
-    Args:
-        tables: for each sentence the best worth of each count, -inf where there is none.
-    """
+    """The hulls of the best worth of each count of all sentences, -inf where there is none."""
     widest = max(map(len, tables), default=0)
     held = np.full((len(tables), widest), -np.inf)
     for row, table in zip(held, tables, strict=True):
@@ -103,12 +93,6 @@ def best_with_total(
     Starts from the counts at the end of the piece before, and exchanges in all sentences what does
     not cost more at the price of the piece than there is between the bound and what is known: this
     is a shortest path over sums of exchanges.
-
-    Args:
-        tables: for each sentence the best worth of each count.
-        hulls: their hulls.
-        total: the total.
-        enough: sums of worths that are not greater are of no interest.
 
     Returns:
         The best sum of worths, or ``enough`` and None where none is greater; None where there are

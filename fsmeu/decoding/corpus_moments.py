@@ -24,7 +24,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,26 +32,19 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.corpus_hulls import Hulls, hulls_of
 from fsmeu.decoding.moments import ByNumber, best_number
-from fsmeu.expectation.corpus_moments import (
-    Counts,
-    Sums,
-    counts_of,
-    moment_roundings,
-    powers_of,
-    ratio_value,
-)
+from fsmeu.expectation.corpus_moments import Counts, counts_of, moment_roundings, powers_of
 from fsmeu.expectation.corpus_query import Corpus, sentence_structure
 from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED
-from fsmeu.losses.algebra.ratios import ratio_of_totals
+from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
-from fsmeu.trellis.batches import Scores, path_counts, path_scores
+from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.moments import BINOMIAL, central_moments, needed_order, series_of
 from fsmeu.trellis.roundings import UNIT
 from fsmeu.trellis.tapes import values_at
 
-__all__ = ["LargeCorpus", "best_by_moments"]
+__all__ = ["best_by_moments"]
 
 SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each power of a count
 
@@ -69,32 +62,11 @@ _ENOUGH = 2e-11
 
 
 @dataclass(frozen=True, eq=False)
-class LargeCorpus:
-    """What was found for a corpus.
-
-    Attributes:
-        zs: label indices of the hypotheses.
-        value: their expected value.
-        error: a bound on its error.
-        upper: an upper bound on sign times value of all hypotheses.
-        tried: how many totals were tried.
-    """
-
-    zs: list[Ints]
-    value: float
-    error: float
-    upper: float
-    tried: int
-
-
-@dataclass(frozen=True, eq=False)
 class _Block:
     """Sentences of one length and structure.
 
     Attributes:
         rows: their places in the corpus.
-        n: their length.
-        structure: the structure of both tapes and the models.
         scores: scores of steps that are not negligible, with a lane for each power of the own
             count, divided by j!: J + 1 lanes.
         chances: E[own count^j] / j!, (batch, J + 1).
@@ -107,14 +79,9 @@ class _Block:
     chances: Floats
 
     def factors(self, weights: Floats, others: Floats) -> Floats:
-        """What lanes are multiplied by for a function of x, sum over j of weights[j] x^j.
+        """Factors of lanes for a function of x, sum over j of weights[j] x^j, (batch, J).
 
-        Args:
-            weights: the function, (J,).
-            others: moments of all other counts less the own mean, (J + 1, batch).
-
-        Returns:
-            An array (batch, J).
+        ``others`` are moments of all other counts less the own mean, (J + 1, batch).
         """
         own = np.zeros((len(self.rows), len(weights)))
         for j in range(len(weights)):
@@ -130,8 +97,12 @@ class _Block:
         return part * float(self.structure.greatest(self.n)[0]) + _NEGLIGIBLE * shown
 
 
-def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus | None:
-    """The best hypotheses of a corpus, or None where moments do not serve it.
+def best_by_moments(
+    corpus: Corpus, sign: float, jobs: int = 1
+) -> tuple[list[Ints], float, int] | None:
+    """Label indices of the best hypotheses of a corpus, or None where moments do not serve it.
+
+    With an upper bound on sign times value of all hypotheses, and how many totals were tried.
 
     Requires a value b T / D^a as the head of this module has it (derived from the text), in a
     finite declared range, T proven to be at least 0, and counts that are concentrated.
@@ -148,11 +119,11 @@ def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus |
         most += len(rows) * structure.most(n)
     if most < FEW_COUNTED or not all(_is_served(corpus, *group) for group in groups):
         return None
-    ratio = ratio_of_totals(form, corpus.n, np.arange(1.0, high + 1), float(most))
+    totals = np.maximum(np.arange(high + 1.0), 1.0)  # that of none stands apart
+    ratio = ratio_of_totals(form, corpus.n, totals, float(most))
     if high < 3 or ratio is None or (sign * ratio.top[1] <= 0).any():
         return None
     largest = max(map(abs, bounds)) * (1 + 1e-12)
-    top, below = (np.concatenate([one[:, :1], one], axis=1) for one in (ratio.top, ratio.below))
     order, needed = 2, 4
     with ThreadPoolExecutor(jobs) as pool:  # kernels work side by side
         while order < needed:
@@ -163,19 +134,14 @@ def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus |
             if sum(block.scores.value.size for block in blocks) > CORPUS_SCORE_CELLS:
                 return None
             counts = _counts(corpus, blocks)
-            d = below[0] + below[2] * counts.mean
-            middle = int(counts.mean)
-            spread = counts.deviation * abs(below[2, middle] / d[middle])
-            needed = needed_order(spread, _ENOUGH, 4)
-        totals = _Totals(blocks, counts, sign * top[1], below, d, ratio.power, largest, pool)
-        search = totals.search()
+            below, _, steep = ratio.below[:, int(counts.mean)]
+            spread = counts.deviation * abs(steep / (below + steep * counts.mean))
+            needed = needed_order(float(spread), _ENOUGH, 4)
+        search = _search(blocks, counts, ratio, sign, largest, pool)
         best, upper = best_number(search)
         zs = search.best_at(best)
-    value, error = _value(corpus, blocks, totals, zs, float(most))
-    none = _without_any(corpus, sign, most, totals.rest / abs(counts.mean) ** order, largest)
-    if none > search.value(best):
-        return None
-    return LargeCorpus(zs, value, error, upper, len(search.tried))
+    none = _without_any(corpus, sign, most, _last_moment(counts) / counts.mean**order, largest)
+    return None if none > search.value(best) else (zs, upper, len(search.tried))
 
 
 def _is_served(corpus: Corpus, rows: list[int], structure: Structure) -> bool:
@@ -214,25 +180,6 @@ def _counts(corpus: Corpus, blocks: list[_Block]) -> Counts:
     return counts_of(chances, most)
 
 
-def _value(
-    corpus: Corpus, blocks: list[_Block], totals: _Totals, zs: list[Ints], most: float
-) -> tuple[float, float]:
-    """The expected value of hypotheses by the scores of their steps, and a bound on its error."""
-    assert corpus.loss.split is not None
-    joint, hyp = np.zeros((len(zs), len(totals.counts.cumulants))), 0
-    for block in blocks:
-        labels = np.stack([zs[row] for row in block.rows])
-        mass = block.chances[:, :1]
-        h, cells = block.structure.h, block.structure.score_cells(block.n)
-        scores = path_scores(h, cells, block.scores, labels)
-        joint[block.rows] = powers_of(scores / mass)
-        hyp += int(path_counts(h, labels).sum())
-    sums = Sums(totals.counts, joint.T, totals.roundings)
-    ratio = ratio_of_totals(corpus.loss.split, corpus.n, np.array([float(hyp)]), most)
-    assert ratio is not None  # as for all totals
-    return ratio_value(ratio, sums, joint.shape[1] - 1, totals.largest)
-
-
 def _without_any(corpus: Corpus, sign: float, most: int, chance: float, largest: float) -> float:
     """A bound on sign times value of hypotheses that count nothing; T is then 0."""
     form = corpus.loss.split
@@ -242,84 +189,63 @@ def _without_any(corpus: Corpus, sign: float, most: int, chance: float, largest:
     return float((sign * offset).max(initial=-np.inf)) + 2 * largest * chance
 
 
-@dataclass(frozen=True, eq=False)
-class _Totals:
-    """All sentences of a corpus, and what the value is by the hypotheses' total.
+def _search(
+    blocks: list[_Block],
+    counts: Counts,
+    ratio: Ratio,
+    sign: float,
+    largest: float,
+    pool: ThreadPoolExecutor,
+) -> ByNumber:
+    """The values by total, 1 or more, if the ratio is greater than ``largest`` nowhere."""
+    _, slope, _ = sign * ratio.top
+    below, _, steep = ratio.below
+    d, high = below + steep * counts.mean, len(slope) - 1
+    u, order, zero = steep / d, len(counts.cumulants) - 1, np.zeros(high + 1)
+    gain, series = slope * d**-ratio.power, series_of(ratio.power, 1.0, order)
+    kept: dict[int, Hulls] = {}
+    sides = [below + steep * s for s in (0.0, counts.most.sum())]
+    others, roundings = [counts.others(block.rows) for block in blocks], np.zeros(len(counts.means))
+    for block in blocks:
+        roundings[block.rows] = block.rounding
 
-    Attributes:
-        blocks: the sentences.
-        counts: moments of the references' counts.
-        slope: sign times b by total, (K + 1,).
-        below: coefficients of D, (3, K + 1).
-        d: its expectation, (K + 1,).
-        power: a.
-        largest: the greatest absolute value.
-        pool: the threads that blocks are given to.
-    """
+    def each(k: int, best: Callable[[_Block, Floats], Iterable[Any]]) -> list[Any]:
+        """What a function of a block and the factors of its scores gives for each sentence."""
+        weights, rows = series * u[k] ** np.arange(order), dict[int, Any]()
+        found = pool.map(lambda b, o: best(b, b.factors(weights, o)), blocks, others)
+        for block, one in zip(blocks, found, strict=True):
+            rows |= dict(zip(block.rows, one, strict=True))
+        return [rows[row] for row in range(len(rows))]
 
-    blocks: list[_Block]
-    counts: Counts
-    slope: Floats
-    below: Floats
-    d: Floats
-    power: float
-    largest: float
-    pool: ThreadPoolExecutor
+    def sums_at(k: int) -> Floats:
+        tables = each(k, lambda b, own: b.structure.best_by_count(b.scores, own, b.n))
+        kept[k] = hulls = hulls_of(tables)
+        bounds = hulls.bounds(high + 1) + 4 * len(hulls.knots) * UNIT * hulls.size
+        bounds[: hulls.knots[0]] = bounds[hulls.knots[-1] + 1 :] = -np.inf
+        return bounds
 
-    @cached_property
-    def rest(self) -> float:
-        """E[x^J]."""
-        return float(central_moments(self.counts.cumulants.sum(axis=1))[-1])
-
-    @cached_property
-    def roundings(self) -> Floats:
-        """Bounds on the errors of joint counts, (sentences,)."""
-        found = np.zeros(len(self.counts.means))
-        for block in self.blocks:
-            found[block.rows] = block.rounding
+    def over_at(k: int, ks: Ints) -> Floats:
+        apart = np.maximum(*(side[ks] / side[k] for side in sides)) * d[k] / d[ks]
+        rest = largest * _last_moment(counts) * u[k] ** order * apart**ratio.power / gain[ks]
+        found: Floats = rest + float(roundings @ counts.sizes(series, u[k]))
         return found
 
-    def search(self) -> ByNumber:
-        """The values by total."""
-        u, high, order = self.below[2] / self.d, len(self.d) - 1, len(self.counts.cumulants) - 1
-        gain, zero = self.slope * self.d**-self.power, np.zeros(high + 1)
-        series, kept = series_of(self.power, 1.0, order), dict[int, Hulls]()
-        sides = [self.below[0] + self.below[2] * s for s in (0.0, self.counts.most.sum())]
-        others = [self.counts.others(block.rows) for block in self.blocks]
+    def best_at(k: int) -> list[Ints]:
+        hulls = kept[k]
+        inside = np.clip(hulls.knots, 1, high)
+        ends = hulls.ends(int((gain[inside] * hulls.values).argmax()))
+        return each(k, lambda b, own: b.structure.best_paths(b.scores, own, b.n, ends[b.rows]))
 
-        def each(k: int, best: Callable[[_Block, Floats], Iterable[Any]]) -> list[Any]:
-            """What a function of a block and the factors of its scores gives for each sentence."""
-            weights, rows = series * u[k] ** np.arange(order), dict[int, Any]()
-            found = self.pool.map(lambda b, o: best(b, b.factors(weights, o)), self.blocks, others)
-            for block, one in zip(self.blocks, found, strict=True):
-                rows |= dict(zip(block.rows, one, strict=True))
-            return [rows[row] for row in range(len(rows))]
+    first = high  # scores hardly depend on the total, and the ends are tried anyway
+    found = ByNumber(1, high, first, u, gain, zero, zero, sums_at, over_at, best_at)
+    for _ in range(6):  # the best total at the best total before
+        best = 1 + int((gain * found.sums(first))[1:].argmax())
+        if best in found.tried:
+            break
+        found.first = first = best
+    return found
 
-        def sums_at(k: int) -> Floats:
-            tables = each(k, lambda b, own: b.structure.best_by_count(b.scores, own, b.n))
-            kept[k] = hulls = hulls_of(tables)
-            bounds = hulls.bounds(high + 1) + 4 * len(hulls.knots) * UNIT * hulls.size
-            bounds[: hulls.knots[0]] = bounds[hulls.knots[-1] + 1 :] = -np.inf
-            return bounds
 
-        def over_at(k: int, ks: Ints) -> Floats:
-            apart = np.maximum(*(side[ks] / side[k] for side in sides)) * self.d[k] / self.d[ks]
-            rest = self.largest * self.rest * u[k] ** order * apart**self.power / gain[ks]
-            found: Floats = rest + float(self.roundings @ self.counts.sizes(series, u[k]))
-            return found
-
-        def best_at(k: int) -> list[Ints]:
-            hulls = kept[k]
-            inside = np.clip(hulls.knots, 1, high)
-            ends = hulls.ends(int((gain[inside] * hulls.values).argmax()))
-            return each(k, lambda b, own: b.structure.best_paths(b.scores, own, b.n, ends[b.rows]))
-
-        first = high  # scores hardly depend on the total, and the ends are tried anyway
-        found = ByNumber(1, high, first, u, gain, zero, zero, sums_at, over_at, best_at)
-        for _ in range(6):  # the best total at the best total before
-            best = 1 + int((gain * found.sums(first))[1:].argmax())
-            if best in found.tried:
-                break
-            first = best
-        found.first = first
-        return found
+def _last_moment(counts: Counts) -> float:
+    """E[x^J]."""
+    return float(central_moments(counts.cumulants.sum(axis=1))[-1])

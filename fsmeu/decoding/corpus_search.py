@@ -1,170 +1,472 @@
-"""Branch and bound over the total of the hypothesis's count.
+"""Branch and bound over the total of the hypothesis's count of a corpus.
 
-For hypotheses with a given total k the expected value is a sum over sentences and steps: what a
-step is worth is known from the joint distribution of its sentence with its reference's count, and
-from the distribution of all other sentences' counts. One dynamic program gives the best worth of
-every sentence for each count of its own, Lagrangian relaxation (``corpus_hulls``) the best sums for
-every total. Near k the value of other totals is nearly a multiple of that (``spread``), so
-that one such *cut* at k bounds the best value of every total from above, and that of many from
-below. The total of the greatest upper bound is cut next, until no bound exceeds the best value that
-is known.
+For totals k of the hypothesis and r of the reference the value is, with joint counts c_q,
 
-The value of a corpus by the totals of both sides, as bounds over totals of the hypothesis need.
+    sum over q of  c_q g_q(k, r)  +  h(k, r).
 
-For a total k of the hypothesis and r of the reference the value is
-
-    sum over q of  c_q g_q(k, r)  +  h(k, r)
-
-with joint counts c_q. Losses are taken with the opposite sign, so that greater is better.
+Losses are taken with the opposite sign, so that greater is better. For hypotheses with a total k,
+one more of a joint count in a sentence whose reference counts a is worth the mean of g(k, a + R)
+over the sum R of all other references' counts: one backward sweep over that function of a gives the
+scores of all steps. One dynamic program then gives the best score of every sentence for each count
+of its own, Lagrangian relaxation (``corpus_hulls``) the best sums for every total. Near k the value
+of other totals is nearly a multiple of that (``_spread``), so that one such *cut* at k bounds the
+best value of every total from above, and that of many from below. The total of the greatest upper
+bound is cut next, until no bound exceeds the best value that is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from fsmeu.arrays import Floats, Ints
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.decoding.corpus_hulls import Hulls, best_with_total, hulls_of
-from fsmeu.decoding.corpus_parts import Parts, tables_of, worths_at
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.problem import Clock
 from fsmeu.errors import SizeLimitError, message
-from fsmeu.limits import WINDOW_CELLS
+from fsmeu.expectation.corpus import mass_to_cut
+from fsmeu.expectation.corpus_query import Corpus, sentence_structure
+from fsmeu.expectation.result import check_finite
+from fsmeu.fst.layers import ArcWeights
+from fsmeu.limits import CORPUS_SCORE_CELLS, WINDOW_CELLS
+from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.semantics.domains import declared_range
+from fsmeu.models import arc_weights_many
+from fsmeu.trellis.batches import Scores
+from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import values_at
+from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
 
-__all__ = [
-    "Bracket",
-    "Spread",
-    "Totals",
-    "best_of_corpus",
-    "in_window",
-    "slopes_at",
-    "spread",
-    "totals_of",
-]
+__all__ = ["best_of_corpus"]
 
+CORPUS_WINDOW_CELLS = 1 << 26  # cells of the counts of all sentences but one, for each: 512 MB
 CORPUS_VALUES = 1 << 31  # pairs of totals of both sides that are valued, block by block: a minute
 CORPUS_TOTALS = 64  # totals that are decided one by one: near the best they hardly differ
 
 
+# -- the sentences ---------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
-class Totals:
-    """What is known of the value for each total k of the hypothesis.
+class _Block:
+    """Sentences of one length and structure.
 
     Attributes:
-        ends: E[h(k, R)] over the window of R, -inf where no hypothesis has this total, (K + 1,).
-        slopes: E[g_q(k, R)], (counts, K + 1).
-        errors: bounds on the error of ``ends`` by rounding, (K + 1,).
+        rows: their places in the corpus.
+        own: the distribution of the reference's count, (batch, counts).
+    """
+
+    rows: list[int]
+    n: int
+    structure: Structure
+    models: Sequence[ArcWeights]
+    own: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Sentences:
+    """All sentences of a corpus.
+
+    Attributes:
+        corpus: the loss and the models.
+        sign: 1 where greater values are better, -1 where smaller ones are.
+        blocks: the sentences.
+        others: for each sentence the distribution of the sum of all other references' counts.
+        whole: that of all references together.
+        hyp: which totals some hypotheses have, (K + 1,).
+        ref: which totals some references have, (R + 1,).
+        greatest: bounds on the absolute value of each sentence's joint counts, (sentences, counts).
+        expected: the same of their expectations.
+    """
+
+    corpus: Corpus
+    sign: float
+    blocks: list[_Block]
+    others: list[Window]
+    whole: Window
+    hyp: Bools
+    ref: Bools
+    greatest: Floats
+    expected: Floats
+
+    @property
+    def form(self) -> Split:
+        """The loss split by tape."""
+        assert self.corpus.loss.split is not None
+        return self.corpus.loss.split
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The declared range of sign times value."""
+        low, high = sorted(
+            self.sign * side for side in declared_range(self.corpus.loss.bound, self.corpus.n)
+        )
+        return low, high
+
+    def slopes(self, k: int) -> Floats:
+        """g_q(k, r) for every total r of the reference, (counts, R + 1)."""
+        ref = np.arange(len(self.ref))
+        tables, _ = values_at(self.form, self.corpus.n, k, ref, self.ref)
+        return self.sign * np.array(tables).reshape(self.greatest.shape[1], len(ref))
+
+    def tables(self, ks: Ints) -> Iterator[tuple[Ints, list[Floats], Floats]]:
+        """Blocks of totals with g_q(k, r) and h(k, r) for r in the window, (totals, width) each."""
+        width = len(self.whole.chances)
+        ref = np.arange(self.whole.low, self.whole.low + width)
+        seen = self.ref[ref] & (self.whole.chances > 0)
+        size = max(1, WINDOW_CELLS // width)
+        for begin in range(0, len(ks), size):
+            some = ks[begin : begin + size]
+            possible = self.hyp[some][:, None] & seen
+            slopes, offset = values_at(self.form, self.corpus.n, some[:, None], ref, possible)
+            yield some, [self.sign * slope for slope in slopes], self.sign * offset
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def _sentences(corpus: Corpus, sign: float) -> _Sentences:
+    """What a decision needs of the sentences of a corpus.
+
+    Requires a loss that splits by tape, its value looking at one counter of each at most.
+
+    Raises:
+        UncountableError: a counter does not grow by whole numbers.
+        SizeLimitError: that would take too much room.
+    """
+    form, models = corpus.loss.split, corpus.models
+    assert form is not None
+    greatest, expected = np.zeros((2, len(models), len(form.joint_counts)))
+    own: list[Window] = [Window(0, np.ones((1, 1)))] * len(models)
+    hyp: list[Bools] = []
+    ref: list[Bools] = []
+    blocks: list[_Block] = []
+    groups, cells = corpus.alike(), 0
+    for rows in groups:
+        structure, n = sentence_structure(corpus, rows[0]), models[rows[0]].n
+        structure.guard("decode_corpus", n)
+        cells += len(rows) * len(structure.score_cells(n))
+    _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus")
+    for rows in groups:
+        structure, n = sentence_structure(corpus, rows[0]), models[rows[0]].n
+        hyp += [structure.ends(n)] * len(rows)
+        ref += [structure.y.reachable(n)] * len(rows)
+        greatest[rows] = structure.greatest(n)
+        layered = arc_weights_many([models[row] for row in rows])
+        expected[rows], masses = _expected(structure, layered)
+        for row, mass in zip(rows, masses, strict=True):
+            own[row] = Window(0, mass[None], 0.0, structure.roundings(n))
+        blocks.append(_Block(rows, n, structure, layered, masses))
+    cut = mass_to_cut(corpus)
+    whole = sum_of_all(own, cut, 1)
+    each = "the distributions of the references' counts of all sentences but one"
+    _guard(len(own) * len(whole.chances), CORPUS_WINDOW_CELLS, each)
+    others, totals = all_but_one(own, cut), (_totals(hyp), _totals(ref))
+    return _Sentences(corpus, sign, blocks, others, whole, *totals, greatest, expected)
+
+
+def _expected(structure: Structure, models: Sequence[ArcWeights]) -> tuple[Floats, Floats]:
+    """_Bounds on E|joint count|, (batch, counts), and P(count of y), (batch, counter).
+
+    At each position, the greatest of all steps for each term.
+    """
+    n, counts = models[0].n, structure.counts
+    one = np.ones((len(models), counts, int(structure.r.columns[n])))
+    scores, chances = structure.scores(models, one, absolute=True)
+    cells, found = structure.score_cells(n), np.zeros((len(models), counts))
+    if len(cells):
+        term = np.searchsorted(structure.z.first_feature, cells[:, 1], side="right")
+        begins = np.flatnonzero(np.diff(cells[:, 0] * (1 + term.max()) + term, prepend=-1))
+        dense = scores.dense(len(cells))[..., 0]
+        most = np.maximum.reduceat(dense, begins, axis=1)  # (batch, positions and terms)
+        np.add.at(found.T, structure.amounts.joint[cells[begins, 1]], most.T)
+    return found, chances
+
+
+def _guard(cells: int, limit: int, what: str) -> None:
+    if cells > limit:
+        remedy = "Declare a finite range in the file of the loss, decide parts of the corpus, or "
+        remedy += "sentence by sentence with decode_many"
+        must = f"{what} may be up to {limit:,} numbers"
+        raise SizeLimitError(message("decode_corpus", must, f"{cells:,}", remedy))
+
+
+def _totals(reachable: Sequence[Bools]) -> Bools:
+    """Which totals there are, from the counts that each sentence may have."""
+    if all(one.all() for one in reachable):
+        return np.ones(1 + sum(len(one) - 1 for one in reachable), bool)
+    parts = [one.astype(np.float64) for one in reachable]
+    while len(parts) > 1:
+        pairs = [np.convolve(a, b) > 0.5 for a, b in zip(parts[0::2], parts[1::2], strict=False)]
+        parts = [one.astype(np.float64) for one in pairs] + parts[len(parts) - len(parts) % 2 :]
+    return parts[0] > 0.5
+
+
+def _scores_at(sentences: _Sentences, at: Floats) -> tuple[list[Scores], float]:
+    """The scores of steps of each block for g_q(k, r), and a bound on the error of all sums."""
+    check_finite("decode_corpus", at)
+    greatest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
+    error = sentences.whole.lost * float(sentences.greatest.sum(axis=0) @ greatest)
+    found = []
+    for block in sentences.blocks:
+        others = [sentences.others[row] for row in block.rows]
+        wanted = _wanted(block, others, at)
+        found.append(block.structure.scores(block.models, wanted)[0])
+        error += _error(block, others, sentences.greatest[block.rows], wanted, greatest)
+    return found, error
+
+
+def _wanted(block: _Block, others: Sequence[Window], at: Floats) -> Floats:
+    """What joint counts are worth by the count of a sentence's own reference.
+
+    The mean over the sum of all other references' counts, (batch, joint counts, own counts).
+    """
+    size = block.own.shape[1]
+    found = np.zeros((len(block.rows), len(at), size))
+    for row, other in zip(found, others, strict=True):
+        reach = slice(other.low, other.low + len(other.chances) + size - 1)
+        for q, values in enumerate(at):
+            row[q] = np.correlate(values[reach], other.chances, "valid")
+    return found
+
+
+def _error(
+    block: _Block, others: Sequence[Window], most: Floats, wanted: Floats, greatest: Floats
+) -> float:
+    """A bound on the error of the sum of scores of the sentences of a block.
+
+    It has the roundings of scores and of best paths, and what the distributions of the other
+    sentences lack and are off by. ``most`` bounds joint counts, (batch, joint counts), ``greatest``
+    their slopes, (joint counts,).
+    """
+    expected = np.einsum("bqc,bc->bq", np.abs(wanted), np.abs(block.own))
+    rounding = 2.0 * relative_error(block.structure.roundings(block.n))
+    error = rounding * float((most * expected).sum())
+    off = [o.lost + relative_error(o.operations + len(o.chances) + 8) for o in others]
+    error += float((most @ greatest) @ np.array(off))
+    steps = relative_error((len(block.structure.tapes.terms) + 9) * block.n + 64)
+    return error + steps * float((most * np.abs(wanted).max(axis=2, initial=0.0)).sum())
+
+
+def _each(
+    sentences: _Sentences, scores: Sequence[Scores], ask: Callable[[_Block, Scores], Iterable[Any]]
+) -> list[Any]:
+    """What a function of the sentences of a block and their scores gives for each sentence."""
+    found: dict[int, Any] = {}
+    for block, some in zip(sentences.blocks, scores, strict=True):
+        found.update(zip(block.rows, ask(block, some), strict=True))
+    return [found[row] for row in range(len(found))]
+
+
+def _best_by_count(block: _Block, scores: Scores) -> Floats:
+    """The best sum of scores for each count of a sentence's own, (batch, counts)."""
+    tables = block.structure.best_by_count(scores, np.ones((len(block.rows), 1)), block.n)
+    check_finite("decode_corpus", np.where(np.isneginf(tables), 0.0, tables))
+    return tables
+
+
+# -- the bounds ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Offsets:
+    """What is known of h(k, r) for each total k of the hypothesis.
+
+    Attributes:
+        means: E[h(k, R)] over the window of R, -inf where no hypothesis has this total, (K + 1,).
+        errors: bounds on their errors by rounding, (K + 1,).
         below: what the references outside of the window may take from a value, at most 0.
         above: what they may add, at least 0.
     """
 
-    ends: Floats
-    slopes: Floats
+    means: Floats
     errors: Floats
     below: float
     above: float
 
 
-def totals_of(parts: Parts, sign: float) -> Totals:
-    """What is known of the value for each total of the hypothesis.
-
-    Raises:
-        SizeLimitError: there are very many totals.
-    """
-    size, joint = len(parts.hyp), parts.greatest.shape[1]
-    chances = parts.whole.tables[0]
+def _offsets(sentences: _Sentences) -> _Offsets:
+    """What is known of h; a SizeLimitError where there are very many totals."""
+    size, chances = len(sentences.hyp), sentences.whole.chances
     if size * len(chances) > CORPUS_VALUES:
         must = f"the totals of both sides may make up to {CORPUS_VALUES:,} pairs"
-        remedy = "Decide parts of the corpus"
         got = f"{size * len(chances):,}"
-        raise SizeLimitError(message("decode_corpus", must, got, remedy))
-    ends, absolute, slopes = np.zeros(size), np.zeros(size), np.zeros((joint, size))
-    for ks, tables, offset in _tables(parts, np.arange(size), sign):
-        ends[ks], absolute[ks] = offset @ chances, np.abs(offset) @ chances
-        for mean, table in zip(slopes, tables, strict=True):
-            mean[ks] = table @ chances
-    ends[~parts.hyp] = -np.inf
-    errors = relative_error(parts.whole.operations + len(chances) + 8) * absolute
-    low, high = 0.0, 0.0
-    if parts.whole.lost:
-        sides = declared_range(parts.corpus.loss.bound, parts.corpus.n)
-        low, high = min(sign * side for side in sides), max(sign * side for side in sides)
-    lost = parts.whole.lost
-    return Totals(ends, slopes, errors, lost * min(0.0, low), lost * max(0.0, high))
-
-
-def slopes_at(parts: Parts, k: int, sign: float) -> Floats:
-    """g_q(k, r) for every total r of the reference, (counts, R + 1)."""
-    ref = np.arange(len(parts.ref))
-    tables, _ = values_at(parts.form, parts.corpus.n, k, ref, parts.ref)
-    return sign * np.array(tables).reshape(parts.greatest.shape[1], len(ref))
-
-
-def in_window(parts: Parts, at: Floats) -> Floats:
-    """The part of a table by totals of the reference that has mass, 0 elsewhere: its last axis."""
-    low, width = parts.whole.low, parts.whole.tables.shape[1]
-    found: Floats = at[:, low : low + width] * (parts.whole.tables[0] > 0)
-    return found
+        raise SizeLimitError(message("decode_corpus", must, got, "Decide parts of the corpus"))
+    means, absolute = np.zeros((2, size))
+    for ks, _, offset in sentences.tables(np.arange(size)):
+        means[ks], absolute[ks] = offset @ chances, np.abs(offset) @ chances
+    means[~sentences.hyp] = -np.inf
+    errors = relative_error(sentences.whole.operations + len(chances) + 8) * absolute
+    lost = sentences.whole.lost
+    low, high = sentences.range if lost else (0.0, 0.0)
+    return _Offsets(means, errors, lost * min(0.0, low), lost * max(0.0, high))
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
-    """Sums of g_q(k, .) E[c_q] are within ``away`` of sums of multiples of those at other totals.
+class _Cut:
+    """The best hypotheses at a total.
 
     Attributes:
-        factors: at least 0, one for each of the others and each k, (others, totals).
-        away: one for each k.
+        slopes: g_q(total, r) for r in the window, (counts, width).
+        sums: bounds on the sum of scores of hypotheses with each total, (K + 1,).
+        error: a bound on their error.
     """
 
-    factors: Floats
-    away: Floats
+    total: int
+    slopes: Floats
+    sums: Floats
+    error: float
 
 
-def spread(parts: Parts, ks: Ints, others: Sequence[Floats], sign: float) -> Spread:
+@dataclass(eq=False)
+class _Bounds:
+    """Bounds of the best expected value, greater being better.
+
+    Attributes:
+        upper: a bound on the best value for each total of the hypothesis, (K + 1,).
+        lower: a bound from below on the best value.
+        total: the total at which the best hypotheses that are known were found.
+        ends: the counts of their sentences.
+        cuts: the totals that were cut.
+    """
+
+    upper: Floats
+    lower: float = -np.inf
+    total: int = 0
+    ends: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    cuts: list[_Cut] = field(default_factory=list)
+
+
+def best_of_corpus(
+    corpus: Corpus, sign: float, gap: float, clock: Clock, tell: Callable[[float, float], None]
+) -> tuple[list[Ints], float, int]:
+    """Label indices of the best hypotheses, an upper bound on all, and how many totals were tried.
+
+    Args:
+        corpus: the loss and the models.
+        sign: 1 where greater values are better, -1 where smaller ones are.
+        gap: how far apart both bounds may stay.
+        clock: the time that there is.
+        tell: called after each cut with both bounds.
+    """
+    clock.over()  # begins here
+    sentences = _sentences(corpus, sign)
+    known = _bounds_of(sentences, gap, clock, tell)
+    scores, _ = _scores_at(sentences, sentences.slopes(known.total))
+
+    def paths(block: _Block, some: Scores) -> Iterable[Ints]:
+        one = np.ones((len(block.rows), 1))
+        return block.structure.best_paths(some, one, block.n, known.ends[block.rows])
+
+    return _each(sentences, scores, paths), float(known.upper.max()), len(known.cuts)
+
+
+def _bounds_of(
+    sentences: _Sentences, gap: float, clock: Clock, tell: Callable[[float, float], None]
+) -> _Bounds:
+    """The bounds of the best expected value, as near to each other as is asked for."""
+    offsets = _offsets(sentences)
+    known = _Bounds(np.where(sentences.hyp, sentences.range[1], -np.inf))
+    mean = float(sentences.whole.counts @ sentences.whole.chances)
+    possible = np.flatnonzero(sentences.hyp)
+    k = int(possible[np.abs(possible - mean).argmin()])
+    while True:
+        guess = _cut(sentences, offsets, known, k)
+        tell(known.lower, float(known.upper.max()))
+        left = known.upper.copy()
+        left[[cut.total for cut in known.cuts]] = -np.inf
+        reach = known.lower + max(gap, PRECISION * abs(known.lower))
+        # A total that was cut keeps its bound: where it is the greatest, others change nothing.
+        if known.upper.max() <= reach or left.max() < known.upper.max():
+            return known
+        if len(known.cuts) >= CORPUS_TOTALS or clock.over():
+            return known
+        k = guess if left[guess] > reach else int(left.argmax())
+
+
+def _cut(sentences: _Sentences, offsets: _Offsets, known: _Bounds, k: int) -> int:
+    """_Bounds the values of all totals by those of the best at k; returns what seems best then."""
+    at, whole = sentences.slopes(k), sentences.whole
+    scores, error = _scores_at(sentences, at)
+    tables = _each(sentences, scores, _best_by_count)
+    hulls = hulls_of(tables)
+    error += relative_error(2 * len(hulls.knots) + 8) * hulls.size
+    window = at[:, whole.low : whole.low + len(whole.chances)] * (whole.chances > 0)
+    cut = _Cut(k, window, hulls.bounds(len(sentences.hyp)), error)
+    active = np.flatnonzero(known.upper > known.lower)
+    values, loose = _lower_bounds(sentences, offsets, known, [cut], active)
+    is_knot = np.isin(active, hulls.knots)
+    reached = np.where(is_knot, values - loose + offsets.below, -np.inf)
+    best = int(reached.argmax())
+    if reached[best] > known.lower:
+        known.lower, known.total = float(reached[best]), k
+        known.ends = hulls.ends(hulls.piece(int(active[best])))
+    if known.upper[k] > known.lower and k not in hulls.knots:
+        _exchange(known, offsets, tables, hulls, cut)
+    for side in (-1, 1):  # between the cut and its neighbours
+        near = [one for one in known.cuts if side * (one.total - k) > 0]
+        if near:
+            other = min(near, key=lambda one: abs(one.total - k))
+            low, high = sorted((other.total, k))
+            ks = low + 1 + np.flatnonzero(known.upper[low + 1 : high] > known.lower)
+            _lower_bounds(sentences, offsets, known, [other, cut], ks)
+    known.cuts.append(cut)
+    return int(active[values.argmax()])
+
+
+def _lower_bounds(
+    sentences: _Sentences, offsets: _Offsets, known: _Bounds, cuts: Sequence[_Cut], ks: Ints
+) -> tuple[Floats, Floats]:
+    """Lowers upper bounds by one or two cuts; returns the best values by these, and errors."""
+    factors, away = _spread(sentences, ks, [cut.slopes for cut in cuts])
+    values, loose = offsets.means[ks], away + offsets.errors[ks]
+    for factor, cut in zip(factors, cuts, strict=True):
+        values = values + factor * cut.sums[ks]
+        loose = loose + factor * cut.error
+    known.upper[ks] = np.minimum(known.upper[ks], values + loose + offsets.above)
+    return values, loose
+
+
+def _spread(sentences: _Sentences, ks: Ints, others: Sequence[Floats]) -> tuple[Floats, Floats]:
     """How g(k, .) is bounded by multiples of g at one or two other totals.
 
     Multiples of one other are the more exact the nearer it is; those of two, one on each side, are
     so to the second order. All that a bound needs is that no factor is negative.
 
     Args:
-        parts: the sentences.
+        sentences: the sentences.
         ks: the totals.
         others: g_q(k', r) for each of the others and r in the window, (counts, width).
-        sign: what values are multiplied by.
+
+    Returns:
+        Factors, (others, totals), and how far off sums of g_q(k, .) E[c_q] are at most, (totals,).
     """
-    most = parts.expected.sum(axis=0) * (1.0 + 1e-9)  # bounds on E|c_q|
+    most = sentences.expected.sum(axis=0) * (1.0 + 1e-9)  # bounds on E|c_q|
     factors, away = np.zeros((len(others), len(ks))), np.zeros(len(ks))
     if not len(most):
-        return Spread(factors, away)
-    weights = most * (np.abs(others[0]) @ parts.whole.tables[0])
-    heaviest, begin = int(weights.argmax()), 0
-    for some, tables, _ in _tables(parts, ks, sign):
+        return factors, away
+    chances, begin = sentences.whole.chances, 0
+    heaviest = int((most * (np.abs(others[0]) @ chances)).argmax())
+    for some, tables, _ in sentences.tables(ks):
         part = slice(begin, begin + len(some))
         begin += len(some)
-        factors[:, part] = _factors(parts, tables[heaviest], [one[heaviest] for one in others])
+        factors[:, part] = _factors(chances, tables[heaviest], [one[heaviest] for one in others])
         for q, (table, weight) in enumerate(zip(tables, most.tolist(), strict=True)):
             left = table.copy()
             for factor, other in zip(factors[:, part], others, strict=True):
                 left -= np.multiply.outer(factor, other[q])
             rounding = relative_error(16) * np.abs(table).max(axis=1, initial=0.0)
             away[part] += weight * (np.abs(left).max(axis=1, initial=0.0) + rounding)
-    return Spread(factors, away)
+    return factors, away
 
 
-def _factors(parts: Parts, table: Floats, others: Sequence[Floats]) -> Floats:
+def _factors(chances: Floats, table: Floats, others: Sequence[Floats]) -> Floats:
     """The multiples of one other that has the same mean, or of two with the same two values.
 
-    Args:
-        parts: the sentences.
-        table: g(k, r) for some k and r in the window, (totals, width).
-        others: g(k', r) for each of the others, (width,).
+    Tables are g(k, r) for some k, (totals, width), and for each of the others, (width,).
     """
-    chances = parts.whole.tables[0]
     if len(others) == 1:
         mean = float(others[0] @ chances)
         return np.maximum(
@@ -178,160 +480,16 @@ def _factors(parts: Parts, table: Floats, others: Sequence[Floats]) -> Floats:
     return np.maximum(0.0, np.linalg.solve(pair, table[:, places].T))
 
 
-def _tables(parts: Parts, ks: Ints, sign: float) -> Iterator[tuple[Ints, list[Floats], Floats]]:
-    """Blocks of totals with g_q(k, r) and h(k, r) for r in the window, (totals, width) each."""
-    width = parts.whole.tables.shape[1]
-    ref = np.arange(parts.whole.low, parts.whole.low + width)
-    seen = parts.ref[ref] & (parts.whole.tables[0] > 0)
-    size = max(1, WINDOW_CELLS // width)
-    for begin in range(0, len(ks), size):
-        some = ks[begin : begin + size]
-        possible = parts.hyp[some][:, None] & seen
-        slopes, offset = values_at(parts.form, parts.corpus.n, some[:, None], ref, possible)
-        yield some, [sign * slope for slope in slopes], sign * offset
-
-
-@dataclass(eq=False)
-class Bracket:
-    """What is known of the best expected value, greater being better.
-
-    Attributes:
-        upper: a bound on the best value for each total of the hypothesis, (K + 1,).
-        lower: a bound from below on the best value.
-        total: the total at which the best hypotheses that are known were found.
-        ends: the counts of their sentences.
-        cuts: the totals that were cut.
-    """
-
-    upper: Floats
-    lower: float
-    total: int
-    ends: Ints
-    cuts: list[int]
-
-
-@dataclass(frozen=True, eq=False)
-class _Cut:
-    """The best hypotheses at a total.
-
-    Attributes:
-        total: the total.
-        slopes: g_q(total, r) for r in the window, (counts, width).
-        sums: bounds on the sum of worths of hypotheses with each total, (K + 1,).
-        error: a bound on their error.
-    """
-
-    total: int
-    slopes: Floats
-    sums: Floats
-    error: float
-
-
-def best_of_corpus(
-    parts: Parts, sign: float, gap: float, clock: Clock, tell: Callable[[float, float], None]
-) -> Bracket:
-    """The bracket of the best expected value.
-
-    Args:
-        parts: the sentences.
-        sign: 1 where greater values are better, -1 where smaller ones are.
-        gap: how far apart both bounds may stay.
-        clock: the time that there is.
-        tell: called after each cut with both bounds.
-    """
-    totals = totals_of(parts, sign)
-    most = max(sign * side for side in declared_range(parts.corpus.loss.bound, parts.corpus.n))
-    known = Bracket(np.where(parts.hyp, most, -np.inf), -np.inf, 0, np.zeros(0, np.int64), [])
-    mean = float(parts.whole.counts @ parts.whole.tables[0])
-    possible = np.flatnonzero(parts.hyp)
-    k = int(possible[np.abs(possible - mean).argmin()])
-    cuts: list[_Cut] = []
-    while True:
-        guess = _cut(parts, totals, known, cuts, k, sign)
-        known.cuts.append(k)
-        tell(known.lower, float(known.upper.max()))
-        left = known.upper.copy()
-        left[known.cuts] = -np.inf
-        reach = known.lower + max(gap, PRECISION * abs(known.lower))
-        # A total that was cut keeps its bound: where it is the greatest, others change nothing.
-        if known.upper.max() <= reach or left.max() < known.upper.max():
-            return known
-        if len(known.cuts) >= CORPUS_TOTALS or clock.over():
-            return known
-        k = guess if left[guess] > reach else int(left.argmax())
-
-
-def _cut(
-    parts: Parts, totals: Totals, known: Bracket, cuts: list[_Cut], k: int, sign: float
-) -> int:
-    """Bounds the values of all totals by those of the best hypotheses at k.
-
-    Returns:
-        The total that seems best.
-    """
-    at = slopes_at(parts, k, sign)
-    worths = worths_at(parts, at)
-    tables = tables_of(parts, worths)
-    hulls = hulls_of(tables)
-    error = worths.error + relative_error(2 * len(hulls.knots) + 8) * hulls.size
-    cut = _Cut(k, in_window(parts, at), hulls.bounds(len(parts.hyp)), error)
-    active = np.flatnonzero(known.upper > known.lower)
-    values, loose = _bounds(parts, totals, [cut], active, sign)
-    known.upper[active] = np.minimum(known.upper[active], values + loose + totals.above)
-    is_knot = np.isin(active, hulls.knots)
-    reached = np.where(is_knot, values - loose + totals.below, -np.inf)
-    best = int(reached.argmax())
-    if reached[best] > known.lower:
-        known.lower, known.total = float(reached[best]), k
-        known.ends = hulls.ends(hulls.piece(int(active[best])))
-    if known.upper[k] > known.lower and k not in hulls.knots:
-        _meet(known, totals, tables, hulls, k, error)
-    _between(parts, totals, known, cuts, cut, sign)
-    cuts.append(cut)
-    return int(active[values.argmax()])
-
-
-def _between(
-    parts: Parts, totals: Totals, known: Bracket, cuts: list[_Cut], cut: _Cut, sign: float
+def _exchange(
+    known: _Bounds, offsets: _Offsets, tables: list[Floats], hulls: Hulls, cut: _Cut
 ) -> None:
-    """Lowers the bounds of totals between a new cut and its neighbours."""
-    below = [one for one in cuts if one.total < cut.total]
-    above = [one for one in cuts if one.total > cut.total]
-    for near in (max(below, key=_total, default=None), min(above, key=_total, default=None)):
-        if near is not None:
-            low, high = sorted((near.total, cut.total))
-            ks = low + 1 + np.flatnonzero(known.upper[low + 1 : high] > known.lower)
-            values, loose = _bounds(parts, totals, [near, cut], ks, sign)
-            known.upper[ks] = np.minimum(known.upper[ks], values + loose + totals.above)
-
-
-def _total(cut: _Cut) -> int:
-    return cut.total
-
-
-def _bounds(
-    parts: Parts, totals: Totals, cuts: Sequence[_Cut], ks: Ints, sign: float
-) -> tuple[Floats, Floats]:
-    """The best value of each total by one or two cuts, and how far off it may be."""
-    near = spread(parts, ks, [cut.slopes for cut in cuts], sign)
-    values, loose = totals.ends[ks], near.away + totals.errors[ks]
-    for factor, cut in zip(near.factors, cuts, strict=True):
-        values = values + factor * cut.sums[ks]
-        loose = loose + factor * cut.error
-    return values, loose
-
-
-def _meet(
-    known: Bracket, totals: Totals, tables: list[Floats], hulls: Hulls, k: int, error: float
-) -> None:
-    """Closes the gap between the relaxation and hypotheses with the total k, if that is quick."""
-    loose = error + float(totals.errors[k])
-    ends = float(totals.ends[k])
-    enough = known.lower - ends + loose - totals.below
-    found = best_with_total(tables, hulls, k, enough)
+    """Closes the gap between the relaxation and hypotheses with the cut's total, if it is quick."""
+    k = cut.total
+    loose, mean = cut.error + float(offsets.errors[k]), float(offsets.means[k])
+    found = best_with_total(tables, hulls, k, known.lower - mean + loose - offsets.below)
     if found is None:
         return
     best, counts = found
-    known.upper[k] = min(known.upper[k], ends + best + loose + totals.above)
+    known.upper[k] = min(known.upper[k], mean + best + loose + offsets.above)
     if counts is not None:
-        known.lower, known.total, known.ends = ends + best - loose + totals.below, k, counts
+        known.lower, known.total, known.ends = mean + best - loose + offsets.below, k, counts

@@ -1,51 +1,60 @@
-"""``decode``: the label sequence with the best expected value, by the method its algebra allows.
+"""``decode`` and ``decode_many``: the label sequence with the best expected value.
 
-"auto" takes the first method, in a fixed order, whose condition the problem satisfies.
-
-What several methods decide for one loss and model, and how long each takes.
+"auto" takes the first method, in a fixed order, whose condition the problem satisfies. Problems
+that differ in the numbers of their models alone are decided together, and one is a list of one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
+from fsmeu.arrays import Floats
+from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI
 from fsmeu.decoding.explicit import explicit_answer
-from fsmeu.decoding.method import Method
 from fsmeu.decoding.moments import MOMENTS
-from fsmeu.decoding.precision import checked
-from fsmeu.decoding.problem import Answer, Clock, Decision, Problem, RefusalError, checked_seconds
-from fsmeu.decoding.ranking import RANKING
-from fsmeu.decoding.ranking_fast import RANKING_FAST
-from fsmeu.decoding.search import SEARCH
-from fsmeu.decoding.simple import EXHAUSTIVE, MARGINAL, NBEST, VITERBI
+from fsmeu.decoding.precision import PRECISION, checked
+from fsmeu.decoding.problem import (
+    Answer,
+    Clock,
+    Decision,
+    Method,
+    Problem,
+    RefusalError,
+    checked_seconds,
+)
+from fsmeu.decoding.ranking import RANKING, RANKING_FAST, WHY_FAST, fast_values
 from fsmeu.decoding.split import ADDITIVE, COUNTING
-from fsmeu.errors import InputError, LossFileError, SizeLimitError, check_int, message, one_of
+from fsmeu.errors import (
+    FsmeuError,
+    InputError,
+    LossFileError,
+    SizeLimitError,
+    check_int,
+    message,
+    one_of,
+)
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.expectation.query import fitted
+from fsmeu.expectation.query import bind_labels, fitted
+from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
-from fsmeu.losses.protocol import Loss
+from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.domains import RangeError
-from fsmeu.models import Model, as_model
+from fsmeu.models import Bernoulli, Model, as_model
+from fsmeu.models.chains import binary_marginals
+from fsmeu.models.checks import vector_of_numbers
+from fsmeu.parallel import checked_jobs, in_shares
 
-__all__ = [
-    "EXACT",
-    "METHODS",
-    "UNPROVEN",
-    "WITH_KEEP",
-    "Compared",
-    "compare_methods",
-    "decision",
-    "decode",
-    "decode_problem",
-    "explain",
-    "first_among",
-]
+__all__ = ["EXACT", "METHODS", "Compared", "compare_methods", "decode", "decode_many", "explain"]
 
 FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
+RANKED_CELLS = 8_000_000  # cells of the distributions of counts ranked at once: 64 MB
+DECISIONS_AT_ONCE = 64  # decisions after which progress is told
 
 _EXACT = (MOMENTS, RANKING_FAST, ADDITIVE, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
 
@@ -55,42 +64,14 @@ METHODS: dict[str, Method] = {method.name: method for method in (*_EXACT, SEARCH
 EXACT = tuple(method.name for method in _EXACT)
 """The methods that prove their answers, in the order in which "auto" takes them."""
 
-WITH_KEEP = (RANKING.name, EXHAUSTIVE.name, NBEST.name)
+_TOGETHER = (RANKING_FAST.name, ADDITIVE.name, COUNTING.name, VITERBI.name, MARGINAL.name)
+"""The methods that decide several problems together, in threads."""
+
+_WITH_KEEP = (RANKING.name, EXHAUSTIVE.name, NBEST.name)
 """The methods that value one candidate at a time, so that few states may be kept."""
 
-UNPROVEN = (SEARCH.name, NBEST.name)
+_UNPROVEN = (SEARCH.name, NBEST.name)
 """The methods that answer where none proves its answer."""
-
-
-def exact_in_order(problem: Problem) -> tuple[str, ...]:
-    """The names of the methods that "auto" takes for a proven answer, in order.
-
-    All sequences are compared only where they are few; where they are more, only when that is asked
-    for by name.
-    """
-    most = min(problem.budget, FEW_SEQUENCES)
-    if len(problem.model.labels) ** min(problem.n, 64) > most:
-        return tuple(name for name in EXACT if name != EXHAUSTIVE.name)
-    return EXACT
-
-
-def fitting(problem: Problem, names: Iterable[str]) -> Iterator[str]:
-    """The names of the methods that fit a problem; each condition is read when it is asked for."""
-    return (name for name in names if METHODS[name].fits(problem) is None)
-
-
-def first_among(problem: Problem, method: str, these: Collection[str]) -> str | None:
-    """The method that ``decode`` takes first, if it is one of these; None where it is another.
-
-    Args:
-        problem: what is decided, with no states left out.
-        method: "auto", or a method by name.
-        these: names of methods.
-    """
-    names = exact_in_order(problem) if method == "auto" else (method,)
-    last = max((k for k, name in enumerate(names) if name in these), default=-1)
-    found = next(fitting(problem, names[: last + 1]), None)
-    return found if found in these else None
 
 
 def decode(
@@ -129,82 +110,291 @@ def decode(
     >>> decode(load("fscore"), [0.9, 0.5, 0.3]).labels
     [1, 1, 0]
     """
-    if keep is not None:
-        keep = check_int("decode", "keep", keep)
-    budget = check_int("decode", "budget", budget)
+    method = one_of("decode", "method", method, ["auto", *METHODS])
     bound, made = fitted(loss, as_model(model), "decode")
-    limits = as_constraint(constraint, made.alphabet, made.n)
     clock = Clock(checked_seconds(seconds), progress)
-    problem = Problem(bound, made, limits, keep, budget, clock)
+    limits = as_constraint(constraint, made.alphabet, made.n)
+    problem = Problem(bound, made, limits, *_checked_limits(keep, budget), clock)
     if one_of("decode", "engine", engine, ENGINES) == "lattice":
-        return decode_problem(problem, method)
+        return _decide([problem], method)[0]
     if method != "auto" or keep is not None:
         must = "the engine openfst has one method, which keeps every state"
         got = f"method={method!r}" if method != "auto" else f"keep={keep}"
         raise InputError(message("decode", must, got, "Leave method and keep out"))
-    return decision(problem, "composition", explicit_answer(problem))
+    return _decision(problem, "composition", explicit_answer(problem))
 
 
-def decode_problem(problem: Problem, method: str) -> Decision:
-    """The decision of one method, or of the first that fits."""
-    method = one_of("decode", "method", method, ["auto", *METHODS])
+def _checked_limits(keep: int | None, budget: int) -> tuple[int | None, int]:
+    """The number of states that are kept, and the budget."""
+    kept = None if keep is None else check_int("decode", "keep", keep)
+    return kept, check_int("decode", "budget", budget)
+
+
+def decode_many(
+    loss: Loss,
+    models: Sequence[Any],
+    *,
+    method: str = "auto",
+    keep: int | None = None,
+    constraint: Any = None,
+    budget: int = CANDIDATES,
+    seconds: float | None = SECONDS,
+    progress: Callable[[int], None] | None = None,
+    jobs: int = 1,
+    scheduler: Any = None,
+) -> list[Decision]:
+    """The decision for each model, ``decode`` of every one of them.
+
+    Args:
+        loss: a loss or utility.
+        models: label models; vectors of probabilities stand for ``Bernoulli``.
+        method: as for ``decode``.
+        keep: as for ``decode``.
+        constraint: as for ``decode``; the same for all.
+        budget: as for ``decode``.
+        seconds: as for ``decode``; for each decision.
+        progress: called with the number of decisions made since the last call.
+        jobs: how many threads decide; processes, for methods that run as Python.
+        scheduler: the address of a Dask scheduler, or a client of ``distributed``, whose workers
+            decide.
+    """
+    check_loss(loss, "decode_many")
+    models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
+    method = one_of("decode_many", "method", method, ["auto", *METHODS])
+    limit, (keep, budget) = checked_seconds(seconds), _checked_limits(keep, budget)
+    if progress is not None and not callable(progress):
+        must = "progress must be a function of the number of decisions made"
+        raise InputError(message("decode_many", must, progress))
+    tell = progress or (lambda made: None)
+    question: tuple[Loss, dict[str, Any]] = (
+        loss,
+        {
+            "method": method,
+            "keep": keep,
+            "constraint": constraint,
+            "budget": budget,
+            "seconds": seconds,
+        },
+    )
+    threads = checked_jobs("decode_many", jobs)
+
+    def in_processes(some: list[Model]) -> list[Decision]:
+        sizes = [model.n for model in some]
+        return in_shares("decode_many", _decide_share, question, some, sizes, jobs, scheduler, tell)
+
+    found: dict[int, Decision] = {}
+    if scheduler is None and keep is None and method in ("auto", RANKING_FAST.name):
+        for rows, p in _independent(models):
+            made = _ranked_together(loss, rows, p, method, constraint)
+            found.update(made)
+            tell(len(made))
+    left = {row: _model(loss, m, row) for row, m in enumerate(models) if row not in found}
+    if scheduler is not None:
+        return in_processes(list(left.values()))
+    alone: dict[int, Problem] = {}
+    for rows in _alike(left):
+        first = left[rows[0]]
+        bound = bind_labels(loss, first.alphabet, "decode_many")
+        allowed = as_constraint(constraint, first.alphabet, first.n)
+        problems = [
+            Problem(bound, left[row], allowed, keep, budget, Clock(limit), threads) for row in rows
+        ]
+        if keep is not None or _first_among(problems[0], method, _TOGETHER) is None:
+            alone.update(zip(rows, problems, strict=True))
+            continue
+        size = DECISIONS_AT_ONCE * threads
+        for begin in range(0, len(rows), size):
+            decided = _decide(problems[begin : begin + size], method)
+            found.update(zip(rows[begin : begin + size], decided, strict=True))
+            tell(len(decided))
+    if threads > 1 and len(alone) > 1:
+        found.update(zip(alone, in_processes([left[row] for row in alone]), strict=True))
+        alone = {}
+    for row, problem in alone.items():
+        found[row] = _decide([problem], method)[0]
+        tell(1)
+    return [found[row] for row in range(len(models))]
+
+
+def _decide_share(question: tuple[Loss, dict[str, Any]], models: list[Any]) -> list[Decision]:
+    loss, options = question
+    return decode_many(loss, models, **options)
+
+
+def _model(loss: Loss, model: Any, row: int) -> Model:
+    """The model over all labels of the loss."""
+    try:
+        return fitted(loss, as_model(model), "labels")[1]
+    except FsmeuError as error:
+        message = f"decode_many, models[{row}]: {error}"
+        raise InputError(message) from None
+
+
+def _alike(models: Mapping[int, Model]) -> list[list[int]]:
+    """The rows of models with the same labels, length and structure; the longest first.
+
+    The structure that serves the longest serves the shorter ones, too.
+    """
+    found: dict[Hashable, list[int]] = {}
+    for row, model in models.items():
+        structure = row if model.structure is None else model.structure
+        kind = structure, binary_marginals(model) is None
+        found.setdefault((model.labels, model.n, kind), []).append(row)
+    return sorted(found.values(), key=lambda rows: -models[rows[0]].n)
+
+
+def _independent(models: Sequence[Any]) -> list[tuple[list[int], Floats]]:
+    """Sequences of independent binary labels in blocks of equal length, probabilities stacked.
+
+    What is no vector of probabilities is left to ``decode``, which says so.
+    """
+    by_length: dict[int, list[int]] = {}
+    vectors: dict[int, Floats] = {}
+    for row, model in enumerate(models):
+        given = model.p if isinstance(model, Bernoulli) else None
+        if not isinstance(model, Model):
+            given = vector_of_numbers(model)
+        if given is not None:
+            vectors[row] = given
+            by_length.setdefault(len(given), []).append(row)
+    blocks = []
+    for n, rows in by_length.items():
+        size = max(1, RANKED_CELLS // (n + 1) ** 2)
+        for begin in range(0, len(rows), size):
+            part = rows[begin : begin + size]
+            p = np.stack([vectors[row] for row in part])
+            plain = np.flatnonzero(((p >= 0.0) & (p <= 1.0)).all(axis=1))
+            if len(plain):
+                blocks.append(([part[k] for k in plain.tolist()], p[plain]))
+    return blocks
+
+
+def _ranked_together(
+    loss: Loss, rows: list[int], p: Floats, method: str, constraint: Any
+) -> dict[int, Decision]:
+    """Decisions by ``ranking_fast`` for sequences of one length, those that it proves.
+
+    They are made without a model for each. None where it does not fit.
+    """
+    n = p.shape[1]
+    try:
+        bound = bind_labels(loss, BINARY, "decode_many")
+        problem = Problem(bound, Bernoulli(p[0]), as_constraint(constraint, BINARY, n))
+        if _first_among(problem, method, (RANKING_FAST.name,)) is None:
+            return {}
+        order = np.argsort(-p, axis=1, kind="stable")
+        values, errors = fast_values(problem, np.take_along_axis(p, order, axis=1))
+    except RangeError:
+        raise
+    except FsmeuError:
+        return {}
+    signed, each = problem.sign * values, np.arange(len(rows))
+    best = signed.argmax(axis=1)
+    top = signed[each, best]
+    with np.errstate(invalid="ignore"):  # as ``is_proven``, but for changes of single labels
+        reach = (signed + errors).max(axis=1) - top + errors[each, best]
+        proven = (reach <= PRECISION * np.abs(top)) & np.isfinite(top)
+    chosen = np.zeros(p.shape, np.int64)
+    np.put_along_axis(chosen, order, (np.arange(n) < best[:, None]).astype(np.int64), axis=1)
+    labels = np.array(BINARY.labels, dtype=object)[chosen].tolist()
+    value = values[each, best].tolist()
+    return {
+        row: Decision(labels[k], value[k], RANKING_FAST.name, True, n + 1, WHY_FAST)
+        for k, row in enumerate(rows)
+        if proven[k]
+    }
+
+
+# -- which method ----------------------------------------------------------------------------------
+
+
+def _exact_in_order(problem: Problem) -> tuple[str, ...]:
+    """The names of the methods that "auto" takes for a proven answer, in order.
+
+    All sequences are compared where they are few; else only when that is asked for by name.
+    """
+    most = min(problem.budget, FEW_SEQUENCES)
+    if len(problem.model.labels) ** min(problem.n, 64) > most:
+        return tuple(name for name in EXACT if name != EXHAUSTIVE.name)
+    return EXACT
+
+
+def _fitting(problem: Problem, names: Iterable[str]) -> Iterator[str]:
+    """The names of the methods that fit a problem; each condition is read when it is asked for."""
+    return (name for name in names if METHODS[name].fits(problem) is None)
+
+
+def _first_among(problem: Problem, method: str, these: Collection[str]) -> str | None:
+    """The method that ``decode`` takes first, if it is one of these; None where it is another."""
+    names = _exact_in_order(problem) if method == "auto" else (method,)
+    last = max((k for k, name in enumerate(names) if name in these), default=-1)
+    found = next(_fitting(problem, names[: last + 1]), None)
+    return found if found in these else None
+
+
+def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
+    """The decisions for problems that differ in the numbers of their models only."""
     if method == "auto":
-        return decision(problem, *_first_that_fits(problem))
-    return decision(problem, method, checked(problem, METHODS[method](problem)))
+        found = _first_that_fits(problems)
+    else:
+        answers = checked(problems, METHODS[method].answers(problems))
+        found = [(method, answer) for answer in answers]
+    return [_decision(problem, *one) for problem, one in zip(problems, found, strict=True)]
 
 
-def _first_that_fits(problem: Problem) -> tuple[str, Answer]:
+def _first_that_fits(problems: Sequence[Problem]) -> list[tuple[str, Answer]]:
     """The first method that fits and proves its answer; else the best answer of those that fit."""
-    if problem.keep is not None:
-        return _first_answer(problem, WITH_KEEP)
-    unproven = []
-    for name in fitting(problem, exact_in_order(problem)):
-        answer = _answer(problem, name)
-        if answer is not None and answer.exact:
-            return name, answer
-        if answer is not None:
-            unproven.append((name, answer))
-    found = [_first_answer(problem, UNPROVEN), *unproven]
-    return max(found, key=lambda pair: problem.sign * (pair[1].value or 0.0))
+    first = problems[0]
+    if first.keep is not None:
+        return [_first_answer(problem, _WITH_KEEP) for problem in problems]
+    found: list[list[tuple[str, Answer]]] = [[] for _ in problems]
+    left = dict(enumerate(problems))
+    for name in _fitting(first, _exact_in_order(first)):
+        for row, answer in zip(list(left), _answers(list(left.values()), name), strict=True):
+            if answer is not None:
+                found[row].append((name, answer))
+                if answer.exact:
+                    del left[row]
+        if not left:
+            break
+    for row, problem in left.items():
+        every, sign = [_first_answer(problem, _UNPROVEN), *found[row]], problem.sign
+        found[row].append(max(every, key=lambda pair: sign * (pair[1].value or 0.0)))
+    return [answers[-1] for answers in found]
 
 
 def _first_answer(problem: Problem, names: Sequence[str]) -> tuple[str, Answer]:
-    """The answer of the first of these methods that has one.
-
-    Raises:
-        FsmeuError: even the last method has none.
-    """
+    """The answer of the first of these methods that has one; an error where the last has none."""
     *others, last = names
-    for name in fitting(problem, others):
-        answer = _answer(problem, name)
+    for name in _fitting(problem, others):
+        answer = _answers([problem], name)[0]
         if answer is not None:
             return name, answer
-    return last, checked(problem, METHODS[last](problem))
+    return last, checked([problem], [METHODS[last](problem)])[0]
 
 
-def _answer(problem: Problem, name: str) -> Answer | None:
-    """The answer of a method that fits, None where it was seen while computing that it has none.
+def _answers(problems: Sequence[Problem], name: str) -> list[Answer | None]:
+    """The answers of a method that fits, None where it was seen while computing that it has none.
 
     How large a trellis grows is known once it is built, and whether the file gives a value to all
     labels and counts that a method looks at, possible or not, once they are valued: these two are
     told by errors, and another method may do without.
     """
-    these = problem if name != "exhaustive" else _first_half(problem)
+    these = problems
+    if name == EXHAUSTIVE.name:  # half of the time, so that there is some for the search
+        these = [replace(problem, clock=problem.clock.half()) for problem in problems]
     try:
-        answer = METHODS[name].decide(these)
-        return None if isinstance(answer, str) else checked(problem, answer)
+        found = dict(enumerate(METHODS[name].decide(these)))
+        answers = {row: one for row, one in found.items() if not isinstance(one, str)}
+        done = checked([problems[row] for row in answers], list(answers.values()))
+        return [*map(dict(zip(answers, done, strict=True)).get, found)]
     except RangeError:
         raise
     except (SizeLimitError, LossFileError):
-        return None
+        return [None] if len(problems) == 1 else [_answers([one], name)[0] for one in problems]
 
 
-def _first_half(problem: Problem) -> Problem:
-    """The problem with half of its time, so that there is some for the search."""
-    return replace(problem, clock=problem.clock.half())
-
-
-def decision(problem: Problem, method: str, answer: Answer) -> Decision:
+def _decision(problem: Problem, method: str, answer: Answer) -> Decision:
     """The decision for an answer with its value."""
     labels = problem.loss.alphabet.decode(answer.indices)
     value = float(answer.value)  # type: ignore[arg-type]
@@ -230,14 +420,7 @@ _QUICK = 0.5
 
 @dataclass(frozen=True)
 class Compared:
-    """One method.
-
-    Attributes:
-        method: its name.
-        decision: what it decides; None where it refuses.
-        seconds: how long it takes.
-        refused: why it does not decide; empty where it does.
-    """
+    """What a method decides and how many seconds it takes, or why it refuses."""
 
     method: str
     decision: Decision | None = None
@@ -250,11 +433,7 @@ def compare_methods(
 ) -> list[Compared]:
     """What each method decides and how long it takes, or why it does not.
 
-    Args:
-        loss: a loss or utility.
-        model: the distribution of the reference.
-        methods: their names; None for all.
-        options: further options of ``decode``.
+    Methods are given by name, or None for all, and further options of ``decode``.
     """
     found = []
     for name in methods or METHODS:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.precision import PRECISION, checked
+from fsmeu.decoding.precision import PRECISION, with_best_of_all
 from fsmeu.decoding.problem import Answer, Problem, RefusalError
 from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation.composition import (
@@ -47,7 +47,6 @@ __all__ = ["best_corpus_hypotheses", "explicit_answer", "hypotheses_composition"
 
 ELEMENTS_PER_STATE = 20  # pairs (prefix, state) of determinization for each state allowed
 
-
 _NONE = np.zeros(0, np.int64)
 _EMPTY_STRING = ArcTable(0, _NONE, _NONE, _NONE, np.zeros(0), _NONE, np.zeros(1))
 
@@ -55,11 +54,9 @@ _EMPTY_STRING = ArcTable(0, _NONE, _NONE, _NONE, np.zeros(0), _NONE, np.zeros(1)
 
 
 def explicit_answer(problem: Problem) -> Answer:
-    """The best of all allowed sequences, with its expected value.
+    """The best of all allowed sequences, with its expected value; there may be none, or too many.
 
-    Raises:
-        RefusalError: no sequence is allowed.
-        SizeLimitError: there are more sequences than the budget.
+    Where one composition would be too large, sequences are composed one by one.
     """
     with advising_default():
         labels = len(problem.model.labels)
@@ -68,7 +65,8 @@ def explicit_answer(problem: Problem) -> Answer:
         raise RefusalError(message("decode", "a sequence must satisfy the constraint"))
     try:
         built = hypotheses_composition(problem.loss, problem.model, problem.constraint)
-        values, errors = _values(built, sequences)
+        parts = ((sign, built.weighted(part)) for sign, part in signed_parts(built.values))
+        values, errors = _sums_of_inputs(parts, sequences, built.machine.n)
         how = f"is a path of one composition of {built.states:,} states"
     except SizeLimitError:
         values, errors = _one_by_one(problem, sequences)
@@ -82,16 +80,11 @@ def explicit_answer(problem: Problem) -> Answer:
         why = f"{why}; but rounding hides which is best"
     exact = found.exact and count == len(sequences)
     answer = Answer(sequences[found.row], exact, why, count, found.value, float(errors[found.row]))
-    return checked(problem, answer, found.value)
+    return with_best_of_all(problem, answer)
 
 
 def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:
-    """The composition of all allowed sequences, the loss and the model.
-
-    Args:
-        loss: a loss or utility.
-        model: a label model.
-        constraint: as for ``decode``.
+    """The composition of all allowed sequences, the loss and the model; arguments as ``decode``'s.
 
     Raises:
         SizeLimitError: it could have more states than the limit.
@@ -105,11 +98,7 @@ def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Co
 
 
 def _allowed(constraint: Constraint | None, labels: int, n: int, budget: int) -> Ints:
-    """All allowed sequences of label indices in order, (sequences, n).
-
-    Raises:
-        SizeLimitError: there are more than the budget.
-    """
+    """All allowed sequences of label indices in order, (sequences, n), no more than the budget."""
     steps = walk(constraint, labels, n)
     count = np.isin(np.arange(steps.widths[-1]), steps.ends).astype(np.float64)
     for after in reversed(steps.next):
@@ -127,29 +116,13 @@ def _allowed(constraint: Constraint | None, labels: int, n: int, budget: int) ->
     return found
 
 
-def _values(built: Composition, sequences: Ints) -> tuple[Floats, Floats]:
-    """The expected value of each sequence on the hypothesis tape and its error, (sequences,) each.
-
-    Raises:
-        SizeLimitError: determinization could take too long.
-    """
-    parts = [(sign, built.weighted(part)) for sign, part in signed_parts(built.values)]
-    return _sums_of_inputs(parts, sequences, built.machine.n)
-
-
 def _sums_of_inputs(
     parts: Iterable[tuple[float, ArcTable]], sequences: Ints, steps: int
 ) -> tuple[Floats, Floats]:
     """Sums of the weights of each input sequence with signs, and bounds on their errors.
 
-    Args:
-        parts: signs and machines.
-        sequences: label indices on the input tape, (sequences, length).
-        steps: the number of arcs of a path.
-
-    Returns:
-        Two arrays, (sequences,) each. Determinization sums, multiplies and divides where a sum over
-        paths only sums: thrice as many roundings.
+    Paths have so many steps. Determinization, which may take too long, sums, multiplies and divides
+    where a sum over paths only sums: thrice as many roundings.
     """
     total, size, roundings = np.zeros(len(sequences)), np.zeros(len(sequences)), 0
     for sign, table in parts:
@@ -215,10 +188,6 @@ def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], _Be
     Each sentence is a composition whose ends write the counts of the pair; they follow each other
     in one machine, which is composed with an acceptor that sums the counts and knows the value.
 
-    Args:
-        corpus: the loss and the models of the sentences.
-        sign: 1 when greater values are better, -1 when smaller ones are.
-
     Raises:
         SizeLimitError: there are too many hypotheses for all sentences together, or states.
     """
@@ -277,8 +246,7 @@ def _unvalued(loss: SpecLoss) -> SpecLoss:
 def _with_counts(built: Composition, names: Sequence[str]) -> tuple[ArcTable, Floats]:
     """A sentence that reads z and writes, at its end, the number of the counts of the pair.
 
-    Returns:
-        The machine, and the counts that numbers 1, 2, ... stand for, (names, numbers).
+    And the counts that numbers 1, 2, ... stand for, (names, numbers).
     """
     table, registers = built.plain, built.registers()
     ends, begin = np.flatnonzero(np.isfinite(table.final)), table.start
@@ -299,14 +267,9 @@ def _with_counts(built: Composition, names: Sequence[str]) -> tuple[ArcTable, Fl
 
 
 def _adder(kinds: Sequence[Floats], names: int) -> tuple[ArcTable, Floats]:
-    """An acceptor that sums counts sentence by sentence; its states are the totals so far.
+    """An acceptor, without final weights, that sums the counts which each sentence may have.
 
-    Args:
-        kinds: the counts that each sentence may have, (names, kinds).
-        names: how many counts there are.
-
-    Returns:
-        The acceptor without final weights, and the totals of its last states, (names, last states).
+    Its states are the totals so far; those of its last states are returned, (names, last states).
     """
     totals, begin = np.zeros((names, 1)), 0
     sources, labels, targets = [_NONE], [_NONE], [_NONE]

@@ -32,10 +32,9 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import is_proven
-from fsmeu.decoding.problem import Answer, Problem
-from fsmeu.decoding.ranking import ranked
+from fsmeu.decoding.problem import Answer, Method, Problem, each
+from fsmeu.decoding.ranking import NO_TABLE, best_ranked, ranked
 from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.models.chains import binary_chain, is_binary_chain
@@ -78,7 +77,7 @@ _CLOSE = 1e-10
 def _condition(problem: Problem) -> str | None:
     """What must hold of the problem and does not; None where moments may serve it."""
     if problem.confusion is None:
-        return "the value must depend on (tp, hyp, ref, n) of two labels only"
+        return NO_TABLE
     if problem.n < LONG_SEQUENCE:
         return f"there must be at least {LONG_SEQUENCE:,} labels: fewer are counted exactly"
     if problem.constraint is not None or problem.keep is not None:
@@ -105,12 +104,8 @@ def _by_moments(problem: Problem) -> Answer | str:
     found = ranked_values(form, p[order], problem.sign)
     if isinstance(found, str):
         return found
-    best = int((problem.sign * found.values).argmax())
-    chosen = ranked(order, best)
-    proven = is_proven(problem, problem.sign * found.values, found.errors, best, chosen)
-    value, error = float(found.values[best]), float(found.errors[best])
     why = f"labels are independent, so that the best sequence ranks positions; {_WHY} ({found.how})"
-    return Answer(chosen, proven, why, problem.n + 1, value, error)
+    return best_ranked(problem, order, found.values, found.errors, why)
 
 
 # -- chains ----------------------------------------------------------------------------------------
@@ -200,13 +195,7 @@ def _best_of(
 ) -> Answer:
     """The best sequence of a search, or the one without ones or with nothing else.
 
-    Args:
-        problem: the problem.
-        form: its value.
-        chain: its model.
-        search: the values by the number of ones.
-        known: sign times value of the two others, and bounds on their errors.
-        thorough: as ``is_proven`` has it.
+    Of these two ``known`` has sign times value and bounds on errors.
     """
     best, upper = best_number(search, max(value - error for value, error in known))
     z = search.best_at(best)
@@ -222,12 +211,7 @@ def _best_of(
 
 
 def best_number(search: ByNumber, known: float = -np.inf) -> tuple[int, float]:
-    """The best number of ones, and an upper bound on the values of all hypotheses.
-
-    Args:
-        search: the values.
-        known: a value that is known.
-    """
+    """The best number of ones, and an upper bound on all values, given one that is known."""
     best, closed = search.first, -np.inf
     anchors = sorted({search.low, best, search.high, *search.tried})
     todo = list(pairwise(anchors))
@@ -250,14 +234,18 @@ def best_number(search: ByNumber, known: float = -np.inf) -> tuple[int, float]:
     return best, max(closed, *at)
 
 
-def _greatest_sums(scores: Floats) -> Floats:
-    """The sums of the k greatest scores, k = 0, ..., n, (n + 1,)."""
-    return np.append(0.0, np.cumsum(np.sort(scores)[::-1]))
+def _by_scores(
+    scores_at: Callable[[int], Floats], part: float = 0.0
+) -> tuple[Callable[[int], Floats], Callable[[int], Ints]]:
+    """The sums of the k greatest scores, (n + 1,), off by a part at most, and labels of k >= 1."""
 
+    def sums_at(k: int) -> Floats:
+        return np.append(0.0, np.cumsum(np.sort(scores_at(k))[::-1])) * (1.0 + part)
 
-def _greatest(scores: Floats, k: int) -> Ints:
-    """Labels with ones at the k greatest scores, k >= 1, (n,)."""
-    return ranked(np.argpartition(-scores, k - 1), k)
+    def best_at(k: int) -> Ints:
+        return ranked(np.argpartition(-scores_at(k), k - 1), k)
+
+    return sums_at, best_at
 
 
 def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
@@ -302,19 +290,14 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     def scores_at(k: int) -> Floats:  # Q_i, at most what they are
         return (series * u[k] ** np.arange(order)) @ mixed  # type: ignore[no-any-return]
 
-    def sums_at(k: int) -> Floats:
-        return _greatest_sums(scores_at(k)) * (1.0 + 2 * n * UNIT)
-
     def over_at(k: int, ks: Ints) -> Floats:
         depths = 1.0 + u[k] * (np.array([ks, np.full_like(ks, n)]) - mean)
         rest = depths.min(axis=0) ** -power * moments[order] * u[k] ** order
         found: Floats = ks * (rest + off[k])
         return found
 
-    def best_at(k: int) -> Ints:
-        return _greatest(scores_at(k), k)
-
     gain, rest = (top[1] - top[2]) * scale, rest + apart[0]
+    sums_at, best_at = _by_scores(scores_at, 2 * n * UNIT)
     return ByNumber(1, n - 1, first, u, gain, rest, errors, sums_at, over_at, best_at)
 
 
@@ -356,14 +339,8 @@ def _rare_search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     def over_at(k: int, ks: Ints) -> Floats:
         return np.full(len(ks), slack[k])
 
-    def sums_at(k: int) -> Floats:
-        return _greatest_sums(scores_at(k))
-
-    def best_at(k: int) -> Ints:
-        return _greatest(scores_at(k), k)
-
     first = max(1, min(n - 1, round(fsum(chain.marginals))))
-    gain = top[1] - top[2]
+    gain, (sums_at, best_at) = top[1] - top[2], _by_scores(scores_at)
     return ByNumber(1, n - 1, first, v, gain, rest, errors, sums_at, over_at, best_at)
 
 
@@ -389,4 +366,4 @@ def _single_ratio(
     return top, below, power, apart
 
 
-MOMENTS = Method("moments", _condition, _by_moments)
+MOMENTS = Method("moments", _condition, each(_by_moments))

@@ -6,17 +6,11 @@ what changing one of its labels costs in the median, whichever is greater: a bes
 to 0. Or if its value is the best that any pair of sequences has, whatever the method. The value of
 a pair of sequences is what doubles make of the file's expression: digits that are lost there are
 lost to every method, and no part of the claim.
-
-The expected value of every single-label change of a sequence.
-
-It comes from one forward and one backward sweep over the machine with the hypothesis free: forward
-mass before a position, times what the rest of the sequence is worth from there, for each label that
-could stand there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -25,7 +19,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.errors import FsmeuError, SizeLimitError
-from fsmeu.expectation.expect import expect
+from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import any_layers, pair_layers
@@ -43,15 +37,19 @@ __all__ = [
     "Changes",
     "checked",
     "is_best_of_all",
-    "is_precise",
     "is_proven",
+    "with_best_of_all",
 ]
 
 HELD_STEPS = 1 << 24  # cells of steps held between two passes over single changes: 128 MB
 
 
 class Changes:
-    """Expected values of single-label changes, for any number of sequences of one problem."""
+    """Expected values of single-label changes, for any number of sequences of one problem.
+
+    One forward and one backward sweep over the machine with the hypothesis free give the mass
+    before a position, and the value of the rest from there, for each label that could stand there.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self._clock, self._size = problem.clock, len(problem.loss.alphabet)
@@ -59,11 +57,7 @@ class Changes:
         self._mover = Mover(problem.model.layered(), self._view.linear)
 
     def values(self, indices: Ints) -> Floats:
-        """Expected value of the sequence with the label at i replaced by a, for every (i, a).
-
-        Raises:
-            OutOfTimeError: the time of the problem is over.
-        """
+        """The expected value with the label at i replaced by a, (n, labels), if there is time."""
         layers, held = self._layers(indices)
         mover, size = self._mover, self._size
         masses = [mover.start]
@@ -126,6 +120,9 @@ PRECISION = 1e-9
 
 NO_BETTER = "no pair of sequences that is possible has a better value"
 
+FAR = 1e-6
+"""A value that is farther from the end of the range, as a part of it, is not looked at again."""
+
 VALUE_PRECISION = 1e-10
 """A value whose error is proven to be at most this part of it is not computed again."""
 
@@ -147,8 +144,7 @@ def is_proven(
         errors: bounds on the error of each.
         best: the candidate of greatest value.
         chosen: label indices of its sequence.
-        thorough: whether changes of single labels are valued where the value alone is too small a
-            measure, which takes long.
+        thorough: whether changes of single labels are valued where the value is a small measure.
     """
     with np.errstate(invalid="ignore"):
         reach = float((values + errors).max() - values[best] + errors[best])
@@ -159,54 +155,66 @@ def is_proven(
     return reach <= PRECISION * _step(problem, chosen)
 
 
-def checked(problem: Problem, answer: Answer, again: float | None = None) -> Answer:
-    """The answer with its value by ``expect``, where that is cheap or no other is known.
+def checked(problems: Sequence[Problem], answers: Sequence[Answer]) -> list[Answer]:
+    """The answers with their values by ``expect``, where that is cheap or no other is known.
 
     An answer is claimed to be exact no longer if the method had found another value. What was
     found is kept where its error is bounded by ``VALUE_PRECISION``. An answer whose value is the
     best that a pair of sequences has is exact, whatever the method.
 
     Args:
-        problem: what was decided.
-        answer: what a method found.
-        again: the expected value, where it has been computed once more already.
+        problems: problems that differ in the numbers of their models only.
+        answers: an answer to each.
 
     Raises:
-        InputError: the value is no number that doubles can hold.
-        RangeError: the value lies outside the range that the file declares.
+        InputError: a value is no number that doubles can hold.
+        RangeError: a value lies outside the range that the file declares.
     """
-    if again is None and not is_precise(answer):
-        again = _value(problem, answer.indices)
-    if again is None and (answer.value is None or not answer.exact):
-        again = problem.value(answer.indices)
+    unknown = [row for row, one in enumerate(answers) if not one.exact or one.value is None]
+    values = dict[int, float]()
+    if len(unknown) > 1:
+        with suppress(FsmeuError):  # then one by one, and the error is that of one
+            loss, models = problems[0].loss, [problems[row].model for row in unknown]
+            zs = [loss.alphabet.decode(answers[row].indices) for row in unknown]
+            values = dict(zip(unknown, expect_many(loss, zs, models).tolist(), strict=True))
+    pairs = zip(problems, answers, strict=True)
+    return [_checked(one, answer, values.get(row)) for row, (one, answer) in enumerate(pairs)]
+
+
+def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
+    """The answer with the value that was computed again, or is computed now."""
+    if again is None and not _is_precise(answer):
+        known = answer.exact and answer.value is not None
+        again = _value(problem, answer.indices, _cheap_states(problem) if known else None)
     if again is not None:
         answer = replace(_compared(problem, answer, again), value=again)
     check_finite("decode", answer.value)  # type: ignore[arg-type]
     if again is None and isinstance(problem.loss, SpecLoss):
         _check_range(problem.loss.bound, problem.n, answer.value, problem.model)
-    if not answer.exact and problem.keep is None and is_best_of_all(problem, answer.indices):
+    return with_best_of_all(problem, answer)
+
+
+def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
+    """The answer, exact where its value is the best that a pair of sequences has."""
+    if answer.exact or problem.keep is not None:
+        return answer
+    if is_best_of_all(problem, answer.indices, answer.value):
         return replace(answer, exact=True, why=f"{answer.why}; {NO_BETTER}")
     return answer
 
 
 def _check_range(bound: BoundLoss, n: int, value: float | None, model: Model) -> None:
-    """Refuses an expected value outside the range that the file declares.
-
-    The mass of the model, which is 1 up to rounding, is only computed where that may matter.
-    """
+    """Refuses an expected value outside the declared range, by more than the mass is off 1."""
     try:
         check_range(bound, n, np.array([value], np.float64))
     except RangeError:
         check_range(bound, n, np.array([value], np.float64) / (model.total_mass() or 1.0))
 
 
-def is_precise(answer: Answer) -> bool:
+def _is_precise(answer: Answer) -> bool:
     """True when an exact answer has a value whose error is bounded by ``VALUE_PRECISION``."""
-    return (
-        answer.exact
-        and answer.value is not None
-        and answer.error <= VALUE_PRECISION * abs(answer.value)
-    )
+    known = answer.exact and answer.value is not None
+    return known and answer.error <= VALUE_PRECISION * abs(answer.value or 0.0)
 
 
 def _compared(problem: Problem, answer: Answer, again: float) -> Answer:
@@ -224,12 +232,14 @@ def _cheap_states(problem: Problem) -> int:
     return max(1, CHEAP_STATES // max(1, problem.n))
 
 
-def _value(problem: Problem, indices: Ints) -> float | None:
-    """The expected value of a sequence, None where that is not cheap."""
+def _value(problem: Problem, indices: Ints, limit: int | None) -> float | None:
+    """The expected value of a sequence; None where it takes more states than the limit."""
     labels = problem.loss.alphabet.decode(indices)
     try:
-        return expect(problem.loss, labels, problem.model, max_states=_cheap_states(problem)).value
+        return expect(problem.loss, labels, problem.model, max_states=limit).value
     except SizeLimitError:
+        if limit is None:
+            raise
         return None
 
 
@@ -245,14 +255,19 @@ def _step(problem: Problem, indices: Ints) -> float:
     return 0.0
 
 
-def is_best_of_all(problem: Problem, indices: Ints) -> bool:
-    """True when the expected value of a sequence is at the end of the range of values."""
+def is_best_of_all(problem: Problem, indices: Ints, value: float | None = None) -> bool:
+    """True when the expected value of a sequence, known or not, is at the end of the range."""
     labels = problem.loss.alphabet.decode(indices)
     with suppress(FsmeuError):
+        ends = list(_ends(problem))
+        if value is not None:
+            ends = [end for end in ends if problem.sign * (end - value) <= FAR * abs(value) + LEAST]
+        if not ends:
+            return False
         found = expect(problem.loss, labels, problem.model, max_states=_cheap_states(problem))
         worst = found.lower if problem.sign > 0 else found.upper
         reach = PRECISION * abs(found.value) + 2 * LEAST
-        return any(problem.sign * (end - worst) <= reach for end in _ends(problem))
+        return any(problem.sign * (end - worst) <= reach for end in ends)
     return False
 
 

@@ -1,4 +1,9 @@
-"""A decoding problem, the time that a method may take for it, and what it answers."""
+"""A decoding problem, the time that it may take, the methods that answer it, and their answers.
+
+A method has a condition, which reads properties that are derived once and kept: of the loss (its
+split by tape, its confusion form, what holds of them at a length) and of the problem (the model's
+structure, the constraint, the sizes). Whoever chooses a method reads conditions, and tries none.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +13,20 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import FsmeuError, InputError, message, shorten, visible
+from fsmeu.errors import (
+    FsmeuError,
+    InputError,
+    LossFileError,
+    SizeLimitError,
+    message,
+    shorten,
+    visible,
+)
 from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.constraint import Constraint, restricted, walk
@@ -23,6 +36,7 @@ from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
+from fsmeu.losses.semantics.domains import RangeError
 from fsmeu.models import Model
 from fsmeu.models.chains import binary_marginals
 from fsmeu.models.paths import most_probable
@@ -31,10 +45,12 @@ __all__ = [
     "Answer",
     "Clock",
     "Decision",
+    "Method",
     "OutOfTimeError",
     "Problem",
     "RefusalError",
     "checked_seconds",
+    "each",
 ]
 
 _BETWEEN = 0.1
@@ -45,11 +61,7 @@ class OutOfTimeError(FsmeuError):
 
 
 def checked_seconds(seconds: float | None) -> float:
-    """The seconds that were given, infinite for None.
-
-    Raises:
-        InputError: it is not a number above 0.
-    """
+    """The seconds that were given, infinite for None."""
     if seconds is None:
         return math.inf
     if isinstance(seconds, bool) or not isinstance(seconds, Real) or not seconds > 0:
@@ -59,11 +71,9 @@ def checked_seconds(seconds: float | None) -> float:
 
 
 class Clock:
-    """The time since it was first asked, against a limit.
+    """The time since it was first asked, against a limit in seconds that may be infinite.
 
-    Args:
-        seconds: the limit; it may be infinite.
-        progress: called with the share of the work that is done, from 0 to 1, a few times a second.
+    ``progress`` is called with the share of the work that is done, 0 to 1, a few times a second.
     """
 
     def __init__(
@@ -92,11 +102,7 @@ class Clock:
         return passed > self.seconds
 
     def check(self) -> None:
-        """Does nothing while there is time.
-
-        Raises:
-            OutOfTimeError: there is none left.
-        """
+        """Raises an OutOfTimeError when there is no time left."""
         if self.over():
             raise OutOfTimeError(message("decode", f"it may take {self.seconds:g} seconds"))
 
@@ -123,6 +129,7 @@ class Problem:
         keep: for approximate evaluation, the states kept per layer (Jansche 2007, section 4).
         budget: how many candidates may be valued by methods that try many.
         clock: the time that these methods may take.
+        jobs: how many threads may decide this problem and others like it.
     """
 
     loss: Loss
@@ -131,6 +138,7 @@ class Problem:
     keep: int | None = None
     budget: int = CANDIDATES
     clock: Clock = field(default_factory=Clock)
+    jobs: int = 1
 
     @property
     def n(self) -> int:
@@ -165,24 +173,14 @@ class Problem:
         return len(walk(self.constraint, len(self.model.labels), self.n).ends) > 0
 
     def kept(self, what: Hashable, derive: Callable[[], T]) -> T:
-        """A property of the loss at this length, derived when it is first asked for.
-
-        It is kept on the loss; on the problem where the loss keeps nothing, as one in Python.
-        """
-        loss = self.loss
-        memo = loss.memo(("decoding", self.n)) if isinstance(loss, SpecLoss) else self._memo
+        """A property of the loss at this length, derived once and kept on a loss of a file."""
+        if not isinstance(self.loss, SpecLoss):
+            return derive()
+        memo = self.loss.memo(("decoding", self.n))
         if what not in memo:
             memo[what] = derive()
         found: T = memo[what]
         return found
-
-    @cached_property
-    def _memo(self) -> dict[Hashable, Any]:
-        return {}
-
-    def value(self, indices: Ints) -> float:
-        """The exact expected value of a sequence of label indices."""
-        return expect(self.loss, self.loss.alphabet.decode(indices), self.model).value
 
     def values(self, candidates: Sequence[Ints]) -> Floats:
         """The expected values of many sequences, kept states only where ``keep`` says so."""
@@ -200,10 +198,7 @@ class Problem:
         return [indices for indices, _ in most_probable(layered, k)]
 
     def some_sequence(self) -> Ints:
-        """A sequence that is allowed, the most probable one unless none is probable.
-
-        Requires that there is one (``feasible``).
-        """
+        """The most probable allowed sequence, or any that is allowed; there must be one."""
         found = self.most_probable(1)
         if not found:
             everything = any_layers(self.model.alphabet, self.n)
@@ -273,3 +268,55 @@ class Decision:
 
 class RefusalError(InputError):
     """A method's condition does not hold for a problem."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method by its name, its condition and its work.
+
+    Attributes:
+        name: as ``decode`` takes it.
+        condition: what must hold of a problem and does not; None where the method fits. It may
+            raise what deriving a property raises.
+        decide: the answers to problems alike, which differ in the numbers of their models alone and
+            satisfy the condition; or what must hold and was seen not to while computing.
+    """
+
+    name: str
+    condition: Callable[[Problem], str | None]
+    decide: Callable[[Sequence[Problem]], Sequence[Answer | str]]
+
+    def fits(self, problem: Problem) -> str | None:
+        """None where the method fits a problem, else a sentence that says why it does not.
+
+        A property may have no answer: the file may give no value to labels or counts that the
+        condition looks at, possible under the model or not, and a length may be past a limit. Then
+        the method does not fit, and another may. Values outside the declared range are errors.
+        """
+        try:
+            return self.condition(problem)
+        except RangeError:
+            raise
+        except (LossFileError, SizeLimitError) as error:
+            return str(error)
+
+    def __call__(self, problem: Problem) -> Answer:
+        """The answer to a problem."""
+        return self.answers([problem])[0]
+
+    def answers(self, problems: Sequence[Problem]) -> list[Answer]:
+        """The answers to problems alike; a RefusalError where the method does not fit."""
+        fault = self.condition(problems[0])
+        found = self.decide(problems) if fault is None else [fault]
+        told = [answer for answer in found if isinstance(answer, str)]
+        if told:
+            remedy = 'Use method="auto", or one that fits'
+            raise RefusalError(message(f"decode by {self.name}", told[0], None, remedy))
+        return [answer for answer in found if not isinstance(answer, str)]
+
+
+def each(
+    decide: Callable[[Problem], Answer | str],
+) -> Callable[[Sequence[Problem]], list[Answer | str]]:
+    """A function of several problems that decides one after the other."""
+    return lambda problems: [decide(problem) for problem in problems]

@@ -1,52 +1,114 @@
-"""Ranking by probability (Jansche 2007, Algorithm 1; Natarajan 2016, Algorithm 1).
+"""Ranking by probability (Jansche 2007, Algorithm 1; Natarajan 2016, Algorithms 1 and 2).
 
 When the value depends on (tp, hyp, ref, n) and does not get worse with more true positives, the
 best sequence with k ones has them at the k most probable positions (Natarajan 2016, Theorem 6), so
 n + 1 candidates remain. With the first k positions in that order chosen, tp and ref - tp are
 independent sums, and one table of distributions serves all candidates: O(n^3) together.
+
+For a value (c0 n + c1 tp + c2 hyp + c3 ref) / (d0 n + d1 tp + d2 hyp + d3 ref) with rational d let
+r be the ones of y at the other positions. E[1 / (x + d3 r)], as a function of x, obeys a recurrence
+in the number of chosen positions, and so does E[r / (x + d3 r)] where c3 is not 0; so one array, or
+two, serve all candidates: O(n^2).
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
+from fractions import Fraction
+from math import lcm
 
-from fsmeu.decoding.method import Method
+import numpy as np
+
+from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import is_proven
-from fsmeu.decoding.problem import Answer, Problem
+from fsmeu.decoding.problem import Answer, Method, Problem, each
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
-from fsmeu.losses.algebra.confusion import Confusion, tp_counterexample, value_of_counts
+from fsmeu.losses.algebra.confusion import (
+    Confusion,
+    Fractional,
+    fractional,
+    tp_counterexample,
+    value_of_counts,
+)
 from fsmeu.trellis.roundings import LEAST, relative_error
 
 __all__ = [
+    "NO_TABLE",
     "RANKING",
-    "ROUNDINGS",
-    "prefix_counts",
+    "RANKING_FAST",
+    "WHY_FAST",
+    "best_ranked",
+    "fast_values",
     "ranked",
-    "ranked_fault",
-    "ranked_problem",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+LARGEST_DENOMINATOR = 200  # sum of a ratio's whole weights: its recurrence takes as many times z
+RANKED_AT_ONCE = 1_000  # positions up to which one table holds all counts; then windows are faster
 
-ROUNDINGS = 20
+NO_TABLE = "the value must depend on (tp, hyp, ref, n) of two labels only"
+
+_ROUNDINGS = 20
 """Operations per position between a probability and the value of a candidate, generously."""
 
-_WHY = (
-    "labels are independent and the value depends on (tp, hyp, ref, n) and never gets worse with "
-    "more true positives, so the best sequence ranks positions by probability"
+_SO = (
+    "never gets worse with more true positives, so the best sequence ranks positions by probability"
 )
+_WHY = f"labels are independent and the value depends on (tp, hyp, ref, n) and {_SO}"
+WHY_FAST = f"labels are independent and the value is a ratio of sums of counts that {_SO}"
+
+
+def ranked_fault(problem: Problem) -> str | None:
+    """What ranking positions needs and a problem does not have; None where it has it."""
+    if problem.confusion is None:
+        return NO_TABLE
+    if problem.probabilities is None:
+        return "the labels must be independent"
+    if problem.constraint is not None:
+        return "there must be no constraint: the ranked sequences may not satisfy it"
+    return None
+
+
+def ranked(order: Ints, k: int) -> Ints:
+    """Label indices with ones at the first k positions of an order."""
+    indices = np.zeros(len(order), np.int64)
+    indices[order[:k]] = 1
+    return indices
+
+
+def best_ranked(problem: Problem, order: Ints, values: Floats, errors: Floats, why: str) -> Answer:
+    """The best of the sequences with ones at the first k positions of an order, (n,).
+
+    Values and bounds on their errors are given for each k, (n + 1,), and ``why`` the best of these
+    is the best of all.
+    """
+    best = int((problem.sign * values).argmax())
+    chosen = ranked(order, best)
+    proven = is_proven(problem, problem.sign * values, errors, best, chosen)
+    return Answer(chosen, proven, why, problem.n + 1, float(values[best]), float(errors[best]))
+
+
+def prefix_counts(p: Floats) -> Floats:
+    """P(the first k labels hold c ones), (sequences, k, c), given P(one), (sequences, n)."""
+    batch, n = p.shape
+    table = np.zeros((batch, n + 1, n + 1))
+    table[:, 0, 0] = 1.0
+    for k in range(n):
+        one = p[:, k : k + 1]
+        np.multiply(table[:, k, : k + 2], 1.0 - one, out=table[:, k + 1, : k + 2])
+        table[:, k + 1, 1 : k + 2] += table[:, k, : k + 1] * one
+    return table
+
+
+# -- any value of the confusion table --------------------------------------------------------------
 
 
 def _condition(problem: Problem) -> str | None:
     """What must hold of the problem and does not; None where ranked sequences suffice."""
-    fault = ranked_fault(problem)
-    if fault is not None:
+    fault, form = ranked_fault(problem), problem.confusion
+    if fault is not None or form is None:
         return fault
     guard_size("decode by ranking", (problem.n + 1) ** 3 // TABLES_PER_STATE)
-    form, _ = ranked_problem(problem)
     found = problem.kept("tp_counterexample", lambda: tp_counterexample(form, problem.n))
     if found is None:
         return None
@@ -67,10 +129,12 @@ def _ranking(problem: Problem) -> Answer:
     table of this length one more true positive is not worse (all tables are looked at), so that
     swapping a one to a more probable position is never worse (Natarajan 2016, Theorem 6). The
     n + 1 values are sums of probability times value, in which only values of both signs cancel:
-    their errors are at most ``ROUNDINGS`` n units of rounding of their expected absolute values,
+    their errors are at most ``_ROUNDINGS`` n units of rounding of their expected absolute values,
     and the best is claimed if no other reaches it by more than ``PRECISION``.
     """
-    form, p = ranked_problem(problem)
+    form, p = problem.confusion, problem.probabilities
+    assert form is not None
+    assert p is not None
     order = np.argsort(-p, kind="stable")
     if problem.keep is not None:
         values = problem.values([ranked(order, k) for k in range(problem.n + 1)])
@@ -78,61 +142,15 @@ def _ranking(problem: Problem) -> Answer:
         why = f"{_WHY}; but only {problem.keep} states per layer were kept"
         return Answer(ranked(order, best), False, why, problem.n + 1)
     values, sizes, underflow = _candidate_values(form, p[order])
-    best = int((problem.sign * values).argmax())
-    errors = relative_error(ROUNDINGS * (problem.n + 1)) * (sizes + underflow)
-    chosen = ranked(order, best)
-    proven = is_proven(problem, problem.sign * values, errors, best, chosen)
-    return Answer(chosen, proven, _WHY, problem.n + 1, float(values[best]))
-
-
-def ranked_fault(problem: Problem) -> str | None:
-    """What ranking positions needs and a problem does not have; None where it has it."""
-    if problem.confusion is None:
-        return "the value must depend on (tp, hyp, ref, n) of two labels only"
-    if problem.probabilities is None:
-        return "the labels must be independent"
-    if problem.constraint is not None:
-        return "there must be no constraint: the ranked sequences may not satisfy it"
-    return None
-
-
-def ranked_problem(problem: Problem) -> tuple[Confusion, Floats]:
-    """The confusion form and the probabilities of a problem that has both."""
-    form, p = problem.confusion, problem.probabilities
-    assert form is not None
-    assert p is not None
-    return form, p
-
-
-def ranked(order: Ints, k: int) -> Ints:
-    """Label indices with ones at the first k positions of an order."""
-    indices = np.zeros(len(order), np.int64)
-    indices[order[:k]] = 1
-    return indices
-
-
-def prefix_counts(p: Floats) -> Floats:
-    """P(the first k labels hold c ones) for every sequence, an array (sequences, k, c).
-
-    Args:
-        p: probabilities of ones, (sequences, n).
-    """
-    batch, n = p.shape
-    table = np.zeros((batch, n + 1, n + 1))
-    table[:, 0, 0] = 1.0
-    for k in range(n):
-        one = p[:, k : k + 1]
-        np.multiply(table[:, k, : k + 2], 1.0 - one, out=table[:, k + 1, : k + 2])
-        table[:, k + 1, 1 : k + 2] += table[:, k, : k + 1] * one
-    return table
+    errors = relative_error(_ROUNDINGS * (problem.n + 1)) * (sizes + underflow)
+    return best_ranked(problem, order, values, errors, _WHY)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _candidate_values(form: Confusion, p: Floats) -> Floats:
-    """The expected value of each candidate, the first k of the sorted positions being ones.
+    """The expected value with ones at the first k of the sorted positions, (3, n + 1).
 
-    Returns:
-        Three rows: the values, the expected absolute values, and what was too small to be summed.
+    Further rows are expected absolute values, and what was too small to be summed.
     """
     n = len(p)
     first, last = prefix_counts(p[None])[0], prefix_counts(p[None, ::-1])[0]
@@ -146,4 +164,212 @@ def _candidate_values(form: Confusion, p: Floats) -> Floats:
     return found
 
 
-RANKING = Method("ranking", _condition, _ranking)
+RANKING = Method("ranking", _condition, each(_ranking))
+
+
+# -- ratios of sums of counts ----------------------------------------------------------------------
+
+
+def _fast_condition(problem: Problem) -> str | None:
+    """What must hold of the problem and does not; None where the recurrence serves it."""
+    fault = ranked_fault(problem)
+    if fault is None and problem.keep is not None:
+        fault = "keep is for methods that value one candidate at a time"
+    if fault is None and problem.n > RANKED_AT_ONCE:
+        fault = f"one table holds the counts of up to {RANKED_AT_ONCE:,} labels"
+    if fault is None and isinstance(ratio := _ratio(problem), str):
+        fault = ratio
+    return fault
+
+
+def _ranking_fast(problems: Sequence[Problem]) -> list[Answer]:
+    """The best of the n + 1 sequences that rank positions by probability, in O(n^2).
+
+    Requires independent labels of two kinds and a fractional-linear value of the confusion table
+    with rational denominator, never negative, and never worse with more true positives.
+
+    Proven: the ratio is derived from the expression tree at this length (``fractional``); that more
+    true positives are not worse follows from the sign of its slope, which is linear in (hyp, ref),
+    at the corners, in fractions; tables where the denominator is zero are no neighbours of others.
+    So ranked sequences suffice (Natarajan 2016, Theorem 6). The recurrence averages positive
+    numbers, so that only terms of both signs in the numerator cancel: errors are at most
+    ``_ROUNDINGS`` n units of rounding of the sums without signs, and the best is claimed if no
+    other reaches it by more than ``PRECISION``.
+    """
+    p = np.stack([problem.probabilities for problem in problems])  # type: ignore[misc]
+    order = np.argsort(-p, axis=1, kind="stable")
+    tables = fast_values(problems[0], np.take_along_axis(p, order, axis=1))
+    rows = zip(problems, order, *tables, strict=True)
+    return [best_ranked(*row, WHY_FAST) for row in rows]
+
+
+def _ratio(problem: Problem) -> Fractional | str:
+    """The ratio, or what must hold of it and does not; derived once for a loss and a length."""
+    return problem.kept("ratio", lambda: _checked_ratio(problem))
+
+
+def _checked_ratio(problem: Problem) -> Fractional | str:
+    """The same, derived; a RangeError where a value lies outside the declared range."""
+    form, n = problem.confusion, problem.n
+    assert form is not None
+    ratio = fractional(form, n)
+    if ratio is None:
+        return "the value must be a ratio of sums of counts"
+    fault = _fault(ratio, n, problem.sign)
+    if fault is None and form.bound.spec.range is not None:
+        value_of_counts(form, n, *_extremes(ratio, n))
+    return ratio if fault is None else fault
+
+
+def _whole_weights(ratio: Fractional, n: int) -> tuple[int, tuple[int, int, int, int]]:
+    """A whole number that makes d0 n and the other d whole, and these times it."""
+    d0, *others = ratio.denominator
+    parts = (d0 * n, *others)
+    scale = lcm(*(d.denominator for d in parts))
+    start, d1, d2, d3 = (int(d * scale) for d in parts)
+    return scale, (start, d1, d2, d3)
+
+
+def _cells(ratio: Fractional) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+    """The denominator's weight of true and false negatives, false and true positives."""
+    d0, d1, d2, d3 = ratio.denominator
+    return d0, d0 + d3, d0 + d2, d0 + d1 + d2 + d3
+
+
+def _fault(ratio: Fractional, n: int, sign: float) -> str | None:
+    """What the recurrence or the ranking principle needs and the ratio does not have."""
+    _, (_, *weights) = _whole_weights(ratio, n)
+    c0, c1, c2, c3 = ratio.numerator
+    d0, d1, d2, d3 = ratio.denominator
+    size = sum(map(abs, weights))
+    if c3 and not size:
+        return "the denominator must count something where the numerator counts ref on its own"
+    if size > LARGEST_DENOMINATOR:
+        return f"the denominator in whole numbers may add up to {LARGEST_DENOMINATOR}, here {size}"
+    for hyp, ref in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        slope = c1 * (d0 + d2 * hyp + d3 * ref) - d1 * (c0 + c2 * hyp + c3 * ref)
+        if (slope < 0) if sign > 0 else (slope > 0):
+            return "more true positives must never make it worse"
+    tn, fn, fp, tp = _cells(ratio)
+    if min(tn, fn, fp, tp) < 0:
+        return "the denominator must never be negative"
+    if not (tn + tp and fn + fp):  # else a swap can lead into or out of 0/0
+        return "the denominator must count a kind of right labels and a kind of mistakes"
+    return None
+
+
+def _extremes(ratio: Fractional, n: int) -> tuple[Floats, Floats, Floats]:
+    """Tables (tp, hyp, ref) among which are those of the least and the greatest ratio.
+
+    A ratio of linear functions is extreme at a vertex. Where the denominator is not zero, these
+    have all pairs in one cell that it counts, or one there and the others in one that it does not.
+    """
+    weights = _cells(ratio)
+    counted = [c for c in range(4) if weights[c]]
+    others = [c for c in range(4) if not weights[c]]
+    pairs = [(c, other) for c in counted for other in (c, *others)]
+    tables = np.zeros((len(pairs), 4))
+    for row, (one, rest) in zip(tables, pairs, strict=True):
+        row[rest] += n - 1
+        row[one] += 1
+    _, fn, fp, tp = tables.T
+    return tp, fp + tp, fn + tp
+
+
+def fast_values(problem: Problem, p: Floats) -> tuple[Floats, Floats]:
+    """The expected values with ones at the first k positions, and bounds, (sequences, n + 1) each.
+
+    Args:
+        problem: one that the method fits; its loss and length are those of all sequences.
+        p: probabilities in descending order, (sequences, n).
+    """
+    n, form, ratio = p.shape[1], problem.confusion, _ratio(problem)
+    assert form is not None
+    assert isinstance(ratio, Fractional)
+    c0, c1, c2, c3 = ratio.numerator
+    weights = np.array([_float(c) for c in (c0 * n, c1 + c3, c2, c3)])  # of 1, tp, hyp, ref - tp
+    steps = _whole_weights(ratio, n)
+    first = prefix_counts(p)
+    extra, size = _exceptions(form, steps[1], first, p)
+    with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is checked
+        values = sizes = _averages(weights, steps, first, p)
+        if weights.min() < 0 < weights.max():
+            sizes = _averages(np.abs(weights), steps, first, p)
+        most = np.abs(weights) @ [1, n, n, n]
+        underflow = LEAST * (n + 1) * _float(steps[0]) * most
+        errors = relative_error(_ROUNDINGS * (n + 1)) * (np.abs(sizes) + size + underflow)
+    return values + extra, errors
+
+
+def _float(number: Fraction | int) -> float:
+    """The nearest double, infinite where there is none."""
+    try:
+        return float(number)
+    except OverflowError:
+        return np.inf if number > 0 else -np.inf
+
+
+def _averages(
+    weights: Floats, steps: tuple[int, tuple[int, int, int, int]], first: Floats, p: Floats
+) -> Floats:
+    """E[(w0 + w1 tp + w2 k + w3 r) / denominator where it is not zero], (sequences, n + 1).
+
+    With i = E[1 / (x + d3 r)] and m = E[r / (x + d3 r)], both by x, one more of the other positions
+    makes i of (1 - p) i + p i', and m of (1 - p) m + p (m' + i'), primes being shifts by d3. What
+    is shifted in from outside is never looked at: arrays are as long as all labels could shift.
+    """
+    scale, (start, d1, d2, d3) = steps
+    batch, n = p.shape
+    ends = [(d1 + d3) * tp + d2 * k + d3 * rest for tp in (0, n) for k in (0, n) for rest in (0, n)]
+    index = _float(start + min(ends)) + np.arange(max(ends) - min(ends) + 1)  # of any size
+    with np.errstate(divide="ignore"):
+        inverse = np.where(index == 0, 0.0, _float(scale) / index)
+    averages = np.zeros((2 if weights[3] else 1, batch, len(index)))  # i, m
+    averages[0] = inverse
+    shorter, longer = slice(0, len(index) - abs(d3)), slice(abs(d3), None)
+    kept, moved = (averages[..., part] for part in (shorter, longer)[:: 1 if d3 >= 0 else -1])
+    values = np.empty((batch, n + 1))
+    for k in range(n, -1, -1):
+        tp = np.arange(k + 1)
+        at = (d1 + d3) * tp + (d2 * k - min(ends))
+        weight = weights[0] + weights[1] * tp + weights[2] * k
+        values[:, k] = np.einsum("bt,bt,t->b", first[:, k, : k + 1], averages[0][:, at], weight)
+        if weights[3]:
+            with_r = np.einsum("bt,bt->b", first[:, k, : k + 1], averages[1][:, at])
+            values[:, k] += weights[3] * with_r
+        if k and (d3 or weights[3]):
+            one = p[:, k - 1 : k]
+            if weights[3]:
+                kept[1] = (1.0 - one) * kept[1] + one * (moved[1] + moved[0])
+            kept[0] = (1.0 - one) * kept[0] + one * moved[0]
+    return values
+
+
+def _exceptions(
+    form: Confusion, steps: tuple[int, int, int, int], first: Floats, p: Floats
+) -> tuple[Floats, Floats]:
+    """What the file answers where the denominator is zero, by candidate; and without signs.
+
+    The denominator is a sum over the cells of the table with weights of at least 0, so it is zero
+    where all cells with a weight are empty. It has a kind of right labels and a kind of mistakes
+    among these; so pairs in other cells are of one kind of each, and tables are of four families.
+    """
+    batch, n = p.shape
+    start, d1, d2, d3 = steps
+    weighs = np.array([start, start + n * d3, start + n * d2, start + n * (d1 + d2 + d3)]) != 0
+    t, zero = np.arange(n + 1), np.zeros(n + 1, np.int64)
+    families = [(t, zero, zero), (t, t, n - t), (zero + n, t, zero), (zero, zero, t)]
+    k, tp, rest = tables = np.unique(np.concatenate(families, axis=1), axis=1)
+    filled = np.array([n - k - rest, rest, k - tp, tp])[weighs] > 0
+    k, tp, rest = tables[:, ~filled.any(axis=0)]
+    none, only = (np.cumprod(q[:, ::-1], axis=1)[:, ::-1] for q in (1.0 - p, p))
+    none, only = (np.append(one, np.ones((batch, 1)), axis=1)[:, k] for one in (none, only))
+    others = np.where(rest == 0, none, np.where(rest == n - k, only, first[:, n, rest]))
+    chances, answers = first[:, k, tp] * others, value_of_counts(form, n, tp, k, tp + rest)
+    extra, size = np.zeros((2, batch, n + 1))
+    np.add.at(extra.T, k, (chances * answers).T)
+    np.add.at(size.T, k, (chances * np.abs(answers)).T)
+    return extra, size
+
+
+RANKING_FAST = Method("ranking_fast", _fast_condition, _ranking_fast)

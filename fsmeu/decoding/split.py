@@ -25,46 +25,60 @@ hypotheses with hyp = j, and on g >= 0, which is looked at. Where one of them is
 are several joint counts, every end is valued. An end is left out only if its bound plus what
 rounding may have done to it is below the best value.
 
+For many independent labels of two kinds, and a joint count tp, a one at position i, with k ones in
+all, is worth the sum over s of P(y_i = 1, ref = s) g(k, s). Of two positions the more probable one
+is worth at least as much where g is nowhere negative: the difference is p_i - p_j times the sum
+over s of P(s - 1 of the other labels are ones) g(k, s). So the best sequence with k ones has them
+at the k most probable positions, and what these are worth together is a sum over a window of ref
+that holds all but a stated mass. Work grows as n times the window's width, a few times sqrt(n), and
+memory as the width.
+
 Two things are only seen while computing, and are results: that a counter does not grow by whole
 numbers, once its steps are known, and that what a step is worth is more than doubles can hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
-from fsmeu.decoding.counting_windows import counting_in_windows, is_for_windows
-from fsmeu.decoding.method import Method
-from fsmeu.decoding.precision import checked, is_precise, is_proven
-from fsmeu.decoding.problem import Answer, Problem
+from fsmeu.arrays import Floats
+from fsmeu.decoding.precision import is_proven
+from fsmeu.decoding.problem import Answer, Method, Problem
+from fsmeu.decoding.ranking import best_ranked, ranked_fault
 from fsmeu.errors import InputError, message
-from fsmeu.expectation.expect import split_values
+from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import walk
 from fsmeu.fst.layers import Layer
-from fsmeu.losses.algebra.split import Split
+from fsmeu.limits import TABLES_PER_STATE
+from fsmeu.losses.algebra.confusion import Confusion, confusion
+from fsmeu.losses.algebra.split import Split, TapeLoss
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Decided
 from fsmeu.trellis.kept import structure_of
-from fsmeu.trellis.tapes import UncountableError
+from fsmeu.trellis.roundings import LEAST, relative_error
+from fsmeu.trellis.tapes import UncountableError, values_at
+from fsmeu.trellis.windows import Others, Window, count_window, without_each
 
-__all__ = ["ADDITIVE", "COUNTING", "split_answers", "split_together", "unmet_condition"]
+__all__ = ["ADDITIVE", "COUNTING", "split_answers", "unmet_condition"]
+
+COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then windows are faster
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
-def split_answers(problems: Sequence[Problem], jobs: int = 1) -> list[Answer | str]:
+def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     """The best sequence for each of several problems that differ in the numbers of the model only.
 
     Requires a loss that splits by tape, its value looking at no more than one counter of each.
 
     Proven: the split is derived from the expression trees, for every length. Errors are bounded,
     and the best is claimed if no other reaches it by more than ``PRECISION``.
-
-    Args:
-        problems: the problems.
-        jobs: how many threads decide.
 
     Returns:
         Answers, or what must hold and does not: a counter does not grow by whole numbers, or the
@@ -75,7 +89,7 @@ def split_answers(problems: Sequence[Problem], jobs: int = 1) -> list[Answer | s
     try:
         structure = structure_of(first.loss, first.model, _allowed(first))
         models = arc_weights_many([problem.model for problem in problems])
-        decided = structure.decide(models, first.sign, jobs)
+        decided = structure.decide(models, first.sign, first.jobs)
     except UncountableError as error:
         return [str(error)] * len(problems)
     return [_answer(problem, decided, row) for row, problem in enumerate(problems)]
@@ -92,8 +106,7 @@ def _answer(problem: Problem, decided: Decided, row: int) -> Answer | str:
     path = decided.labels[row, : problem.n]
     proven = is_proven(problem, values, errors, end, path)
     value, error = problem.sign * float(values[end]), float(errors[end])
-    form = problem.split
-    candidates = 0 if form is None or form.additive else len(values)
+    candidates = 0 if _is_additive(problem) is None else len(values)
     return Answer(path, proven, _why(problem), candidates, value, error)
 
 
@@ -119,15 +132,9 @@ def _allowed(problem: Problem) -> Sequence[Layer] | None:
 
 def _is_additive(problem: Problem) -> str | None:
     """What must hold of the loss and does not; None where it is additive."""
-    form = problem.split
-    if form is None or not form.additive:
+    if problem.split is None or not problem.split.additive:
         return "the value must be a sum over positions that splits by tape"
     return None
-
-
-def _is_counting(problem: Problem) -> str | None:
-    """What must hold of the loss and does not; None where it looks at one count of each tape."""
-    return unmet_condition(problem.split)
 
 
 def unmet_condition(form: Split | None) -> str | None:
@@ -136,48 +143,145 @@ def unmet_condition(form: Split | None) -> str | None:
         return "what reads both tapes must only be counted, and the value be linear in it"
     for part, tape in ((form.z, "z"), (form.y, "y")):
         if not part.counted:
-            seen = ", ".join(part.ends)
             may = f"the value may look at one count of {tape} that nothing else reads"
-            return f"{may}, not at {seen}"
+            return f"{may}, not at {', '.join(part.ends)}"
     return None
 
 
-def _by_counting(problem: Problem) -> Answer | str:
-    """The best sequence; of many independent labels by windows of their counts."""
-    if is_for_windows(problem):
-        answer = counting_in_windows(problem, _why(problem))
-        if answer is not None:
-            return answer
-    return split_answers([problem])[0]
+def _by_counting(problems: Sequence[Problem]) -> Sequence[Answer | str]:
+    """The best sequences; of many independent labels by windows of their counts."""
+    if not _is_for_windows(problems[0]):
+        return split_answers(problems)
+    return [_in_windows(one, _why(one)) or split_answers([one])[0] for one in problems]
 
 
-ADDITIVE = Method("additive", _is_additive, lambda problem: split_answers([problem])[0])
-COUNTING = Method("counting", _is_counting, _by_counting)
+# -- many independent labels -----------------------------------------------------------------------
 
 
-def split_together(
-    method: Method, problems: Mapping[int, Problem], jobs: int = 1
-) -> dict[int, Answer]:
-    """The answers by row of problems that differ in the numbers of the model only.
+@dataclass(frozen=True, eq=False)
+class _LinearInTp:
+    """A value that is linear in tp: its slope and its offset for numbers of ones."""
 
-    Those that are exact and whose value is known to be precise, or is computed once more.
+    form: Split
+    table: Confusion  # how its registers follow from the confusion table
+    n: int
+    sign: float  # 1 for a utility, -1 for a loss
+    greatest: float  # the greatest absolute value
 
-    Args:
-        method: ``ADDITIVE`` or ``COUNTING``, which fits.
-        problems: the problems by row.
-        jobs: how many threads decide.
+    def at(self, hyp: Floats, ref: Floats) -> tuple[Floats, Floats, Floats]:
+        """Slopes and offsets, (hyp, ref), and the offsets' terms without signs."""
+        n, hyp, ref = float(self.n), hyp[:, None], ref[None, :]
+        possible = np.ones((len(hyp), ref.shape[1]), bool)
+        z_count, y_count = self._count(self.form.z, hyp), self._count(self.form.y, ref)
+        slopes, offset = values_at(self.form, self.n, z_count, y_count, possible)
+        slope, size = np.zeros(possible.shape), np.abs(offset)
+        for joint_count, each in zip(self.form.joint_counts, slopes, strict=True):
+            (tn, fn), (fp, tp) = self.table.amounts[joint_count.register]
+            slope += (tp - fp - fn + tn) * each
+            if tn or fn or fp:
+                offset = offset + each * (tn * (n - hyp - ref) + fp * hyp + fn * ref)
+                size += np.abs(each) * (abs(tn) * n + abs(fp) * hyp + abs(fn) * ref)
+        return slope, offset, size
+
+    def _count(self, part: TapeLoss, ones: Floats) -> Floats:
+        """Where the counter of a tape ends that has so many ones."""
+        if part.counter is None:
+            return ones
+        amounts = self.table.amounts[part.counter]
+        ended: Floats = amounts[0, 0] * (self.n - ones) + amounts[1, 1] * ones
+        return ended
+
+
+def _is_for_windows(problem: Problem) -> bool:
+    """True for a long sequence of independent labels, a value as above, and no constraint."""
+    if problem.n <= COUNTED_AT_ONCE or ranked_fault(problem) is not None:
+        return False
+    return _linear_in_tp(problem) is not None
+
+
+def _linear_in_tp(problem: Problem) -> _LinearInTp | None:
+    """The value, None where it is not linear in tp or the file declares no finite range."""
+    form = problem.split
+    table = None if form is None or not form.counted else confusion(form.bound)
+    if form is None or table is None:
+        return None
+    low, high = declared_range(form.bound, problem.n)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    return _LinearInTp(form, table, problem.n, problem.sign, max(abs(low), abs(high)))
+
+
+def _in_windows(problem: Problem, why: str) -> Answer | None:
+    """The best sequence; None where more true positives would make some value worse.
+
+    Requires that it ``_is_for_windows``; a SizeLimitError where there are too many tables.
+
+    Proven: see the head of this module. Tables whose ref lies outside of the window have a mass
+    that is bounded, and a value in the declared range; so is what is lost at the ends of windows on
+    the way. All probabilities are sums of nonnegative numbers, so that errors are a part of what is
+    summed without signs.
     """
-    first = next(iter(problems.values()))
-    if method is COUNTING and is_for_windows(first):
-        return {}
-    told = zip(problems, split_answers(list(problems.values()), jobs), strict=True)
-    answers = {row: answer for row, answer in told if isinstance(answer, Answer)}
-    doubtful = [row for row, answer in answers.items() if not is_precise(answer)]
-    again: dict[int, float] = {}
-    if doubtful and isinstance(first.loss, SpecLoss):
-        zs = [answers[row].indices for row in doubtful]
-        sums = split_values(first.loss, zs, [problems[row].model for row in doubtful])
-        if sums is not None:
-            again = dict(zip(doubtful, sums.values.tolist(), strict=True))
-    checks = {row: checked(problems[row], one, again.get(row)) for row, one in answers.items()}
-    return {row: answer for row, answer in checks.items() if answer.exact}
+    value_of, p = _linear_in_tp(problem), problem.probabilities
+    assert value_of is not None
+    assert p is not None
+    order = np.argsort(-p, kind="stable")
+    found = _ranked_values(value_of, p[order])
+    if found is None:
+        return None
+    why += f"; labels are independent, counts are held in windows that lack {found[2]:.0e} of the"
+    return best_ranked(problem, order, *found[:2], f"{why} mass at most")
+
+
+def _ranked_values(linear: _LinearInTp, p: Floats) -> tuple[Floats, Floats, float] | None:
+    """The expected values with ones at the first k positions, bounds, (n + 1,), and the mass lost.
+
+    Probabilities are in descending order. None where a slope in the window is of the wrong sign.
+    """
+    whole = count_window(p)
+    guard_size("decode", len(p) * len(whole.chances) // TABLES_PER_STATE)
+    values, errors = np.empty((2, len(p) + 1))
+    joint, lost = np.zeros((1, len(whole.chances))), whole.lost  # E[tp where ref = s], (k, s)
+    none = Others(-1, 0, np.ones((1, 1)), 0.0, 0)
+    for others in chain([none], without_each(p)):
+        begin, end = others.begin + 1, others.begin + 1 + len(others.chances)
+        if begin:
+            joint = joint[-1] + np.cumsum(_joint(others, p[begin - 1 : end - 1], whole), axis=0)
+        ones = np.arange(begin, end, dtype=np.float64)
+        slope, offset, size = linear.at(ones, whole.counts)
+        if begin and (linear.sign * slope < 0).any():
+            return None
+        part = np.einsum("ks,ks->k", joint, slope)
+        values[begin:end] = part + offset @ whole.chances
+        total = np.abs(part) + size @ whole.chances
+        most = ones * np.abs(slope).max(axis=1), np.abs(offset).max(axis=1)
+        errors[begin:end] = _errors(linear, whole, others, total, most)
+        lost = max(lost, whole.lost + others.lost)
+    return values, errors, lost
+
+
+def _joint(others: Others, p: Floats, whole: Window) -> Floats:
+    """P(y_i = 1, ref = s) for events in a group and s in the window of ref, (events, s)."""
+    found = np.zeros((len(p), len(whole.chances)))
+    shift = others.low + 1 - whole.low
+    begin, end = max(0, shift), min(found.shape[1], shift + others.chances.shape[1])
+    if end > begin:
+        found[:, begin:end] = p[:, None] * others.chances[:, begin - shift : end - shift]
+    return found
+
+
+def _errors(
+    linear: _LinearInTp, whole: Window, others: Others, total: Floats, most: tuple[Floats, Floats]
+) -> Floats:
+    """Bounds on the errors of values, (k,), whose sums without signs are ``total``.
+
+    In the window of ref, true positives and the offset add no more than ``most``, (k,) each.
+    """
+    operations = max(others.operations + linear.n + 1, whole.operations) + len(whole.chances) + 8
+    underflow = LEAST * relative_error(operations * linear.n)
+    lost = whole.lost * (2 * linear.greatest + most[1]) + others.lost * most[0]
+    found: Floats = relative_error(operations) * total + lost + underflow * (most[0] + most[1])
+    return found
+
+
+ADDITIVE = Method("additive", _is_additive, split_answers)
+COUNTING = Method("counting", lambda problem: unmet_condition(problem.split), _by_counting)

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.decode_many import decode_many
+from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import check_bool, check_int
 from fsmeu.expectation.gradient import value_and_gradient_many
 from fsmeu.learning.base import NONNEGATIVE, Objective, climb, real
@@ -132,12 +132,9 @@ def expected_values(
     """
     models = models_of(unary, pairwise, lengths, loss.alphabet.labels)
     values, slopes = value_and_gradient_many(loss.swapped, y, models)
-    single, double = np.zeros(unary.shape), np.zeros(pairwise.shape)
-    for rows, one in zip(lengths.split(single), slopes, strict=True):
-        assert isinstance(one, dict)
-        rows[:] = one["unary"]
-        double += one["pairwise"]
-    return values, single, double
+    tables: list[Any] = list(slopes)
+    single = np.concatenate([one["unary"] for one in tables])
+    return values, single, np.sum([one["pairwise"] for one in tables], axis=0)
 
 
 def _split(weights: Floats, labels: int) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.decoding import counting_windows
+from fsmeu.decoding import split
 from fsmeu.decoding.problem import Problem
 from fsmeu.decoding.split import COUNTING
 from fsmeu.models import Bernoulli, Independent
@@ -40,7 +40,7 @@ def loaded(name, params):
 @pytest.fixture(autouse=True)
 def short_ones_too(monkeypatch):
     """Windows for sequences of every length."""
-    monkeypatch.setattr(counting_windows, "COUNTED_AT_ONCE", 0)
+    monkeypatch.setattr(split, "COUNTED_AT_ONCE", 0)
 
 
 @pytest.mark.parametrize(("name", "params"), LOSSES)
@@ -50,7 +50,7 @@ def test_values_are_expectations(name, params, seed, n):
     """Each ranked candidate, against the walk over the composition."""
     loss, p = loaded(name, params), np.sort(chances(seed, n))[::-1]
     problem = Problem(loss, Bernoulli(p))
-    values, errors, lost = counting_windows.ranked_values(counting_windows.linear_in_tp(problem), p)
+    values, errors, lost = split._ranked_values(split._linear_in_tp(problem), p)
     for k in np.random.default_rng(seed).integers(0, n + 1, size=4).tolist():
         wanted = fsmeu.expect(loss, [1] * k + [0] * (n - k), Bernoulli(p)).value
         assert abs(values[k] - wanted) <= errors[k] + 1e-12 * max(1.0, abs(wanted))

@@ -1,0 +1,350 @@
+"""Methods that need no algebra: they value candidates, or take the most probable labels.
+
+* The best of a list of sequences, of the most probable ones or of all, each valued by
+  ``expect_many``. An expectation is a sum of probability times offset, and of expected counts times
+  slopes. Its error is a part of the sum of these terms without their signs, which may be far
+  greater than the value where large terms cancel. It is first bounded by the greatest sum that any
+  pair of sequences has; where that is too much, sequences are valued with all counts as states.
+* A search from several starts, a beam over prefixes among them: a climb takes the best single-label
+  change while there is one that improves. When the time is over, the best so far is the answer.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from fsmeu.arrays import Floats, Ints
+from fsmeu.decoding.precision import NO_BETTER, Changes, is_best_of_all, is_proven
+from fsmeu.decoding.problem import Answer, Method, OutOfTimeError, Problem, each
+from fsmeu.errors import FsmeuError
+from fsmeu.expectation.expect import walked
+from fsmeu.expectation.query import query
+from fsmeu.fst.compose import guard_size, max_states
+from fsmeu.fst.distinct import distinct
+from fsmeu.limits import MAX_DENSE_ENTRIES
+from fsmeu.losses.machine.view import View
+from fsmeu.losses.protocol import Loss
+from fsmeu.models.base import most_probable_many
+from fsmeu.trellis.roundings import relative_error
+
+__all__ = ["EXHAUSTIVE", "MARGINAL", "NBEST", "SEARCH", "VITERBI"]
+
+ZERO_ONE_STATES = 20_000  # states walked to see whether only equality counts: such losses have few
+ZERO_ONE_TRIAL = 3  # the length walked first: most losses show another value there already
+BOUNDED_STATES = 200_000  # states of a layer up to which the greatest value of all pairs is sought
+MOST_WALKS = 4096  # sequences valued once more with counts as states, if that bound is too wide
+LARGEST_BLOCK = 1024  # sequences that are valued between two looks at the clock
+LIST_LENGTH = 100  # sequences of an n-best list
+SEARCH_STARTS = 4  # most probable sequences that a search climbs from, beside other starts
+CLIMB_STEPS = 100  # changes of one label in a climb, so that tiny gains come to an end
+BEAM_WIDTH = 4  # prefixes that a beam keeps: it only has to find starts
+BEAM_STATES = 1024  # states of a loss up to which there is a beam, of many candidates at once
+BEAM_BLOCK = 256  # candidates of a beam that are valued between two looks at the clock
+
+_PER_STEP = 20
+_UNMET = "a sequence must satisfy the constraint"
+
+
+# -- the most probable sequence, or labels ---------------------------------------------------------
+
+
+def _equality_alone(problem: Problem) -> str | None:
+    """What must hold of the problem and does not; None where the most probable sequence is best."""
+    what = ("zero_one", max_states())  # past the limit on states it is not known
+    values = problem.kept(what, lambda: _zero_one_values(problem.loss, problem.n))
+    if values is None or problem.sign * (values[0] - values[1]) < 0:
+        return "the value must only tell whether the sequences are equal, equal being better"
+    return None if problem.feasible else _UNMET
+
+
+def _zero_one_values(loss: Loss, n: int) -> tuple[float, float] | None:
+    """The value of equal and of different pairs of length n, or None when there are more values.
+
+    Walks the compiled machine with one bit that remembers whether the labels have differed; a short
+    length is tried first, because most losses fail there already.
+
+    Proven: every pair of length n ends in one of the states that are looked at, and values are
+    equal to the last digit. None also where the machine would be too large, or a pair has no value.
+    """
+    same = np.eye(len(loss.alphabet), dtype=bool)
+    for length in sorted({min(n, ZERO_ONE_TRIAL), n}):
+        try:
+            machine = loss.compile(length, max_states=ZERO_ONE_STATES)
+        except FsmeuError:
+            return None
+        reached = np.zeros((machine.states, 2), bool)
+        reached[0, 0] = True
+        for _ in range(length):
+            after = np.zeros_like(reached)
+            equal = machine.next[reached[:, 0]][:, same]
+            after[equal[equal >= 0], 0] = True
+            for states in (machine.next[reached[:, 0]][:, ~same], machine.next[reached[:, 1]]):
+                after[states[states >= 0], 1] = True
+            reached = after
+        values = [np.unique(machine.values[reached[:, k]]) for k in (0, 1)]
+        if any(len(v) > 1 for v in values) or not len(values[0]):
+            return None
+    different = float(values[1][0]) if len(values[1]) else float(values[0][0])
+    return float(values[0][0]), different
+
+
+def _viterbi(problems: Sequence[Problem]) -> list[Answer]:
+    """The most probable sequences; the best ones when the value only asks whether z equals y.
+
+    Requires that all equal pairs have one value and all others one value that is no better.
+
+    Proven: the machine of this length is walked through all pairs, and its final states are looked
+    at; E[value] is then v1 + (v0 - v1) P(z). Probabilities are products of n factors, so that the
+    decision is off by n units of rounding of (v0 - v1) P(z) at most.
+    """
+    why = "the value only tells whether the sequences are equal, so the most probable one is best"
+    best: Sequence[Ints | None] = [None] * len(problems)
+    if len(problems) > 1 and problems[0].constraint is None:
+        best = most_probable_many([problem.model for problem in problems])
+    return [
+        Answer(problem.some_sequence() if z is None else z, True, why, 1)
+        for problem, z in zip(problems, best, strict=True)
+    ]
+
+
+def _marginal(problem: Problem) -> Answer | str:
+    """The most probable label at each position, where the constraint allows these; not proven."""
+    indices = problem.model.marginals().argmax(axis=1)
+    if not problem.allows(indices):
+        return "the most probable labels must satisfy the constraint"
+    why = "the most probable label at each position; the loss was not asked"
+    return Answer(indices.astype(np.int64), False, why, 1)
+
+
+# -- lists -----------------------------------------------------------------------------------------
+
+
+def _nbest(problem: Problem) -> Answer | str:
+    """The best of the most probable sequences (minimum risk over an n-best list).
+
+    Proven where the list holds every sequence, as ``exhaustive`` is.
+    """
+    candidates = problem.most_probable(min(LIST_LENGTH, problem.budget))
+    if not candidates:
+        return "a sequence of positive probability must satisfy the constraint"
+    everything = len(candidates) == len(problem.model.labels) ** problem.n
+    best, proven, valued = _best_listed(problem, candidates, everything)
+    why = f"the best of the {valued} most probable sequences"
+    return Answer(best, proven, why + _late(problem, valued, len(candidates)), valued)
+
+
+def _few_sequences(problem: Problem) -> str | None:
+    """What must hold of the problem and does not; None where all sequences may be compared."""
+    labels = len(problem.model.labels)
+    if problem.n * np.log(max(labels, 2)) > np.log(problem.budget) + 1e-9 and labels > 1:
+        must = f"there may be at most {problem.budget:,} sequences, not {labels}^{problem.n}"
+        return must + " (raise it with budget=...)"
+    return None if problem.feasible else _UNMET
+
+
+def _exhaustive(problem: Problem) -> Answer:
+    """The best of all sequences, where there are no more than the budget.
+
+    When the time is over, it is the best of those that were compared until then; not proven.
+
+    Proven: each is valued by ``expect_many``. The errors of that are bounded by the greatest of the
+    terms that it sums, and the best is claimed if no other reaches it by more than ``PRECISION``.
+    """
+    everything = itertools.product(range(len(problem.model.labels)), repeat=problem.n)
+    candidates = [np.array(z, np.int64) for z in everything]
+    candidates = [z for z in candidates if problem.allows(z)]
+    best, proven, valued = _best_listed(problem, candidates, everything=True)
+    every = valued == len(candidates)
+    why = f"all {valued} sequences were compared" if every else f"the best of {valued} sequences"
+    return Answer(best, proven, why + _late(problem, valued, len(candidates)), valued)
+
+
+def _best_listed(
+    problem: Problem, candidates: Sequence[Ints], everything: bool
+) -> tuple[Ints, bool, int]:
+    """The best of the candidates, whether it is proven to be the best of all, how many were valued.
+
+    When the time is over, it is the best of those that were valued until then, at least the first.
+    Only where the candidates are ``everything`` that is allowed, it can be proven.
+    """
+    values = problem.sign * _timed_values(problem, candidates)
+    best, done = int(values.argmax()), len(values)
+    if not everything or done < len(candidates) or problem.keep is not None:
+        return candidates[best], False, done
+    width = max(problem.model.layered().widths)
+    error = relative_error((_PER_STEP + width + len(problem.loss.alphabet)) * (problem.n + 1))
+    with suppress(FsmeuError):  # some pair of sequences has no value, or there are many
+        greatest = _greatest(problem.loss.view(problem.n, None, weights=True))
+        errors = np.full(len(values), error * greatest * problem.model.total_mass())
+        if is_proven(problem, values, errors, best, candidates[best]):
+            return candidates[best], True, done
+    if len(candidates) > MOST_WALKS or problem.clock.over():
+        return candidates[best], False, done
+    names = [problem.loss.alphabet.decode(indices) for indices in candidates]
+    again = [walked(query(problem.loss, z, problem.model), weights=False) for z in names]
+    values = problem.sign * np.concatenate([one.values for one in again])
+    errors, best = np.concatenate([one.errors for one in again]), int(values.argmax())
+    return candidates[best], is_proven(problem, values, errors, best, candidates[best]), done
+
+
+def _timed_values(problem: Problem, candidates: Sequence[Ints]) -> Floats:
+    """The values of as many candidates as there is time for, at least of the first.
+
+    They are valued in blocks that grow while time allows; the values do not depend on the blocks.
+    """
+    values, done, clock = [problem.values(candidates[:1])], 1, problem.clock
+    while done < len(candidates) and not clock.over():
+        clock.tell(done / len(candidates))
+        left = (clock.seconds - clock.elapsed) / max(clock.elapsed, 1e-9)
+        size = max(1, min(done, LARGEST_BLOCK, int(min(left * done, LARGEST_BLOCK))))
+        values.append(problem.values(candidates[done : done + size]))
+        done = min(done + size, len(candidates))
+    return np.concatenate(values)
+
+
+def _late(problem: Problem, valued: int, count: int) -> str:
+    """What is to be said when not all candidates were valued."""
+    if valued == count:
+        return ""
+    seconds = f"the {problem.clock.seconds:g} seconds were over"
+    return f", of {count}: {seconds} (give it more with seconds=...)"
+
+
+def _greatest(view: View) -> float:
+    """The greatest sum of terms without signs that a pair of sequences has."""
+    codes, grown = np.array([view.start], np.int64), np.zeros(view.linear)
+    for i in range(1, view.n + 1):
+        targets, gains = view.advance(i, codes)
+        codes = distinct(targets[targets >= 0])[0]
+        guard_size("decode", len(codes), BOUNDED_STATES)
+        if gains is not None:
+            grown += np.abs(gains).max(axis=(1, 2))
+    offset, slopes = view.values(codes)
+    terms = (1.0 + 4.0 * grown.sum()) * np.abs(offset) + grown @ np.abs(slopes)
+    return float(terms.max(initial=0.0))
+
+
+# -- the search ------------------------------------------------------------------------------------
+
+
+def _search(problem: Problem) -> Answer:
+    """The best of several local optima under single-label changes.
+
+    Starts from a beam over prefixes, the most probable sequences, the most probable labels, and
+    ranked sequences. Not proven, unless no pair of sequences has a better value.
+    """
+    some = problem.some_sequence()
+    if is_best_of_all(problem, some):
+        return Answer(some, True, NO_BETTER, 1)
+    best = _Best(some)
+    try:
+        starts = _starts(problem, some)
+        changes = Changes(problem)
+        for k, indices in enumerate(starts):
+            _climb(problem, changes, indices, best)
+            problem.clock.tell((k + 1) / len(starts))
+    except OutOfTimeError:
+        over = f"the {problem.clock.seconds:g} seconds were over (give it more with seconds=...)"
+        why = f"the best so far: {over} before no single label change improved it"
+        if not best.tried:
+            why = f"the most probable allowed sequence: {over} before any other was compared"
+            why += " with it"
+        return Answer(best.indices, False, why, best.tried)
+    why = f"a local optimum: no single label change improves it, from {len(starts)} starts"
+    return Answer(best.indices, False, why, best.tried)
+
+
+class _Best:
+    """The best sequence so far, and the sequences from which a climb need not be repeated."""
+
+    def __init__(self, indices: Ints) -> None:
+        self.indices = indices
+        self.value = -np.inf
+        self.tried = 0
+        self.seen: set[bytes] = set()
+
+
+def _starts(problem: Problem, some: Ints) -> list[Ints]:
+    """Distinct allowed sequences to climb from, the given one first."""
+    marginals = problem.model.marginals()
+    candidates = [some, *problem.most_probable(SEARCH_STARTS), marginals.argmax(axis=1)]
+    candidates += _beam(problem, some)
+    order = np.argsort(marginals[:, 0], kind="stable")
+    for share in (0.25, 0.5, 0.75):
+        changed = np.zeros(problem.n, np.int64)
+        chosen = order[: round(share * problem.n)]
+        if marginals.shape[1] > 1:
+            changed[chosen] = 1 + marginals[chosen, 1:].argmax(axis=1)
+        candidates.append(changed)
+    distinct = {z.tobytes(): z.astype(np.int64) for z in candidates if problem.allows(z)}
+    return list(distinct.values())
+
+
+def _beam(problem: Problem, rest: Ints) -> list[Ints]:
+    """The best prefixes, extended position by position; the rest is that of the given sequence.
+
+    Only where many candidates can be valued at once: elsewhere each would cost a walk of its own.
+    """
+    size, n = len(problem.loss.alphabet), problem.n
+    space = problem.loss.view(n, rest, weights=True).space
+    if space is None or space > BEAM_STATES or n * BEAM_WIDTH * size > problem.budget:
+        return []
+    if sum(len(layer.weight) for layer in problem.model.layered().layers) > MAX_DENSE_ENTRIES:
+        return []
+    beam = [rest]
+    for i in range(n):
+        extended: dict[bytes, Ints] = {}
+        for indices, label in itertools.product(beam, range(size)):
+            changed = indices.copy()
+            changed[i] = label
+            if problem.allows(changed):
+                extended[changed.tobytes()] = changed
+        candidates = list(extended.values()) or beam
+        values = []
+        for begin in range(0, len(candidates), BEAM_BLOCK):
+            problem.clock.check()
+            values.append(problem.values(candidates[begin : begin + BEAM_BLOCK]))
+        order = np.argsort(-problem.sign * np.concatenate(values), kind="stable")
+        beam = [candidates[k] for k in order[:BEAM_WIDTH]]
+    return beam
+
+
+def _climb(problem: Problem, changes: Changes, start: Ints, best: _Best) -> None:
+    """Takes the best allowed single-label change while there is one that improves."""
+    current: Ints | None = start
+    for _ in range(CLIMB_STEPS):
+        if current is None or current.tobytes() in best.seen:
+            return
+        best.seen.add(current.tobytes())
+        table = problem.sign * changes.values(current)
+        best.tried += max(1, table.size)
+        if not table.size:
+            return
+        value = float(table[0, current[0]])
+        if value > best.value:
+            best.indices, best.value = current, value
+        current = _best_change(problem, current, table, value)
+
+
+def _best_change(problem: Problem, current: Ints, table: Floats, value: float) -> Ints | None:
+    """The sequence with the best change of one label that is allowed and improves the value."""
+    for flat in np.argsort(-table, axis=None, kind="stable").tolist():
+        position, label = divmod(flat, table.shape[1])
+        if table[position, label] <= value + 1e-12 * max(1.0, abs(value)):
+            return None
+        changed: Ints = current.copy()
+        changed[position] = label
+        if problem.allows(changed):
+            return changed
+    return None
+
+
+VITERBI = Method("viterbi", _equality_alone, _viterbi)
+MARGINAL = Method("marginal", lambda problem: None, each(_marginal))
+NBEST = Method("nbest", lambda problem: None, each(_nbest))
+EXHAUSTIVE = Method("exhaustive", _few_sequences, each(_exhaustive))
+SEARCH = Method("search", lambda one: None if one.feasible else _UNMET, each(_search))
