@@ -60,14 +60,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ROOMS = {
-    "constraints": "fsmeu.fst.tags",
-    "learning": "fsmeu.learning",
-    "models": "fsmeu.models",
-    "searn": "fsmeu.searn",
-}
-"""Packages and modules that are names of the package themselves."""
-
+# Where modules and other names live. They are loaded when a name is first asked for: a command that
+# only shows help need not load OpenFst.
+_ROOMS = {name: f"fsmeu.{name}" for name in ("learning", "models", "searn")}
+_ROOMS["constraints"] = "fsmeu.fst.tags"
 _HOMES = {
     name: f"fsmeu.{module}"
     for module, names in {
@@ -91,18 +87,13 @@ _HOMES = {
     }.items()
     for name in names.split()
 }
-"""Where each name lives. Modules are loaded when a name is first asked for: a command that only
-shows help need not load OpenFst."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        result: Any = import_module(_ROOMS[name])
-    elif name in _HOMES:
-        result = getattr(import_module(_HOMES[name]), name)
-    else:
+    if name not in _ROOMS.keys() | _HOMES.keys():
         raise AttributeError(f"module 'fsmeu' has no attribute {name!r}")  # noqa: EM102
-    globals()[name] = result
+    module = import_module(_ROOMS.get(name) or _HOMES[name])
+    globals()[name] = result = module if name in _ROOMS else getattr(module, name)
     return result
 
 

@@ -189,6 +189,12 @@ def path_distribution(layered):
     return result
 
 
+def acceptor(layered):
+    """The same, normalised."""
+    weights = path_distribution(layered)
+    return {y: w / sum(weights.values()) for y, w in weights.items()}
+
+
 # -- expectations --------------------------------------------------------------------------------
 
 

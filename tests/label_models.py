@@ -16,6 +16,27 @@ STEP = 1e-30
 _EDGES = (0.0, 1.0, 0.5, 0.5, 1e-9, 1 - 1e-9, 1e-30, 0.1, 0.25)
 
 
+_CALLS = {
+    "bernoulli": ("Bernoulli", (), ()),
+    "independent": ("Independent", ("labels",), ("labels",)),
+    "markov": ("Markov", ("n", "labels"), ("labels", "n")),
+    "potentials": ("from_potentials", ("labels",), ("labels", "n")),
+    "hmm": ("hmm", ("labels",), ("labels",)),
+    "nbest": ("NBest", ("labels",), ("labels", "n")),
+    "acceptor": ("Acceptor", (), ()),
+    "mixture": ("Mixture", (), ()),
+}
+"""For each kind what builds it, and what this and its function in ``brute_force`` take beside its
+parts."""
+
+
+class _Verbatim(str):
+    """A text that is shown as it is."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
 @dataclass(frozen=True, eq=False)
 class ModelSpec:
     """A model that is not yet built.
@@ -24,7 +45,7 @@ class ModelSpec:
         kind: one of ``PLAIN_KINDS``; an acceptor is neither written down nor made simpler.
         labels: the labels.
         n: the length of the sequences.
-        parts: its arguments by name; for a mixture, ``models`` are specs.
+        parts: its arguments by name, in their order; for a mixture, ``models`` are specs.
     """
 
     kind: str
@@ -34,25 +55,8 @@ class ModelSpec:
 
     def build(self):
         """The model of the package."""
-        p, labels = self.parts, list(self.labels)
-        match self.kind:
-            case "bernoulli":
-                return fsmeu.models.Bernoulli(p["p"])
-            case "independent":
-                return fsmeu.models.Independent(p["probabilities"], labels)
-            case "markov":
-                return fsmeu.models.Markov(p["initial"], p["transition"], self.n, labels)
-            case "potentials":
-                return fsmeu.models.from_potentials(p["unary"], p["pairwise"], labels)
-            case "hmm":
-                return fsmeu.models.hmm(
-                    p["initial"], p["transition"], p["emission"], p["observations"], labels
-                )
-            case "nbest":
-                return fsmeu.models.NBest(p["sequences"], p["weights"], labels)
-            case "acceptor":
-                return fsmeu.models.Acceptor(p["layered"])
-        return fsmeu.models.Mixture([m.build() for m in p["models"]], p["weights"])
+        name, more, _ = _CALLS[self.kind]
+        return getattr(fsmeu.models, name)(*self._given(ModelSpec.build, more))
 
     def chances(self):
         """The probability of every sequence, in the order of ``brute_force.sequences``."""
@@ -60,47 +64,19 @@ class ModelSpec:
 
     def listed(self):
         """The probability of every sequence."""
-        p, labels, n = self.parts, self.labels, self.n
-        match self.kind:
-            case "bernoulli":
-                return brute_force.bernoulli(p["p"])
-            case "independent":
-                return brute_force.independent(p["probabilities"], labels)
-            case "markov":
-                return brute_force.markov(p["initial"], p["transition"], labels, n)
-            case "potentials":
-                return brute_force.potentials(p["unary"], p["pairwise"], labels, n)
-            case "hmm":
-                return brute_force.hmm(
-                    p["initial"], p["transition"], p["emission"], p["observations"], labels
-                )
-            case "nbest":
-                return brute_force.nbest(p["sequences"], p["weights"], labels, n)
-            case "acceptor":
-                weights = brute_force.path_distribution(p["layered"])
-                return {y: w / sum(weights.values()) for y, w in weights.items()}
-        return brute_force.mixture([m.listed() for m in p["models"]], p["weights"])
+        return getattr(brute_force, self.kind)(*self._given(ModelSpec.listed, _CALLS[self.kind][2]))
 
     def text(self):
         """The call that builds it."""
-        p, labels = {k: plain(v) for k, v in self.parts.items()}, list(self.labels)
-        match self.kind:
-            case "bernoulli":
-                return f"fsmeu.models.Bernoulli({p['p']})"
-            case "independent":
-                return f"fsmeu.models.Independent({p['probabilities']}, {labels})"
-            case "markov":
-                tables = f"{p['initial']}, {p['transition']}"
-                return f"fsmeu.models.Markov({tables}, n={self.n}, labels={labels})"
-            case "potentials":
-                return f"fsmeu.models.from_potentials({p['unary']}, {p['pairwise']}, {labels})"
-            case "hmm":
-                tables = ", ".join(str(value) for value in p.values())
-                return f"fsmeu.models.hmm({tables}, {labels})"
-            case "nbest":
-                return f"fsmeu.models.NBest({p['sequences']}, {p['weights']}, {labels})"
-        models = ", ".join(m.text() for m in self.parts["models"])
-        return f"fsmeu.models.Mixture([{models}], {p['weights']})"
+        name, more, _ = _CALLS[self.kind]
+        given = self._given(lambda model: _Verbatim(model.text()), more)
+        return f"fsmeu.models.{name}({', '.join(str(plain(one)) for one in given)})"
+
+    def _given(self, make, more):
+        """Its parts, made of the specs among them, and the attributes that a call takes as well."""
+        parts = self.parts.items()
+        made = [[make(m) for m in part] if name == "models" else part for name, part in parts]
+        return [*made, *(getattr(self, name) for name in more)]
 
     # -- simpler ones ----------------------------------------------------------------------------
 

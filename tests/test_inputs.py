@@ -10,6 +10,7 @@ import fsmeu
 from fsmeu.checking.report import report
 from fsmeu.errors import FsmeuError, InputError
 from fsmeu.fst.alphabet import listed
+from tests.test_strange_arguments import Refusing, Unspeakable
 
 HAMMING = fsmeu.load("hamming")
 WEIGHTED = "utility u(w: table)\nlabels A B C\ncount c by w[z] when z == y\nvalue c"
@@ -31,37 +32,6 @@ class Tensor:
         return (Tensor(x) for x in self.content)
 
 
-class Refusing:
-    """A tensor that cannot be read, as one on another device."""
-
-    def __array__(self, dtype=None, copy=None):
-        raise RuntimeError("not on this device")
-
-    def __iter__(self):
-        raise RuntimeError("not on this device")
-
-
-class Breaking:
-    """A sequence that fails after its first label."""
-
-    def __iter__(self):
-        yield 1
-        raise OSError("the line is cut")
-
-
-class Unspeakable:
-    """A thing that cannot be shown, hashed or compared."""
-
-    def __repr__(self):
-        raise RuntimeError
-
-    def __hash__(self):
-        raise RuntimeError
-
-    def __eq__(self, other):
-        raise RuntimeError
-
-
 SEQUENCES = {
     "tensor": Tensor([1, 0, 1]),
     "tensor of doubles": Tensor([1.0, 0.0, 1.0]),
@@ -78,24 +48,6 @@ SEQUENCES = {
     "masked, but nothing is": np.ma.array([1, 0, 1], mask=[0, 0, 0]),
     "range": range(1, -2, -1),
 }
-NO_SEQUENCES = {
-    "tensor without axes": Tensor(1),
-    "tensor with two axes": Tensor([[1, 0, 1]]),
-    "tensor that cannot be read": Refusing(),
-    "failing": Breaking(),
-    "masked": np.ma.array([1, 0, 1], mask=[0, 1, 0]),
-    "nested": [[1], [0], [1]],
-    "set": {0, 1},
-    "mapping": {1: 0, 0: 1},
-    "number": 5,
-    "nothing": None,
-    "not a number": [float("nan")] * 3,
-    "infinite": [float("inf")] * 3,
-    "half": [0.5, 1, 0],
-    "huge": [10**5000, 0, 1],
-    "unspeakable": [Unspeakable()] * 3,
-    "type": int,
-}
 
 
 @pytest.mark.parametrize("name", [name for name in SEQUENCES if name != "range"])
@@ -109,32 +61,6 @@ def test_what_may_be_a_label_sequence(name):
     assert fsmeu.models.NBest([z], [1.0]).probability("101") == 1.0 or isinstance(z, bytes)
     assert HAMMING.compile(3, z).states == HAMMING.compile(3, "101").states
     assert fsmeu.draw(HAMMING, z=z, y="100").dot == fsmeu.draw(HAMMING, z="101", y="100").dot
-
-
-@pytest.mark.parametrize("name", NO_SEQUENCES)
-def test_what_may_not(name):
-    z = NO_SEQUENCES[name]
-    model = [0.5] * 3
-    for use in (
-        lambda: HAMMING(z, "100"),
-        lambda: fsmeu.evaluate(HAMMING, "100", z),
-        lambda: fsmeu.expect(HAMMING, z, model),
-        lambda: fsmeu.expect_many(HAMMING, [z], [model]),
-        lambda: fsmeu.gradient(HAMMING, z, model),
-        lambda: fsmeu.compose(HAMMING, z, model),
-        lambda: fsmeu.models.Bernoulli(model).probability(z),
-        lambda: fsmeu.models.NBest([z], [1.0], labels=[0, 1]),
-        lambda: fsmeu.models.NBest([z, "10101"], [1.0, 1.0]),
-        lambda: fsmeu.models.hmm([0.5, 0.5], np.eye(2), np.eye(2), z),
-    ):
-        with pytest.raises(FsmeuError) as caught:
-            use()
-        assert "\n" not in str(caught.value)
-    if z is not None:
-        with pytest.raises(FsmeuError):
-            HAMMING.compile(3, z)
-        with pytest.raises(FsmeuError):
-            fsmeu.draw(HAMMING, z=z, y="100")
 
 
 def test_a_sequence_without_an_end(monkeypatch):

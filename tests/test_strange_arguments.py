@@ -12,14 +12,45 @@ from fsmeu.errors import FsmeuError
 from tests.support.python_losses import Constant
 
 
-class NotIterable:
+class Refusing:
+    """A tensor that cannot be read, as one on another device."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("not on this device")
+
     def __iter__(self):
-        raise RuntimeError
+        raise RuntimeError("not on this device")
 
 
-class NotShown:
+class Breaking:
+    """A sequence that fails after its first label."""
+
+    def __iter__(self):
+        yield 1
+        raise OSError("the line is cut")
+
+
+class Unspeakable:
+    """A thing that cannot be shown, hashed or compared."""
+
     def __repr__(self):
         raise RuntimeError
+
+    def __hash__(self):
+        raise RuntimeError
+
+    def __eq__(self, other):
+        raise RuntimeError
+
+
+class Worth(Constant):
+    """A loss whose value may be anything."""
+
+    def __init__(self, worth):
+        self.worth = worth
+
+    def value(self, state):
+        return self.worth
 
 
 class Frame:
@@ -32,9 +63,28 @@ class Frame:
         return 2
 
 
-STRANGE = {
-    "nan": float("nan"),
+NO_SEQUENCES = {
+    "no axes": np.array(0.5),
+    "two axes": np.array([[1, 0]]),
+    "cannot be read": Refusing(),
+    "failing": Breaking(),
+    "masked": np.ma.array([0, 1], mask=[False, True]),
+    "nested": [[0.5], [0.5]],
+    "set": {0, 1},
+    "mapping": {1: 0, 0: 1},
+    "number": 5,
     "inf": float("inf"),
+    "not a number": [float("nan")] * 2,
+    "infinite": [float("inf")] * 2,
+    "half": [0.5, 1],
+    "list of 5000 digits": [10**5000, 1],
+    "unspeakable": [Unspeakable()] * 2,
+    "not shown": Unspeakable(),
+    "type": int,
+}
+STRANGE = {
+    **NO_SEQUENCES,
+    "nan": float("nan"),
     "-inf": float("-inf"),
     "text": "abc",
     "no text": "",
@@ -43,33 +93,25 @@ STRANGE = {
     "-1": -1,
     "1.5": 1.5,
     "[]": [],
-    "nested": [[0.5], [0.5]],
     "ragged": [[0.5], [0.5, 0.5]],
     "texts": ["0.5", "0.5"],
     "number as text": "3",
     "5000 digits": 10**5000,
-    "list of 5000 digits": [10**5000, 1],
     "1e30": 10**30,
     "bytes": b"01",
-    "masked": np.ma.array([0.5, 0.5], mask=[False, True]),
-    "no axes": np.array(0.5),
     "records": np.zeros(2, [("a", "f8")]),
     "dates": np.array(["2020-01-01"], "datetime64[D]"),
     "objects": np.array([object(), 1], object),
     "complex": [1j, 2],
     "frame": Frame(),
-    "mapping": {"a": 1},
-    "set": {1, 2},
     "object": object(),
-    "type": int,
-    "not iterable": NotIterable(),
-    "not shown": NotShown(),
     "half a surrogate pair": "\ud800",
     "with nul": "a\0b",
     "decimal nan": decimal.Decimal("NaN"),
     "ellipsis": ...,
 }
 
+ANSWERED = "an answer: fine"
 F1 = fsmeu.load("fscore")
 B = models.Bernoulli([0.5, 0.5])
 EVEN = [[0.5, 0.5], [0.5, 0.5]]
@@ -79,12 +121,14 @@ ARGUMENTS = {
     "load, labels": lambda x: fsmeu.load("hamming", labels=x),
     "load, types": lambda x: fsmeu.load("chunk_fscore", types=x),
     "load, a number": lambda x: fsmeu.load("pk", k=x),
+    "load, a real": lambda x: fsmeu.load("fscore", beta=x),
     "load, a table": lambda x: fsmeu.load("cost_matrix", cost=x),
     "loads": fsmeu.loads,
     "function_loss": fsmeu.function_loss,
     "function_loss, labels": lambda x: fsmeu.function_loss(Constant(), labels=x),
     "function_loss, kind": lambda x: fsmeu.function_loss(Constant(), kind=x),
     "function_loss, name": lambda x: fsmeu.function_loss(Constant(), name=x),
+    "function_loss, a value": lambda x: fsmeu.expect(fsmeu.function_loss(Worth(x)), [1], [0.5]),
     "evaluate, loss": lambda x: fsmeu.evaluate(x, "1", "1"),
     "evaluate, z": lambda x: fsmeu.evaluate(F1, x, "11"),
     "evaluate, y": lambda x: fsmeu.evaluate(F1, "11", x),
@@ -106,6 +150,10 @@ ARGUMENTS = {
     "compile, minimize": lambda x: F1.compile(2, minimize=x),
     "compile_summed": lambda x: fsmeu.compile_summed(x, 2),
     "compile_summed, n": lambda x: fsmeu.compile_summed(F1, x, max_states=1000),
+    "compile_summed, max_states": lambda x: fsmeu.compile_summed(F1, 3, max_states=x),
+    "evaluate_corpus, loss": lambda x: fsmeu.evaluate_corpus(x, ["1"], ["1"]),
+    "expect_corpus, loss": lambda x: fsmeu.expect_corpus(x, ["1"], [[0.5]]),
+    "decode_corpus, loss": lambda x: fsmeu.decode_corpus(x, [[0.5]]),
     "gradient, z": lambda x: fsmeu.gradient(F1, x, B),
     "gradient, model": lambda x: fsmeu.gradient(F1, "11", x),
     "gradient, engine": lambda x: fsmeu.gradient(F1, "11", B, engine=x),
@@ -182,6 +230,12 @@ ARGUMENTS = {
 }
 
 
+TAKE_SEQUENCES = (
+    "evaluate, z", "evaluate, y", "expect, z", "expect_many, z", "gradient, z", "compose, z",
+    "compile, z", "draw, z", "draw, y", "probability", "NBest, a sequence", "hmm, observations",
+)  # fmt: skip
+
+
 def outcome(use, thing):
     """The sentence that comes of it, or of another exception the name."""
     with warnings.catch_warnings():
@@ -192,7 +246,7 @@ def outcome(use, thing):
             return str(error)
         except Exception as error:
             return f"{type(error).__name__} escaped"
-    return "an answer: fine"
+    return ANSWERED
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
@@ -201,6 +255,8 @@ def test_strange_arguments(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = {strange: outcome(ARGUMENTS[name], thing) for strange, thing in STRANGE.items()}
     assert {k: text for k, text in found.items() if ": " not in text} == {}
+    if name in TAKE_SEQUENCES:
+        assert [k for k in NO_SEQUENCES if found[k] == ANSWERED or "\n" in found[k]] == []
 
 
 PLOTS = {

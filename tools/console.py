@@ -23,19 +23,13 @@ MAKE_ROOM = (
 
 
 class SetupFailure(Exception):
-    """The set-up cannot go on, for a reason that the user can do something about.
-
-    Attributes:
-        reason: What is wrong, as one clause without a full stop.
-        remedies: What the user can do, one sentence each.
-        step: What was being done; filled in by the step that the failure passes through.
-    """
+    """The set-up cannot go on, for a reason that the user can do something about."""
 
     def __init__(self, reason: str, *remedies: str) -> None:
         super().__init__(reason)
-        self.reason = reason
-        self.remedies = remedies
-        self.step = ""
+        self.reason = reason  # one clause without a full stop
+        self.remedies = remedies  # what the user can do, one sentence each
+        self.step = ""  # what was being done; set by the step that the failure passes through
 
     def report(self) -> str:
         """Returns the text for the user: one sentence, then the ways out."""
@@ -108,14 +102,7 @@ class Step:
 
 @contextmanager
 def guard(doing: str) -> Iterator[None]:
-    """Names what was being done in any failure of the body, and words the machine's refusals.
-
-    Args:
-        doing: What is done, as a participle: "opening the cache".
-
-    Raises:
-        SetupFailure: What the body raised, with `doing` as its step.
-    """
+    """Names what was being done ("opening the cache") in any failure of the body, in words."""
     try:
         yield
     except SetupFailure as failure:
@@ -129,14 +116,7 @@ def guard(doing: str) -> Iterator[None]:
 
 @contextmanager
 def step(doing: str) -> Iterator[Step]:
-    """Runs one step of the set-up in sight of the user; failures are worded as in `guard`.
-
-    Args:
-        doing: What is done, as a participle: "compiling pynini 2.1.7".
-
-    Yields:
-        The step, to report progress to.
-    """
+    """Runs one step in sight of the user; yields it, to report progress to; guarded."""
     shown = Step(doing, sys.stderr)
     try:
         with guard(doing):

@@ -16,7 +16,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 import console
@@ -33,40 +32,16 @@ _ROOM_FOR_PIP = 50e6
 _SHARED_SETTINGS = {"index-url": "UV_DEFAULT_INDEX", "cert": "SSL_CERT_FILE"}
 
 
-@dataclass(frozen=True)
 class Project:
-    """A copy of the project.
+    """A copy of the project: its top directory, and the files in it that a set-up knows."""
 
-    Attributes:
-        root: Its top directory.
-    """
-
-    root: Path
-
-    @property
-    def recipe(self) -> Path:
-        """The file that says what must be installed."""
-        return self.root / "pyproject.toml"
-
-    @property
-    def venv(self) -> Path:
-        """The environment's directory."""
-        return self.root / ".venv"
-
-    @property
-    def python(self) -> Path:
-        """The environment's interpreter."""
-        return self.venv / "bin" / "python"
-
-    @property
-    def stamp(self) -> Path:
-        """The file that says what the environment was made from."""
-        return self.venv / "fsmeu-stamp.json"
-
-    @property
-    def lock(self) -> Path:
-        """The file that keeps two set-ups of this copy apart."""
-        return self.root / ".setup.lock"
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.recipe = root / "pyproject.toml"  # says what must be installed
+        self.venv = root / ".venv"
+        self.python = self.venv / "bin" / "python"
+        self.stamp = self.venv / "fsmeu-stamp.json"  # says what the environment was made from
+        self.lock = root / ".setup.lock"  # keeps two set-ups of this copy apart
 
 
 def wanted_stamp(project: Project, extra: str) -> dict[str, str]:

@@ -18,33 +18,21 @@ _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 _FILES = ("--against", "--to")
 
 
+Run = Callable[[Project, list[str]], int]  # given the remaining arguments; returns the exit code
+
+
 @dataclass(frozen=True)
 class Command:
-    """One command of the launcher.
+    """One command of the launcher."""
 
-    Attributes:
-        usage: How it is called.
-        help: What it does, in one line.
-        run: Does it, given the project and the remaining arguments; returns the exit code.
-        extra: What must be installed beside the base: one of ``environment.EXTRAS``.
-    """
-
-    usage: str
-    help: str
-    run: Callable[[Project, list[str]], int]
-    extra: str = ""
+    usage: str  # how it is called
+    help: str  # what it does, in one line
+    run: Run  # does it
+    extra: str = ""  # what must be installed beside the base: one of ``environment.EXTRAS``
 
 
 def main(root: Path, arguments: Sequence[str]) -> int:
-    """Runs the launcher.
-
-    Args:
-        root: The project's top directory.
-        arguments: The words after `./run`.
-
-    Returns:
-        The exit code, unless the process became the command.
-    """
+    """Runs the words after `./run`; the exit code, unless the process became the command."""
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(help_text())
         return 0
@@ -84,10 +72,6 @@ def keep_bytecode(project: Project, variables: MutableMapping[str, str]) -> None
     """Has compiled modules kept in the environment where Python is told not to write any.
 
     They are installed without, so that each start would compile them anew.
-
-    Args:
-        project: The project.
-        variables: Those that the command is given.
     """
     if variables.pop("PYTHONDONTWRITEBYTECODE", ""):
         variables.setdefault("PYTHONPYCACHEPREFIX", str(project.venv / "bytecode"))
@@ -97,15 +81,9 @@ def help_text() -> str:
     """Returns what `./run` alone prints."""
     width = max(len(command.usage) for command in COMMANDS.values())
     rows = [f"  ./run {command.usage:<{width}}  {command.help}" for command in COMMANDS.values()]
-    return "\n".join(
-        [
-            "fsmeu: finite-state maximum expected utility.",
-            "",
-            "The first call sets everything up (.venv); later calls start at once.",
-            "",
-            *rows,
-        ]
-    )
+    first = "fsmeu: finite-state maximum expected utility."
+    then = "The first call sets everything up (.venv); later calls start at once."
+    return "\n".join([first, "", then, "", *rows])
 
 
 def rooted(argument: str, directory: Path) -> str:
@@ -135,54 +113,41 @@ def _interrupt(signum: int, frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _become(project: Project, module: str, arguments: Sequence[str]) -> NoReturn:
-    python = str(project.python)
+def _become(project: Project, *words: str) -> NoReturn:
+    """Goes on as the environment's Python with these words."""
     sys.stdout.flush()
-    os.execv(python, [python, "-m", module, *arguments])
+    os.execv(project.python, [str(project.python), *words])
 
 
-def _demo(project: Project, arguments: list[str]) -> int:
-    os.chdir(project.root)
-    _become(project, "fsmeu.cli.main", ["demo", *arguments])
+def _module(name: str, *words: str, at_root: bool = True) -> Run:
+    """A command that becomes a module, given these words and its arguments."""
+
+    def run(project: Project, arguments: list[str]) -> NoReturn:
+        if at_root:
+            os.chdir(project.root)
+        _become(project, "-m", name, *words, *arguments)
+
+    return run
 
 
 def _test(project: Project, arguments: list[str]) -> int:
     paths = [rooted(argument, Path.cwd()) for argument in arguments]
-    os.chdir(project.root)
     alone = any(a.startswith(("-n", "--pdb", "-s")) for a in paths)
     # Each process begins with a run of files that stand together, which share what they set up.
     spread = [] if alone else ["-n", "auto", "--dist", "worksteal"]
-    _become(project, "pytest", [*spread, *paths])
+    return _module("pytest", *spread)(project, paths)
 
 
 def _bench(project: Project, arguments: list[str]) -> int:
-    words = files_here(arguments, Path.cwd())
-    os.chdir(project.root)
-    _become(project, "pytest", ["tests/benchmarks", *words])
-
-
-def _explore_tests(project: Project, arguments: list[str]) -> int:
-    os.chdir(project.root)
-    _become(project, "tests.explore.run", arguments)
-
-
-def _fuzz(project: Project, arguments: list[str]) -> int:
-    os.chdir(project.root)
-    _become(project, "tests.fuzz.run", arguments)
-
-
-def _fsmeu(project: Project, arguments: list[str]) -> int:
-    _become(project, "fsmeu.cli.main", arguments)
+    return _module("pytest", "tests/benchmarks")(project, files_here(arguments, Path.cwd()))
 
 
 def _python(project: Project, arguments: list[str]) -> int:
-    python = str(project.python)
-    os.execv(python, [python, *arguments])
+    _become(project, *arguments)
 
 
 def _notebooks(project: Project, arguments: list[str]) -> int:
-    python = str(project.python)
-    os.execv(python, [python, str(project.root / "tools" / "notebooks.py"), *arguments])
+    _become(project, str(project.root / "tools" / "notebooks.py"), *arguments)
 
 
 def _setup(project: Project, arguments: list[str]) -> int:
@@ -203,11 +168,10 @@ def _check(project: Project, arguments: list[str]) -> int:
 
 
 def _docs(project: Project, arguments: list[str]) -> int:
-    os.chdir(project.root)
     verb = "serve" if "--serve" in arguments else "build"
     words = [word for word in arguments if word != "--serve"]
     os.environ["NO_MKDOCS_2_WARNING"] = "1"  # the theme's advice to change to another program
-    _become(project, "mkdocs", [verb, "--strict", "-f", "tools/mkdocs.yml", *words])
+    return _module("mkdocs", verb, "--strict", "-f", "tools/mkdocs.yml")(project, words)
 
 
 def _wheel(project: Project, arguments: list[str]) -> int:
@@ -220,7 +184,11 @@ def _wheel(project: Project, arguments: list[str]) -> int:
 
 
 COMMANDS = {
-    "demo": Command("demo", "a short tour on built-in data; pictures go to out/", _demo),
+    "demo": Command(
+        "demo",
+        "a short tour on built-in data; pictures go to out/",
+        _module("fsmeu.cli.main", "demo"),
+    ),
     "test": Command(
         "test [--all] [ARG ...]",
         "the test suite, --all with nightly tests and every example; arguments go to pytest",
@@ -236,11 +204,15 @@ COMMANDS = {
     "explore-tests": Command(
         "explore-tests [ARG ...]",
         "random losses and models against enumeration",
-        _explore_tests,
+        _module("tests.explore.run"),
         "dev",
     ),
-    "fuzz": Command("fuzz [ARG ...]", "every reader on files that are nearly right", _fuzz),
-    "fsmeu": Command("fsmeu [ARG ...]", "the command line", _fsmeu),
+    "fuzz": Command(
+        "fuzz [ARG ...]", "every reader on files that are nearly right", _module("tests.fuzz.run")
+    ),
+    "fsmeu": Command(
+        "fsmeu [ARG ...]", "the command line", _module("fsmeu.cli.main", at_root=False)
+    ),
     "python": Command("python [ARG ...]", "the environment's Python", _python),
     "notebooks": Command(
         "notebooks [NAME ...]",

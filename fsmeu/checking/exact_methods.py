@@ -20,17 +20,8 @@ from fsmeu.decoding.decode import EXACT, METHODS
 from fsmeu.decoding.problem import Problem
 from fsmeu.errors import FsmeuError
 from fsmeu.losses.algebra.split import replace_parts
-from fsmeu.losses.language.syntax import (
-    Binary,
-    Choice,
-    Expr,
-    Name,
-    Number,
-    Register,
-    Spec,
-    names_read,
-    walk,
-)
+from fsmeu.losses.language import syntax
+from fsmeu.losses.language.syntax import Binary, Name, Spec, names_read
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Bernoulli, Independent, Markov, Model
@@ -46,8 +37,7 @@ class Applies:
     """An exact method that decides for a loss at one length."""
 
     method: str  # its name, as ``decode`` takes it
-    # True when labels may depend on each other; False when they must be independent
-    any_model: bool
+    any_model: bool  # whether labels may depend on each other, or must be independent
     why: str  # the property of the loss that makes it exact
     n: int  # the length of the sequences for which it was asked; others may differ
 
@@ -58,12 +48,12 @@ def exact_methods(loss: Loss) -> tuple[Applies, ...]:
     Each was asked at one length (a short one for long files), which says nothing for certain of
     others. Trying every sequence, which works for short ones, is not among them.
     """
-    n = min(_LENGTH.get(len(loss.alphabet), _SHORT), max(_SHORT, _EFFORT // _size(loss)))
-    chain, independent = _chain(loss, n), _independent(loss, n)
+    registers = loss.spec.registers if isinstance(loss, SpecLoss) else ()
+    parts = 1 + sum(1 for register in registers for _ in syntax.walk(register.update))
+    n = min(_LENGTH.get(len(loss.alphabet), _SHORT), max(_SHORT, _EFFORT // parts))
+    chain, independent = _models(loss, n)
     found = []
-    for method in EXACT:
-        if method == "exhaustive":
-            continue
+    for method in (name for name in EXACT if name != "exhaustive"):
         for model, any_model in ((chain, True), (independent, False)):
             try:
                 answer = METHODS[method](Problem(loss, model))
@@ -75,24 +65,13 @@ def exact_methods(loss: Loss) -> tuple[Applies, ...]:
     return tuple(found)
 
 
-def _size(loss: Loss) -> int:
-    """How many parts the expressions of a file have that are computed at each position."""
-    registers = loss.spec.registers if isinstance(loss, SpecLoss) else ()
-    return 1 + sum(1 for register in registers for _ in walk(register.update))
-
-
-def _independent(loss: Loss, n: int) -> Model:
-    labels = loss.alphabet.labels
-    weights = 1.0 + (np.arange(n)[:, None] + np.arange(len(labels))) % (len(labels) + 1)
-    table = weights / weights.sum(axis=1, keepdims=True)
-    return Bernoulli(table[:, 1]) if labels == (0, 1) else Independent(table, labels)
-
-
-def _chain(loss: Loss, n: int) -> Model:
-    size = len(loss.alphabet)
-    weights = 1.0 + np.arange(size + size * size).reshape(size + 1, size) % (size + 2)
-    rows = weights / weights.sum(axis=1, keepdims=True)
-    return Markov(rows[0], rows[1:], n, loss.alphabet.labels)
+def _models(loss: Loss, n: int) -> tuple[Model, Model]:
+    """A chain and independent labels of length n, with probabilities that are all positive."""
+    labels, size = loss.alphabet.labels, len(loss.alphabet)
+    rows = np.random.default_rng(0).dirichlet(np.ones(size), n + 1 + size)
+    chain = Markov(rows[n], rows[n + 1 :], n, labels)
+    table = rows[:n]
+    return chain, Bernoulli(table[:, 1]) if labels == (0, 1) else Independent(table, labels)
 
 
 def methods_at_the_end(loss: SpecLoss) -> tuple[Applies, ...]:
@@ -114,8 +93,8 @@ def _counted_at_the_end(spec: Spec) -> Spec:
         if not read_by and register.sugar == "register" and not reads & below:
             value = replace_parts(value, {Name(register.name): register.update})
             kept.remove(register)
-    last: Expr = Binary("==", Name("i"), Name("n"))
-    own = Name(_COUNT)
-    update = Choice(last, Binary("+", own, value), own)
-    counted = Register(_COUNT, "count", Number(0.0), update, None, None, spec.value.place)
+    own, last = Name(_COUNT), Binary("==", Name("i"), Name("n"))
+    update = syntax.Choice(last, Binary("+", own, value), own)
+    start = syntax.Number(0.0)
+    counted = syntax.Register(_COUNT, "count", start, update, None, None, spec.value.place)
     return replace(spec, registers=(*kept, counted), value=own, range=None, examples=())

@@ -11,7 +11,7 @@ from fsmeu.errors import FsmeuError, as_number
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import KINDS, is_tag
 from fsmeu.losses.language.syntax import Example, Spec
-from fsmeu.losses.loss import SpecLoss, bind_loss
+from fsmeu.losses.loss import bind_loss
 from fsmeu.losses.protocol import evaluate
 from fsmeu.losses.semantics.evaluator import constant, constant_at
 
@@ -24,12 +24,10 @@ class ExampleResult:
     """What became of one example."""
 
     example: Example  # the example as it stands in the file
-    # the value that the file states, or None when it could not be worked out
-    expected: float | None
+    expected: float | None  # the value that the file states; None when it cannot be worked out
     value: float | None  # the value of the pair, or None when it has none
     error: str = ""  # why there is no value; empty when there is one
-    # the parameters that the example binds
-    bindings: Mapping[str, float] = field(default_factory=dict)
+    bindings: Mapping[str, float] = field(default_factory=dict)  # parameters that it binds
 
     @property
     def holds(self) -> bool:
@@ -58,24 +56,18 @@ def run_examples(
     """
     if labels is None:
         labels = labels_of_examples(spec)
-    given = dict(params or {})
-    return [_run(spec, example, given, labels) for example in spec.examples]
+    return [_run(spec, example, dict(params or {}), labels) for example in spec.examples]
 
 
-def _run(
-    spec: Spec,
-    example: Example,
-    params: Mapping[str, Any],
-    labels: Alphabet | Sequence[Label] | str | None,
-) -> ExampleResult:
+def _run(spec: Spec, example: Example, params: dict[str, Any], labels: Any) -> ExampleResult:
     expected = None
     bindings: dict[str, float] = {}
     try:
         for name, expr in example.bindings:
-            bindings[name] = constant(expr, {**params, **bindings}, spec)
-        loss = bind_loss(spec, {**params, **bindings}, labels)
-        z = _labels_of(loss, example.z, "hypothesis z")
-        y = _labels_of(loss, example.y, "reference y")
+            bindings[name] = constant(expr, params | bindings, spec)
+        loss = bind_loss(spec, params | bindings, labels)
+        texts = ((example.z, "hypothesis z"), (example.y, "reference y"))
+        z, y = (loss.alphabet.decode(loss.alphabet.parse(*text)) for text in texts)
         expected = constant_at(loss.bound, example.value, len(z))
         return ExampleResult(example, expected, evaluate(loss, z, y), "", bindings)
     except FsmeuError as error:
@@ -86,10 +78,6 @@ def labels_of_examples(spec: Spec) -> tuple[Label, ...] | None:
     """The labels that the examples of a file use; None where it names its labels, or has none."""
     texts = (text for example in spec.examples for text in (example.z, example.y))
     return labels_in(texts, bool(spec.scheme)) or None if spec.labels is None else None
-
-
-def _labels_of(loss: SpecLoss, text: str, where: str) -> list[Label]:
-    return loss.alphabet.decode(loss.alphabet.parse(text, where))
 
 
 def labels_in(texts: Iterable[str], tags: bool = False) -> tuple[Label, ...]:
@@ -108,16 +96,12 @@ def labels_in(texts: Iterable[str], tags: bool = False) -> tuple[Label, ...]:
         words |= {word} if whole else set(word)
     if tags:
         return ("O", *sorted(words - {"O"}))
-    found = as_labels(sorted(words))
-    return () if set(found) <= {0, 1} else tuple(sorted(found, key=_order))
-
-
-def _order(label: Label) -> tuple[int, str]:
-    return (label, "") if isinstance(label, int) else (0, label)
+    found: Any = as_labels(sorted(words))  # all numbers, or all texts
+    return () if set(found) <= {0, 1} else tuple(sorted(found))
 
 
 def as_labels(words: Sequence[str]) -> tuple[Label, ...]:
     """Labels of these texts: numbers when all of them are whole numbers, as in a loss file."""
-    numbers = tuple(as_number(word) for word in words)
-    whole = tuple(k for k, word in zip(numbers, words, strict=True) if str(k) == word)
-    return tuple(k for k in whole if k is not None) if len(whole) == len(words) else tuple(words)
+    numbers = [as_number(word) for word in words]
+    whole = tuple(k for k in numbers if k is not None)
+    return whole if list(map(str, whole)) == list(words) else tuple(words)

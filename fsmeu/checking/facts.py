@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from fsmeu.checking.exact_methods import Applies
 from fsmeu.checking.examples import ExampleResult
 from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report
@@ -64,7 +63,7 @@ def _clash_text(found: Report) -> str:
             "not seen to be a function of (tp, hyp, ref, n), although no pair up to "
             f"n = {found.clash_n} contradicts it"
         )
-    one, two = (f"z={p.z} y={p.y} is worth {p.value:.6g}" for p in found.clash)
+    one, two = (f"z={z} y={y} is worth {value:.6g}" for z, y, value in found.clash)
     return f"no: {one}, but {two} with the same (tp, hyp, ref, n)"
 
 
@@ -102,15 +101,11 @@ def _table_text(case: Counterexample, more: int) -> str:
 
 def _sum_text(coefficients: Iterable[float | Fraction]) -> str:
     """A sum of counts, in brackets if it has several terms."""
-    terms = []
-    for name, amount in zip(("n", "tp", "hyp", "ref"), map(float, coefficients), strict=True):
-        if amount:
-            factor = {1.0: "", -1.0: "-"}.get(amount, f"{amount:g} ")
-            terms.append(f"{factor}{name}")
-    if not terms:
-        return "0"
-    text = " + ".join(terms).replace("+ -", "- ")
-    return text if len(terms) == 1 else f"({text})"
+    amounts = zip(("n", "tp", "hyp", "ref"), map(float, coefficients), strict=True)
+    signs = {1.0: "", -1.0: "-"}
+    terms = [f"{signs.get(amount, f'{amount:g} ')}{name}" for name, amount in amounts if amount]
+    text = " + ".join(terms).replace("+ -", "- ") or "0"
+    return f"({text})" if len(terms) > 1 else text
 
 
 def _redundant_text(found: Report) -> str:
@@ -146,8 +141,7 @@ def _value_text(value: Any) -> str:
 
 def selected_sizes(sizes: Growth) -> list[dict[str, int]]:
     """A few rows of the growth table: lengths that double, and the last."""
-    last = sizes.longest
-    wanted = {2**k for k in range(_ROWS)} | {last}
+    wanted = {2**k for k in range(_ROWS)} | {sizes.longest}
     return [asdict(size) for size in sizes.sizes if size.n in wanted]
 
 
@@ -155,32 +149,27 @@ def _property_data(known: Properties) -> dict[str, Any]:
     """Derived properties as plain data."""
     ratio, case = known.fractional, known.counterexample
     sides = ("numerator", "denominator")
+    plain = ("linear", "splits", "additive", "confusion", "ratios", "tp_monotonic", "tried")
     return {
-        "linear": list(known.linear),
-        "splits": known.splits,
-        "additive": known.additive,
-        "confusion": known.confusion,
+        **{name: getattr(known, name) for name in plain},
         "fractional": ratio and {side: [float(c) for c in getattr(ratio, side)] for side in sides},
-        "ratios": known.ratios,
-        "tp_monotonic": known.tp_monotonic,
-        "tried": known.tried,
         "counterexample": case and asdict(case),
     }
 
 
-def report_data(found: Report, methods: tuple[Applies, ...]) -> dict[str, Any]:
+def report_data(found: Report) -> dict[str, Any]:
     """The report for programs; what could not be measured is null."""
     loss, known, sizes = found.loss, found.properties, found.growth
     registers = [{**asdict(r), "redundant": r.name in found.redundant} for r in found.registers]
     redundant = {"alone": list(found.redundant), "together": list(found.together)}
     measured = growth = None
     if loss is not None:
-        parameters = {name: _plain(value) for name, value in loss.params.items()}
-        measured = {
-            "labels": list(loss.labels),
-            "parameters": parameters,
-            "assumed": sorted(found.assumed),
+        params = {
+            k: np.asarray(v).tolist() if np.ndim(v) else whole_or_float(v)
+            for k, v in loss.params.items()
         }
+        measured = {"labels": list(loss.labels), "parameters": params}
+        measured["assumed"] = sorted(found.assumed)
     if sizes is not None:
         orders = {name: getattr(sizes, name) for name in ("states", "merged", "summed", "values")}
         order = {name: one and asdict(one) for name, one in orders.items()}
@@ -196,13 +185,8 @@ def report_data(found: Report, methods: tuple[Applies, ...]) -> dict[str, Any]:
         "properties": known and _property_data(known),
         "growth": growth,
         "redundant": {**redundant, "n": found.redundant_n},
-        "decoders": None if loss is None else [asdict(method) for method in methods],
+        "decoders": None if loss is None else [asdict(method) for method in found.methods],
     }
-
-
-def _plain(value: Any) -> Any:
-    """A parameter as JSON writes it."""
-    return np.asarray(value).tolist() if np.ndim(value) else whole_or_float(value)
 
 
 def _example_data(result: ExampleResult) -> dict[str, object]:

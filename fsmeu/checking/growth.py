@@ -16,12 +16,10 @@ from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.sum_over_paths import compile_summed
 
-LONGEST = 16
-"""The greatest length that is measured."""
-
-_MOST_ARCS = 120_000
-_MOST_WORK = 250_000
-_FEWEST = 5
+LONGEST = 16  # the greatest length that is measured
+_MOST_ARCS = 120_000  # of one machine
+_MOST_WORK = 250_000  # arcs of all machines before the last
+_FEWEST = 5  # numbers from which a growth is named
 _HIGHEST_DEGREE = 6
 
 
@@ -66,21 +64,13 @@ class Growth:
 
 
 def growth(loss: Loss, longest: int = LONGEST, most_arcs: int = _MOST_ARCS) -> Growth:
-    """The sizes of machines of growing length, until they get large.
-
-    Args:
-        loss: a loss or utility.
-        longest: the greatest length.
-        most_arcs: the greatest machine; a length that would go past it is not tried.
-    """
+    """The sizes of machines of growing length, until one would have more arcs than the most."""
     sizes: list[Size] = []
     fault = ""
-    pairs = len(loss.alphabet) ** 2
-    for n in range(1, longest + 1):
-        if sum(size.arcs for size in sizes) > _MOST_WORK:
-            break
+    most = max(1, most_arcs // len(loss.alphabet) ** 2)
+    while len(sizes) < longest and sum(size.arcs for size in sizes) <= _MOST_WORK:
         try:
-            sizes.append(_size(loss, n, max(1, most_arcs // pairs)))
+            sizes.append(_size(loss, len(sizes) + 1, most))
         except SizeLimitError:
             break
         except LossFileError as error:
@@ -132,10 +122,9 @@ def order_of(counts: Sequence[int]) -> Order | None:
     >>> print(order_of([1, 4, 9, 16, 25, 36, 49, 64]), order_of([2, 4, 8, 16, 32, 64]))
     n^2 about 2^n
     """
-    if len(counts) < _FEWEST:
+    numbers, last = np.array(counts, np.float64), len(counts)
+    if last < _FEWEST:
         return None
-    numbers = np.array(counts, np.float64)
-    last = len(numbers)
     for begin, stride in itertools.product((last // 3, last // 2, 3 * last // 4), (1, 2)):
         degree = _degree(numbers[begin - 1 :], stride)
         if degree is not None:
@@ -159,17 +148,11 @@ def _fitted(numbers: Floats) -> Order:
     first = len(numbers) // 2
     n = np.arange(first + 1.0, len(numbers) + 1.0)
     logs = np.log(np.maximum(numbers[first:], 1.0))
-    power, off_power = _line(np.log(n), logs)
-    rate, off_rate = _line(n, logs)
+    (power, _), off_power, *_ = np.polyfit(np.log(n), logs, 1, full=True)
+    (rate, _), off_rate, *_ = np.polyfit(n, logs, 1, full=True)
     if off_rate < off_power and rate > np.log(1.15):
         return Order(f"{np.exp(rate):.2g}^n", True)
     return Order(_power(max(0, round(power))), True)
-
-
-def _line(x: Floats, y: Floats) -> tuple[float, float]:
-    """Slope of the line through these points, and how far they lie off it."""
-    slope, level = np.polyfit(x, y, 1)
-    return float(slope), float(((y - slope * x - level) ** 2).sum())
 
 
 def _power(degree: int) -> str:

@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fsmeu.arrays import Ints
+from fsmeu.checking.exact_methods import Applies, exact_methods
 from fsmeu.checking.examples import ExampleResult, labels_of_examples, run_examples
-from fsmeu.checking.growth import Growth, growth
+from fsmeu.checking.growth import LONGEST, Growth, growth
 from fsmeu.errors import FsmeuError, InputError, message
-from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
 from fsmeu.fst.distinct import group
 from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.describe import Properties, properties
-from fsmeu.losses.language.syntax import Number, Param, Register, Spec, names_read, tapes
+from fsmeu.losses.language.syntax import Number, Param, Spec, names_read, needed_registers, tapes
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.losses.machine.machine import Machine, build_machine, machine_view, same_values
 from fsmeu.losses.semantics.bind import table_sides
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 
-_MOST_STATES = 4000
+_MOST_STATES = 4000  # of a machine in which redundant registers are looked for
 _MOST_CLOSED = 20_000  # states up to which arcs are followed until nothing new is met
 _LENGTHS = (2, 4, 8, 16, 32, 64, 128)
-_ALL_PAIRS = 6
+_ALL_PAIRS = 6  # the length up to which all pairs are compared
+
+Labels = Alphabet | Sequence[Label] | str | None
 
 
 class _MissingError(InputError):
@@ -44,8 +49,7 @@ class RegisterFacts:
     given: str  # where it is kept when it is: "state", "weight" or "constant"
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """A pair of sequences and its value."""
 
     z: str
@@ -57,17 +61,10 @@ class Pair:
 class Determinism:
     """What is proven of the steps of a loss."""
 
-    # True when the file draws arcs between states; registers alone have one next value each, by
-    # construction
-    arcs: bool
-    every_length: bool  # True when exactly one arc applies whatever the length of the sequences
+    arcs: bool  # whether the file draws arcs between states; registers have one next value each
+    every_length: bool  # whether exactly one arc applies whatever the length of the sequences
     up_to: int  # the length up to which every step and every value was seen to be defined
     fault: str  # where it is not, and why; empty when nothing was found
-
-    @property
-    def holds(self) -> bool:
-        """True when nothing was found that is undefined."""
-        return not self.fault
 
     def __str__(self) -> str:
         if self.fault:
@@ -86,27 +83,30 @@ class Report:
     spec: Spec  # the file
     examples: tuple[ExampleResult, ...]  # what became of each example
     registers: tuple[RegisterFacts, ...]  # the registers in order
-    loss: SpecLoss | None  # the loss that was measured; None when something is missing for it
-    # parameters that neither the caller nor the file gives, and what they were taken as
-    assumed: Mapping[str, Any]
-    missing: str  # what is missing for a measurement, or nothing
+    loss: SpecLoss | None = None  # the loss that was measured; None when something is missing
+    assumed: Mapping[str, Any] = field(default_factory=dict)  # parameters that nobody gives
+    missing: str = ""  # what is missing for a measurement, or nothing
+    bound: bool = True  # False when labels and parameters do not suit what the file says of them
     properties: Properties | None = None  # what is derived of the loss
     growth: Growth | None = None  # how its machine grows
     determinism: Determinism | None = None  # what is proven of its steps
-    # two pairs with equal confusion tables and different values, if there are such
-    clash: tuple[Pair, Pair] | None = None
+    clash: tuple[Pair, Pair] | None = None  # pairs of one confusion table with different values
     clash_n: int = 0  # the length up to which such pairs were looked for
     redundant: tuple[str, ...] = ()  # registers that could be left out, one at a time
     together: tuple[str, ...] = ()  # registers that could be left out together
     redundant_n: int = 0  # the length for which this was found
-    # False when the labels and parameters do not suit what the file says of them
-    bound: bool = True
 
     @property
     def holds(self) -> bool:
         """True when every example holds and nothing was found that is undefined or does not fit."""
-        defined = self.determinism is None or self.determinism.holds
+        defined = self.determinism is None or not self.determinism.fault
         return self.bound and defined and all(result.holds for result in self.examples)
+
+    @cached_property
+    def methods(self) -> tuple[Applies, ...]:
+        """The exact methods that decide for the loss, where something is derived of it."""
+        with np.errstate(over="ignore", invalid="ignore"):  # said of the values
+            return () if self.properties is None or self.loss is None else exact_methods(self.loss)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # values that doubles cannot hold are reported
@@ -114,7 +114,7 @@ def report(
     spec: Spec,
     *,
     params: Mapping[str, Any] | None = None,
-    labels: Alphabet | Sequence[Label] | str | None = None,
+    labels: Labels = None,
     longest: int | None = None,
 ) -> Report:
     """What the examples of a loss file say, the sizes of its machines, and what is derived.
@@ -134,17 +134,19 @@ def report(
     given = dict(params or {})
     needed = {p.name: given[p.name] for p in spec.params if p.default is None and p.name in given}
     examples = tuple(run_examples(spec, params=needed, labels=labels))
-    registers = register_facts(SpecLoss(spec))
+    found = Report(spec, examples, register_facts(SpecLoss(spec)))
     try:
         loss, assumed = loss_to_measure(spec, given, labels)
-    except _MissingError as error:
-        return Report(spec, examples, registers, None, {}, str(error))
     except FsmeuError as error:
-        return Report(spec, examples, registers, None, {}, str(error), bound=False)
-    sizes = growth(loss) if longest is None else growth(loss, longest)
-    proven = _determinism(loss.bound, sizes.longest, sizes.fault)
-    found = Report(spec, examples, registers, loss, assumed, "", _properties(loss), sizes, proven)
-    return _with_clash(_with_redundant(found, loss, sizes), loss, sizes)
+        return replace(found, missing=str(error), bound=isinstance(error, _MissingError))
+    sizes = growth(loss, longest or LONGEST)
+    known = None
+    with suppress(FsmeuError):  # something in the file is undefined; the measurement says what
+        known = properties(loss.bound)
+    proven = _determinism(loss.bound, sizes)
+    found = replace(found, loss=loss, assumed=assumed, properties=known)
+    found = replace(found, growth=sizes, determinism=proven)
+    return replace(found, **_clash(loss, known, sizes), **_redundant(loss, sizes))
 
 
 def register_facts(loss: SpecLoss) -> tuple[RegisterFacts, ...]:
@@ -161,30 +163,25 @@ def register_facts(loss: SpecLoss) -> tuple[RegisterFacts, ...]:
     return tuple(rows)
 
 
-def _determinism(bound: BoundLoss, up_to: int, fault: str) -> Determinism:
-    """What is proven of a loss whose machines were built up to a length.
-
-    Args:
-        bound: the loss.
-        up_to: the greatest length whose machine was built; building it takes every step once.
-        fault: why the next machine could not be built, or nothing.
-    """
+def _determinism(bound: BoundLoss, sizes: Growth) -> Determinism:
+    """What is proven of a loss whose machines were built: building them takes every step once."""
     state = next((r for r in bound.spec.registers if r.sugar == "state"), None)
-    if state is None:
-        return Determinism(False, not fault, up_to, fault)
-    return Determinism(True, not fault and _closes(bound, state), up_to, fault)
+    closes = not sizes.fault and (state is None or _closes(bound, state.name))
+    return Determinism(state is not None, closes, sizes.longest, sizes.fault)
 
 
-def _closes(bound: BoundLoss, state: Register) -> bool:
+def _closes(bound: BoundLoss, state: str) -> bool:
     """True when the states, with all registers that their arcs look at, stop growing.
 
     Then every combination that a pair of any length can meet has been met, and an arc taken in it.
     """
-    kept = _followed(bound, state)
-    if any(map(_reads_position, kept)):
+    updates = [r.update for r in bound.spec.registers if r.name == state]
+    followed = needed_registers(bound.spec.registers, updates) | {state}
+    kept = tuple(r for r in bound.spec.registers if r.name in followed)
+    read = [part for r in kept for part in (r.start, r.update, r.low, r.high, r.depth)]
+    if any({"n", "i"} & names_read(part) for part in read if part is not None):
         return False
-    spec = replace(bound.spec, registers=tuple(kept), value=Number(0.0), range=None)
-    part = replace(bound, spec=spec)
+    part = replace(bound, spec=replace(bound.spec, registers=kept, value=Number(0.0), range=None))
     before = 0
     for n in _LENGTHS:
         try:
@@ -198,42 +195,26 @@ def _closes(bound: BoundLoss, state: Register) -> bool:
     return False
 
 
-def _followed(bound: BoundLoss, state: Register) -> list[Register]:
-    """The register and all that its steps depend on, in the order of the file."""
-    registers = {r.name: r for r in bound.spec.registers}
-    names, fresh = {state.name}, {state.name}
-    while fresh:
-        read = {other for name in fresh for other in names_read(registers[name].update)}
-        fresh = (read & registers.keys()) - names
-        names |= fresh
-    return [r for r in bound.spec.registers if r.name in names]
-
-
-def _reads_position(register: Register) -> bool:
-    parts = (register.start, register.update, register.low, register.high, register.depth)
-    return any({"n", "i"} & set(names_read(part)) for part in parts if part is not None)
-
-
-def _with_redundant(found: Report, loss: SpecLoss, sizes: Growth) -> Report:
-    """The report with redundant registers of the largest machine that is small, not constant.
+def _redundant(loss: SpecLoss, sizes: Growth) -> dict[str, Any]:
+    """Redundant registers of the largest machine that is small, and not constant.
 
     Those that can be left out one at a time, and as many as can be left out together (later ones
     first).
     """
     small = [s.n for s in sizes.sizes if s.states <= _MOST_STATES and s.values > 1]
     if not small:
-        return found
+        return {}
     machine = loss.compile(small[-1])
     names = [register.name for register in loss.spec.registers]
-    alone = tuple(name for name in names if can_drop(machine, [name]))
+    alone = tuple(name for name in names if _can_drop(machine, [name]))
     together: list[str] = []
     for name in reversed(alone):
-        if can_drop(machine, [name, *together]):
+        if _can_drop(machine, [name, *together]):
             together.insert(0, name)
-    return replace(found, redundant=alone, together=tuple(together), redundant_n=small[-1])
+    return {"redundant": alone, "together": tuple(together), "redundant_n": small[-1]}
 
 
-def can_drop(machine: Machine, names: Collection[str]) -> bool:
+def _can_drop(machine: Machine, names: Collection[str]) -> bool:
     """True when the other registers decide where each step leads them, and what the end is worth.
 
     States that differ in the dropped registers only are one then. What holds for pairs of the
@@ -255,49 +236,33 @@ def _is_function(blocks: Ints, outcome: Ints) -> bool:
     return len(np.unique(pairs, axis=0)) == len(np.unique(blocks[known]))
 
 
-def _with_clash(found: Report, loss: SpecLoss, sizes: Growth) -> Report:
-    """The report with pairs that the value tells apart although the confusion table does not."""
+def _clash(loss: SpecLoss, known: Properties | None, sizes: Growth) -> dict[str, Any]:
+    """Pairs that the value tells apart although the confusion table does not."""
+    if len(loss.alphabet) != 2 or known is None or known.confusion:
+        return {}
     last = min(sizes.longest, _ALL_PAIRS)
-    if len(loss.alphabet) != 2 or found.properties is None or found.properties.confusion:
-        return found
-    clashes = (confusion_clash(loss, n) for n in range(1, last + 1))
-    clash = next((pair for pair in clashes if pair is not None), None)
-    return replace(found, clash=clash, clash_n=last)
+    clashes = (_confusion_clash(loss, n) for n in range(1, last + 1))
+    return {"clash": next((pair for pair in clashes if pair is not None), None), "clash_n": last}
 
 
-def confusion_clash(loss: SpecLoss, n: int) -> tuple[Pair, Pair] | None:
-    """Two pairs of length n with equal confusion tables and different values, or None.
-
-    Labels are two, the second being the positive one.
-    """
+def _confusion_clash(loss: SpecLoss, n: int) -> tuple[Pair, Pair] | None:
+    """Two pairs of length n with equal confusion tables and different values, or None."""
     rows = np.array(list(itertools.product((0, 1), repeat=n)), np.int64)
     z, y = np.repeat(rows, len(rows), axis=0), np.tile(rows, (len(rows), 1))
     values = loss.pair_values(z, y)
     tables = group(np.stack([(z & y).sum(axis=1), z.sum(axis=1), y.sum(axis=1)], axis=1))
     for table in np.unique(tables):
         rows = np.flatnonzero(tables == table)
-        rows = rows[np.argsort(values[rows], kind="stable")]
-        low, high = (
-            Pair(loss.alphabet.text(z[row]), loss.alphabet.text(y[row]), float(values[row]))
-            for row in (rows[0], rows[-1])
-        )
-        if high.value - low.value > 1e-12 * max(1.0, abs(high.value)):
+        least, most = rows[np.argsort(values[rows], kind="stable")[[0, -1]]]
+        if values[most] - values[least] > 1e-12 * max(1.0, abs(values[most])):
+            text = loss.alphabet.text
+            low, high = (Pair(text(z[k]), text(y[k]), float(values[k])) for k in (least, most))
             return low, high
     return None
 
 
-def _properties(loss: SpecLoss) -> Properties | None:
-    """None when something in the file is undefined; the measurement says what."""
-    try:
-        return properties(loss.bound)
-    except FsmeuError:
-        return None
-
-
 def loss_to_measure(
-    spec: Spec,
-    params: Mapping[str, Any],
-    labels: Alphabet | Sequence[Label] | str | None = None,
+    spec: Spec, params: Mapping[str, Any], labels: Labels = None
 ) -> tuple[SpecLoss, dict[str, Any]]:
     """The loss of a file with everything filled in, and the parameters that had to be assumed.
 
@@ -313,14 +278,11 @@ def loss_to_measure(
         labels = labels_of_examples(spec)
         if spec.scheme and len(labels or ()) < 2:
             labels = tag_labels(["X"], spec.scheme)
+    chosen = None if labels is None else as_alphabet(labels)
+    size = len(SpecLoss(spec, {}, chosen).alphabet)
     open_params = [p for p in spec.params if p.default is None and p.name not in params]
-    size = len(SpecLoss(spec, {}, _as_alphabet(labels)).alphabet)
     assumed = {param.name: _assumed(spec, param, size) for param in open_params}
     return bind_loss(spec, {**params, **assumed}, labels), assumed
-
-
-def _as_alphabet(labels: Alphabet | Sequence[Label] | str | None) -> Alphabet | None:
-    return labels if labels is None or isinstance(labels, Alphabet) else Alphabet(tuple(labels))
 
 
 def _assumed(spec: Spec, param: Param, size: int) -> Any:
@@ -330,10 +292,8 @@ def _assumed(spec: Spec, param: Param, size: int) -> Any:
     bindings = [expr for e in spec.examples for name, expr in e.bindings if name == param.name]
     numbers = []
     for expr in bindings:
-        try:
+        with suppress(FsmeuError):
             numbers.append(constant(expr, {}, spec))
-        except FsmeuError:
-            continue
     if not numbers:
         must = f"the parameter {param.name!r} has no default, and no example gives it"
         remedy = f"Give it: --param {param.name}=VALUE, or {param.name}=VALUE in Python"

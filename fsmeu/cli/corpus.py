@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import CorpusAnswers, CorpusRun, ModelSource
 from fsmeu.cli.output import file_for, note, progress, write_output
 from fsmeu.corpora.records import Source, format_of, open_corpus, read_from
-from fsmeu.corpora.run import BAD, Question, Step, Totals, open_output, run
+from fsmeu.corpora.run import BAD, Data, Question, Totals, open_output, run
 from fsmeu.errors import one_of
 from fsmeu.files import STDIN
 from fsmeu.parallel import checked_jobs, workers
+
+Take = Callable[[list[Data]], None]
 
 
 def check_corpus_options(given: CorpusAnswers, source: ModelSource) -> None:
@@ -47,47 +48,42 @@ def check_run(given: CorpusRun) -> None:
 
 
 def run_corpus(
-    question: Question, given: CorpusRun, source: Source, take: Callable[[Step], None], **more: Any
-) -> None:
-    """Answers a question for the records of a corpus, with a bar; ``take`` gets each batch."""
-    records, begin = 0, monotonic()
+    question: Question, given: CorpusRun, source: Source, take: Take, last: Data | None = None
+) -> int:
+    """How many records were skipped; ``take`` got the results of the others, batch by batch."""
+    records, skipped, begin = 0, 0, monotonic()
     jobs = workers("corpus", given.jobs or 1, given.scheduler)
     with jobs as some, progress("corpus", source.size) as tell:
-        for step in run(question, source, some, given.on_error or "stop", **more):
-            take(step)
+        for step in run(question, source, some, given.on_error or "stop", last):
+            take(step.results)
             for fault in step.faults:
                 note(f"skipped: {fault}")
+            skipped += len(step.faults)
             records += len(step.results)
             rate = records / max(monotonic() - begin, 1e-9)
             tell(completed=step.position, text=f"{records:,} records, {rate:,.0f} a second")
+    return skipped
 
 
 def answer_corpus(
-    ask: Callable[[str], Question],
-    given: CorpusAnswers,
-    loss_name: str,
-    show: Callable[[dict[str, Any]], str],
+    ask: Callable[[str], Question], given: CorpusAnswers, loss: str, show: Callable[[Data], str]
 ) -> Totals:
     """How many records of a corpus were answered.
 
-    Args:
-        ask: the question, given the format of the corpus.
-        given: what was typed.
-        loss_name: what the loss was called.
-        show: a result as a line on standard output, where there is no file for results.
+    The question is ``ask(format of the corpus)``. Where there is no file for results, ``show``
+    makes a line on standard output of each.
     """
     form, totals = format_of(str(given.corpus), given.format), Totals()
-    with corpus_source(str(given.corpus), loss_name) as source:
+    with corpus_source(str(given.corpus), loss) as source:
         question = ask(form)
         with _output(given, show) as (write, last):
 
-            def take(step: Step) -> None:
-                write(step.results)
-                totals.records += len(step.results)
-                totals.proven += sum(bool(data.get("exact")) for data in step.results)
-                totals.bad += len(step.faults)
+            def take(results: list[Data]) -> None:
+                write(results)
+                totals.records += len(results)
+                totals.proven += sum(bool(data.get("exact")) for data in results)
 
-            run_corpus(question, given, source, take, last=last)
+            totals.bad = run_corpus(question, given, source, take, last)
     return totals
 
 
@@ -108,12 +104,12 @@ def corpus_source(name: str, loss_name: str = "") -> Iterator[Source]:
 
 @contextmanager
 def _output(
-    given: CorpusAnswers, show: Callable[[dict[str, Any]], str]
-) -> Iterator[tuple[Callable[[list[dict[str, Any]]], None], dict[str, Any] | None]]:
+    given: CorpusAnswers, show: Callable[[Data], str]
+) -> Iterator[tuple[Take, Data | None]]:
     """What writes results, and the last that is there already."""
     if given.output is None:
 
-        def say(results: list[dict[str, Any]]) -> None:
+        def say(results: list[Data]) -> None:
             for data in results:
                 write_output("-", f"{show(data)}\n")
 

@@ -14,6 +14,7 @@ from fsmeu.cli import inputs
 from fsmeu.cli import options as opt
 from fsmeu.cli import output as out
 from fsmeu.cli.failures import refuse
+from fsmeu.cli.options import argument, option
 from fsmeu.drawing.draw import Drawing, draw
 from fsmeu.drawing.gallery import anchored, exhibit, gallery_page
 from fsmeu.drawing.pages import Page
@@ -30,43 +31,37 @@ _PAGE_N, _PAGE_LIMIT, _LIMIT = 4, 150, 100
 def draw_thing(
     source: opt.ModelSource,
     binding: opt.Binding,
-    loss: str | None = opt.argument(
+    loss: str | None = argument(
         "LOSS",
         "A built-in loss, the path of a loss file, - for standard input; or a model file that ends "
         "in .json. Left out, the model of --model or --probs is drawn.",
         None,
     ),
-    n: int | None = opt.option(
+    n: int | None = option(
         "--n -n N", "Length of the sequences, if no Z, Y or model gives it.", min=0
     ),
-    z: str | None = opt.option(
-        "--z Z", "A hypothesis: the machine given Z, or with Y the path of the pair."
-    ),
-    y: str | None = opt.option("--y Y", "A reference, of the same length."),
-    output: str | None = opt.option(
+    z: str | None = option("--z Z", "A hypothesis; the machine given Z, or the path of Z and Y."),
+    y: str | None = option("--y Y", "A reference, of the same length."),
+    output: str | None = option(
         "--output -o FILE",
         "A picture (.svg, .png, .pdf, .dot, .tex, .txt), an OpenFst machine (.fst), or a page to "
         "explore the loss in (.html); - for standard output.",
     ),
-    form: str | None = opt.option(
+    form: str | None = option(
         "--format -f NAME", "svg, png, pdf, dot, tex, txt, fst or html.", unset="by the ending"
     ),
-    explore: bool = opt.option(
-        "--explore", "Write the page to explore the loss in; NAME.html without -o."
-    ),
-    show: bool = opt.option("--open", "Open the page in the browser."),
-    given_z: bool = opt.option(
-        "--given-z", "Leave out registers that only follow z; z stays open."
-    ),
-    depth: int | None = opt.option("--depth D", "Only the first D steps.", min=0),
-    minimize: bool = opt.option("--minimize", "Merge states that no continuation can tell apart."),
-    short: bool = opt.option("--short", "States as 1,2 instead of tp=1 ref=2."),
-    summed: bool = opt.option(
+    explore: bool = option("--explore", "Write a page to explore the loss in: NAME.html, or -o."),
+    show: bool = option("--open", "Open the page in the browser."),
+    given_z: bool = option("--given-z", "Leave out registers that read z alone; z stays free."),
+    depth: int | None = option("--depth D", "Only the first D steps.", min=0),
+    minimize: bool = option("--minimize", "Merge states that no continuation can tell apart."),
+    short: bool = option("--short", "States as 1,2 instead of tp=1 ref=2."),
+    summed: bool = option(
         "--summed",
         "Linear counts in weights: fewer states, several paths per pair, whose weights add up to "
         "the value.",
     ),
-    limit: int | None = opt.option(
+    limit: int | None = option(
         "--limit N",
         "Draw up to N states, of more a summary.",
         unset=f"{_LIMIT}, of a page {_PAGE_LIMIT}",
@@ -92,8 +87,8 @@ def draw_thing(
     if loss is not None and (explore or (kind == "html" and is_loss and not picture)):
         first = None
         if source.probs is not None:
-            model = inputs.read_model(opt.ModelSource(source.probs, None), loss)
-            first = [float(p) for p in model.marginals()[:, 1]]
+            independent = inputs.read_model(opt.ModelSource(source.probs, None), loss)
+            first = [float(p) for p in independent.marginals()[:, 1]]
         loaded = inputs.load_loss(loss, binding)
         length = _PAGE_N if n is None else n
         page = explore_page(loaded, length, probs=first, limit=limit or _PAGE_LIMIT)
@@ -171,9 +166,9 @@ def _model_subject(
     if file is None and not given:
         remedy = "Name a loss, or add --model FILE or --probs P1,P2"
         refuse("draw", "a loss or a model must be given", None, remedy)
-    for option, value in others.items():
+    for name, value in others.items():
         if value not in (None, False):
-            must = f"--{option} goes with a loss, and there is none"
+            must = f"--{name} goes with a loss, and there is none"
             refuse("draw", must, None, "Name a loss, or leave it out")
     if file is not None and given:
         must = "a model file is drawn by itself"
@@ -199,22 +194,16 @@ def _loss_subject(
 
 
 def _write(drawing: Drawing, output: str, form: str | None) -> None:
+    """Writes a picture, and says where it shows how many states there are, not the machine."""
     if output != _STDOUT:
         drawing.save(out.place_for(output), form)
         out.note(f"{drawing.automaton.name}: {Path(output)}")
-        _note_summary(drawing)
-        return
-    if form is None:
+    elif form is None:
         refuse("draw", "on standard output, the format must be given: --format")
-    if form in ("png", "pdf") and sys.stdout.isatty():
+    elif form in ("png", "pdf") and sys.stdout.isatty():
         _refuse_terminal(f"{form} file")
-    content = drawing.render(form)
-    _note_summary(drawing)
-    out.write_output(output, content)
-
-
-def _note_summary(drawing: Drawing) -> None:
-    """Says that a picture shows how many states there are at each depth, and not the machine."""
+    else:
+        out.write_output(output, drawing.render(form))
     if drawing.summary is not None:
         states, limit = drawing.automaton.states, drawing.limit
         why = f"it has {states:,} states, and --limit is {limit:,}"
@@ -240,8 +229,8 @@ def _print(drawing: Drawing) -> None:
 
 
 def write_gallery(
-    output: Path = opt.option("--output -o DIR", "The folder to write index.html into.", value=...),
-    losses: list[str] | None = opt.argument(
+    output: Path = option("--output -o DIR", "The folder to write index.html into.", value=...),
+    losses: list[str] | None = argument(
         "LOSS", "Built-in losses or paths of files; all built-in ones if none.", None
     ),
 ) -> None:

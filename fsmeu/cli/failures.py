@@ -27,18 +27,15 @@ _DEBUG = "--debug"
 _NO_ARGUMENTS = "NoArgsIsHelpError"  # typer's, which has shown help
 # Advice of messages in terms of the command line: options where Python has parameters.
 _PHRASES = {
-    'Give types=["NP", ...] or labels=["O", "B-NP", "I-NP", ...]': (
+    r'(Give|Load it with) types=\["NP", \.\.\.\] or labels=\[[^]]*\]': (
         "Give --types NP,VP or --labels O,B-NP,I-NP"
     ),
-    'Load it with types=["NP", ...] or labels=["O", "B-NP", ...]': (
-        "Add --types NP,VP or --labels O,B-NP,I-NP"
-    ),
-    "Give labels=... when loading or building": "Give --labels, in the model's words",
-    "Give model=..., or labels for z": "Give --probs or --model, or labels after --z",
-    "Give n=3, or sequences z and y": "Add --n N, or --z Z and --y Y",
-    'method="auto"': "--method auto",
+    r"Give labels=\.\.\. when loading or building": "Give --labels, in the model's words",
+    r"Give model=\.\.\., or labels for z": "Give --probs or --model, or labels after --z",
+    r"Give n=3, or sequences z and y": "Add --n N, or --z Z and --y Y",
+    r'method="auto"': "--method auto",
+    r"Give (\w+)=VALUE": r"Give --param \1=VALUE",
 }
-_PARAMETER = re.compile(r"Give (\w+)=VALUE")
 
 
 def refuse(where: str, must: str, got: object = None, remedy: str = "") -> NoReturn:
@@ -74,8 +71,8 @@ def as_typed(message: str) -> str:
     "loss pk: the parameter 'k' has no default. Give --param k=VALUE."
     """
     for phrase, instead in _PHRASES.items():
-        message = message.replace(phrase, instead)
-    return _PARAMETER.sub(r"Give --param \1=VALUE", message)
+        message = re.sub(phrase, instead, message)
+    return message
 
 
 @contextmanager

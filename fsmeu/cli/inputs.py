@@ -144,7 +144,12 @@ def read_model(source: ModelSource, loss_name: str, given: str | None = None) ->
 
 def _read_model(source: ModelSource, loss_name: str) -> Model:
     if source.probs is not None:
-        return as_model([_probability(word) for word in words(source.probs)])
+        try:
+            numbers = [float(word) for word in words(source.probs)]
+        except ValueError:
+            must = "must be numbers from 0 to 1 with commas between them"
+            refuse("--probs", must, source.probs)
+        return as_model(numbers)
     name = str(source.model)
     if name != STDIN:
         return as_model(read_array(name, name)) if name.endswith(".npy") else from_json(Path(name))
@@ -156,10 +161,3 @@ def _read_model(source: ModelSource, loss_name: str) -> Model:
         must = 'must be a JSON object, such as {"probs": [0.2, 0.9]}'
         refuse("model on standard input", must, text.strip() or "nothing")
     return from_json(text)
-
-
-def _probability(word: str) -> float:
-    try:
-        return float(word)
-    except ValueError:
-        refuse("--probs", "must be numbers from 0 to 1 with commas between them", word)

@@ -9,14 +9,15 @@ import numpy as np
 import typer
 from rich.text import Text
 
-from fsmeu.checking.exact_methods import Applies, exact_methods, methods_at_the_end
+from fsmeu.checking.exact_methods import Applies, methods_at_the_end
 from fsmeu.checking.examples import ExampleResult
 from fsmeu.checking.facts import facts, measured_with, report_data, selected_sizes
-from fsmeu.checking.growth import Growth, distinct_values
+from fsmeu.checking.growth import distinct_values
 from fsmeu.checking.report import Report, register_facts, report
 from fsmeu.cli import inputs
 from fsmeu.cli import options as opt
 from fsmeu.cli.failures import refuse
+from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import emit, line, note, print_json, screen, write_output
 from fsmeu.errors import visible
 from fsmeu.losses.describe import Held, header_data, signature, steps_of
@@ -32,8 +33,8 @@ _TRACED_LABELS = 10_000  # labels of a pair that is shown step by step, in two s
 
 
 def losses(
-    name: str | None = opt.argument(
-        "NAME", "Show this one: a built-in loss, the path of a file, or - for stdin.", None
+    name: str | None = argument(
+        "NAME", "Show this one: a built-in loss, a path, or - for standard input.", None
     ),
     as_json: bool = opt.JSON,
 ) -> None:
@@ -68,21 +69,17 @@ def _show(name: str, as_json: bool) -> None:
     screen().print(text, soft_wrap=True)
 
 
-# -- check ----------------------------------------------------------------------------------------
-
-
 def check(
     binding: opt.Binding,
     loss: str = opt.LOSS,
-    n: int | None = opt.option(
+    n: int | None = option(
         "--n -n N",
         f"The greatest length to measure, up to {_LONGEST}.",
         unset="16, less where machines get large",
         min=0,
     ),
-    sizes: bool = opt.option(
-        "--sizes",
-        f"Only registers, and sizes of the machine at n/4, n/2 and n = N (or {_SIZES_AT}).",
+    sizes: bool = option(
+        "--sizes", f"Only registers, and sizes of the machine at N/4, N/2 and N (or {_SIZES_AT})."
     ),
     as_json: bool = opt.JSON,
 ) -> None:
@@ -105,13 +102,10 @@ def check(
     spec = inputs.read_loss_file(loss)
     chosen = inputs.choose_labels(binding, spec.scheme)
     found = report(spec, params=inputs.choose_params(binding.param), labels=chosen, longest=n)
-    measured = found.loss if found.properties is not None else None
-    with np.errstate(over="ignore", invalid="ignore"):  # said of the values above
-        methods = exact_methods(measured) if measured is not None else ()
     if as_json:
-        print_json(report_data(found, methods))
+        print_json(report_data(found))
     else:
-        _print_report(found, methods)
+        _print_report(found)
     if not found.holds:
         raise typer.Exit(EXAMPLE_FAILS)
 
@@ -159,7 +153,7 @@ def _labels_text(spec: Spec) -> str:
     return scheme.get(spec.scheme, f"chunk tags in {spec.scheme.upper()} (--types)")
 
 
-def _print_report(found: Report, methods: tuple[Applies, ...]) -> None:
+def _print_report(found: Report) -> None:
     _print_head(SpecLoss(found.spec), _labels_text(found.spec))
     for result in found.examples:
         line(_example_text(result), style="" if result.holds else "red")
@@ -171,26 +165,30 @@ def _print_report(found: Report, methods: tuple[Applies, ...]) -> None:
     if found.growth is None:
         line(f"Not measured: {found.missing}", wrap=True)
         return
-    _print_facts(found, methods)
-    if found.growth.sizes:
-        line()
-        _print_growth(found.growth)
-
-
-def _print_facts(found: Report, methods: tuple[Applies, ...]) -> None:
     line(f"Derived with {measured_with(found)}:", wrap=True)
     rows = facts(found)
     if found.properties is not None:
-        rows.append(("exact decisions", _methods_text(methods)))
-        rows += _advice(found, methods)
+        rows += [("exact decisions", _methods_text(found.methods)), *_advice(found)]
     emit([(f"  {heading}", text) for heading, text in rows])
+    sizes = found.growth
+    if not sizes.sizes:
+        return
+    line()
+    heads = ("n", "states", "arcs", "merged states", "summed states", "level sets")
+    table = [[f"{count:,}" for count in row.values()] for row in selected_sizes(sizes)]
+    if sizes.states is not None:
+        orders = (sizes.merged, sizes.summed, sizes.values)
+        table += [[], ["order", str(sizes.states), "", *map(str, orders)]]
+    emit(table, heads, right=heads)
 
 
-def _advice(found: Report, methods: tuple[Applies, ...]) -> list[tuple[str, str]]:
+def _advice(found: Report) -> list[tuple[str, str]]:
     """How the file could be written so that there are exact decisions, if that is known."""
-    others = methods_at_the_end(found.loss) if found.loss is not None and not methods else ()
+    if found.loss is None or found.methods:
+        return []
     way = "count the value at the last position: count c by VALUE when i == n, then value c"
-    return [("advice", f"{way}; {one.method} decides for that") for one in others[:1]]
+    others = methods_at_the_end(found.loss)[:1]
+    return [("advice", f"{way}; {one.method} decides for that") for one in others]
 
 
 def _methods_text(methods: tuple[Applies, ...]) -> str:
@@ -201,15 +199,6 @@ def _methods_text(methods: tuple[Applies, ...]) -> str:
         names = [m.method for m in methods if m.any_model is any_model]
         texts += [f"{', '.join(names)} ({under})"] if names else []
     return f"at n = {methods[0].n}: {'; '.join(texts)}"
-
-
-def _print_growth(sizes: Growth) -> None:
-    heads = ("n", "states", "arcs", "merged states", "summed states", "level sets")
-    rows = [[f"{count:,}" for count in row.values()] for row in selected_sizes(sizes)]
-    if sizes.states is not None:
-        orders = (sizes.merged, sizes.summed, sizes.values)
-        rows += [[], ["order", str(sizes.states), "", *map(str, orders)]]
-    emit(rows, heads, right=heads)
 
 
 def _example_text(result: ExampleResult) -> str:
@@ -224,17 +213,14 @@ def _example_text(result: ExampleResult) -> str:
     return f"FAILS {text} = {result.value!r}{given}; the file says {result.expected!r}"
 
 
-# -- evaluate -------------------------------------------------------------------------------------
-
-
 def evaluate_pair(
     binding: opt.Binding,
     loss: str = opt.LOSS,
-    z: str = opt.argument(
-        "Z", 'The hypothesis, as 0110, "O B-NP I-NP" or A,B,C (after -- when it begins with -).'
+    z: str = argument(
+        "Z", 'The hypothesis: 0110, "O B-NP I-NP" or A,B,C (after -- if it begins with -).'
     ),
-    y: str = opt.argument("Y", "The reference, of the same length."),
-    steps: bool = opt.option("--steps", "Show what the registers hold after each position."),
+    y: str = argument("Y", "The reference, of the same length."),
+    steps: bool = option("--steps", "Show what the registers hold after each position."),
     as_json: bool = opt.JSON,
 ) -> None:
     """Print the value of a hypothesis and a reference.

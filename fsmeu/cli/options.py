@@ -10,9 +10,20 @@ import inspect
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
+from importlib import import_module
 from typing import Any, get_type_hints
 
 import typer
+
+
+class Later:
+    """A module that is imported when one of its names is first used: help does not wait for it."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._module), name)
 
 
 def unwrapped(function: Any) -> str:
@@ -76,8 +87,7 @@ _ALLOWED = (
 LOSS = argument("LOSS", "A built-in loss, the path of a loss file, or - for standard input.")
 GIVEN = option("--given WHAT", f"Condition the model on the sequences that are allowed: {_ALLOWED}")
 CONSTRAINT = option(
-    "--constraint WHAT",
-    f"Decide among sequences that are allowed; the model stays as it is: {_ALLOWED}",
+    "--constraint WHAT", f"Decide among these sequences; the model stays as it is: {_ALLOWED}"
 )
 LABELS = option(
     "--labels A,B,...", "The labels, where the loss leaves them open; or new names for its own."
@@ -100,7 +110,7 @@ class Binding:
     )
     labels: str | None = LABELS
     types: str | None = option(
-        "--types NP,VP,...", "Chunk types: the labels are then O, B-NP, I-NP, ..."
+        "--types NP,VP,...", "Chunk types: labels are then O, B-NP, I-NP, ..."
     )
 
 
@@ -110,11 +120,10 @@ class ModelSource:
 
     probs: str | None = option(
         "--probs P1,P2,...",
-        "The model: independent labels 0 and 1, the probability of 1 at each position.",
+        "The model: independent labels 0 and 1, probabilities of 1 by position.",
     )
     model: str | None = option(
-        "--model -m FILE",
-        "The model: a JSON file, an npy file of probabilities, or - for standard input.",
+        "--model -m FILE", "The model: a JSON file, probabilities in an npy file, or - for stdin."
     )
 
 
@@ -123,7 +132,6 @@ class CorpusRun:
     """A corpus, how it is read, and what works on it."""
 
     panel = "Corpus"
-
     corpus: str | None = option(
         "--corpus FILE",
         "JSON lines, or sentences in columns with LABEL:PROB or LABEL/PROB cells at the end; "
@@ -135,9 +143,7 @@ class CorpusRun:
         "--scheduler ADDRESS", "The Dask scheduler whose workers compute, as in tcp://host:8786."
     )
     on_error: str | None = option(
-        "--on-error stop|skip",
-        "Stop at a record that cannot be answered, or skip it and say so.",
-        unset="stop",
+        "--on-error stop|skip", "Stop at a bad record, or skip it and say so.", unset="stop"
     )
 
 
@@ -146,9 +152,7 @@ class CorpusAnswers(CorpusRun):
     """A corpus whose records are answered one by one."""
 
     output: str | None = option(
-        "--output -o FILE",
-        "The file that results are written to, as JSON lines.",
-        unset="standard output",
+        "--output -o FILE", "A file for the results, as JSON lines.", unset="standard output"
     )
     resume: bool = option("--resume", "Go on after the last complete result in --output.")
 
@@ -158,7 +162,6 @@ class ExampleFormat:
     """How a file of examples is read."""
 
     panel = "Files of examples"
-
     label: str | None = option(
         "--label COLUMN",
         "csv: the column of the label, by name or counted from 1; A,B,C for several labels.",

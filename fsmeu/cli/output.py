@@ -92,8 +92,9 @@ def progress(doing: str, total: float | None = None, patience: int = 0) -> Itera
 
     console = screen(stderr=True)
     text = TextColumn("{task.description} {task.fields[text]}")
-    style = {"transient": True, "disable": not console.is_terminal}
-    bar = Progress(text, BarColumn(), TimeElapsedColumn(), console=console, **style)
+    columns = (text, BarColumn(), TimeElapsedColumn())
+    hidden = not console.is_terminal
+    bar = Progress(*columns, console=console, transient=True, disable=hidden)
     task, calls = bar.add_task(doing, total=total, text=""), 0
 
     def tell(**news: Any) -> None:

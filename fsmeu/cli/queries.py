@@ -13,6 +13,7 @@ from fsmeu.cli import output as out
 from fsmeu.cli.corpus import answer_corpus, check_corpus_options
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, read_model, sequence, words
+from fsmeu.cli.options import argument, option
 from fsmeu.corpora.run import ModelQuestion, as_line
 from fsmeu.decoding.decode import METHODS, Compared, compare_methods, decode
 from fsmeu.decoding.decode import explain as in_words
@@ -40,21 +41,17 @@ def expect_value(
     binding: opt.Binding,
     typed: opt.CorpusAnswers,
     loss: str = opt.LOSS,
-    z: str | None = opt.argument(
-        "Z", "The hypothesis, such as 0110 or A,B,C (after -- when it begins with -).", None
+    z: str | None = argument(
+        "Z", "The hypothesis: 0110 or A,B,C (after -- if it begins with -).", None
     ),
     given: str | None = opt.GIVEN,
-    levels: bool = opt.option(
-        "--levels", "The values that the hypothesis can have, and how probable each."
-    ),
-    every: bool = opt.option(
-        "--all", f"With --levels: every value, not only the {_MOST} most probable."
-    ),
-    plot: str | None = opt.option("--plot FILE", "Plot the levels: a .png, .pdf or .svg file."),
+    levels: bool = option("--levels", "The values that Z can have, and how probable each is."),
+    every: bool = option("--all", f"With --levels: all values, not the {_MOST} most probable."),
+    plot: str | None = option("--plot FILE", "Plot the levels: a .png, .pdf or .svg file."),
     engine: str = opt.ENGINE,
     beam: int | None = opt.BEAM,
-    column: int | None = opt.option(
-        "--column K", "In columns: that of the hypothesis, from 1.", min=1, rich_help_panel="Corpus"
+    column: int | None = option(
+        "--column K", "The column of the hypothesis, from 1.", min=1, rich_help_panel="Corpus"
     ),
     as_json: bool = opt.JSON,
 ) -> None:
@@ -71,7 +68,21 @@ def expect_value(
         if engine != "lattice" or beam is not None or levels or plot is not None:
             must = "--engine, --beam, --levels and --plot are for one hypothesis and model"
             refuse("--corpus", must)
-        _expect_corpus((loss, binding), typed, column, given, as_json)
+
+        def ask(form: str) -> ModelQuestion:
+            if form == "conll" and column is None:
+                must = "the column of the hypothesis must be given for a corpus in columns"
+                refuse("--column", must, "none", "For example: --column 3")
+            if form != "conll" and column is not None:
+                refuse("--column", "it is for a corpus in columns", form)
+            condition = read_constraint("--given", given)
+            loaded = load_loss(loss, binding)
+            return ModelQuestion("expect", loaded, form, column or 0, given=condition)
+
+        show = as_line if as_json else lambda data: repr(data["value"])
+        totals = answer_corpus(ask, typed, loss, show)
+        if totals.bad or typed.output is not None:
+            out.note(f"{totals.records:,} records, {totals.bad:,} bad ones skipped")
         return
     if column is not None:
         refuse("--column", "it needs --corpus FILE")
@@ -98,30 +109,6 @@ def expect_value(
         out.note(f"{lower!r} <= truth <= {upper!r}, probability kept: {kept!r}")
     for name, value in outputs.items():
         out.note(f"{name} {value!r}")
-
-
-def _expect_corpus(
-    chosen: tuple[str, opt.Binding],
-    typed: opt.CorpusAnswers,
-    column: int | None,
-    given: str | None,
-    as_json: bool,
-) -> None:
-    def ask(form: str) -> ModelQuestion:
-        if form == "conll" and column is None:
-            must = "the column of the hypothesis must be given for a corpus in columns"
-            refuse("--column", must, "none", "For example: --column 3")
-        if form != "conll" and column is not None:
-            refuse("--column", "it is for a corpus in columns", form)
-        condition = read_constraint("--given", given)
-        return ModelQuestion("expect", load_loss(*chosen), form, column or 0, given=condition)
-
-    def show(data: dict[str, Any]) -> str:
-        return as_line(data) if as_json else repr(data["value"])
-
-    totals = answer_corpus(ask, typed, chosen[0], show)
-    if totals.bad or typed.output is not None:
-        out.note(f"{totals.records:,} records, {totals.bad:,} bad ones skipped")
 
 
 def _expectation_data(answer: Expectation, levels: bool) -> dict[str, Any]:
@@ -153,34 +140,26 @@ def _print_levels(levels: Levels, most: int) -> None:
         out.line(f"\n{less} are left out; --all shows them.")
 
 
-# -- decode ---------------------------------------------------------------------------------------
-
-
 def decode_labels(
     source: opt.ModelSource,
     binding: opt.Binding,
     typed: opt.CorpusAnswers,
     loss: str = opt.LOSS,
-    method: str = opt.option(
+    method: str = option(
         "--method NAME", "How to decide; auto takes what the loss and model allow.", "auto"
     ),
     given: str | None = opt.GIVEN,
     constraint: str | None = opt.CONSTRAINT,
-    explain: bool = opt.option("--explain", "Say which property chose the method."),
-    compare: bool = opt.option(
-        "--compare", "A table of all methods that fit; or of those in --method."
-    ),
+    explain: bool = option("--explain", "Say which property chose the method."),
+    compare: bool = option("--compare", "A table of all methods, or of those in --method."),
     beam: int | None = opt.BEAM,
-    budget: int = opt.option("--budget B", "How many candidates may be tried.", CANDIDATES, min=1),
-    seconds: float = opt.option(
-        "--seconds S",
-        "How long trying candidates may take, for each sequence; inf for no limit.",
-        SECONDS,
+    budget: int = option("--budget B", "How many candidates may be tried.", CANDIDATES, min=1),
+    seconds: float = option(
+        "--seconds S", "Time for trying candidates, for each sequence; inf for no limit.", SECONDS
     ),
     engine: str = opt.ENGINE,
-    draw: str | None = opt.option(
-        "--draw FILE",
-        "With --engine openfst: a picture of the composition, the decision's paths in colour.",
+    draw: str | None = option(
+        "--draw FILE", "With --engine openfst: a picture of the composition, with the decision."
     ),
     as_json: bool = opt.JSON,
 ) -> None:
@@ -194,7 +173,13 @@ def decode_labels(
     options: dict[str, Any] = {"constraint": allowed, "keep": beam, "budget": budget}
     options["seconds"] = seconds
     check_corpus_options(typed, source)
-    _check_engine(engine, draw, alone=typed.corpus is None and not compare)
+    explicit = one_of("decode", "engine", engine, ENGINES) == "openfst"
+    if explicit and (compare or typed.corpus is not None):
+        must = "--engine openfst decides under one model, without --compare"
+        refuse("decode", must, None, "Give --probs or --model")
+    if draw is not None and not explicit:
+        must = "--draw shows the composition, which only --engine openfst builds"
+        refuse("decode", must, None, "Add --engine openfst")
     if typed.corpus is not None:
         if compare:
             must = "methods are compared under one model, given by --probs or --model"
@@ -231,17 +216,6 @@ def decode_labels(
     out.write_output("-", f"{_spelled(decision.labels)}\n{float(decision.value)!r}\n")
     for text in told.values():
         out.line(text, wrap=True)
-
-
-def _check_engine(engine: str, draw: str | None, alone: bool) -> None:
-    """Refuses engines that are none, and what only the explicit one does with one model."""
-    explicit = one_of("decode", "engine", engine, ENGINES) == "openfst"
-    if explicit and not alone:
-        must = "--engine openfst decides under one model, without --compare"
-        refuse("decode", must, None, "Give --probs or --model")
-    if draw is not None and not explicit:
-        must = "--draw shows the composition, which only --engine openfst builds"
-        refuse("decode", must, None, "Add --engine openfst")
 
 
 def _decision_data(decision: Decision) -> dict[str, Any]:

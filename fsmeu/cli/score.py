@@ -14,10 +14,10 @@ from fsmeu.cli import output as out
 from fsmeu.cli.corpus import check_run, corpus_source, run_corpus
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, words
+from fsmeu.cli.options import argument, option
 from fsmeu.corpora import score
 from fsmeu.corpora.parse import Places, half_mean_segment, read_gold
 from fsmeu.corpora.records import format_of, records
-from fsmeu.corpora.run import Step
 from fsmeu.drawing.plots import plot_intervals, save_plot
 from fsmeu.errors import InputError, one_of
 from fsmeu.exchange.openfst import read_constraint
@@ -35,37 +35,33 @@ _OTHER_PLACES = "Choose other places with --gold and --system, or another --loss
 
 def score_corpus(
     typed: opt.CorpusRun,
-    file: str | None = opt.argument(
-        "CORPUS",
-        "JSON lines or sentences in columns, compressed by gzip or not; - for standard input.",
-        None,
+    file: str | None = argument(
+        "CORPUS", "JSON lines or sentences in columns, gzipped or not; - for standard input.", None
     ),
-    loss: list[str] | None = opt.option(
+    loss: list[str] | None = option(
         "--loss -l NAME[:PARAM=VALUE,...]",
         "What to score by, and to decide for, such as fscore:beta=2. pk:k=auto takes half the mean "
         "segment of the references. Repeatable.",
     ),
-    by_type: bool = opt.option(
+    by_type: bool = option(
         "--by-type",
         "Also precision, recall and F1 of each chunk type. Without --loss, chunks and accuracy are "
         "scored.",
     ),
-    gold: str | None = opt.option(
+    gold: str | None = option(
         "--gold WHERE",
         "The reference: a key of JSON records, or a column by number (from 1, or from -1 "
         "backwards) or name.",
         unset="y, or column -2",
     ),
-    system: list[str] | None = opt.option(
+    system: list[str] | None = option(
         "--system -s WHERE",
         "Decisions that the corpus holds, a key or column as for --gold. Repeatable.",
         unset="column -1 where there is nothing else",
     ),
-    columns: str | None = opt.option(
-        "--columns A,B,...", "Names for the columns, from the first on."
-    ),
+    columns: str | None = option("--columns A,B,...", "Names for the columns, from the first on."),
     labels: str | None = opt.LABELS,
-    decide: str = opt.option(
+    decide: str = option(
         "--decide A,B,...",
         "How models decide: viterbi (the most probable sequence), marginal (the most probable "
         "label of each position), meu (the best expected value of each sentence, by each loss), "
@@ -73,23 +69,17 @@ def score_corpus(
         "viterbi,marginal,meu",
     ),
     given: str | None = opt.GIVEN,
-    baseline: str | None = opt.option(
-        "--baseline NAME",
-        "The decision that others are compared with.",
-        unset="viterbi, or the first",
+    baseline: str | None = option(
+        "--baseline NAME", "The decision to compare others with.", unset="viterbi, or the first"
     ),
-    draws: int = opt.option(
+    draws: int = option(
         "--draws N", "Bootstrap draws for the intervals; 0 for none.", 1000, min=0, max=MOST_DRAWS
     ),
     seed: int = opt.SEED,
-    output: str | None = opt.option(
-        "--output -o WHAT",
-        "json or csv, to be printed; or a file that ends in .json or .csv.",
-        unset="a table",
+    output: str | None = option(
+        "--output -o WHAT", "json or csv to print; or a file with that ending.", unset="a table"
     ),
-    plot: str | None = opt.option(
-        "--plot FILE", "Plot values and intervals: a .png, .pdf or .svg file."
-    ),
+    plot: str | None = option("--plot FILE", "Plot values and intervals (.png, .pdf or .svg)."),
     as_json: bool = opt.JSON,
 ) -> None:
     """Score decisions for a corpus against its references, by one loss or several.
@@ -106,7 +96,7 @@ def score_corpus(
         must = "the corpus is given by CORPUS or by --corpus FILE, one of them"
         refuse("corpus", must, "neither" if file is None else "both")
     name = file or typed.corpus or ""
-    form, place = _checked_form("json" if as_json else None, output)
+    form, place = _checked_form(as_json, output)
     picture = out.checked_picture(plot, "--output csv gives the numbers")
     kind = format_of(name, typed.format)
     check_run(typed)
@@ -124,10 +114,14 @@ def score_corpus(
     losses = tuple((text, _load(text, labels)) for text in dict.fromkeys(named))
     condition = read_constraint("--given", given)
     question = score.ScoreQuestion(losses, kind, places, ways, condition, by_type)
+    tally = score.Tally()
     try:
-        tally = _tallied(name, question, typed)
+        with corpus_source(name) as source:
+            skipped = run_corpus(question, typed, source, tally.add)
     except InputError as error:
         raise InputError(_LABELS_ADVICE.sub(_OTHER_PLACES, str(error))) from None
+    if skipped:
+        out.note(f"{len(tally.n):,} records, {skipped:,} bad ones skipped")
     if "corpus" in ways:
         _decide_whole(tally, losses)
     chosen = "viterbi" if "viterbi" in tally.decisions else next(iter(tally.decisions), "")
@@ -151,11 +145,11 @@ def score_corpus(
         _plot_scores(picture, rows)
 
 
-def _checked_form(asked: str | None, output: str | None) -> tuple[str, Path]:
+def _checked_form(as_json: bool, output: str | None) -> tuple[str, Path]:
     """How scores are given, "" for tables, and the file they go to; checked before the work."""
     if output is None:
-        return asked or "", Path("-")
-    if asked is not None:
+        return "json" if as_json else "", Path("-")
+    if as_json:
         refuse("--output", "the format is given by --json or by --output, one of them", "both")
     if output in _FORMS:
         return output, Path("-")
@@ -194,22 +188,6 @@ def _load(text: str, labels: str | None) -> SpecLoss:
     except InputError as error:
         told = re.sub(r"Give (?=\w+=VALUE)", f"Write it: --loss {name}:", str(error))
         raise InputError(told.replace("--param ", f"--loss {name}:")) from None
-
-
-def _tallied(name: str, question: score.ScoreQuestion, typed: opt.CorpusRun) -> score.Tally:
-    """What was found for each sentence of the corpus."""
-    tally, faults = score.Tally(), 0
-
-    def take(step: Step) -> None:
-        nonlocal faults
-        tally.add(step.results)
-        faults += len(step.faults)
-
-    with corpus_source(name) as source:
-        run_corpus(question, typed, source, take)
-    if faults:
-        out.note(f"{len(tally.n):,} records, {faults:,} bad ones skipped")
-    return tally
 
 
 def _decide_whole(tally: score.Tally, losses: score.Losses) -> None:
@@ -271,11 +249,10 @@ def _print_types(types: dict[str, dict[str, dict[str, Any]]]) -> None:
 
 def _plot_scores(path: Path, rows: Sequence[score.Row]) -> None:
     """Writes the plot: a panel for each loss, a line for each decision and level."""
-    panels: dict[str, dict[str, dict[str, tuple[float, float | None, float | None]]]] = {}
+    panels: dict[str, Any] = {}
     for row in rows:
-        panel = panels.setdefault(f"{row.kind} {row.loss}", {})
-        one = row.score
-        panel.setdefault(row.level, {})[row.decision] = (one.value, one.low, one.high)
+        series = panels.setdefault(f"{row.kind} {row.loss}", {}).setdefault(row.level, {})
+        series[row.decision] = (row.score.value, row.score.low, row.score.high)
     if not panels:
         refuse("--plot", "there must be a score to plot", "none")
     most = max(len(rows) for series in panels.values() for rows in series.values())

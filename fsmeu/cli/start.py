@@ -12,6 +12,7 @@ import typer
 
 import fsmeu
 from fsmeu.cli import options as opt
+from fsmeu.cli.options import option
 from fsmeu.cli.output import emit, line, place_for
 from fsmeu.fst import openfst_version, pynini_version
 
@@ -30,17 +31,12 @@ _NO_PYNINI = (
 
 def version_text() -> str:
     """The versions that a number computed here depends on, one a line."""
-    versions = {
-        "fsmeu": fsmeu.__version__,
-        "pynini": pynini_version(),
-        "OpenFst": openfst_version(),
-        "numpy": np.__version__,
-        "Python": platform.python_version(),
-    }
-    return "\n".join(f"{name} {version}" for name, version in versions.items())
+    machines = f"pynini {pynini_version()}\nOpenFst {openfst_version()}"
+    python = f"numpy {np.__version__}\nPython {platform.python_version()}"
+    return f"fsmeu {fsmeu.__version__}\n{machines}\n{python}"
 
 
-def demo(output: Path = opt.option("--output -o DIR", "Where pictures go.", Path("out"))) -> None:
+def demo(output: Path = option("--output -o DIR", "Where pictures go.", Path("out"))) -> None:
     """Show what fsmeu does, on built-in data."""
     picture = place_for(output / "fscore.svg")
     line(version_text().replace("\n", ", "), style="dim")

@@ -8,31 +8,38 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fsmeu.cli import options as opt
 from fsmeu.cli.failures import refuse
+from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import Tell, emit, file_for, write_output
 from fsmeu.cli.predict import (
     checked_decision_plot,
     classifiers,
     estimating,
+    examples,
+    given_loss,
     made_classifier,
     parameters,
     plot_decision,
+    saving,
+    searn,
 )
-from fsmeu.corpora.columns import inputs_and_tags, read_sentences
+from fsmeu.corpora.parse import inputs_and_tags, read_sentences
 from fsmeu.corpora.score import are_chunk_tags, tag_scores
 from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_plot
 from fsmeu.errors import one_of
-from fsmeu.learning.examples import Examples, read_examples
-from fsmeu.learning.given_loss import measures, plain
-from fsmeu.learning.online import OnlineClassifier, streaming
-from fsmeu.learning.online.streaming import Outcome
-from fsmeu.learning.saving import save
-from fsmeu.searn.features.templates import SETS, template_set
-from fsmeu.searn.searn import Searn
-from fsmeu.searn.tagger import ColumnTagger
+
+if TYPE_CHECKING:
+    from fsmeu.learning.examples import Examples
+    from fsmeu.learning.online import OnlineClassifier
+    from fsmeu.learning.online.streaming import Outcome
+
+online_learners, streaming, sets = (
+    opt.Later(f"fsmeu.{name}")
+    for name in ("learning.online", "learning.online.streaming", "searn.features.templates")
+)
 
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
 _PLOTS = (*PLOT_FORMATS, "csv", "json")
@@ -45,22 +52,22 @@ class _Tagger:
     """What a tagger is made of."""
 
     panel = "Taggers"
-
-    searn: bool = opt.option("--searn", "Train a tagger by SEARN.")
-    templates: str | None = opt.option(
+    searn: bool = option("--searn", "Train a tagger by SEARN, which learns to search.")
+    templates: str | None = option(
         "--templates -t NAME",
         "chunking, names or words; or a file with a template such as 'pos[-1] pos[0]' on each line "
         "('cross word[0]' is crossed with the tag before).",
         unset="chunking, or words where there is one column",
     )
-    loss: str | None = opt.option(
+    loss: str | None = option(
         "--loss -l LOSS",
         "What is minimised, a built-in loss or a file.",
         unset="chunk_fscore for tags O, B-X, I-X, else hamming",
     )
-    space: str | None = opt.option(
+    space: str | None = option(
         "--space NAME",
-        "How tags are decided: left-to-right, word-at-a-time and others.",
+        "How tags are decided: left-to-right, right-to-left, alternating, word-at-a-time or "
+        "chunk-at-a-time.",
         unset="word-at-a-time for tags O, B-X, I-X, else left-to-right",
     )
 
@@ -70,23 +77,15 @@ class _Online:
     """How examples are streamed."""
 
     panel = "Online learners"
-
-    online: bool = opt.option(
-        "--online",
-        "Stream the examples: each prediction is made before the label of its example is used.",
+    online: bool = option(
+        "--online", "Stream examples: each is predicted before its label is used."
     )
-    passes: int = opt.option("--passes N", "Times the examples are seen.", 1, min=1)
-    shuffles: int = opt.option(
-        "--shuffles N",
-        "Random orders to average over; 0 is the order of the file.",
-        10,
-        min=0,
-        max=10_000,
+    passes: int = option("--passes N", "Times the examples are seen.", 1, min=1)
+    shuffles: int = option(
+        "--shuffles N", "Orders to average over; 0 is that of the file.", 10, min=0, max=10_000
     )
-    positive: str | None = opt.option(
-        "--positive LABEL",
-        "The positive class, against all others; classes are then 0 and 1.",
-        unset="the greater of two classes",
+    positive: str | None = option(
+        "--positive LABEL", "The positive class, against all others.", unset="the greater of two"
     )
 
 
@@ -94,32 +93,32 @@ def train(
     reading: opt.ExampleFormat,
     stream: _Online,
     tagger: _Tagger,
-    file: str | None = opt.argument(
+    file: str | None = argument(
         "FILE",
         "An svmlight, csv or npz file (X and y) of examples; or sentences in CoNLL columns, the "
         "tag in the last one (.conll, .iob2, ..., or --searn).",
         None,
     ),
-    classifier: list[str] | None = opt.option(
+    classifier: list[str] | None = option(
         "--classifier -c NAME",
         "What to train; --list names all. Online learners may be several, and have parameters of "
         "their own, as in FOFOClassifier:gamma_scale=auto.",
         unset="DTAClassifier, or FOFOClassifier with --online",
     ),
-    param: list[str] | None = opt.option(
+    param: list[str] | None = option(
         "--param -p NAME=VALUE",
         "A parameter of the classifier, such as loss=jaccard; of its loss, as in loss__beta=2; of "
         "its estimator, as in estimator__C=0.1; of a tagger, as in iterations=5. Repeatable.",
     ),
-    output: str | None = opt.option("--output -o MODEL.npz", "The file of the model."),
-    test: str | None = opt.option("--test FILE", "Measure the model on this file."),
-    plot: str | None = opt.option(
+    output: str | None = option("--output -o MODEL.npz", "The file of the model."),
+    test: str | None = option("--test FILE", "Measure the model on this file."),
+    plot: str | None = option(
         "--plot FILE",
         "Plot the value on --test against the threshold on the scores; or with --online the "
         "measure against examples seen (.csv and .json as well).",
     ),
     seed: int = opt.SEED,
-    list_all: bool = opt.option("--list", "List the classifiers and end.", is_eager=True),
+    list_all: bool = option("--list", "List the classifiers and end.", is_eager=True),
     as_json: bool = opt.JSON,
 ) -> None:
     """Train a classifier or a tagger, write it to a file, and say what it has seen.
@@ -166,9 +165,9 @@ def train(
 
 def _check_others(what: str, given: dict[str, Any]) -> None:
     """Refuses options that are for something else."""
-    for option, value in given.items():
+    for name, value in given.items():
         if value:
-            refuse(option, f"it is not for {what}", value, "Leave it out")
+            refuse(name, f"it is not for {what}", value, "Leave it out")
 
 
 def _train_tagger(
@@ -186,7 +185,7 @@ def _train_tagger(
     with estimating("train", "training", model.searn.iterations) as tell:
         model.fit(inputs, tags, on_iteration=lambda number, _: tell(completed=number))
     seconds = process_time() - begin
-    save(model, place)
+    saving.save(model, place)
     found: dict[str, Any] = {
         "sentences": len(inputs),
         "words": sum(len(one) for one in inputs),
@@ -202,27 +201,27 @@ def _train_tagger(
 
 
 def _made_tagger(templates: str, loss: str, space: str, given: dict[str, Any], seed: int) -> Any:
-    known = [name for name in inspect.signature(Searn).parameters if name not in _SETTINGS]
+    known = [name for name in inspect.signature(searn.Searn).parameters if name not in _SETTINGS]
     for key in given:
         one_of("--param", "a parameter", key, known)
-    estimator = Searn(loss, space=space, random_state=seed, **given)
-    chosen = template_set(templates)
-    if templates in SETS:
-        return ColumnTagger(templates, searn=estimator)
+    estimator = searn.Searn(loss, space=space, random_state=seed, **given)
+    chosen = sets.template_set(templates)
+    if templates in sets.SETS:
+        return searn.ColumnTagger(templates, searn=estimator)
     static, crossed = (
         [" ".join(f"{column}[{offset}]" for column, offset in template) for template in part]
         for part in (chosen.static, chosen.crossed)
     )
-    return ColumnTagger(static, crossed=crossed, searn=estimator)
+    return searn.ColumnTagger(static, crossed=crossed, searn=estimator)
 
 
 def _read(files: _Files, reading: opt.ExampleFormat) -> tuple[Examples, Examples | None]:
     """The examples to train with, and those of as many features to test with."""
-    data = read_examples(files[0], **vars(reading), labelled=True)
+    data = examples.read_examples(files[0], **vars(reading), labelled=True)
     if files[1] is None:
         return data, None
     features = int(data.rows.shape[1])
-    return data, read_examples(files[1], **vars(reading), features=features, labelled=True)
+    return data, examples.read_examples(files[1], **vars(reading), features=features, labelled=True)
 
 
 def _train_classifier(
@@ -236,30 +235,28 @@ def _train_classifier(
     with estimating(f"train {name}", "training"):
         model.fit(data.rows, data.labels)
     seconds = perf_counter() - begin
-    save(model, place)
+    saving.save(model, place)
     found = {
         "classifier": name,
         "examples": int(data.rows.shape[0]),
         "features": int(data.rows.shape[1]),
         "positive": (data.labels == model.classes_[1]).sum(axis=0).tolist(),
-        "classes": [plain(one) for one in model.classes_],
+        "classes": [given_loss.plain(one) for one in model.classes_],
         "seconds": round(seconds, 3),
     }
     if others is not None:
         assert others.labels is not None
         with estimating(f"test {name}", "deciding"):
             predicted = model.predict(others.rows)
-        found["test"] = measures(model, others.labels, predicted)
+        found["test"] = given_loss.measures(model, others.labels, predicted)
         plot_decision(picture, model, others, predicted)
     return found
 
 
-# -- online learners ------------------------------------------------------------------------------
-
-
 def _online_learners(named: Sequence[str], shared: dict[str, Any]) -> dict[str, OnlineClassifier]:
     """Learners by what was written for each, NAME or NAME:P=V,...; others share parameters."""
-    known = {n: kind for n, kind in classifiers().items() if issubclass(kind, OnlineClassifier)}
+    base = online_learners.OnlineClassifier
+    known = {n: kind for n, kind in classifiers().items() if issubclass(kind, base)}
     found: dict[str, OnlineClassifier] = {}
     wanted: set[str] = set()
     for text in named:
@@ -312,7 +309,7 @@ def _stream(
 
             found.append(streaming.run_orders(name, one, data, others, **plan, tell=told))
     if model is not None:
-        save(found[0].first, model)
+        saving.save(found[0].first, model)
     facts = {"examples": examples, "features": features, "positive": data.positive, **plan}
     result = streaming.summary(facts, found)
     if path is not None:
@@ -364,7 +361,7 @@ def _print_classifiers(online: bool, as_json: bool) -> None:
             "parameters": list(inspect.signature(kind).parameters),
         }
         for name, kind in classifiers().items()
-        if not online or issubclass(kind, OnlineClassifier)
+        if not online or issubclass(kind, online_learners.OnlineClassifier)
     ]
     rows = [(row["name"], ", ".join(row["parameters"]), row["summary"]) for row in found]
     emit(rows, ("name", "parameters", "summary"), as_json=found if as_json else None)

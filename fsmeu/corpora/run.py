@@ -14,13 +14,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from fsmeu.corpora.columns import LineError
-from fsmeu.corpora.parse import LABELS, Item, parse, spelled
+from fsmeu.corpora.parse import LABELS, Item, LineError, parse, spelled
 from fsmeu.corpora.records import Record, Source, blocks, records
 from fsmeu.decoding.decode import decode, decode_many, explain
 from fsmeu.decoding.problem import Decision
@@ -115,15 +113,14 @@ class Result(NamedTuple):
     fault: str = ""
 
 
-@lru_cache(maxsize=4)
-def _question(pickled: bytes, thread: int) -> Any:
-    """The question, one for each thread: what is known of its loss is used for further blocks."""
-    return pickle.loads(pickled)
+_cached = threading.local()  # the last question of a thread: what is known of its loss
 
 
 def answer_block(question: bytes, block: bytes) -> list[Result]:
     """The results for pickled records, in their order; a record that is bad spoils no other."""
-    query: Question = _question(question, threading.get_ident())
+    if getattr(_cached, "key", None) != question:
+        _cached.question, _cached.key = pickle.loads(question), question
+    query: Question = _cached.question
     results: dict[int, Result] = {}
     items: list[Item] = []
     held: list[Record] = pickle.loads(block)
@@ -161,11 +158,6 @@ class Output(NamedTuple):
 
     file: BinaryIO
     last: Data | None = None
-
-    @property
-    def done(self) -> int:
-        """The number of the last record with a result."""
-        return int(self.last["record"]) if self.last else 0
 
     def write(self, results: Iterable[Data]) -> None:
         """Adds results; the system has them when this returns."""

@@ -19,8 +19,7 @@ import numpy as np
 from fsmeu.arrays import Floats
 from fsmeu.bootstrap import Estimate, drawn_weights, estimate
 from fsmeu.checking.examples import as_labels
-from fsmeu.corpora.columns import LineError
-from fsmeu.corpora.parse import Item, Places, read_gold
+from fsmeu.corpora.parse import Item, LineError, Places, read_gold
 from fsmeu.corpora.records import Record
 from fsmeu.decoding.corpus import CorpusDecision, decode_corpus
 from fsmeu.decoding.decode import decode_many
@@ -32,7 +31,7 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import registers_of_pairs, values_of_registers
 from fsmeu.models import Model
-from fsmeu.models.base import marginals_many, prepare_many
+from fsmeu.models.base import prepare_many
 
 Losses = Sequence[tuple[str, SpecLoss]]
 """Names and losses."""
@@ -54,17 +53,9 @@ def _most_probable(model: Model) -> list[Label]:
     raise InputError(message("model", "some sequence must have positive probability"))
 
 
-def _marginal(models: Sequence[Model]) -> list[list[Label]]:
+def _marginal(model: Model) -> list[Label]:
     """The most probable label of each position; the first of several."""
-    groups: dict[tuple[int, int], list[int]] = {}
-    for row, model in enumerate(models):
-        groups.setdefault((model.n, len(model.labels)), []).append(row)
-    decided: list[list[Label]] = [[] for _ in models]
-    for rows in groups.values():
-        chances = marginals_many([models[row] for row in rows])
-        for row, best in zip(rows, chances.argmax(axis=2), strict=True):
-            decided[row] = [models[row].labels[k] for k in best]
-    return decided
+    return [model.labels[k] for k in model.marginals().argmax(axis=1)]
 
 
 def chunk_counts(decided: Sequence[Any], golds: Sequence[Any]) -> dict[str, Floats]:
@@ -192,7 +183,7 @@ class ScoreQuestion:
             if way == "viterbi":
                 decided[way] = [_most_probable(model) for model in models]
             elif way == "marginal":
-                decided[way] = _marginal(models)
+                decided[way] = [_marginal(model) for model in models]
             elif way == "meu":
                 for name, loss in self.losses:
                     best = decode_many(loss, models)
@@ -249,11 +240,9 @@ def scores_of(
     for name, loss in losses:
         bound, counts = with_totals(loss, labels)
         encode = bound.alphabet.encode
-        pairs = [
-            (encode(z, f"decision, {name}"), encode(y, f"gold, {name}"))
-            for z, y in zip(decided, golds, strict=True)
-        ]
-        ended = registers_of_pairs(bound, pairs)
+        given = [encode(y, f"gold, {name}") for y in golds]
+        chosen = [encode(z, f"decision, {name}") for z in decided]
+        ended = registers_of_pairs(bound, list(zip(chosen, given, strict=True)))
         columns.append(values_of_registers(bound, ended, lengths))
         if counts is not None:
             columns += added_counts(bound, ended, lengths).values()

@@ -28,6 +28,7 @@ from fsmeu.fst.distinct import distinct
 from fsmeu.limits import MAX_DENSE_ENTRIES
 from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss
+from fsmeu.models.base import most_probable_many
 from fsmeu.trellis.roundings import relative_error
 
 __all__ = ["EXHAUSTIVE", "MARGINAL", "NBEST", "SEARCH", "VITERBI"]
@@ -91,8 +92,8 @@ def _zero_one_values(loss: Loss, n: int) -> tuple[float, float] | None:
     return float(values[0][0]), different
 
 
-def _viterbi(problem: Problem) -> Answer:
-    """The most probable sequence; the best one when the value only asks whether z equals y.
+def _viterbi(problems: Sequence[Problem]) -> list[Answer]:
+    """The most probable sequences; the best ones when the value only asks whether z equals y.
 
     Requires that all equal pairs have one value and all others one value that is no better.
 
@@ -101,7 +102,13 @@ def _viterbi(problem: Problem) -> Answer:
     decision is off by n units of rounding of (v0 - v1) P(z) at most.
     """
     why = "the value only tells whether the sequences are equal, so the most probable one is best"
-    return Answer(problem.some_sequence(), True, why, 1)
+    best: Sequence[Ints | None] = [None] * len(problems)
+    if len(problems) > 1 and problems[0].constraint is None:
+        best = most_probable_many([problem.model for problem in problems])
+    return [
+        Answer(problem.some_sequence() if z is None else z, True, why, 1)
+        for problem, z in zip(problems, best, strict=True)
+    ]
 
 
 def _marginal(problem: Problem) -> Answer | str:
@@ -336,7 +343,7 @@ def _best_change(problem: Problem, current: Ints, table: Floats, value: float) -
     return None
 
 
-VITERBI = Method("viterbi", _equality_alone, each(_viterbi))
+VITERBI = Method("viterbi", _equality_alone, _viterbi)
 MARGINAL = Method("marginal", lambda problem: None, each(_marginal))
 NBEST = Method("nbest", lambda problem: None, each(_nbest))
 EXHAUSTIVE = Method("exhaustive", _few_sequences, each(_exhaustive))

@@ -63,7 +63,7 @@ METHODS: dict[str, Method] = {method.name: method for method in (*_EXACT, SEARCH
 EXACT = tuple(method.name for method in _EXACT)
 """The methods that prove their answers, in the order in which "auto" takes them."""
 
-_TOGETHER = (RANKING_FAST.name, ADDITIVE.name, COUNTING.name)
+_TOGETHER = (RANKING_FAST.name, ADDITIVE.name, COUNTING.name, VITERBI.name, MARGINAL.name)
 """The methods that decide several problems together, in threads."""
 
 _WITH_KEEP = (RANKING.name, EXHAUSTIVE.name, NBEST.name)
@@ -326,8 +326,8 @@ def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
     if method == "auto":
         found = _first_that_fits(problems)
     else:
-        answers = zip(problems, METHODS[method].answers(problems), strict=True)
-        found = [(method, checked(problem, answer)) for problem, answer in answers]
+        answers = checked(problems, METHODS[method].answers(problems))
+        found = [(method, answer) for answer in answers]
     return [_decision(problem, *one) for problem, one in zip(problems, found, strict=True)]
 
 
@@ -359,7 +359,7 @@ def _first_answer(problem: Problem, names: Sequence[str]) -> tuple[str, Answer]:
         answer = _answers([problem], name)[0]
         if answer is not None:
             return name, answer
-    return last, checked(problem, METHODS[last](problem))
+    return last, checked([problem], [METHODS[last](problem)])[0]
 
 
 def _answers(problems: Sequence[Problem], name: str) -> list[Answer | None]:
@@ -373,8 +373,10 @@ def _answers(problems: Sequence[Problem], name: str) -> list[Answer | None]:
     if name == EXHAUSTIVE.name:  # half of the time, so that there is some for the search
         these = [replace(problem, clock=problem.clock.half()) for problem in problems]
     try:
-        pairs = zip(problems, METHODS[name].decide(these), strict=True)
-        return [None if isinstance(one, str) else checked(problem, one) for problem, one in pairs]
+        found = dict(enumerate(METHODS[name].decide(these)))
+        answers = {row: one for row, one in found.items() if not isinstance(one, str)}
+        done = checked([problems[row] for row in answers], list(answers.values()))
+        return [*map(dict(zip(answers, done, strict=True)).get, found)]
     except RangeError:
         raise
     except (SizeLimitError, LossFileError):

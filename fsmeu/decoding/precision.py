@@ -10,7 +10,7 @@ lost to every method, and no part of the claim.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.errors import FsmeuError, SizeLimitError
-from fsmeu.expectation.expect import expect
+from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import any_layers, pair_layers
@@ -120,6 +120,9 @@ PRECISION = 1e-9
 
 NO_BETTER = "no pair of sequences that is possible has a better value"
 
+FAR = 1e-6
+"""A value that is farther from the end of the range, as a part of it, is not looked at again."""
+
 VALUE_PRECISION = 1e-10
 """A value whose error is proven to be at most this part of it is not computed again."""
 
@@ -152,19 +155,35 @@ def is_proven(
     return reach <= PRECISION * _step(problem, chosen)
 
 
-def checked(problem: Problem, answer: Answer) -> Answer:
-    """The answer with its value by ``expect``, where that is cheap or no other is known.
+def checked(problems: Sequence[Problem], answers: Sequence[Answer]) -> list[Answer]:
+    """The answers with their values by ``expect``, where that is cheap or no other is known.
 
     An answer is claimed to be exact no longer if the method had found another value. What was
     found is kept where its error is bounded by ``VALUE_PRECISION``. An answer whose value is the
     best that a pair of sequences has is exact, whatever the method.
 
+    Args:
+        problems: problems that differ in the numbers of their models only.
+        answers: an answer to each.
+
     Raises:
-        InputError: the value is no number that doubles can hold.
-        RangeError: the value lies outside the range that the file declares.
+        InputError: a value is no number that doubles can hold.
+        RangeError: a value lies outside the range that the file declares.
     """
-    again = None
-    if not _is_precise(answer):
+    unknown = [row for row, one in enumerate(answers) if not one.exact or one.value is None]
+    values = dict[int, float]()
+    if len(unknown) > 1:
+        with suppress(FsmeuError):  # then one by one, and the error is that of one
+            loss, models = problems[0].loss, [problems[row].model for row in unknown]
+            zs = [loss.alphabet.decode(answers[row].indices) for row in unknown]
+            values = dict(zip(unknown, expect_many(loss, zs, models).tolist(), strict=True))
+    pairs = zip(problems, answers, strict=True)
+    return [_checked(one, answer, values.get(row)) for row, (one, answer) in enumerate(pairs)]
+
+
+def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
+    """The answer with the value that was computed again, or is computed now."""
+    if again is None and not _is_precise(answer):
         known = answer.exact and answer.value is not None
         again = _value(problem, answer.indices, _cheap_states(problem) if known else None)
     if again is not None:
@@ -177,7 +196,9 @@ def checked(problem: Problem, answer: Answer) -> Answer:
 
 def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
     """The answer, exact where its value is the best that a pair of sequences has."""
-    if not answer.exact and problem.keep is None and is_best_of_all(problem, answer.indices):
+    if answer.exact or problem.keep is not None:
+        return answer
+    if is_best_of_all(problem, answer.indices, answer.value):
         return replace(answer, exact=True, why=f"{answer.why}; {NO_BETTER}")
     return answer
 
@@ -234,14 +255,19 @@ def _step(problem: Problem, indices: Ints) -> float:
     return 0.0
 
 
-def is_best_of_all(problem: Problem, indices: Ints) -> bool:
-    """True when the expected value of a sequence is at the end of the range of values."""
+def is_best_of_all(problem: Problem, indices: Ints, value: float | None = None) -> bool:
+    """True when the expected value of a sequence, known or not, is at the end of the range."""
     labels = problem.loss.alphabet.decode(indices)
     with suppress(FsmeuError):
+        ends = list(_ends(problem))
+        if value is not None:
+            ends = [end for end in ends if problem.sign * (end - value) <= FAR * abs(value) + LEAST]
+        if not ends:
+            return False
         found = expect(problem.loss, labels, problem.model, max_states=_cheap_states(problem))
         worst = found.lower if problem.sign > 0 else found.upper
         reach = PRECISION * abs(found.value) + 2 * LEAST
-        return any(problem.sign * (end - worst) <= reach for end in _ends(problem))
+        return any(problem.sign * (end - worst) <= reach for end in ends)
     return False
 
 

@@ -27,19 +27,12 @@ FORMATS = ("svg", "png", "pdf", "dot", "html", "tex", "txt")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Drawing(Card):
-    """A machine that shows itself: in a notebook as SVG, printed as text, saved in any format.
+    """A machine that shows itself: in a notebook as SVG, printed as text, saved in any format."""
 
-    Attributes:
-        automaton: what is drawn.
-        route: the path of a pair of sequences, coloured; empty if there is none.
-        limit: up to how many states are drawn; of larger machines, a summary.
-        short: whether states show ``1,2`` instead of ``tp=1 ref=2``.
-    """
-
-    automaton: Automaton
-    route: Route
-    limit: int
-    short: bool
+    automaton: Automaton  # what is drawn
+    route: Route  # the path of a pair of sequences, coloured; empty if there is none
+    limit: int  # up to how many states are drawn; of larger machines, a summary
+    short: bool  # whether states show ``1,2`` instead of ``tp=1 ref=2``
 
     @cached_property
     def frame(self) -> Frame:
@@ -117,8 +110,12 @@ class Drawing(Card):
 
     def render(self, kind: str) -> bytes:
         """The picture as the contents of a file of this kind."""
-        named = "no ending" if isinstance(kind, str) and not kind else kind
-        kind = one_of("draw", "the format", named, FORMATS)
+        one_of(
+            "draw",
+            "the format",
+            "no ending" if isinstance(kind, str) and not kind else kind,
+            FORMATS,
+        )
         if kind in ("png", "pdf"):
             return paint(self.picture, kind)
         text: str = self.text if kind == "txt" else getattr(self, kind)

@@ -17,22 +17,8 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
-from fsmeu.drawing.frame import Bundle, Frame
-from fsmeu.drawing.picture import (
-    INK,
-    MASS,
-    ROUTE,
-    Box,
-    Line,
-    Picture,
-    Shape,
-    Summary,
-    Text,
-    decimals,
-    flow_of,
-    mix,
-    shade_of,
-)
+from fsmeu.drawing.frame import Bundle, Caption, Frame
+from fsmeu.drawing.picture import INK, MASS, ROUTE, Box, Line, Picture, Shape, Summary, Text, mix
 from fsmeu.drawing.subject import Route
 from fsmeu.errors import need_installed, visible
 from fsmeu.exchange.automaton import Automaton
@@ -51,6 +37,11 @@ _TEX = {sign: f"\\{sign}" for sign in "{}$&#%_"} | {
     "…": r"\ldots{}",
 }
 _SCRIPT = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
+
+
+def decimals(value: float) -> str:
+    """A coordinate as files of pictures have it: up to two decimals."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def xml_text(text: object) -> str:
@@ -281,49 +272,43 @@ def dot(automaton: Automaton, frame: Frame, route: Route) -> str:
     lines = [f"digraph {dot_text(frame.title)} {{", f"  label={dot_text(frame.title)};", *_DOT_HEAD]
     if automaton.table.start >= 0:
         lines.append('  start [shape=point, label="", width=0.05];')
-    states = range(automaton.states)
-    lines += [_node(automaton, frame, state, state in route.states) for state in states]
-    for layer in automaton.layers:  # states of one depth stand in one column
-        lines.append(f"  {{ rank=same; {' '.join(f'{state};' for state in layer)} }}")
+    for state, caption in enumerate(frame.captions):
+        lines.append(_node(state, caption, bool(automaton.ending[state]), state in route.states))
+    columns = (" ".join(f"{state};" for state in layer) for layer in automaton.layers)
+    lines += [f"  {{ rank=same; {column} }}" for column in columns]
     if automaton.table.start >= 0:
         lines.append(f"  start -> {automaton.table.start};")
-    lines += [_edge(automaton, bundle, route.takes(bundle.arcs)) for bundle in frame.bundles]
+    lines += [_edge(bundle, route.takes(bundle.arcs)) for bundle in frame.bundles]
     return "\n".join([*lines, "}", ""])
 
 
-def _node(automaton: Automaton, frame: Frame, state: int, marked: bool) -> str:
-    caption = frame.captions[state]
+def _node(state: int, caption: Caption, ending: bool, marked: bool) -> str:
     rows = [*caption.lines, *([caption.value] if caption.value else [])]
     parts = [f"label={dot_text(*rows)}", f"tooltip={dot_text(caption.tip)}"]
-    if automaton.ending[state]:
+    if ending:
         parts.append("peripheries=2")
-    shade = shade_of(automaton, state)
-    if shade is not None:
-        parts.append(f'fillcolor="{mix(MASS, shade)}"')
+    if caption.shade is not None:
+        parts.append(f'fillcolor="{mix(MASS, caption.shade)}"')
     if marked:
         parts.append(f'color="{ROUTE}", penwidth=2')
     return f"  {state} [{', '.join(parts)}];"
 
 
-def _edge(automaton: Automaton, bundle: Bundle, marked: bool) -> str:
+def _edge(bundle: Bundle, marked: bool) -> str:
     parts = [f"label={dot_text(*bundle.lines)}", f"tooltip={dot_text(bundle.tip)}"]
-    flow = flow_of(automaton, bundle)
-    if flow is not None:
-        parts.append(f"penwidth={0.7 + 4.3 * flow:.3g}")
+    if bundle.flow is not None:
+        parts.append(f"penwidth={0.7 + 4.3 * bundle.flow:.3g}")
     if marked:
         parts.append(f'color="{ROUTE}", fontcolor="{ROUTE}"')
-        if flow is None:
-            parts.append("penwidth=2")
+    if marked and bundle.flow is None:
+        parts.append("penwidth=2")
     return f"  {bundle.source} -> {bundle.target} [{', '.join(parts)}];"
 
 
 def summary_dot(summary: Summary) -> str:
     """The layers of a machine that is too large to be drawn, as a chain."""
-    lines = [
-        f"digraph {dot_text(summary.name)} {{",
-        f"  label={dot_text(*summary.notes)};",
-        *_DOT_HEAD,
-    ]
+    title = f"digraph {dot_text(summary.name)} {{"
+    lines = [title, f"  label={dot_text(*summary.notes)};", *_DOT_HEAD]
     for depth, width in enumerate(summary.widths):
         rows = (f"depth {depth}", f"{width:,} states")
         lines.append(f'  {depth} [label={dot_text(*rows)}, color="{INK}"];')

@@ -9,6 +9,7 @@ be at hand.
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -190,10 +191,7 @@ def state_names(automaton: Automaton) -> tuple[str, ...] | None:
 def _last_labels(
     automaton: Automaton, labels: NDArray[np.int64], most: int
 ) -> list[tuple[int, ...]] | None:
-    """For each state, the last labels that all paths to it have in common, newest first.
-
-    None where some state but the start is entered with different labels.
-    """
+    """The last labels that all paths to a state share, newest first; None where some has none."""
     table = automaton.table
     past: dict[int, tuple[int, ...]] = {table.start: ()}
     for arc in np.argsort(automaton.depth[table.source], kind="stable").tolist():
@@ -237,8 +235,14 @@ class Caption:
     lines: tuple[str, ...]  # its registers, or its number
     value: str  # what ending there is worth, or nothing
     tip: str  # the whole in full precision
+    mass: float | None  # the probability of passing through the state, if there is a model
     width: float  # of the state
     height: float
+
+    @property
+    def shade(self) -> float | None:
+        """How dark it is: the root of its probability."""
+        return None if self.mass is None else math.sqrt(min(1.0, max(0.0, self.mass)))
 
 
 @dataclass(frozen=True)
@@ -250,6 +254,7 @@ class Bundle:
     arcs: tuple[int, ...]  # their numbers
     lines: tuple[str, ...]  # their labels, cut when there are many
     tip: str  # all of them
+    flow: float | None  # the probability of passing through them, if there is a model
     width: float  # of the label
     height: float
 
@@ -306,9 +311,9 @@ def make_frame(automaton: Automaton, short: bool = False, full: bool = False) ->
             lines = [_shorten(str(state) if names is None else names[state], _WIDEST)]
         elif short:
             lines = [",".join(legend.held[register][state] for register in registers)]
-        tip = _state_tip(automaton, state, legend.named(automaton.registers, state))
+        told = legend.named(automaton.registers, state)
         ends = max(leaving[state], entering[state])
-        captions.append(_caption(lines, automaton.values[state], tip, loops.get(state, 0.0), ends))
+        captions.append(_caption(automaton, state, lines, told, loops.get(state, 0.0), ends))
     title = visible(automaton.name)
     if legend.fixed:
         title += "; " + " ".join(legend.named(legend.fixed, 0))
@@ -377,24 +382,24 @@ def _follows(register: str, held: list[str], other: str, known: list[str]) -> st
     return f"{visible(register)} is {'; '.join(parts)}"
 
 
-def _caption(lines: list[str], known: float, tip: str, loop: float, ends: int) -> Caption:
+def _caption(
+    automaton: Automaton, state: int, lines: list[str], told: list[str], loop: float, ends: int
+) -> Caption:
     """The caption of a state, with room for the label of a loop of this width and for its lines."""
+    known = float(automaton.values[state])
+    mass = None if automaton.masses is None else float(automaton.masses[state])
     value = "" if np.isnan(known) else f"= {number_text(known)}"
+    tip = [f"state {state}", *told]
+    if automaton.ending[state]:
+        tip.append(f"value {known!r}" if value else "may end here")
+    if mass is not None:
+        tip.append(f"probability {mass!r}")
     height = _PAD * 1.1 + FONT * LINE * (len(lines) + bool(value))
     height = max(height, min(ends * _PER_LINE, _TALLEST))
     width = max(_BOLD * text_width(value), *map(text_width, lines)) + 2 * _PAD
     beside = loop + LOOP_ROOM if 0 < loop <= _WIDEST_BESIDE else 0.0
-    return Caption(tuple(lines), value, tip, max(width, height, beside), height)
-
-
-def _state_tip(automaton: Automaton, state: int, named: list[str]) -> str:
-    parts = [f"state {state}", *named]
-    if automaton.ending[state]:
-        known = automaton.values[state]
-        parts.append("may end here" if np.isnan(known) else f"value {float(known)!r}")
-    if automaton.masses is not None:
-        parts.append(f"probability {float(automaton.masses[state])!r}")
-    return ", ".join(parts)
+    width = max(width, height, beside)
+    return Caption(tuple(lines), value, ", ".join(tip), mass, width, height)
 
 
 def _wrap(words: list[str]) -> list[str]:
@@ -412,8 +417,13 @@ def _bundles(automaton: Automaton, evident: bool) -> tuple[Bundle, ...]:
         lines = line_texts(automaton, arcs, evident)
         width = max(text_width(line, SMALL) for line in lines)
         tip = f"{source} to {target}: {', '.join(arc_texts(automaton, arcs))}"
+        flow = None
+        if automaton.masses is not None:
+            mass = float(automaton.masses[source] * np.exp(-table.weight[arcs]).sum())
+            flow = min(1.0, mass)
+            tip += f", probability {flow!r}"
         height = SMALL * LINE * len(lines)
-        made.append(Bundle(source, target, tuple(arcs), lines, tip, width, height))
+        made.append(Bundle(source, target, tuple(arcs), lines, tip, flow, width, height))
     return tuple(made)
 
 

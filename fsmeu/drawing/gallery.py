@@ -91,8 +91,7 @@ def _explored(spec: Spec) -> Page | None:
 
 def _pictures(spec: Spec) -> tuple[tuple[str, Drawing], ...]:
     """The machine of the greatest small length, with its states merged, with its paths summed."""
-    small = (machine for loss in _variants(spec) for machine in _small_machines(loss))
-    chosen = next(small, None)
+    chosen = _small_machine(spec)
     if chosen is None:
         return ()
     loss, plain = chosen
@@ -114,10 +113,7 @@ def _open_numbers(spec: Spec) -> list[str]:
 
 
 def _variants(spec: Spec) -> Iterator[SpecLoss]:
-    """The loss with one chunk type, with the parameters of its examples or else its defaults.
-
-    Parameters that are 1 or 0 come last.
-    """
+    """The loss with one chunk type, and parameters of examples, 1 and 0 last; or else defaults."""
     labels = tag_labels(["X"], spec.scheme) if spec.scheme else None
     wanted = set(_open_numbers(spec))
     found: dict[tuple[tuple[str, float], ...], None] = {}
@@ -128,13 +124,14 @@ def _variants(spec: Spec) -> Iterator[SpecLoss]:
             yield loss_to_measure(spec, dict(given), labels)[0]
 
 
-def _small_machines(loss: SpecLoss) -> Iterator[tuple[SpecLoss, Machine]]:
-    """Machines that are small enough to be drawn and have something to tell, longest first."""
-    for n in (3, 2, 1):
+def _small_machine(spec: Spec) -> tuple[SpecLoss, Machine] | None:
+    """The longest machine that is small enough to be drawn and has something to tell."""
+    for loss, n in itertools.product(_variants(spec), (3, 2, 1)):
         with suppress(FsmeuError):
             machine = loss.compile(n, max_states=_DRAWN)
             if machine.states <= _DRAWN and same_values(machine.values).max() > 0:
-                yield loss, machine
+                return loss, machine
+    return None
 
 
 def anchored(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
@@ -177,22 +174,17 @@ def _usage(spec: Spec, result: ExampleResult, assumed: Mapping[str, Any]) -> lis
         command.append(("" if short else " ").join(map(str, tape)))
         shown.append(json.dumps("".join(map(str, tape)) if short else tape))
     for key, value in params.items():
-        number = json.dumps(_plain(np.asarray(value, np.float64).tolist()))
+        number = json.dumps(np.asarray(value, np.float64).tolist())
+        number = re.sub(r"\.0\b", "", number)  # whole numbers without a point
         words.append(f"{key}={number}")
         command += ["-p", f"{key}={number}"]
-    for key, chosen in {"types": types, "labels": [] if spec.scheme else list(labels)}.items():
+    given: dict[str, list[Any]] = {"types": types, "labels": [] if spec.scheme else list(labels)}
+    for key, chosen in given.items():
         if chosen:
             words.append(f"{key}={json.dumps(chosen)}")
             command += [f"--{key}", ",".join(map(str, chosen))]
     called = f"fsmeu.evaluate(fsmeu.load({', '.join(words)}), {', '.join(shown)})"
     return [f"{called}  # {evaluate(loss, *pair):.6g}", shlex.join(command)]
-
-
-def _plain(value: Any) -> Any:
-    """A number or a table of numbers, whole ones without a point."""
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return int(value) if value.is_integer() else value
 
 
 def gallery_page(exhibits: Sequence[Exhibit], title: str = "Losses and utilities") -> str:
@@ -215,11 +207,9 @@ def _contents(one: Exhibit) -> dict[str, Any]:
     marks = {"additive": additive, "confusion table": table, "any model": any_model}
     words += [word for word, holds in marks.items() if holds]
     return {
-        "anchor": one.anchor,
+        **vars(one),
         "file": one.file,
         "spec": spec,
-        "found": found,
-        "methods": one.methods,
         "usage": usage(spec, found.examples, found.assumed),
         "overview": [spec.summary, *orders, *("yes" if mark else "" for mark in (additive, table))],
         "words": " ".join(words).lower(),

@@ -22,7 +22,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from fsmeu.drawing import lines
+import fsmeu.drawing.lines as lines
 from fsmeu.drawing.frame import Bundle, Caption, Frame, text_width
 from fsmeu.drawing.lines import LEFT, LOOP_LIFT, RIGHT, Curve, End, Loop, Point
 
@@ -102,14 +102,11 @@ def _swap(layers: Layers, before: Neighbours, after: Neighbours, beside: Neighbo
 
 
 def _faults(layers: Layers, after: Neighbours, beside: Neighbours) -> int:
-    """Crossings, and how far items joined within a layer are from being next to each other.
-
-    Crossings are inversions in the sequence of right ends, counted by insertion.
-    """
+    """Crossings, and how far items joined within a layer are from being next to each other."""
     place = _places(layers)
     faults = sum(abs(place[x] - p) - 1 for item, p in place.items() for x in beside[item]) // 2
     for layer in layers:
-        met: list[int] = []
+        met: list[int] = []  # right ends; their inversions are the crossings
         for item in layer:
             ends = [place[x] for x in after[item]]
             faults += sum(len(met) - bisect_right(met, end) for end in ends)
@@ -176,22 +173,28 @@ def place(frame: Frame, depth: Sequence[int]) -> Placement:
     return _fit(frame, grid.centres, curves, labels)
 
 
+def _ways(bundles: Sequence[Bundle], column: Sequence[int]) -> tuple[Layers, list[int], Links]:
+    """The way of each line through states and lanes; the column of each of these; links of them."""
+    ways: Layers = []
+    items, links = list(column), list[tuple[int, int]]()
+    for bundle in bundles:
+        first, last = column[bundle.source], column[bundle.target]
+        step = 1 if last > first else -1
+        between = range(first + step, last, step)
+        ways.append([bundle.source, *range(len(items), len(items) + len(between)), bundle.target])
+        items += between
+        if first != last:
+            links += [(a, b) if step > 0 else (b, a) for a, b in pairwise(ways[-1])]
+    return ways, items, links
+
+
 class _Grid:
     """States and lanes in ordered columns, with coordinates."""
 
     def __init__(self, frame: Frame, column: list[int]) -> None:
         self.frame, self.column = frame, column
         bundles, captions = frame.bundles, frame.captions
-        self.ways: list[list[int]] = []  # of each line: its states, and lanes between their columns
-        items, links = list(column), list[tuple[int, int]]()
-        for b in bundles:
-            start, end = column[b.source], column[b.target]
-            step = 1 if end > start else -1
-            between = range(start + step, end, step)
-            self.ways.append([b.source, *range(len(items), len(items) + len(between)), b.target])
-            items += between
-            if start != end:
-                links += [(x, y) if step > 0 else (y, x) for x, y in pairwise(self.ways[-1])]
+        self.ways, items, links = _ways(bundles, column)
         layers: Layers = [[] for _ in range(max(items, default=-1) + 1)]
         for item, where in enumerate(items):
             layers[where].append(item)
@@ -219,7 +222,7 @@ class _Grid:
             above[state] = max(above[state], loop.top + _ROW_GAP)
         self.y = stack_rows(layers, links, above, below)
         reach = {
-            (state, side): lines.lay_side(ends, bundles, captions[state], self.y.__getitem__)
+            (state, side): lines.lay_side(ends, bundles, captions[state], self.y)
             for (state, side), ends in touching.items()
         }
         self.clear = self._clear(len(layers), reach)
@@ -235,7 +238,7 @@ class _Grid:
         wide = [(column[b.source], b.width) for b in frame.bundles if b.source == b.target]
         for where, texts in enumerate(frame.headings[:columns]):
             wide += [(where, text_width(text)) for text in texts]
-        clear = {}
+        clear = dict[tuple[int, int], float]()
         for side in (LEFT, RIGHT):
             found = [_LEAST_CLEAR] * columns
             for state, caption in enumerate(frame.captions):

@@ -11,7 +11,7 @@ their labels beside them, or above if they are wide.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -34,10 +34,7 @@ def through(points: Sequence[Point]) -> Curve:
 
 
 def bracket(start: Sequence[Point], end: Sequence[Point], x: float) -> Curve:
-    """A line along the points of ``start``, up or down at ``x``, and back along those of ``end``.
-
-    The last two points of ``start`` and the first two of ``end`` are level.
-    """
+    """A line along ``start``, which ends level, up or down at ``x``, and back along ``end``."""
     (x0, y0), (x1, y1) = start[-1], end[0]
     radius = min(_CORNER, abs(y1 - y0) / 2, abs(x - x0), abs(x - x1))
     out = radius if x > x0 else -radius
@@ -116,11 +113,7 @@ class End:
 def line_ends(
     number: int, way: Sequence[int], column: Sequence[int], rank: Mapping[int, int]
 ) -> tuple[End, End]:
-    """Both ends of a line; within a column, lines lead down on the right and up on the left.
-
-    Its way leads from the state that it leaves through its lanes to the state that it enters; a
-    state has a column, and a rank in it.
-    """
+    """Both ends of a line through these items; within a column, down is right and up is left."""
     a, b = way[0], way[-1]
     peer = column[a] == column[b]
     side = RIGHT if (rank[b] > rank[a] if peer else column[b] > column[a]) else LEFT
@@ -140,16 +133,10 @@ def side_height(ends: Sequence[End], bundles: Sequence[Bundle]) -> float:
 
 
 def lay_side(
-    ends: Sequence[End],
-    bundles: Sequence[Bundle],
-    caption: Caption,
-    height_of: Callable[[int], float],
+    ends: Sequence[End], bundles: Sequence[Bundle], caption: Caption, height: Sequence[float]
 ) -> float:
-    """Sets ports and rows at one side of a state; how far outside it these have passed all labels.
-
-    The heights of items are those of their centres, growing downwards.
-    """
-    ordered = sorted(ends, key=lambda end: _place(end, height_of))
+    """Sets ports and rows at one side of a state; how far outside it they pass all labels."""
+    ordered = sorted(ends, key=lambda end: _place(end, height))
     step = min(_PORT, 0.62 * caption.height / len(ordered))
     middle = (len(ordered) - 1) / 2
     total = side_height(ordered, bundles)
@@ -169,7 +156,7 @@ def lay_side(
     return fan + max(bundles[end.bundle].width for end in ordered if end.role == 0) + _AFTER_LABEL
 
 
-def _place(end: End, height_of: Callable[[int], float]) -> tuple[int, float, int, int]:
+def _place(end: End, height: Sequence[float]) -> tuple[int, float, int, int]:
     """Where an end comes from top to bottom, so that lines within a column enclose each other.
 
     On the right, lines come down: those that enter from above are first, the nearest at the top;
@@ -177,8 +164,8 @@ def _place(end: End, height_of: Callable[[int], float]) -> tuple[int, float, int
     round. Lines from and to other columns are between them, by the height of what they lead to.
     """
     if not end.peer:
-        return (1, height_of(end.other), end.bundle, end.role)
-    away = abs(height_of(end.other) - height_of(end.state))
+        return (1, height[end.other], end.bundle, end.role)
+    away = abs(height[end.other] - height[end.state])
     first = (end.role == 1) == (end.side == RIGHT)
     return (0, away, end.bundle, end.role) if first else (2, -away, end.bundle, end.role)
 

@@ -44,7 +44,7 @@ def page(template: str, styles: Sequence[str], scripts: Sequence[str], **values:
         "".join((folder / name).read_text(encoding="utf-8") for name in names)
         for names in (styles, scripts)
     )
-    script = f'"use strict";(() => {{{script}}})();'
+    script = f'"use strict";(() => {{\n{script}}})();'
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -158,6 +158,7 @@ def _page(title: str, summary: str, data: dict[str, Any], pictures: Sequence[Dra
         ("machine.js", "picture.js", "explore.js"),
         title=title,
         summary=summary,
+        live=bool(data),
         data=Markup(script_json(data)),
         pictures=[Markup(drawing.svg) for drawing in pictures],
     )
@@ -169,7 +170,7 @@ def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
         if probs is not None:
             must = "probabilities to begin with can be given for two labels"
             raise InputError(message("explore", must, f"{labels} labels"))
-        return ((np.eye(labels) + 1.0) / (labels + 1)).tolist()
+        return [list(map(float, row)) for row in (np.eye(labels) + 1.0) / (labels + 1)]
     found = Bernoulli(_FIRST if probs is None else probs).p
     if not len(found):
         must = "probabilities must be numbers from 0 to 1, at least one"

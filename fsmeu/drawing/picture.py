@@ -87,11 +87,6 @@ class Picture:
     shapes: tuple[Shape, ...]
 
 
-def decimals(value: float) -> str:
-    """A coordinate as files of pictures have it: up to two decimals."""
-    return f"{value:.2f}".rstrip("0").rstrip(".")
-
-
 def plated(text: Text) -> tuple[Box, Text]:
     """A centred text with a patch of the ground behind it."""
     width, height = text_width(text.text, text.size), 1.2 * text.size
@@ -119,7 +114,7 @@ def machine_picture(
     for bundle, curve, label in zip(frame.bundles, placement.curves, placement.labels, strict=True):
         lower = [(x, y + down) for x, y in (*curve, label)]
         marked = route.takes(bundle.arcs)
-        arcs.append((marked, *_arc(automaton, bundle, marked, tuple(lower[:-1]), lower[-1])))
+        arcs.append((marked, *_arc(bundle, marked, tuple(lower[:-1]), lower[-1])))
     arcs.sort(key=lambda arc: arc[0])
     shapes: list[Shape] = [
         Text(12, _TITLE / 2 + 3, frame.title, FONT, QUIET, anchor="start"),
@@ -143,35 +138,16 @@ def _writing_above(automaton: Automaton, frame: Frame, placement: Placement) -> 
             yield Text(x, top + k * SMALL * LINE, line, SMALL, QUIET)
 
 
-def flow_of(automaton: Automaton, bundle: Bundle) -> float | None:
-    """The probability of passing through a bundle of arcs, if there is a model."""
-    if automaton.masses is None:
-        return None
-    factors = np.exp(-automaton.table.weight[list(bundle.arcs)])
-    return min(1.0, float(automaton.masses[bundle.source] * factors.sum()))
-
-
-def shade_of(automaton: Automaton, state: int) -> float | None:
-    """How dark a state is: the root of its probability, if there is a model."""
-    if automaton.masses is None:
-        return None
-    return math.sqrt(min(1.0, max(0.0, float(automaton.masses[state]))))
-
-
-def _arc(
-    automaton: Automaton, bundle: Bundle, marked: bool, curve: Curve, label: Point
-) -> tuple[Line, list[Shape]]:
+def _arc(bundle: Bundle, marked: bool, curve: Curve, label: Point) -> tuple[Line, list[Shape]]:
     """The line of a bundle of arcs, and its label."""
     kind = "edge route" if marked else "edge"
     group = f'class="{kind}" data-from="{bundle.source}" data-to="{bundle.target}"'
-    colour, width, tip = (ROUTE, 2.2, bundle.tip) if marked else (INK, 1.0, bundle.tip)
+    colour, width = (ROUTE, 2.2) if marked else (INK, 1.0)
     texts = _column(label, bundle.lines, SMALL, colour, group)
-    flow = flow_of(automaton, bundle)
-    if flow is not None:
-        width = _THIN + (_THICK - _THIN) * flow
-        colour = ROUTE if marked else mix(INK, 0.35 + 0.65 * math.sqrt(flow))
-        tip += f", probability {flow!r}"
-    line = Line(curve, colour, width, _HEAD + width, tip=tip, group=group)
+    if bundle.flow is not None:
+        width = _THIN + (_THICK - _THIN) * bundle.flow
+        colour = ROUTE if marked else mix(INK, 0.35 + 0.65 * math.sqrt(bundle.flow))
+    line = Line(curve, colour, width, _HEAD + width, tip=bundle.tip, group=group)
     return line, [shape for text in texts for shape in plated(text)]
 
 
@@ -198,10 +174,9 @@ def _state(
         yield Line(points, stroke, 1.6, _HEAD + 1.6, tip="the start", group=group)
     group = f'class="node{kind}" data-state="{state}"'
     fill, line = (mix(ROUTE, 0.12), 2.0) if marked else (GROUND, 1.2)
-    shade = shade_of(automaton, state)
-    if shade is not None:
-        group += f' data-shade="{shade:.3g}"'
-        fill = mix(MASS, shade)
+    if caption.shade is not None:
+        group += f' data-shade="{caption.shade:.3g}"'
+        fill = mix(MASS, caption.shade)
     yield Box(x, y, width, height, height / 2, fill, stroke, line, tip=caption.tip, group=group)
     if automaton.ending[state]:
         inner = height / 2 - 2.8
@@ -245,14 +220,7 @@ class _Chart:
         below: Iterable[tuple[float, str]],
         beside: Iterable[float],
     ) -> list[Shape]:
-        """Axes and bars.
-
-        Args:
-            bars: where each is along the axis, its number, and what is told of it.
-            thick: how wide a bar is.
-            below: where texts below the axis are, and the texts.
-            beside: numbers beside the axis.
-        """
+        """Bars (where along the axis, number, what is told) with texts below and numbers beside."""
         base, left = self.y(0), self.left
         shapes: list[Shape] = [straight(left, base, left + self.width, base)]
         for number in beside:
@@ -276,10 +244,7 @@ def straight(
 
 
 def binned(levels: Levels, most: int, bins: int) -> tuple[Floats, Floats, float]:
-    """The middle of each bar, its probability, and how wide bars may be at most.
-
-    Up to ``most`` levels have a bar each, more are gathered into so many equal bins.
-    """
+    """The middle of each bar, its probability, and how wide bars may be; of many levels, bins."""
     values, chances = levels.values, levels.probabilities
     if len(values) <= most:
         span = float(values[-1] - values[0]) or 1.0

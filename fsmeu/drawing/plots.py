@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from fsmeu.arrays import Floats
 from fsmeu.drawing.picture import binned
 from fsmeu.errors import EmptyError, InputError, message, need_installed, one_of, shorten, visible
 from fsmeu.expectation.expect import expect
@@ -29,26 +28,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PLOT_FORMATS = ("png", "pdf", "svg")
+# The colours of Okabe and Ito, which people with colour blindness tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""The colours of Okabe and Ito, which people with colour blindness tell apart."""
 _BAR, _MEAN, _RANGE = "#56b4e9", "#d55e00", "#444444"
-_MOST_BARS = 200
-_MOST_ROWS = 40
-Interval = tuple[float, float | None, float | None]
-"""A value and the ends of its interval, None where there is none."""
-
+_MOST_BARS, _MOST_ROWS = 200, 40
 _STYLES, _MARKS = ("-", "--", ":"), ("o", "D", "s", "^")
 _MOST_CURVES = len(COLOURS) * len(_STYLES)
-_BEGINNING = 0.05
-"""The part of the examples whose values, of a few predictions each, do not set the scale."""
+_BEGINNING = 0.05  # of the examples: values of a few predictions each do not set the scale
+Interval = tuple[float, float | None, float | None]  # a value and the ends, None where unknown
 
 
 def axes_for(ax: Axes | None, size: tuple[float, float] = (6.4, 4.0)) -> Axes:
-    """The axes that were given, or those of a new figure that pyplot knows, of this size in inches.
-
-    Raises:
-        MissingExtra: matplotlib is not installed.
-    """
+    """The axes that were given, or those of a new figure of this size that pyplot knows."""
     need_installed("matplotlib", "plot", "a plot", "")
     if ax is not None:
         return ax
@@ -57,23 +48,16 @@ def axes_for(ax: Axes | None, size: tuple[float, float] = (6.4, 4.0)) -> Axes:
     return plt.subplots(figsize=size, layout="constrained")[1]
 
 
-def plainly(texts: Iterable[Any]) -> None:
-    """Has texts painted as they are: dollars and underlines in names are no mathematics."""
-    for text in texts:
-        text.set_parse_math(False)
-
-
 def legend(axes: Axes, **place: Any) -> None:
     """Adds a legend, its names painted as they are."""
-    plainly(axes.legend(fontsize="small", frameon=False, **place).get_texts())
+    for text in axes.legend(fontsize="small", frameon=False, **place).get_texts():
+        text.set_parse_math(False)
 
 
 def checked_plot(path: str | os.PathLike[str], instead: str = "") -> tuple[Path, str]:
     """The path and the format, one of ``PLOT_FORMATS``, of a plot that is to be written.
 
-    Raises:
-        InputError: it is not the name of such a file.
-        MissingExtra: matplotlib is not installed; the message names what can be had instead.
+    Without matplotlib, the error names what can be had instead.
     """
     where = as_path(path, "plot")
     kind = where.suffix.lstrip(".").lower()
@@ -227,8 +211,8 @@ def _plot_rows(axes: Axes, named: Mapping[str, Expectation], quantiles: Sequence
         axes.plot([mean], [base - 0.05], marker="D", color=_MEAN, linestyle="none", label=name)
         beside = ("axes fraction", "data")
         axes.annotate(f"{mean:.4g}", (1.01, base), xycoords=beside, va="bottom", color=_MEAN)
-    axes.set_yticks(range(len(named)), [visible(name) for name in reversed(list(named))])
-    plainly(axes.get_yticklabels())
+    names = [visible(name) for name in reversed(list(named))]
+    axes.set_yticks(range(len(named)), names, parse_math=False)
     axes.set_ylim(-0.25, len(named) - 0.1)
     axes.set_xlabel("value")
     legend(axes, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
@@ -246,7 +230,15 @@ def plot_curves(
         ax: where to draw; axes of a new figure if left out.
     """
     axes = axes_for(ax)
-    at, found = _checked(curves, seen)
+    at = np.asarray(seen, np.float64)
+    if not 1 <= len(curves) <= _MOST_CURVES:
+        must = f"1 to {_MOST_CURVES} curves can be plotted together"
+        raise InputError(message("plot", must, len(curves)))
+    found = {str(name): np.atleast_2d(np.asarray(one, float)) for name, one in curves.items()}
+    for name, one in found.items():
+        if at.ndim != 1 or not len(at) or one.ndim != 2 or one.shape[1:] != at.shape:
+            must = f"{name} must have values for each of the {at.size} points, (shuffles, points)"
+            raise InputError(message("plot", must, f"shape {one.shape}"))
     settled = at >= _BEGINNING * at[-1]
     low, high = np.inf, -np.inf
     for k, (name, values) in enumerate(found.items()):
@@ -268,19 +260,6 @@ def plot_curves(
     return axes
 
 
-def _checked(curves: Mapping[str, Any], seen: Any) -> tuple[Floats, dict[str, Floats]]:
-    at = np.asarray(seen, np.float64)
-    if not 1 <= len(curves) <= _MOST_CURVES:
-        must = f"1 to {_MOST_CURVES} curves can be plotted together"
-        raise InputError(message("plot", must, len(curves)))
-    found = {str(name): np.atleast_2d(np.asarray(one, float)) for name, one in curves.items()}
-    for name, one in found.items():
-        if at.ndim != 1 or not len(at) or one.ndim != 2 or one.shape[1:] != at.shape:
-            must = f"{name} must have values for each of the {at.size} points, (shuffles, points)"
-            raise InputError(message("plot", must, f"shape {one.shape}"))
-    return at, found
-
-
 def plot_threshold(
     loss: SpecLoss,
     scores: Any,
@@ -290,9 +269,7 @@ def plot_threshold(
     score: str = "probability",
     ax: Axes | None = None,
 ) -> Axes:
-    """The axes: the value of each threshold, the decision, and the threshold that is best.
-
-    The decision lies on the curve where it is one by a threshold.
+    """The axes: the value of each threshold, the best one, and the decision, which may be none.
 
     Args:
         loss: a loss of the confusion table.
@@ -348,8 +325,7 @@ def plot_intervals(series: Mapping[str, Mapping[str, Interval]], ax: Axes, title
                 ax.plot([low, high], [at, at], color=colour, linewidth=2, solid_capstyle="butt")
             text = visible(label) if j == 0 else None
             ax.plot([value], [at], mark, color=colour, markersize=5, label=text)
-    ax.set_yticks(range(len(names)), [visible(name) for name in names])
-    plainly(ax.get_yticklabels())
+    ax.set_yticks(range(len(names)), [visible(name) for name in names], parse_math=False)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_title(visible(title), fontsize="medium", parse_math=False)
     ax.grid(alpha=0.3, axis="x")

@@ -6,7 +6,6 @@ is the machine of F-score with the register ``hyp`` projected away, cut off afte
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,12 +15,11 @@ from numpy.typing import NDArray
 
 from fsmeu.arrays import Ints
 from fsmeu.drawing.frame import label_name, register_texts, with_last_label
-from fsmeu.errors import InputError, check_int, message, nearest, shorten
+from fsmeu.errors import InputError, check_int, limit_from, message, nearest, shorten
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.expectation.composition import Composition, compose
 from fsmeu.expectation.query import refuse_exchanged
 from fsmeu.fst.alphabet import listed
-from fsmeu.fst.compose import max_states as general_limit
 from fsmeu.fst.image import ArcTable
 from fsmeu.losses.language.syntax import Spec, names_read, tapes
 from fsmeu.losses.loss import SpecLoss
@@ -29,6 +27,7 @@ from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model, as_model
 
+MAX_BUILT = 50_000
 _MOST_VALUES = 2  # of a register in one merged state; of more, it tells too little to be shown
 
 
@@ -176,10 +175,11 @@ def merged_automaton(loss: Loss, n: int, z: Any, limit: int) -> Automaton:
     plain = loss.compile(n, z, limit)
     merged = loss.compile(n, z, limit, minimize=True)
     told, members = _automaton(plain), stands_for(plain, merged)
-    registers = {
-        name: np.array([_choice(told, name, states) for states in members], object)
-        for name in plain.registers
-    }
+    registers = {}
+    for register in plain.registers:
+        held = [sorted({told.register_text(register, s) for s in states}) for states in members]
+        texts = ["|".join(one) if len(one) <= _MOST_VALUES else "" for one in held]
+        registers[register] = np.array(texts, object)
     name = f"{merged.name}, merged from {plain.states:,} states"
     return replace(as_automaton(merged), name=name, registers=registers)
 
@@ -187,25 +187,17 @@ def merged_automaton(loss: Loss, n: int, z: Any, limit: int) -> Automaton:
 def stands_for(plain: Machine, merged: Machine) -> list[list[int]]:
     """For each merged state, the states of the plain machine that are met along with it."""
     found: list[set[int]] = [set() for _ in range(merged.states)]
-    here = np.zeros((1, 2), np.int64)
-    plain_next = plain.next.reshape(plain.states, -1)
-    merged_next = merged.next.reshape(merged.states, -1)
+    here = {(0, 0)}
     for _ in range(plain.n + 1):
-        for p, m in here.tolist():
+        after = set[tuple[int, int]]()
+        for p, m in here:
             found[m].add(p)
-        targets = [plain_next[here[:, 0]].ravel(), merged_next[here[:, 1]].ravel()]
-        pairs: Ints = np.stack(targets, axis=1)
-        here = np.unique(pairs[(pairs >= 0).all(axis=1)], axis=0)
+            pairs = zip(
+                plain.next[p].ravel().tolist(), merged.next[m].ravel().tolist(), strict=True
+            )
+            after.update((a, b) for a, b in pairs if min(a, b) >= 0)
+        here = after
     return [sorted(held) for held in found]
-
-
-def _choice(plain: Automaton, register: str, states: list[int]) -> str:
-    """What a register holds in some states: the value, one of few values, or nothing to tell."""
-    texts = sorted({plain.register_text(register, state) for state in states})
-    return "|".join(texts) if len(texts) <= _MOST_VALUES else ""
-
-
-MAX_BUILT = 50_000
 
 
 @dataclass(frozen=True)
@@ -225,12 +217,10 @@ class Subject:
 
 
 def find_subject(asked: Subject) -> tuple[Automaton, Route]:
-    """The machine that was asked for, and the path of the pair (z, y) if both are given.
-
-    In a composition that is given as such, z alone has a path for each reference.
-    """
+    """The machine that was asked for, and the paths to be coloured in it."""
     asked = replace(asked, z=_kept(asked.z), y=_kept(asked.y))
-    automaton = _of_loss(asked) if _is_loss(asked.thing) else _of_machine(asked)
+    is_loss = all(hasattr(asked.thing, name) for name in ("compile", "alphabet", "kind", "name"))
+    automaton = _of_loss(asked) if is_loss else _of_machine(asked)
     if asked.registers is not None:
         automaton = project(automaton, asked.registers)
     route = _route(automaton, asked)
@@ -240,10 +230,6 @@ def find_subject(asked: Subject) -> tuple[Automaton, Route]:
     near = (automaton.depth >= 0) & (automaton.depth <= depth)
     named = replace(automaton, name=f"{automaton.name}, first {depth} steps")
     return part(named, near, route)
-
-
-def _is_loss(thing: Any) -> bool:
-    return all(hasattr(thing, name) for name in ("compile", "alphabet", "kind", "name"))
 
 
 def _kept(sequence: Any) -> Any:
@@ -264,12 +250,9 @@ def _of_machine(asked: Subject) -> Automaton:
 
 
 def _automaton(thing: Any) -> Automaton:
-    """What is compiled as an automaton; named states and memories in words, where they are known.
-
-    Of a model there is what paths reach from the start.
-    """
+    """The automaton of something compiled, its states and memories in words if they are known."""
     automaton = as_automaton(thing)
-    if isinstance(thing, Model):
+    if isinstance(thing, Model):  # what paths reach
         return part(automaton, automaton.depth >= 0, Route())[0]
     machine = thing.machine if isinstance(thing, Composition) else thing
     if isinstance(machine, Machine) and machine.source is not None:
@@ -282,7 +265,7 @@ def _of_loss(asked: Subject) -> Automaton:
     loss: Loss = asked.thing
     limit = asked.max_states
     if limit is None:
-        limit = general_limit() if os.environ.get("FSMEU_MAX_STATES") else MAX_BUILT
+        limit = limit_from("FSMEU_MAX_STATES", MAX_BUILT)
     if asked.model is not None:
         return _composition(loss, asked, limit)
     if isinstance(asked.z, Model):
@@ -337,7 +320,7 @@ def _length(asked: Subject) -> int:
 
 
 def _route(automaton: Automaton, asked: Subject) -> Route:
-    """The paths of the pair, or of z in a composition; none where there is nothing to colour."""
+    """The paths of the pair, or those of z in a composition, one for each reference; or none."""
     z, y = asked.z, asked.y
     if y is None and (z is None or not isinstance(asked.thing, Composition)):
         return Route()

@@ -56,21 +56,17 @@ def listing(
         if len(states):
             rows += [Row(""), Row(heading, "quiet")]
         for state in states.tolist():
+            marked, caption = state in route.states, frame.captions[state]
             start = signs["start"] if state == automaton.table.start else " "
-            text = f"{start}{signs['end' if automaton.ending[state] else 'state']}"
-            rows.append(_state_row(automaton, frame, state, text, state in route.states))
+            sign = signs["end" if automaton.ending[state] else "state"]
+            text = f"{'*' if marked else ' '}{start}{sign} {' '.join(caption.lines)}"
+            if caption.value:
+                text += f"  {caption.value}"
+            if caption.mass is not None:
+                text += f"  p = {caption.mass:.4g}"
+            rows.append(Row(text, "route" if marked else "plain"))
             rows += _arc_rows(frame, leaving.get(state, []), route, signs)
     return rows
-
-
-def _state_row(automaton: Automaton, frame: Frame, state: int, sign: str, marked: bool) -> Row:
-    caption = frame.captions[state]
-    text = f"{'*' if marked else ' '}{sign} {' '.join(caption.lines)}"
-    if caption.value:
-        text += f"  {caption.value}"
-    if automaton.masses is not None:
-        text += f"  p = {float(automaton.masses[state]):.4g}"
-    return Row(text, "route" if marked else "plain")
 
 
 def _arc_rows(
@@ -90,19 +86,18 @@ def _arc_rows(
 def summary_listing(summary: Summary, ascii_only: bool = False) -> list[Row]:
     """The layers of a machine that is too large to be drawn, with bars."""
     bar = (_ASCII if ascii_only else _UNICODE)["bar"]
-    rows = [Row(note, "title" if k == 0 else "quiet") for k, note in enumerate(summary.notes)]
-    rows.append(Row(""))
+    first, *rest = summary.notes
+    rows = [Row(first, "title"), *(Row(note, "quiet") for note in rest), Row("")]
     most = max(summary.widths)
-    digits = len(f"{most:,}")
     for depth, width in enumerate(summary.widths):
         drawn = text_bar(width / most, _BAR, bar)
-        rows.append(Row(f"depth {depth:>4}  {width:>{digits},}  {drawn}"))
+        rows.append(Row(f"depth {depth:>4}  {width:>{len(f'{most:,}')},}  {drawn}"))
     return rows
 
 
 def canvas(automaton: Automaton, frame: Frame, route: Route) -> list[list[Cell]]:
     """A drawing of a machine in rows of characters; unused rows are left out."""
-    frame = _in_columns(automaton, frame)
+    frame = _in_columns(frame)
     placement = place(frame, automaton.depth.tolist())
     sheet = _Sheet()
     marks = [route.takes(bundle.arcs) for bundle in frame.bundles]
@@ -118,10 +113,8 @@ def canvas(automaton: Automaton, frame: Frame, route: Route) -> list[list[Cell]]
         style = "route" if state in route.states else "plain"
         _write_state(sheet, automaton, frame, placement, state, style)
     rows = [*_above(automaton, frame, placement), *sheet.rows()]
-    indents = (
-        next((k for k, (letter, _) in enumerate(row) if letter != " "), len(row)) for row in rows
-    )
-    margin = min(indents, default=0)
+    texts = ("".join(letter for letter, _ in row) for row in rows)
+    margin = min((len(text) - len(text.lstrip(" ")) for text in texts), default=0)
     return [row[margin:] for row in rows]
 
 
@@ -137,13 +130,13 @@ def _above(automaton: Automaton, frame: Frame, placement: Placement) -> list[lis
     return sheet.rows()
 
 
-def _in_columns(automaton: Automaton, frame: Frame) -> Frame:
+def _in_columns(frame: Frame) -> Frame:
     """The frame with sizes in characters, and with probabilities, which no shade can show here."""
     captions = []
-    for state, caption in enumerate(frame.captions):
+    for caption in frame.captions:
         value, height = caption.value, caption.height
-        if automaton.masses is not None:
-            value = f"{value} p {float(automaton.masses[state]):.3g}".strip()
+        if caption.mass is not None:
+            value = f"{value} p {caption.mass:.3g}".strip()
             height += 0.0 if caption.value else _ROW
         width = _COLUMN * (max(map(_columns, (*caption.lines, value))) + 4)
         captions.append(replace(caption, value=value, width=width, height=height))

@@ -136,7 +136,9 @@ def expect_many(
             apart += rows
         else:
             values[rows] = [one.value for one in _expectations(some, jobs=threads)]
-    if apart:
+    if len(apart) == 1 and scheduler is None:
+        values[apart] = [one.value for one in _expectations([asked[apart[0]]])]
+    elif apart:
         pairs = [(asked[row].labels, asked[row].distribution, asked[row].model) for row in apart]
         sizes = [asked[row].n for row in apart]
         values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, jobs, scheduler)
@@ -146,8 +148,8 @@ def expect_many(
 def _share(loss: Loss, parts: list[tuple[Any, Any, Model]]) -> list[float]:
     """The values of some queries: labels or a distribution, and the model of each."""
     zs = [labels if other is None else other for labels, other, _ in parts]
-    found: list[float] = expect_many(loss, zs, [model for *_, model in parts]).tolist()
-    return found
+    values: list[float] = expect_many(loss, zs, [model for *_, model in parts]).tolist()
+    return values
 
 
 def _expectations(
@@ -155,7 +157,7 @@ def _expectations(
 ) -> list[Expectation]:
     """The expectations of queries that are alike; here the way is chosen."""
     if len(asked) > 1 and not _go_together(asked[0]):
-        return [found for one in asked for found in _expectations([one], max_states)]
+        return [result for one in asked for result in _expectations([one], max_states)]
 
     def levels(one: Query) -> Levels:
         return _walked_levels(one, None, max_states)[0]
@@ -163,8 +165,8 @@ def _expectations(
     long = long_expectation(asked[0], levels) if is_long(asked[0]) else None
     if long is not None:
         return [long]
-    found = bounded_expectations(asked, _sums(asked, max_states, jobs), levels)
-    for row, one in enumerate(found):
+    results = bounded_expectations(asked, _sums(asked, max_states, jobs), levels)
+    for row, one in enumerate(results):
         if one.upper - one.value <= DIGITS * abs(one.value):
             continue
         # Large terms cancel; those of both signs that are left belong to different pairs.
@@ -172,11 +174,11 @@ def _expectations(
             cheap = max(1, CHEAP_STATES // max(1, asked[row].n))
             again = walked(asked[row], min(cheap, max_states or cheap), weights=False)
             both = one, *bounded_expectations([asked[row]], again, levels)
-            found[row] = min(both, key=lambda one: one.upper - one.lower)
+            results[row] = min(both, key=lambda one: one.upper - one.lower)
     if isinstance(asked[0].loss, SpecLoss):
-        means = np.array([one.value / one.kept for one in found if one.kept])
+        means = np.array([one.value / one.kept for one in results if one.kept])
         check_range(asked[0].loss.bound, asked[0].n, means)
-    return found
+    return results
 
 
 def _go_together(asked: Query) -> bool:

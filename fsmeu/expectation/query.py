@@ -76,15 +76,15 @@ def queries(loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str) ->
     check_loss(loss, where)
     hypotheses, given = paired(zs, models, where)
     known: dict[Hashable, tuple[Loss, Model]] = {}
-    found = []
+    results = []
     for row, (z, model) in enumerate(zip(hypotheses, given, strict=True)):
         name, tags = f"{where}, zs[{row}]", tuple(further_tags(loss, z))
         if (id(model), tags) not in known:
             made = model_at(model, f"{where}, models[{row}]")
             known[id(model), tags] = fitted(loss, made, where, tags)
         bound, fitting = known[id(model), tags]
-        found.append(_checked(bound, z, fitting, where, (name, name)))
-    return found
+        results.append(_checked(bound, z, fitting, where, (name, name)))
+    return results
 
 
 def paired(zs: Iterable[Any], models: Iterable[Any], where: str) -> tuple[list[Any], list[Any]]:
@@ -149,12 +149,12 @@ def alike(models: Sequence[Model], apart: Container[int] = ()) -> list[list[int]
 
     The structure that serves long sequences serves shorter ones, too. Rows ``apart`` are alone.
     """
-    found: dict[Hashable, list[int]] = {}
+    groups: dict[Hashable, list[int]] = {}
     for row, model in enumerate(models):
         arcs = id(model) if model.structure is None else model.structure
         kind = row if row in apart else (model.n, model.labels, arcs)
-        found.setdefault(kind, []).append(row)
-    return sorted(found.values(), key=lambda rows: -models[rows[0]].n)
+        groups.setdefault(kind, []).append(row)
+    return sorted(groups.values(), key=lambda rows: -models[rows[0]].n)
 
 
 def refuse_exchanged(z: Any, model: Any, where: str) -> None:

@@ -26,11 +26,8 @@ def listed(
 ) -> list[Any]:
     """The items of a sequence: of arrays (whatever has ``__array__``, as tensors do) Python's own.
 
-    Args:
-        sequence: an array with one axis, or anything that can be iterated and has an order.
-        where: what it is called in an error.
-        must: what it must be.
-        rows: whether an array may have more axes; the items are then its rows.
+    ``where`` and ``must`` say what it is called and must be in an error. An array may have more
+    than one axis if its ``rows`` are the items.
 
     Raises:
         InputError: it is no sequence, has no order or no end, or cannot be read.

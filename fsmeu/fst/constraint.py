@@ -22,10 +22,8 @@ from fsmeu.limits import ARCS_PER_STATE
 class Constraint:
     """A deterministic acceptor; label sequences it accepts are allowed.
 
-    Attributes:
-        next: state after reading a label, (states, labels); -1 where there is none.
-        start: the start state.
-        accepting: the states in which a sequence may end.
+    ``next`` is the state after reading a label, (states, labels), -1 where there is none;
+    ``accepting`` are the states in which a sequence may end.
     """
 
     next: Ints
@@ -134,10 +132,8 @@ def neighbours(constraint: Constraint) -> Neighbours | None:
 def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Constraint | None:
     """A constraint from a regular expression over labels, an acceptor, or a constraint.
 
-    Args:
-        given: one of these, an object whose method ``over(alphabet)`` makes a constraint, or None.
-        alphabet: the labels.
-        n: the length of the sequences; the constraint is then right for this length alone.
+    An object whose method ``over(alphabet)`` makes one will do, too. With n, the constraint is
+    right for sequences of this length alone.
 
     >>> from fsmeu.fst.alphabet import BINARY
     >>> as_constraint("0* 1? 0*", BINARY).accepts([0, 1, 0])

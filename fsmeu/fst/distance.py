@@ -47,10 +47,7 @@ def backward(table: ArcTable, ending: Floats) -> Floats:
     """
     order = np.argsort(table.target, kind="stable")
     turned = replace(
-        table,
-        source=table.target[order],
-        target=table.source[order],
-        weight=table.weight[order],
+        table, source=table.target[order], target=table.source[order], weight=table.weight[order]
     )
     result = np.zeros(table.states)
     for sign, part in signed_parts(ending):

@@ -60,8 +60,7 @@ def row_keys(columns: Sequence[Ints]) -> Ints:
 def distinct_rows(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
     """The first place of each distinct row, in the order of rows, and the number of each row.
 
-    Args:
-        columns: at least one, of numbers of at least 0.
+    There is at least one column, and numbers are at least 0.
 
     >>> distinct_rows([np.array([1, 0, 1]), np.array([2, 5, 2])])
     (array([1, 0]), array([1, 0, 1]))
@@ -92,13 +91,9 @@ def group(columns: Ints) -> Ints:
 def refine(targets: Ints, outputs: Ints) -> Ints:
     """The class of each state: states of one class have the same outputs after every continuation.
 
-    Args:
-        targets: target (states, symbols) of each step, -1 where there is none.
-        outputs: the number of each state's output, -1 where it has none.
-
-    Returns:
-        Class numbers from 0 in the order of their first members. Where very many rounds of sorting
-        would be needed, as for a long chain of states, every state is a class of its own.
+    Targets (states, symbols) are -1 where there is no step, as outputs (numbers of them) are where
+    there is none. Classes are numbered in the order of their first members. Where very many sorts
+    would be needed, as for a long chain of states, every state is a class of its own.
 
     >>> refine(np.array([[1, 2], [3, 3], [3, 3], [-1, -1]]), np.array([-1, -1, -1, 0]))
     array([0, 1, 1, 2])
@@ -114,15 +109,11 @@ def refine(targets: Ints, outputs: Ints) -> Ints:
 
 
 def refine_layers(steps: Sequence[tuple[Ints, Ints]], ends: Ints) -> list[Ints]:
-    """The same for a machine in layers, from the last to the first: one sort for each.
+    """For each layer of a machine the class of each state, from 0; -1 where no output can follow.
 
-    Args:
-        steps: for each layer but the last, the places (states, symbols) in the next layer that
-            its steps lead to, -1 for none, and outputs (states, any number) of these steps.
-        ends: the number of the output of each state of the last layer, -1 where it has none.
-
-    Returns:
-        For each layer the class of each state, numbers from 0; -1 where no output can follow.
+    ``steps`` has for each layer but the last the places (states, symbols) in the next layer that
+    its steps lead to, -1 for none, and outputs (states, any number) of these steps; ``ends`` the
+    output of each state of the last layer, -1 for none. There is one sort for each layer.
     """
     layers = [ends]
     for targets, outputs in reversed(steps):

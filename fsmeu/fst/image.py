@@ -176,9 +176,7 @@ def fst_from_table(
 
 
 def table_from_fst(fst: Fst, where: str = "machine") -> ArcTable:
-    """The arcs of an OpenFst machine; other arc types than log64 are converted first.
-
-    Tropical and single-precision weights keep their numbers: both are read as -log.
+    """The arcs of an OpenFst machine; tropical and single-precision weights keep their numbers.
 
     Raises:
         FstError: the machine is no machine: an arc leads nowhere, a weight is not a number.
@@ -187,10 +185,7 @@ def table_from_fst(fst: Fst, where: str = "machine") -> ArcTable:
 
 
 def trimmed(table: ArcTable) -> ArcTable:
-    """The same machine without states that no accepted path uses.
-
-    The others keep their order; where nothing is accepted, the start is left alone.
-    """
+    """The machine without states that no accepted path uses; the start stays in any case."""
     connected = fst_from_table(table).connect()
     if connected.start() >= 0:
         return table_from_fst(connected)
@@ -270,7 +265,7 @@ class _Reader:
     """Takes bytes from the front, never more than there are."""
 
     def __init__(self, image: bytes, where: str) -> None:
-        self.image, self.where, self.at = image, where, 0
+        self.image, self.where, self.at = memoryview(image), where, 0
 
     @property
     def left(self) -> int:
@@ -279,27 +274,23 @@ class _Reader:
 
     def refuse(self, why: str) -> NoReturn:
         must = "the bytes must be a whole OpenFst machine of log64, log or standard arcs"
-        raise FstError(message(self.where, f"{must}, but {why}", repr(self.image[:24])))
+        raise FstError(message(self.where, f"{must}, but {why}", repr(bytes(self.image[:24]))))
 
-    def skip(self, size: int) -> int:
-        """Passes over so many bytes; where they begin."""
+    def take(self, size: int) -> memoryview:
+        """The next bytes, so many."""
         if not 0 <= size <= self.left:
             self.refuse("they end too soon")
         self.at += size
-        return self.at - size
+        return self.image[self.at - size : self.at]
 
     def numbers(self, form: str) -> tuple[Any, ...]:
-        return struct.unpack_from(form, self.image, self.skip(struct.calcsize(form)))
+        return struct.unpack(form, self.take(struct.calcsize(form)))
 
     def text(self) -> bytes:
-        (size,) = self.numbers("<i")
-        begin = self.skip(size)
-        return self.image[begin : begin + size]
+        return bytes(self.take(*self.numbers("<i")))
 
     def rows(self, kind: np.dtype[Any], count: int) -> NDArray[Any]:
-        if not 0 <= count <= self.left // kind.itemsize:
-            self.refuse("they end too soon")
-        return np.frombuffer(self.image, kind, count, self.skip(count * kind.itemsize))
+        return np.frombuffer(self.take(count * kind.itemsize), kind)
 
     def symbols(self) -> dict[int, str]:
         """The names of a symbol table by number."""
@@ -323,10 +314,7 @@ class _Reader:
 
 
 def _vector(reader: _Reader, weight: str, states: int) -> tuple[Floats, Ints, NDArray[Any]]:
-    """Final weights, numbers of arcs, and arcs: a record for each state, then those of its arcs.
-
-    A file that says -1 has as many states as there are.
-    """
+    """Final weights, numbers of arcs, and arcs, of as many states as there are if it says -1."""
     arc = np.dtype([("ilabel", "<i4"), ("olabel", "<i4"), ("weight", weight), ("target", "<i4")])
     final: list[float] = []
     blocks = [np.zeros(0, arc)]
@@ -346,7 +334,7 @@ def _const(
     """The same of all state records, then all arc records, at multiples of 16 if padded."""
     blocks = []
     for kind, count in zip(_const_dtypes(weight), (states, arcs), strict=True):
-        reader.skip(-reader.at % 16 if pad else 0)
+        reader.take(-reader.at % 16 if pad else 0)
         blocks.append(reader.rows(kind, count))
     rows, cells = blocks
     counts = rows["arcs"].astype(np.int64)

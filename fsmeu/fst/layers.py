@@ -33,14 +33,11 @@ from fsmeu.fst.image import (
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """The arcs of one position: parallel arrays, in no particular order.
+    """The arcs of one position, in no particular order: each reads a label between two states.
 
-    Attributes:
-        source: state in the layer before the position.
-        label: index of the label that is read.
-        target: state in the layer after the position.
-        weight: factor in the real semiring, at least 0.
-        width: number of states in the layer after the position.
+    ``source`` and ``target`` are states of the layers before and after the position, ``label`` is
+    the index of a label, ``weight`` a factor in the real semiring, at least 0; ``width`` is the
+    number of states after the position.
     """
 
     source: Ints
@@ -80,10 +77,7 @@ class Layered:
 
 
 class ArcWeights(NamedTuple):
-    """The weights of a layered acceptor without its arcs, for models whose arcs are the same.
-
-    ``arcs`` are those of all arcs, one position after the other.
-    """
+    """The weights of a layered acceptor; ``arcs`` are those of all arcs, position by position."""
 
     n: int
     arcs: Floats
@@ -99,10 +93,7 @@ def arc_weights(layered: Layered) -> ArcWeights:
 
 @dataclass(frozen=True, eq=False)
 class LogLayered(Layered):
-    """An acyclic acceptor in layers, with the natural logarithm of every weight in its place.
-
-    So weights that no double can hold are told apart. A weight of 0 is -inf.
-    """
+    """A layered acceptor with the natural logarithm of every weight in its place, -inf for 0."""
 
 
 def check_layers(layered: object) -> None:
@@ -243,12 +234,8 @@ def fst_from_layered(layered: Layered) -> pynini.Fst:
 def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "acceptor") -> LogLayered:
     """The layered form of an OpenFst acceptor, with the logarithms of the weights.
 
-    Args:
-        fst: an acyclic, epsilon-free acceptor all of whose strings have the same length. Its symbol
-            table, if it has one, names the labels; else number k + 1 is label k. Arcs of weight
-            zero are left out.
-        alphabet: the labels.
-        where: what the machine is called in an error.
+    It must be acyclic and without epsilons, and all its strings of one length. Its symbol table, if
+    it has one, names the labels; else number k + 1 is label k. Arcs of weight zero are left out.
 
     Raises:
         EmptyError: no string is accepted.

@@ -120,14 +120,9 @@ def deterministic(
 ) -> Acceptor:
     """The minimal deterministic acceptor, right for sequences of length n (of any, if None).
 
-    An acceptor for all lengths is tried first, as it is smaller.
-
-    Args:
-        build: makes the acceptor of sequences of the symbols 1, 2, ..., given how many states a
-            deterministic one may have, and whether it may leave out what is longer than n.
-        symbols: how many symbols there are.
-        n: the length.
-        given: how many states there may be in any case.
+    An acceptor for all lengths is tried first, as it is smaller. ``build`` makes one of the symbols
+    1, 2, ..., given how many states it may have and whether to leave out what is longer than n;
+    as many as ``given`` states there may be in any case.
 
     Raises:
         EmptyError: no sequence is accepted.
@@ -170,10 +165,9 @@ def _over_labels(made: Acceptor, symbols: Ints) -> Acceptor:
 
 
 def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) -> Acceptor:
-    """The minimal deterministic acceptor of the same sequences, weights forgotten.
+    """The minimal deterministic acceptor of the same sequences (of length n), weights forgotten.
 
-    The given one may have cycles, epsilons and several ways to read a sequence; with n, only
-    sequences of that length matter.
+    The given one may have cycles, epsilons and several ways to read a sequence.
 
     Raises:
         EmptyError: nothing is accepted.
@@ -210,9 +204,7 @@ _MOST_CHARACTERS = 100_000
 
 
 def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Acceptor:
-    """The minimal deterministic acceptor of a regular expression over labels.
-
-    With n, only sequences of that length matter.
+    """The minimal deterministic acceptor of a regular expression over labels (for length n).
 
     Raises:
         InputError: the expression is malformed, or names an unknown label.
@@ -281,9 +273,8 @@ class _Term:
 class _Builder:
     """Makes acceptors of expressions, not deterministic, by OpenFst's operations.
 
-    ``symbols`` has the symbol from 0 of each label, ``n`` is the length of the longest sequences
-    that matter, ``most`` the states that a deterministic acceptor may have; with ``cut``, longer
-    sequences are left out of what is determinized on the way.
+    ``symbols`` has the symbol from 0 of each label, ``most`` is how many states a deterministic
+    acceptor may have; with ``cut``, what is longer than n is left out before determinization.
     """
 
     def __init__(self, symbols: Ints, count: int, n: int | None, most: int, cut: bool) -> None:

@@ -126,8 +126,7 @@ def _tags(scheme: str, types: Sequence[str] | None) -> Tags:
 def bio(types: Sequence[str] | None = None) -> Tags:
     """Sequences of O, B-X and I-X in which I-X only follows B-X or I-X.
 
-    Args:
-        types: the chunk types X that are allowed; those of the model's labels unless given.
+    ``types`` are the chunk types X that are allowed; those of the labels unless given.
     """
     return _tags("bio", types)
 
@@ -135,8 +134,7 @@ def bio(types: Sequence[str] | None = None) -> Tags:
 def iob1(types: Sequence[str] | None = None) -> Tags:
     """Sequences of O, I-X and B-X in which B-X only follows B-X or I-X.
 
-    Args:
-        types: the chunk types X that are allowed; those of the model's labels unless given.
+    ``types`` are the chunk types X that are allowed; those of the labels unless given.
     """
     return _tags("iob1", types)
 
@@ -144,8 +142,7 @@ def iob1(types: Sequence[str] | None = None) -> Tags:
 def iobes(types: Sequence[str] | None = None) -> Tags:
     """Sequences of O, S-X and whole chunks: B-X, any number of I-X, E-X.
 
-    Args:
-        types: the chunk types X that are allowed; those of the model's labels unless given.
+    ``types`` are the chunk types X that are allowed; those of the labels unless given.
     """
     return _tags("iobes", types)
 

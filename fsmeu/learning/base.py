@@ -59,6 +59,8 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_features_in_: the number of features.
     """
 
+    classes_: NDArray[Any]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
@@ -121,18 +123,14 @@ class LogisticClassifier(BinaryClassifier):
         intercept_: the intercept, (1,).
     """
 
-    def _scores(self, X: Any) -> Floats:
+    def decision_function(self, X: Any) -> Floats:
         """The logarithm of the odds of the positive class, (examples,)."""
         scores: Floats = self._rows(X) @ self.coef_[0] + self.intercept_[0]
         return scores
 
-    def decision_function(self, X: Any) -> Floats:
-        """The logarithm of the odds of the positive class, (examples,)."""
-        return self._scores(X)
-
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class, (examples, 2)."""
-        scores = self._scores(X)
+        scores = LogisticClassifier.decision_function(self, X)  # subclasses may have a threshold
         return np.stack([expit(-scores), expit(scores)], axis=1)
 
     def predict(self, X: Any) -> NDArray[Any]:

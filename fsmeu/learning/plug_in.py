@@ -166,13 +166,13 @@ class PlugInClassifier(OuterClassifier):
         _checked(where, self._inner(), *names, remedy=remedy)
         return super()._training(rows, labels, weights)
 
-    def _estimate(self, *examples: Any) -> None:
-        """Sets ``estimator_`` and ``calibration_``, fitted to rows, labels and weights."""
-        where, inner = type(self).__name__, self._inner()
+    def _estimate(self, rows: Rows, positive: Floats, weights: Any) -> None:
+        """Sets ``estimator_`` and ``calibration_``."""
+        where, parts = type(self).__name__, (self._inner(), rows, positive, weights)
         self.calibration_: dict[str, Any] | None = None
         if self.calibration is not None:
-            self.calibration_ = fit_map(where, self.calibration, inner, *examples, self.folds)
-        self.estimator_ = fitted(where, inner, *examples)
+            self.calibration_ = fit_map(where, self.calibration, *parts, self.folds)
+        self.estimator_ = fitted(where, *parts)
 
     def predict_proba(self, X: Any) -> Floats:
         """The probabilities of both classes for each row, (rows, 2)."""

@@ -132,12 +132,9 @@ def expected_values(
     """
     models = models_of(unary, pairwise, lengths, loss.alphabet.labels)
     values, slopes = value_and_gradient_many(loss.swapped, y, models)
-    single, double = np.zeros(unary.shape), np.zeros(pairwise.shape)
-    for rows, one in zip(lengths.split(single), slopes, strict=True):
-        assert isinstance(one, dict)
-        rows[:] = one["unary"]
-        double += one["pairwise"]
-    return values, single, double
+    tables: list[Any] = list(slopes)
+    single = np.concatenate([one["unary"] for one in tables])
+    return values, single, np.sum([one["pairwise"] for one in tables], axis=0)
 
 
 def _split(weights: Floats, labels: int) -> tuple[Floats, Floats]:

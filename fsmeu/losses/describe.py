@@ -52,19 +52,14 @@ def steps_of(loss: SpecLoss, z: Sequence[Any], y: Sequence[Any]) -> list[dict[st
 
 
 def _contents(bound: BoundLoss, register: Register, value: float, n: int) -> Held:
-    """What a register holds: a number, the name of a state, or the entries of a memory."""
+    """What a register holds: a number, a state's name, or entries, None before the start."""
     if register.sugar == "state":
         return register.states[int(value)]
-    if register.sugar == "memory":
-        return _entries(bound, register, int(value), n)
-    return whole_or_float(value)
-
-
-def _entries(bound: BoundLoss, register: Register, packed: int, n: int) -> list[Entry]:
-    """Entries of a memory, newest first, None for those before the start."""
+    if register.sugar != "memory":
+        return whole_or_float(value)
     memory = memory_of(bound, register, n)
     texts = {code: text for text, code in bound.codes.items()}
-    entries = [memory.entry(float(packed), back) for back in range(memory.depth)]
+    entries = [memory.entry(value, back) for back in range(memory.depth)]
     held = [whole_or_float(x) if memory.numeric else texts.get(x) for x in entries]
     return [None if x != x else name for x, name in zip(entries, held, strict=True)]
 

@@ -1,16 +1,11 @@
 """The value of a loss for many pairs, for a corpus, and the outputs that a file names beside it.
 
 Of a corpus, counts are summed over the sentences; every other register starts anew with each. The
-value is taken once, of the sums. So F1 of a corpus is that of all its items together
-(micro-averaged), as conlleval, seqeval and scikit-learn report it, not the mean over sentences.
-
-In a step, ``i`` and ``n`` are position and length within the sentence; in the value (and in a
-declared range) ``n`` is the total length of the corpus. A share of positions, such as ``bad / n``,
-is thus that of all positions. ``bad / (n - k + 1)``, the share of windows of one sequence, is taken
-by its letter: as many windows as one sequence of the total length has.
-
-This makes sense where the value looks at counts alone. It is refused where it looks at a state, a
-flag, an age or a memory: what these are after several sentences is not said.
+value is taken once, of the sums, ``n`` being the total length: F1 of a corpus is that of all its
+items together (micro-averaged), as conlleval, seqeval and scikit-learn report it, not a mean over
+sentences. ``bad / (n - k + 1)``, the share of windows of one sequence, is taken by its letter. A
+value that looks at a state, a flag, an age or a memory is refused: what these are after several
+sentences is not said.
 """
 
 from __future__ import annotations
@@ -37,12 +32,7 @@ from fsmeu.losses.semantics.walk import at_end, registers_of_pairs, value_of_sta
 def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
     """The value of each pair of sequences, shape (pairs,).
 
-    Args:
-        loss: a loss or utility.
-        zs: the hypotheses, a label sequence for each sentence.
-        ys: the references, of the same lengths.
-
-    Labels that the loss leaves open are read from all of them.
+    Labels that the loss leaves open are read from all hypotheses ``zs`` and references ``ys``.
 
     >>> from fsmeu.losses.loss import load
     >>> evaluate_many(load("fscore"), ["0110", "1"], ["0100", "1"]).tolist()
@@ -57,12 +47,7 @@ def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
 def evaluate_corpus(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> float:
     """The value of a corpus: counts summed over sentences, the value taken once at the end.
 
-    Args:
-        loss: a loss or utility of a file, whose value looks at counts alone.
-        zs: the hypotheses, a label sequence for each sentence.
-        ys: the references, of the same lengths.
-
-    Labels that the loss leaves open are read from both.
+    Labels that the loss leaves open are read from all hypotheses ``zs`` and references ``ys``.
 
     Raises:
         InputError: the value looks at something that cannot be summed, or lengths differ.
@@ -187,8 +172,8 @@ def output_view(loss: SpecLoss, n: int, z: Ints | None) -> SpecView:
     States that the value cannot tell apart stay apart, for an output may.
     """
     spec = loss.spec
-    among = None if z is None else [name for name, t in tapes(spec).items() if "y" in t]
-    linear = linear_registers(spec, among, [o.value for o in spec.outputs])
+    among = None if z is None else tuple(name for name, t in tapes(spec).items() if "y" in t)
+    linear = linear_registers(spec, among, tuple(o.value for o in spec.outputs))
     return SpecView(loss.bound, n, z, linear, merge=False)
 
 

@@ -97,12 +97,12 @@ class SpecLoss(Loss):
 
     def with_labels(self, alphabet: Alphabet) -> SpecLoss:
         """The same loss over these labels: any where they are open, else its own in this order."""
-        if alphabet not in self._relabelled:
-            if len(self._relabelled) >= _MOST_MEMOS:
-                self._relabelled.clear()
+        memo = self.memo(("labels", alphabet))
+        if "loss" not in memo:
             given = replace(self, labels_given=alphabet)
-            self._relabelled[alphabet] = given if self.labels_open else self._reordered(alphabet)
-        return self._relabelled[alphabet]
+            memo["loss"] = given if self.labels_open else self._reordered(alphabet)
+        relabelled: SpecLoss = memo["loss"]
+        return relabelled
 
     def over(self, sequences: Iterable[Iterable[object]]) -> SpecLoss:
         """The same loss, over the labels of these sequences where its file leaves them open.
@@ -154,19 +154,10 @@ class SpecLoss(Loss):
         """The loss whose value for (z, y) is that of this one for (y, z)."""
         return replace(self, spec=swapped_spec(self.spec))
 
-    @cached_property
-    def _relabelled(self) -> dict[Alphabet, SpecLoss]:
-        return {}
-
     def linear(self, z_given: bool) -> tuple[str, ...]:
         """The registers that may ride in the weight; with z given, z-only ones are constants."""
-        return self._linear[z_given]
-
-    @cached_property
-    def _linear(self) -> dict[bool, tuple[str, ...]]:
-        reach = tapes(self.spec)
-        with_y = [name for name, t in reach.items() if "y" in t]
-        return {True: linear_registers(self.spec, with_y), False: linear_registers(self.spec)}
+        with_y = [name for name, reads in tapes(self.spec).items() if "y" in reads]
+        return linear_registers(self.spec, tuple(with_y) if z_given else None)
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> SpecView:
         """The loss as an engine walks it."""

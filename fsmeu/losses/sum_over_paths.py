@@ -47,13 +47,10 @@ _ZERO = ast.Number(0.0)
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """A value as ``base`` and what every window adds.
+    """A value as ``base``, that of no window, and what every window adds.
 
-    Attributes:
-        loss: what a window adds, as a loss of sequences of length k.
-        k: the length of the windows; there is one that ends at each of positions k, ..., n.
-        base: the value of no window at all.
-        contents: how many contents the greatest memory has, which need not be told apart.
+    ``loss`` is what a window adds, as a loss of sequences of length ``k``; one ends at each of
+    positions k, ..., n. ``contents`` is how many the greatest memory has, none of them told apart.
     """
 
     loss: SpecLoss
@@ -291,13 +288,9 @@ class _Arcs:
 def compile_summed(
     loss: Loss, n: int, z: Any = None, max_states: int | None = None
 ) -> SummedMachine:
-    """The transducer whose paths add up to the loss.
+    """The transducer for sequences of length n whose paths add up to the loss of a file.
 
-    Args:
-        loss: a loss or utility from a file.
-        n: length of the sequences.
-        z: a hypothesis; then only what it can reach is built.
-        max_states: limit on the number of states.
+    With a hypothesis z, only what it can reach is built.
 
     Raises:
         SizeLimitError: there are more states than the limit.

@@ -12,12 +12,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fsmeu.arrays import Floats
+from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Text
 from fsmeu.errors import shorten
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.layers import ArcWeights, Layered, arc_weights
-from fsmeu.models.paths import log_probability, marginals, most_probable, probability, sample, total
+from fsmeu.models.paths import (
+    best_paths,
+    log_probability,
+    marginals,
+    most_probable,
+    probability,
+    sample,
+    total,
+)
 
 Gradient = Floats | dict[str, Floats]
 
@@ -190,6 +198,19 @@ def arc_weights_many(models: Sequence[Model]) -> list[ArcWeights]:
     """The weights of each model's arcs; together where that is faster."""
     prepare_many(models)
     return [model.arc_weights() for model in models]
+
+
+def most_probable_many(models: Sequence[Model]) -> list[Ints | None]:
+    """Label indices of the most probable sequence of each of several models with the same arcs.
+
+    None where ``most_probable`` must decide (``paths.best_paths``).
+    """
+    prepare_many(models)
+    layered = models[0].layered()
+    if not layered.unambiguous:
+        return [None] * len(models)
+    found = best_paths(layered, np.stack([model.all_weights() for model in models]))
+    return [one and one[0] for one in found]
 
 
 def prepare_many(models: Sequence[Model]) -> None:

@@ -14,11 +14,12 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, SizeLimitError, as_whole, message
-from fsmeu.fst.layers import Layer, Layered, check_layers, in_logs
+from fsmeu.fst.layers import Layer, Layered, all_weights, check_layers, in_logs
 from fsmeu.limits import MAX_DENSE_ENTRIES
 from fsmeu.models.checks import check_arcs, count
 
 _MAX_PREFIXES = 200_000
+_LEAST = 1e-290  # products below may have lost digits
 """Prefixes that are extended for the most probable sequences, where a sequence has many paths."""
 
 # -- distances -------------------------------------------------------------------------------------
@@ -269,11 +270,57 @@ def most_probable(layered: Layered, k: int = 1) -> list[tuple[Ints, float]]:
         return []
     if not layered.unambiguous:
         return best_first(layered, k)
+    [best] = best_paths(layered, all_weights(layered)[None]) if k == 1 else [None]
+    if best is not None:
+        return [best]
     steps = [_ends(layered.final)]
     for layer in layered.layers[::-1]:
         steps.append(_extend(layer, steps[-1], k))
     first = _starts(layered.start, steps[-1], k)
     return _read(first, steps[::-1], layered.n)
+
+
+def best_paths(layered: Layered, weights: Floats) -> list[tuple[Ints, float] | None]:
+    """The label sequence of greatest weight of each of several models, with its weight.
+
+    None where it is not told apart by this: every weight is 0, a product is too small for doubles,
+    or paths of equal weight part in states, not in labels. Backward values are scaled by powers of
+    two, so that products are rounded as those of entries are.
+
+    Args:
+        layered: an unambiguous acceptor with the arcs of all models.
+        weights: the weights of each model, as ``all_weights`` lists them, (models, weights).
+    """
+    end, rows = weights.shape[1] - len(layered.final), np.arange(len(weights))
+    beyond, powers, settled = weights[:, end:], np.zeros(len(weights), int), rows >= 0
+    taken = list[tuple[Floats, Floats]]()  # products by arc, their maxima by state
+    by_source: dict[int, tuple[Ints, Ints, Ints]] = {}
+    for layer, width in zip(layered.layers[::-1], layered.widths[-2::-1], strict=True):
+        part, end = weights[:, end - len(layer.source) : end], end - len(layer.source)
+        product, best = part * beyond[:, layer.target], np.zeros((len(weights), width))
+        settled &= ((product >= _LEAST) | (part == 0) | (beyond[:, layer.target] == 0)).all(axis=1)
+        if id(layer.source) not in by_source:  # positions of a chain share it
+            order = np.argsort(layer.source, kind="stable")
+            by_source[id(layer.source)] = order, *np.unique(layer.source[order], return_index=True)
+        order, states, first = by_source[id(layer.source)]
+        if len(states):
+            best[:, states] = np.maximum.reduceat(product[:, order], first, axis=1)
+        _, power = np.frexp(best.max(axis=1))
+        beyond, powers = np.ldexp(best, -power[:, None]), powers + power
+        taken.append((product, best))
+    whole = weights[:, :end] * beyond
+    state, total = whole.argmax(axis=1), whole.max(axis=1)
+    settled &= (total >= _LEAST) & ((whole == total[:, None]).sum(axis=1) == 1)
+    labels = np.zeros((len(weights), layered.n), np.int64)
+    for i, (layer, (product, best)) in enumerate(zip(layered.layers, taken[::-1], strict=True)):
+        good = (layer.source == state[:, None]) & (product == best[rows, state][:, None])
+        none = len(layered.alphabet)
+        labels[:, i] = np.where(good, layer.label, none).min(axis=1, initial=none)
+        good &= layer.label == labels[:, i, None]
+        settled &= good.sum(axis=1) == 1
+        state = layer.target[good.argmax(axis=1)] if len(layer.source) else state
+    found = zip(labels, map(math.ldexp, total.tolist(), powers.tolist()), strict=True)
+    return [one if held else None for one, held in zip(found, settled.tolist(), strict=True)]
 
 
 @dataclass(frozen=True, eq=False)

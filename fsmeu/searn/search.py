@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
+from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, message
@@ -33,10 +34,7 @@ from fsmeu.searn.spaces import joined
 
 Space = Any
 """A space over examples; see ``spaces``."""
-Features = tuple[csr_array, Ints]
-"""Rows of features, and where those of each state begin, as ``LabelSpace.rows`` returns them."""
 Costs = Callable[[Space, "Mixture", int, Any], Floats]
-
 _EQUAL = 1e-12
 """Costs up to this are those of optimal actions: sums of a few costs that are 0 up to rounding."""
 
@@ -45,8 +43,8 @@ _EQUAL = 1e-12
 
 
 @register
-@dataclass(frozen=True)
-class Mixture:
+@dataclass(frozen=True, repr=False)
+class Mixture(BaseEstimator):  # type: ignore[misc]
     """A mixture of the optimal policy and of learned ones; all probabilities add up to 1.
 
     The last model of a learned policy is trained on all examples. Models before it, one for each
@@ -57,10 +55,6 @@ class Mixture:
     weights: tuple[float, ...] = ()  # that of each learned policy
     models: tuple[Sequence[Any], ...] = ()  # of each learned policy
     folds: Ints | None = field(default=None, compare=False)  # of each example
-
-    def get_params(self, deep: bool = False) -> dict[str, Any]:
-        """What it is made of, by name."""
-        return dict(vars(self))
 
     def without_optimal(self) -> Mixture:
         """The mixture of the learned policies alone (Figure 1, line 18)."""
@@ -82,9 +76,7 @@ def targets_of(costs: Floats, own: Ints, ties: str) -> Bools:
     """
     if ties == "all":
         return np.asarray(costs <= _EQUAL)
-    found = np.zeros(costs.shape, bool)
-    found[np.arange(len(costs)), optimal_actions(costs, own)] = True
-    return found
+    return np.asarray(np.arange(costs.shape[1]) == optimal_actions(costs, own)[:, None])
 
 
 def optimal_actions(costs: Floats, own: Ints) -> Ints:
@@ -93,20 +85,27 @@ def optimal_actions(costs: Floats, own: Ints) -> Ints:
     return np.where(is_own, own, np.argmin(costs, axis=1))
 
 
+class Seen(NamedTuple):
+    """What policies see of a batch of states."""
+
+    examples: Ints  # (B,)
+    allowed: Bools  # (B, C)
+    rows: csr_array  # of features, (R, columns)
+    begins: Ints  # where the rows of each state begin, and the end of the last, (B + 1,)
+
+
+def seen(space: Space, states: Any) -> Seen:
+    """What policies see of states."""
+    return Seen(states.examples, space.allowed(states), *space.rows(states))
+
+
 def _cells(begins: Ints) -> tuple[Ints, Ints]:
     """The state of each row of features, and its number among the rows of the state, (R,)."""
     state = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
     return state, np.arange(begins[-1]) - begins[state]
 
 
-def sampled_actions(
-    policy: Mixture,
-    allowed: Bools,
-    features: Features,
-    examples: Ints,
-    best: Ints | None,
-    numbers: Floats,
-) -> Ints:
+def sampled_actions(policy: Mixture, given: Seen, best: Ints | None, numbers: Floats) -> Ints:
     """The action that a mixture takes in each state, (B,).
 
     ``best`` are optimal actions, which a mixture without the optimal policy does not need;
@@ -114,19 +113,20 @@ def sampled_actions(
     """
     shares = np.cumsum((policy.optimal, *policy.weights))
     chosen = np.minimum(np.searchsorted(shares, numbers, side="right"), len(shares) - 1)
-    found = np.zeros(len(allowed), np.int64) if best is None else best.copy()
+    found = np.zeros(len(numbers), np.int64) if best is None else best.copy()
     for k, models in enumerate(policy.models, 1):
-        fold = np.zeros(1) if policy.folds is None or len(models) == 1 else policy.folds[examples]
+        folded = policy.folds is not None and len(models) > 1
+        fold = policy.folds[given.examples] if folded else np.zeros(1)  # type: ignore[index]
         for number, model in enumerate(models[:-1] or models):
             at = np.flatnonzero((chosen == k) & (fold == number))
             if len(at):
-                found[at] = _scores(model, allowed, features, at).argmax(axis=1)
+                found[at] = _scores(model, given, at).argmax(axis=1)
     return found
 
 
-def _scores(model: Any, allowed: Bools, features: Features, at: Ints) -> NDArray[Any]:
+def _scores(model: Any, given: Seen, at: Ints) -> NDArray[Any]:
     """The scores of a model for some states, (b, C); -inf where an action is not allowed."""
-    rows, begins = features
+    _, allowed, rows, begins = given
     counts = np.diff(begins)
     most = max(1, int(counts.max(initial=1)))
     state, number = _cells(np.concatenate(([0], np.cumsum(counts[at]))))
@@ -138,25 +138,25 @@ def _scores(model: Any, allowed: Bools, features: Features, at: Ints) -> NDArray
     return np.where(allowed[at], table.reshape(len(at), -1), -np.inf)
 
 
-def mixed_scores(policy: Mixture, allowed: Bools, features: Features) -> NDArray[Any]:
+def mixed_scores(policy: Mixture, given: Seen) -> Floats:
     """The logarithm of the mean probability of each action, (B, C); -inf where it is not allowed.
 
     For models that tell no probabilities, their mean score.
     """
-    total: Any = 0.0
+    total = np.zeros(given.allowed.shape)
     probabilistic = all(model.probabilistic for models in policy.models for model in models)
     for weight, models in zip(policy.weights, policy.models, strict=True):
         if weight == 0:
             continue
-        scores = _scores(models[-1], allowed, features, np.arange(len(allowed))).astype(np.float64)
+        scores = _scores(models[-1], given, np.arange(len(total))).astype(np.float64)
         if probabilistic:
             scores = np.exp(scores - scores.max(axis=1, keepdims=True))
             scores /= scores.sum(axis=1, keepdims=True)
-        total = total + weight * scores
+        total += weight * scores
     if probabilistic:
         with np.errstate(divide="ignore"):
             total = np.log(total)
-    return np.where(allowed, total, -np.inf)
+    return np.where(given.allowed, total, -np.inf)
 
 
 # -- lockstep -------------------------------------------------------------------------------------
@@ -180,20 +180,24 @@ def greedy(space: Space, policy: Mixture, examples: Ints) -> Any:
     """The finished states of examples, by the best action of the averaged policies each time."""
 
     def decide(states: Any) -> Ints:
-        scores = mixed_scores(policy, space.allowed(states), space.rows(states))
-        return np.asarray(scores.argmax(axis=1), np.int64)
+        return np.asarray(mixed_scores(policy, seen(space, states)).argmax(axis=1))
 
     return _ends(space, space.start(examples), decide)
 
 
-def sampled(space: Space, policy: Mixture, states: Any, seed: int) -> Any:
-    """The finished states of searches in which drawn policies decide (section 3.2.3)."""
+def sampled(space: Space, policy: Mixture, states: Any, seed: int, tell: Any = None) -> Any:
+    """The finished states of searches in which drawn policies decide (section 3.2.3).
+
+    ``tell`` is called with states, what is seen of them, and the costs of the space.
+    """
 
     def decide(states: Any) -> Ints:
-        best = optimal_actions(*space.costs(states)) if policy.optimal > 0 else None
+        known = space.costs(states) if policy.optimal > 0 or tell is not None else ()
+        given, best = seen(space, states), optimal_actions(*known) if known else None
+        if tell is not None:
+            tell(states, given, *known)
         numbers = uniform(seed, states.examples, states.progress)
-        allowed, features = space.allowed(states), space.rows(states)
-        return sampled_actions(policy, allowed, features, states.examples, best, numbers)
+        return sampled_actions(policy, given, best, numbers)
 
     return _ends(space, states, decide)
 
@@ -239,13 +243,13 @@ def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> Any:
     layer = (space.start(examples), np.arange(len(examples)), np.zeros(len(examples)))
     waiting, finished = _Waiting(*layer), [_taken(layer, slice(0))]
     for every in waiting.layers():
-        layer = _taken(every, _best_of(*every[1:], size))
+        layer = _taken(every, _best_of(every[1], every[2], size))
         done = space.is_done(layer[0])
         finished.append(_taken(layer, done))
         states, places, totals = _taken(layer, ~done)
         if not len(states):
             continue
-        sums = totals[:, None] + mixed_scores(policy, space.allowed(states), space.rows(states))
+        sums = totals[:, None] + mixed_scores(policy, seen(space, states))
         width = min(size, sums.shape[1])
         actions = np.argpartition(-sums, width - 1, axis=1)[:, :width].ravel()
         rows = np.repeat(np.arange(len(states)), width)
@@ -277,12 +281,7 @@ class RollIn(NamedTuple):
 
 
 def roll_in(
-    space: Space,
-    policy: Mixture,
-    examples: Ints,
-    seed: int,
-    ties: str = "gold",
-    costs_of: Costs | None = None,
+    space: Space, policy: Mixture, examples: Ints, seed: int, ties: str, costs_of: Costs | None
 ) -> RollIn:
     """The examples of decisions that a policy runs through, in a space with gold outputs.
 
@@ -291,19 +290,15 @@ def roll_in(
     """
     parts: list[tuple[Any, ...]] = []
 
-    def decide(states: Any) -> Ints:
-        optimal, gold_action = space.costs(states)
+    def tell(states: Any, given: Seen, optimal: Floats, gold_action: Ints) -> None:
         cost = optimal if costs_of is None else costs_of(space, policy, seed, states)
-        wanted, features = targets_of(cost, gold_action, ties), space.rows(states)
-        counts, cells = np.diff(features[1]), _cells(features[1])
+        counts, cells = np.diff(given.begins), _cells(given.begins)
         shape = (len(states), int(counts.max(initial=1)), -1)  # rows (R, A) of cells (B, C)
-        both = (one.reshape(shape)[cells] for one in (cost, wanted))
-        parts.append((features[0], *both, counts, states.examples))
-        best, allowed = optimal_actions(optimal, gold_action), np.isfinite(optimal)
-        numbers = uniform(seed, states.examples, states.progress)
-        return sampled_actions(policy, allowed, features, states.examples, best, numbers)
+        both = (cost, targets_of(cost, gold_action, ties))
+        lines = (one.reshape(shape)[cells] for one in both)
+        parts.append((given.rows, *lines, counts, states.examples))
 
-    losses = space.losses(_ends(space, space.start(examples), decide))
+    losses = space.losses(sampled(space, policy, space.start(examples), seed, tell))
     rows, *beside = zip(*parts, strict=True)
     costs, targets, counts, owners = map(np.concatenate, beside)
     begins = np.concatenate(([0], np.cumsum(counts)))
@@ -351,12 +346,11 @@ def _expected_losses(space: Space, policy: Mixture, seed: int, states: Any) -> F
             losses[done] = space.losses(nodes.take(done))
         going, followers = nodes.take(~done), []
         if len(going):
-            allowed, features = space.allowed(going), space.rows(going)
+            given = seen(space, going)
             lines = [optimal_actions(*space.costs(going))] if policy.optimal > 0 else []
             for _, models in weights:
                 alone = Mixture(0.0, (1.0,), (models,), policy.folds)
-                draws = (going.examples, None, np.zeros(len(going)))
-                lines.append(sampled_actions(alone, allowed, features, *draws))
+                lines.append(sampled_actions(alone, given, None, np.zeros(len(going))))
             for line in lines:
                 followers.append(count + np.arange(len(going)))
                 count += len(going)

@@ -1,4 +1,7 @@
-"""``Searn``: search-based structured prediction with the interface of sklearn-crfsuite."""
+"""``Searn``: search-based structured prediction with the interface of sklearn-crfsuite.
+
+``ColumnTagger`` is the same for rows of texts with feature templates; ``fsmeu train`` trains it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Ints
@@ -19,11 +22,19 @@ from fsmeu.learning.given_loss import given_loss, label_name, over_classes
 from fsmeu.learning.saving import first_use, register, save
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn import training
+from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.features.templates import (
+    CHUNKS,
+    SETS,
+    TemplateSet,
+    parse_templates,
+    templated_sentences,
+)
 from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
 from fsmeu.searn.learners.reductions import AllPairs, CostRegression, Multiclass, OneAgainstAll
 from fsmeu.searn.search import COSTS, Mixture, beam, greedy, sampled
+from fsmeu.searn.spaces import CustomSpace, is_own_space
 from fsmeu.searn.spaces.chunks import ChunkAtATime
-from fsmeu.searn.spaces.custom import CustomSpace, is_own_space
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
 
 SPACES: dict[str, Any] = {
@@ -311,3 +322,69 @@ def _seed(random_state: Any) -> int:
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     return check_int("Searn", "random_state", random_state, least=0)
+
+
+Rows = Sequence[Sequence[Sequence[str]]]
+_MOST_COLUMNS = 1000
+
+
+@register
+@dataclass(eq=False, repr=False)
+class ColumnTagger(BaseEstimator):  # type: ignore[misc]
+    """Tags for rows of texts (a word and its columns), by templates and search.
+
+    Args:
+        templates: a name of ``fsmeu.searn.features.templates.SETS``, or a list of templates.
+        crossed: templates that are crossed with the label before, where a list is given.
+        searn: a ``Searn`` that is copied and trained; None for its defaults.
+        bits: features are hashed to 2^bits columns.
+
+    Attributes:
+        width_: how many columns rows must have.
+        searn_: the trained ``Searn``.
+    """
+
+    templates: Any = "chunking"
+    _: KW_ONLY
+    crossed: Sequence[str] = ()
+    searn: Searn | None = None
+    bits: int = 23
+
+    def fit(
+        self, X: Rows, y: Any, on_iteration: Callable[[int, Searn], None] | None = None
+    ) -> ColumnTagger:
+        """The tagger itself, after training on sentences, lists of rows of texts, and tags."""
+        widths = {len(row) for one in X for row in one}
+        if len(widths) != 1:
+            must = "all rows must have the same number of columns, and there must be one"
+            raise InputError(message("ColumnTagger", must, f"{sorted(widths)}"))
+        self.width_ = widths.pop()
+        model = Searn() if self.searn is None else clone(self.searn)
+        self.searn_ = model.fit(self._sentences(X), y, on_iteration=on_iteration)
+        return self
+
+    def predict(self, X: Rows) -> list[list[str]]:
+        """The tags that are decided for each sentence, of rows as wide as those of training."""
+        check_is_fitted(self)
+        for row in (row for one in X for row in one):
+            if len(row) != self.width_:
+                must = f"rows must have {self.width_} columns, as in training"
+                raise InputError(message("ColumnTagger", must, " ".join(row)))
+        return self.searn_.predict(self._sentences(X))
+
+    def _examples(self) -> list[Any]:
+        """Three inputs that suit any such tagger."""
+        width = check_int("ColumnTagger", "width_", self.width_)
+        return [[("",) * min(width, _MOST_COLUMNS)] * 2] * 3
+
+    def _sentences(self, X: Rows) -> HashedSentences:
+        """The features of sentences; of their chunks, too, where these are decided at once."""
+        bits = check_int("ColumnTagger", "bits", self.bits)
+        space = given_space((Searn() if self.searn is None else self.searn).space, "ColumnTagger")
+        segments = CHUNKS if isinstance(space, ChunkAtATime) and self.width_ > 1 else None
+        if isinstance(self.templates, str):
+            chosen = SETS[one_of("ColumnTagger", "templates", self.templates, SETS)]
+        else:
+            texts = (map(str, part) for part in (self.templates, self.crossed))
+            chosen = TemplateSet(*map(parse_templates, texts))
+        return templated_sentences(X, chosen, bits, segments)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, SizeLimitError, as_whole, check_int, message, one_of
@@ -93,8 +94,8 @@ def iterations_of(iterations: Any, beta: Any, influence: float, longest: int, wh
 
 
 @register
-@dataclass
-class Trained:
+@dataclass(repr=False)
+class Trained(BaseEstimator):  # type: ignore[misc]
     """The policies so far; what a checkpoint holds.
 
     A report tells of each iteration beta, the optimal policy's probability, the mean loss of the
@@ -105,10 +106,6 @@ class Trained:
     seed: int
     fingerprint: str = ""  # of the parameters and the data
     reports: list[dict[str, float]] = field(default_factory=list)
-
-    def get_params(self, deep: bool = False) -> dict[str, Any]:
-        """What it is made of, by name."""
-        return dict(vars(self))
 
     def check(self, folds: Ints) -> None:
         """Refuses parts that do not belong together by any exception, given each example's fold."""

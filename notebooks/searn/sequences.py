@@ -18,7 +18,7 @@ from data_folder import data_file
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fsmeu.corpora.columns import Sentence, inputs_and_tags, read_sentences
+from fsmeu.corpora.parse import Sentence, inputs_and_tags, read_sentences
 from fsmeu.errors import FsmeuError, InputError, message
 from fsmeu.files import read_text
 from fsmeu.searn.features.sentences import HashedSentences

@@ -5,7 +5,6 @@ holds ``conll2000/train.txt.gz`` and ``conll2000/test.txt.gz``; without it, ``sh
 the project is looked at. What was trained is kept in the user's cache folder.
 """
 
-import gzip
 import hashlib
 import os
 import sys
@@ -20,6 +19,7 @@ from fsmeu.errors import InputError
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "notebooks")]
 
+from conll2000_tagger import read, shape, tags  # noqa: E402
 from data_folder import data_file  # noqa: E402
 from pynini_wheel import cache_directory  # noqa: E402
 
@@ -49,21 +49,8 @@ def folder():
 
 def sentences(name):
     """The sentences of "train" or "test", lists of (word, part of speech, tag)."""
-    with gzip.open(folder() / f"{name}.txt.gz", "rt", encoding="ascii") as file:
-        blocks = file.read().split("\n\n")
-    return [[tuple(line.split()) for line in block.splitlines()] for block in blocks if block]
-
-
-def tags(sentence):
-    """The third column."""
-    return [tag for _, _, tag in sentence]
-
-
-def shape(word):
-    """Capital letters as X, small ones as x, digits as 0; at most eight characters."""
-    return "".join(
-        "X" if c.isupper() else "x" if c.islower() else "0" if c.isdigit() else c for c in word[:8]
-    )
+    folder()
+    return read(name)
 
 
 def features(sentence):

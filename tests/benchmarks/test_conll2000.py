@@ -7,16 +7,6 @@ from tests.benchmarks import conll2000
 from tests.benchmarks.plain_chain import marginals, viterbi
 
 
-def test_counts():
-    """As published."""
-    train, test = conll2000.sentences("train"), conll2000.sentences("test")
-    assert (len(train), sum(map(len, train))) == (8936, 211727)
-    assert (len(test), sum(map(len, test))) == (2012, 47377)
-    assert {tag for part in (train, test) for s in part for tag in conll2000.tags(s)} == set(
-        conll2000.TAGS
-    )
-
-
 def test_best_paths_are_the_taggers():
     """And nineteen tags of twenty are right, as usual with such features."""
     field, sentences = conll2000.trained_field(), conll2000.sentences("test")

@@ -8,8 +8,8 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.metrics import f1_score, jaccard_score
 
-from fsmeu.learning.online import FOFOClassifier, OnlineClassifier
-from fsmeu.learning.saving import estimators, load
+from fsmeu.learning.online import FOFOClassifier
+from fsmeu.learning.saving import load
 from tests.learning.online import transcript
 from tests.support.examples import WRITERS, as_csv, as_npz
 
@@ -108,13 +108,6 @@ def test_files_of_curves(fsmeu, files):
         assert row["online"]["mean"] == pytest.approx(np.mean(ends))
 
 
-def test_without_matplotlib(fsmeu, files, monkeypatch):
-    """The sentence comes before the work, and says what can be had instead."""
-    monkeypatch.setattr("fsmeu.errors.is_installed", lambda name: False)
-    ran = fsmeu("train", "--online", files / "train.csv", "--plot", files / "c.png")
-    ran.is_refused("matplotlib must be installed", "fsmeu[plot]", ".csv and .json work without it")
-
-
 @pytest.mark.parametrize("written", ["2", "2.0"])
 def test_one_class_against_all_others(fsmeu, tmp_path, written):
     labels = np.where(Y == 1, 2, np.arange(240) % 2 * 2 + 1)
@@ -130,16 +123,8 @@ def test_one_class_against_all_others(fsmeu, tmp_path, written):
 
 def test_the_lesser_class_may_be_positive(fsmeu, tmp_path):
     as_csv(tmp_path / "t.csv", X, np.array(["spam", "ham"])[Y])
-    command = ["train", "--online", tmp_path / "t.csv", "--shuffles", 0, "--json"]
-    told = fsmeu(*command, "--positive", "ham").json
-    predicted, _, _ = transcript.fofo(X, Y.tolist())
-    assert told["learners"][0]["online"]["mean"] == pytest.approx(f1_score(Y, predicted))
-    other = fsmeu(*command).json["learners"][0]["online"]["mean"]
-    predicted, _, _ = transcript.fofo(X, (1 - Y).tolist())
-    assert other == pytest.approx(f1_score(1 - Y, predicted))
-
-
-def test_every_learner_is_listed(fsmeu):
-    listed = {row["name"] for row in fsmeu("train", "--online", "--list", "--json").json}
-    for name, kind in estimators().items():
-        assert (name in listed) == issubclass(kind, OnlineClassifier)
+    for words, positive in ((["--positive", "ham"], Y), ([], 1 - Y)):
+        ran = fsmeu("train", "--online", tmp_path / "t.csv", "--shuffles", 0, "--json", *words)
+        predicted, _, _ = transcript.fofo(X, positive.tolist())
+        mean = ran.json["learners"][0]["online"]["mean"]
+        assert mean == pytest.approx(f1_score(positive, predicted))

@@ -85,25 +85,21 @@ def test_an_interruption_is_quiet():
     assert (process.returncode, out, err) == (INTERRUPTED, b"", b"")
 
 
-def test_colours_of_a_terminal():
-    """Words of the language are bold, texts coloured, comments dim; unless NO_COLOR is set."""
-    shown, code = on_terminal("losses", "pk")
-    assert code == 0
-    assert "\x1b[1mcount\x1b[0m" in shown
-    assert '\x1b[32m"share of' in shown
-    assert "\x1b[2m# Pk" in shown
-    shown, code = on_terminal("losses", "pk", NO_COLOR="1")
-    assert code == 0
-    assert '"share of' in shown
-    assert "\x1b[3" not in shown
-
-
-def test_a_machine_is_kept_from_the_terminal():
-    """Binary output would spoil the screen."""
-    shown, code = on_terminal("draw", "--format", "fst", "fscore", "--n", "2", "-o", "-")
-    assert code == 2
-    assert "terminal" in shown
-    assert "log64" not in shown
+@pytest.mark.parametrize(
+    ("command", "environment", "code", "there", "not_there"),
+    [
+        ("losses pk", {}, 0, ["\x1b[1mcount\x1b[0m", '\x1b[32m"share of', "\x1b[2m# Pk"], "…"),
+        ("losses pk", {"NO_COLOR": "1"}, 0, ['"share of'], "\x1b[3"),
+        ("draw hamming --z 01 --y 00", {"PYTHONIOENCODING": "utf-8"}, 0, ["\x1b[1;31m"], "…"),
+        ("draw -f fst fscore --n 2 -o -", {}, 2, ["terminal"], "log64"),
+    ],
+)
+def test_terminals(command, environment, code, there, not_there):
+    """Words, texts, comments and paths are coloured; a machine would spoil the screen."""
+    shown, ended = on_terminal(*command.split(), **environment)
+    assert ended == code
+    assert [part for part in there if part not in shown] == []
+    assert not_there not in shown
 
 
 def test_terminals_that_know_ascii_only():

@@ -37,8 +37,6 @@ long.loss => long.loss | at most
 none.loss => none.loss
 ~nobody-of-this-name/f.loss => home folder
 LONG => too long
-- < binary.loss => UTF-8
-- < long.loss => at most
 """),
     (["check --sizes pk", "expect pk 01 --probs .5,.5"], """
  => loss pk | 'k' | --param k=VALUE
@@ -46,16 +44,11 @@ LONG => too long
 -p =2 => NAME=VALUE
 -p k=two => --param k | number | two
 -p k= => --param k | nothing
--p k=1.5 => parameter k | whole number
--p k=0 => parameter k | 1.. | 0.0
--p k=1e999 => parameter k | finite
--p 'k=[1, 2]' => parameter k | number
 -p 'k=[[1], [2, 3]]' => --param k | rectangular
 -p BRACKETS => --param k | table
 -p k=1 -p k=2 => 'k' | once
 -p k=1 -p kk=2 => 'kk' | 'k'
 -p k=1 --labels A,B,C => 2 labels | 3 labels
--p k=1 --labels A,A => 'A' | twice
 -p k=1 --labels ' , ' => --labels
 -p k=1 --types '' => --types
 -p k=1 --labels A,B --types NP => --labels | --types
@@ -68,8 +61,6 @@ LONG => too long
 --probs .5,.5 --model m.json => both
 --probs .5 => same length | 2 and 1
 --probs .5,1.5 => 0 to 1 | 1.5
---probs .5,-.5 => 0 to 1 | -0.5
---probs .5,nan => 0 to 1 | nan
 --probs '.5;.5' => --probs | commas | .5;.5
 --probs .5,.5 --engine steam => lattice, openfst | steam
 --probs .5,.5 --labels A,B => same labels | A', 'B | Give --labels
@@ -79,18 +70,15 @@ LONG => too long
 --model / => model file / | directory
 --model /dev/zero => at most
 --model - <<< '' => JSON | nothing
---model - <<< rubbish => JSON | rubbish
 --model - <<< /etc/passwd => JSON object | /etc/passwd
 --model - <<< '{"probs": [0.5' => JSON | line 1
 --model - <<< BRACKETS => JSON
 --model - < binary.loss => UTF-8
 --probs .5,.5 --levels --plot x.gif => the format of a plot must be one of png, pdf, svg
---probs .5,.5 --levels --plot folder => plot | no ending
 """),
     ([""], """
-evaluat fscore =>
+evaluat fscore => 'evaluat'. Did you mean 'evaluate'? See 'fsmeu --help'.
 evaluate fscore 01 =>
-evaluate fscore 01 01 01 =>
 evaluate fscore 01 01 --jsn =>
 evaluate fscore 012 011 => hypothesis z | label 3 | 0, 1 | 2
 evaluate fscore 011 01x => reference y | label 3 | x
@@ -98,15 +86,12 @@ evaluate fscore 011 01 => same length | 3 and 2
 evaluate hamming B-VP O --types NP => B-VP | 'B-NP'
 evaluate fscore 1 1 -p beta=1e200 => not a finite number
 evaluate fscore -- 01 --debug => reference y | label 1
-losses fscore pk =>
 searn train =>
 check --sizes fscore --n -1 =>
-check --sizes fscore --n many =>
 check fscore --n 0 => 1 to 200
 check fscore --n 201 => 1 to 200 | --sizes
 expect fscore 0A --probs .5,.5 => hypothesis z | label 2 | A
 expect - 01 -m - < bad.loss => not both | a file
-expect fscor 01 --probs .5,.5 --json => 'fscore'
 expect fscore --corpus c --levels => --corpus | --levels
 expect fscore 00 --probs 0,0 --given '1 1' => --given: some sequence that the constraint allows
 expect fscore 00 --probs 0,0 --given empty => must hold a regular expression | nothing in
@@ -125,13 +110,8 @@ fscore --n 1 -o /dev/null/x.fst => /dev/null | it cannot be used
     (["draw"], """
  => a loss or a model must be given
 fscore => Add --n N
-fscore --n 2 -o x.gif => the format must be one of
 fscore --n 2 -o - => --format
-fscore --z 12 => must be one of 0, 1
-fscore --z 11 --y 1 => the same length
-fscore --probs 0.5 => hypothesis z must be given
 fscore --z 11 --probs 0.5 => the same length
-fscore --n 400 => 50,000 states
 fscore --n 2 -o /dev/null/x.svg => cannot be used
 nothing_like_this --n 2 => nothing_like_this
 nothing.json => cannot be read
@@ -163,8 +143,6 @@ fscore --summed --n 2 --probs 0.5,0.5 => --summed goes with --n alone
 --probs .9,.5,.3 --method exhaustive --budget 7 => at most 7 | 2^3
 --probs .5 --constraint (0 => constraint | not closed
 --probs .5 --constraint '0 0' => constraint
---probs .5,x => --probs | x
---probs .5 --seconds 0 => seconds must be a number above 0
 --probs .5 --draw x.svg => only --engine openfst builds
 --probs .5 --engine openfst --compare => without --compare
 --probs .5 --engine openfst --method nbest => has one method
@@ -185,7 +163,6 @@ none.fst => --given: the file | must be there. Got none.fst instead
 --jobs 2 --scheduler x => --jobs | both
 --jobs 100000 => --jobs | at most 1,024
 --jobs 0 => --jobs
---jobs 1.5 => --jobs
 -o x.gz => --output | uncompressed
 -o / => --output | folder
 -o p.jsonl --resume => --output | the corpus itself
@@ -252,9 +229,6 @@ one.txt --by-type => line 1 | column
 -c A -c B => --classifier | one
 --space up => --space | classifier
 -p los=jaccard => 'loss'
--p loss => NAME=VALUE
--p =3 => NAME=VALUE
--p folds=3 -p folds=4 => once
 -p loss=jacard => 'jaccard'
 -p loss=pk -p loss__k=2 => confusion table
 -p loss__beta=2 => -p loss=NAME
@@ -295,14 +269,9 @@ blank.npz t.csv => trained
 -c '' => an online learner
 -c OFOClassifier -c OFOClassifier => once
 -c OFOClassifier:steps=2 => 'step'
--c OFOClassifier:step => NAME=VALUE
--c OFOClassifier:step=2,step=3 => once
 -p stepp=2 => 'step'
 -c OFOClassifier -p gamma_scale=2 => a parameter must be one of
 -p step=-1 => step must be
--p step=NaN => step must be
--p measure=f1 => measure must be one of f, jaccard
--p beta=two => beta must be
 -p loss__beta=2 => loss__beta
 --positive 7 => 0, 1 | 7
 --test none.csv => none.csv
@@ -330,7 +299,6 @@ two.npz --test gaps.npz => NaN
 """),
     (["train --searn t.txt -o m"], """
 -p bta=1 => Did you mean 'beta'
--p beta => NAME=VALUE
 -p beta=7 => beta
 -t chunkin => Did you mean 'chunking'
 --space up => space must be one of
@@ -416,20 +384,13 @@ def test_the_word_that_is_wrong_has_a_caret(fsmeu, tmp_path):
     assert line[len(caret) - 1 :].startswith("whn")
 
 
-@pytest.mark.parametrize("n", mostly_nightly([10**30, 10**6], quick=1))
-def test_huge_lengths(fsmeu, n, monkeypatch):
-    """A length past all limits is refused when that many states are there."""
-    monkeypatch.setenv("FSMEU_MAX_STATES", "100000")
-    fsmeu("check", "--sizes", "fscore", "--n", n).is_refused("at most 100,000 states")
-    fsmeu(*FST.format("hamming").split(), "--n", n).is_refused("at most 2,000 layers")
-
-
-def test_machines_past_the_limit(fsmeu, monkeypatch):
+@pytest.mark.parametrize("n", mostly_nightly([40, 10**30, 10**6], quick=2))
+def test_machines_past_the_limit(fsmeu, n, monkeypatch):
     """The sentence names the limit and how to raise it, and for files the machine that is less."""
     monkeypatch.setenv("FSMEU_MAX_STATES", "1000")
     says = ["at most 1,000 states", "FSMEU_MAX_STATES"]
-    fsmeu("check", "--sizes", "fscore", "--n", 40).is_refused(*says)
-    fsmeu(*FST.format("fscore").split(), "--n", 40).is_refused(*says, "draw --summed")
+    fsmeu("check", "--sizes", "fscore", "--n", n).is_refused(*says)
+    fsmeu(*FST.format("fscore").split(), "--n", n).is_refused(*says, "draw --summed")
     probs = ",".join(["0.5"] * 40)
     command = ["expect", "fscore", "01" * 20, "--probs", probs, "--engine", "openfst"]
     fsmeu(*command).is_refused(*says)

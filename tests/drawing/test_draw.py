@@ -5,13 +5,15 @@ import sys
 from itertools import product
 from math import prod
 
+import networkx as nx
 import numpy as np
 import pytest
 
 import fsmeu
 from fsmeu.decoding.explicit import hypotheses_composition
 from fsmeu.drawing.draw import FORMATS
-from fsmeu.drawing.picture import ROUTE, Box, Line, flow_of
+from fsmeu.drawing.picture import ROUTE, Box, Line
+from fsmeu.drawing.subject import Route
 from fsmeu.errors import FsmeuError, InputError
 
 P = [0.9, 0.5, 0.3, 0.2]
@@ -109,6 +111,11 @@ def test_a_hypothesis_among_others_is_coloured():
             seen.add(int(arc))
             state = table.target[arc]
     assert drawing.route.arcs == seen
+    dead_end = nx.MultiDiGraph([(0, 1, {"label": "x"}), (0, 2, {"label": "x"})], start=0)
+    dead_end.nodes[1]["final"] = 0.0
+    assert fsmeu.draw(dead_end, z="x", y="x").route == Route(
+        frozenset({0, 1}), frozenset({0}), (1,)
+    )
     with pytest.raises(InputError, match="an arc for label 1 at position 2"):
         fsmeu.draw(hypotheses_composition(F1, P[:3], "1 0 ."), z="111")
 
@@ -134,11 +141,11 @@ def test_composition_shows_probabilities():
     assert automaton.masses == pytest.approx([passing[s] for s in sorted(graph)], rel=1e-12)
     for bundle in drawing.frame.bundles:
         expected = flows[bundle.source, bundle.target]
-        assert flow_of(automaton, bundle) == pytest.approx(expected, rel=1e-12)
+        assert bundle.flow == pytest.approx(expected, rel=1e-12)
     assert len(drawing.route.arcs) == 4
     widths = [s.line for s in drawing.picture.shapes if isinstance(s, Line) and "prob" in s.tip]
-    ordered = sorted(drawing.frame.bundles, key=lambda b: flow_of(automaton, b))
-    assert max(widths) == pytest.approx(0.7 + 4.3 * flow_of(automaton, ordered[-1]))
+    ordered = sorted(drawing.frame.bundles, key=lambda b: b.flow)
+    assert max(widths) == pytest.approx(0.7 + 4.3 * ordered[-1].flow)
 
 
 def test_parts_can_be_chosen():

@@ -1,8 +1,25 @@
 """What an answer of the package must have in common with a list of (value, probability)."""
 
+import math
+from fractions import Fraction
+
 import pytest
 
+from fsmeu.losses.language.read import read
 from tests import brute_force
+from tests.losses.meaning import World
+
+ENGINES = ("lattice", "openfst")
+engines = pytest.mark.parametrize("engine", ENGINES)
+
+
+def exact_pairs(text, z, probs):
+    """(value, probability) of every reference of independent labels 0 and 1, as fractions."""
+    pairs = []
+    for y, value in World(read(text), (0, 1), len(z)).every_y(z).items():
+        chances = [Fraction(p) if b else 1 - Fraction(p) for p, b in zip(probs, y, strict=True)]
+        pairs.append((Fraction(value), math.prod(chances, start=Fraction(1))))
+    return pairs
 
 
 def close(wanted, scale=1.0):
@@ -16,15 +33,9 @@ def scale_of(pairs):
 
 def assert_same(answer, pairs):
     """Value, mass, levels and variance are those of the list."""
-    scale = scale_of(pairs)
+    scale, listed = scale_of(pairs), brute_force.levels(pairs)
     assert answer.value == close(brute_force.mean(pairs), scale)
     assert answer.kept == close(1.0)
-    assert_same_levels(answer, pairs)
-    assert answer.variance == close(brute_force.variance(pairs), scale**2)
-
-
-def assert_same_levels(answer, pairs):
-    listed = brute_force.levels(pairs)
-    scale = scale_of(pairs)
     assert answer.levels.values.tolist() == [close(v, scale) for v, _ in listed]
     assert answer.levels.probabilities.tolist() == [close(p) for _, p in listed]
+    assert answer.variance == close(brute_force.variance(pairs), scale**2)

@@ -28,12 +28,6 @@ def transducer(table):
     return machine
 
 
-def total(hypothesis, loss, model):
-    """The total weight of hypothesis o loss o model, by genlm-grammar alone."""
-    left = transducer(hypothesis) @ transducer(loss)
-    return (left @ transducer(model)).total_weight()
-
-
 def acceptor_of_string(labels, z):
     machine = WFSA.from_string(tuple(labels.index(x) + 1 for x in z), Float)
     assert machine.total_weight() == 1.0

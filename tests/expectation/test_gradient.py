@@ -13,14 +13,11 @@ import fsmeu
 from fsmeu.errors import InputError
 from fsmeu.models import Acceptor, Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
 from tests import brute_force, shelf
+from tests.expectation.checks import ENGINES, engines
 from tests.label_models import by_name, derivatives, parameters
 from tests.losses.meaning import Undefined
 from tests.strategies import losses
 from tests.support.nightly import every_third
-
-ENGINES = ("lattice", "openfst")
-names = pytest.mark.parametrize("name", every_third(fsmeu.library()))
-engines = pytest.mark.parametrize("engine", ENGINES)
 
 
 def assert_gradient(loss, z, model, values):
@@ -46,14 +43,6 @@ def values_by_meaning(case, z):
         assume(False)
 
 
-def enumerated(loss, z, n):
-    """The value of every y by Algorithm 3, one pair at a time."""
-    return {y: fsmeu.evaluate(loss, z, y) for y in brute_force.sequences(loss.labels, n)}
-
-
-# -- random losses --------------------------------------------------------------------------
-
-
 @settings(max_examples=25, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 2**32), n=st.integers(0, 3))
 def test_distribution_on_the_hypothesis_tape(data, seed, n):
@@ -71,20 +60,15 @@ def test_distribution_on_the_hypothesis_tape(data, seed, n):
     assert_gradient(case.load(), Bernoulli(p), model, values)
 
 
-# -- the shelf, and a few files -------------------------------------------------------------
-
-
-@names
+@pytest.mark.parametrize("name", every_third(fsmeu.library()))
 def test_every_loss_of_the_shelf(name):
     loss = shelf.load(name, size=3)
     random, labels, n = np.random.default_rng(len(name)), loss.labels, 3
     table = random.dirichlet(np.ones(len(labels)), size=n)
     table[1] = np.eye(len(labels))[1]
     z = tuple(labels[k] for k in random.integers(0, len(labels), n))
-    assert_gradient(loss, z, Independent(table, labels), enumerated(loss, z, n))
-
-
-# -- laws -----------------------------------------------------------------------------------
+    values = {y: fsmeu.evaluate(loss, z, y) for y in brute_force.sequences(labels, n)}
+    assert_gradient(loss, z, Independent(table, labels), values)
 
 
 @engines
@@ -111,28 +95,22 @@ def test_potentials_of_a_position_can_be_moved_together():
     assert np.abs(found["unary"]).max() > 1e-4
 
 
-# -- what has no gradient -------------------------------------------------------------------
+CHAIN = Markov([0.5, 0.5], [[0.5, 0.5], [0.1, 0.9]], n=2)
 
 
-def test_models_without_parameters():
-    chain = Markov([0.5, 0.5], [[0.5, 0.5], [0.1, 0.9]], n=2)
-    for model in (
-        NBest([(0, 1), (1, 1)], [0.5, 0.5]),
-        Mixture([chain, Bernoulli([0.1, 0.2])], [0.3, 0.7]),
-        Acceptor(chain.layered()),
-    ):
-        with pytest.raises(InputError, match=f"must have parameters.*Got {type(model).__name__}"):
-            fsmeu.gradient(fsmeu.load("fscore"), (0, 1), model)
-
-
-def test_a_hypothesis_of_another_length():
-    with pytest.raises(InputError, match=r"gradient: .*same length\. Got lengths 3 and 2"):
-        fsmeu.gradient(fsmeu.load("fscore"), (0, 1, 1), [0.5, 0.5])
-
-
-def test_an_engine_that_does_not_exist():
-    with pytest.raises(InputError, match="gradient: engine must be one of lattice, openfst"):
-        fsmeu.gradient(fsmeu.load("fscore"), (0, 1), [0.5, 0.5], engine="magic")
+@pytest.mark.parametrize(
+    ("z", "model", "engine", "words"),
+    [
+        ((0, 1), NBest([(0, 1), (1, 1)], [0.5, 0.5]), "lattice", "must have parameters.*Got NBest"),
+        ((0, 1), Mixture([CHAIN, Bernoulli([0.1, 0.2])], [0.3, 0.7]), "openfst", "Got Mixture"),
+        ((0, 1), Acceptor(CHAIN.layered()), "lattice", "must have parameters.*Got Acceptor"),
+        ((0, 1, 1), CHAIN, "lattice", r"gradient: .*same length\. Got lengths 3 and 2"),
+        ((0, 1), CHAIN, "magic", "gradient: engine must be one of lattice, openfst"),
+    ],
+)
+def test_what_has_no_gradient(z, model, engine, words):
+    with pytest.raises(InputError, match=words):
+        fsmeu.gradient(fsmeu.load("fscore"), z, model, engine=engine)
 
 
 UNDEFINED = {
@@ -157,8 +135,8 @@ def test_impossible_references_may_be_undefined(engine, name, other):
     unary = np.array([[-np.inf, 0.3], [0.2, 0.1], [0.5, -0.4]])
     model = from_potentials(unary, [[0.1, 0.2], [-0.3, 0.4]])
     z = from_potentials(unary[:, ::-1], np.zeros((2, 2))) if other else "110"
-    pairs = dict(oracle_pairs(model))
-    hypotheses = dict(oracle_pairs(z)) if other else {(1, 1, 0): 1.0}
+    pairs = possible(model)
+    hypotheses = possible(z) if other else {(1, 1, 0): 1.0}
     worth = {y: sum(q * loss(x, y) for x, q in hypotheses.items()) for y in pairs}
     value, found = fsmeu.value_and_gradient(loss, z, model, engine=engine)
     mean = sum(p * worth[y] for y, p in pairs.items())
@@ -168,11 +146,9 @@ def test_impossible_references_may_be_undefined(engine, name, other):
         assert found["unary"][i, a] == pytest.approx(expected, rel=1e-12, abs=1e-14)
 
 
-def oracle_pairs(model):
+def possible(model):
     """The possible sequences of three labels with their probabilities."""
-    for y in np.ndindex(2, 2, 2):
-        if model.probability(y) > 0:
-            yield y, model.probability(y)
+    return {y: model.probability(y) for y in np.ndindex(2, 2, 2) if model.probability(y) > 0}
 
 
 @engines

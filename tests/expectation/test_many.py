@@ -58,12 +58,9 @@ def some_pairs(seed, labels, count=25, longest=6):
     return zs, models
 
 
-def one_by_one(loss, zs, models):
-    return np.array([fsmeu.expect(loss, z, m).value for z, m in zip(zs, models, strict=True)])
-
-
 def assert_same(loss, zs, models):
-    found, wanted = fsmeu.expect_many(loss, zs, models), one_by_one(loss, zs, models)
+    found = fsmeu.expect_many(loss, zs, models)
+    wanted = [fsmeu.expect(loss, z, model).value for z, model in zip(zs, models, strict=True)]
     assert found.shape == (len(zs),)
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
@@ -108,9 +105,6 @@ def test_nothing():
     assert fsmeu.expect_many(fsmeu.load("fscore"), [], []).shape == (0,)
 
 
-# -- losses whose states no array spans ---------------------------------------------------------
-
-
 class Runs:
     """How many runs of agreement there are; states are tuples."""
 
@@ -149,43 +143,35 @@ def test_losses_of_too_many_states(monkeypatch):
     assert_same(fsmeu.load("jaccard"), *some_pairs(13, (0, 1)))
 
 
-# -- bad input -----------------------------------------------------------------------------------
-
-
-def refusal(*arguments, loss="fscore"):
-    with pytest.raises(FsmeuError) as caught:
-        fsmeu.expect_many(fsmeu.load(loss), *arguments)
-    assert isinstance(caught.value, InputError)
-    return str(caught.value)
-
-
-def test_as_many_models_as_hypotheses():
-    told = refusal(["01", "11"], [[0.5, 0.5]])
-    assert re.match("expect_many: there must be one model for each hypothesis.*Got 2 and 1", told)
-
-
-def test_lengths_must_agree():
-    told = refusal(["01", "1", "011"], [[0.5, 0.5], [0.5], [0.5, 0.5]])
-    assert re.match(r"expect_many, zs\[2\]: .*same length\. Got lengths 3 and 2", told)
+GOOD = ["01", "11", "10"], [[0.5, 0.5], [0.1, 0.2], [0.5, 0.25]]
+MODELS = ([0.5, 1.5], [0.5, -0.1], [0.5, np.nan], ["a", "b"], [[0.5], [0.1, 0.9]], None)
 
 
 @pytest.mark.parametrize(
-    "bad", [[0.5, 1.5], [0.5, -0.1], [0.5, float("nan")], ["a", "b"], [[0.5], [0.1, 0.9]], None]
+    ("zs", "models", "words"),
+    [
+        (GOOD[0], GOOD[1][:1], "expect_many: there must be one model for each hyp.*Got 3 and 1"),
+        (
+            ["01", "1", "011"],
+            [[0.5] * 2, [0.5], [0.5] * 2],
+            r"expect_many, zs\[2\]: .*same length\. Got lengths 3 and 2",
+        ),
+        (
+            ["01"],
+            [Independent([[0.5, 0.5]] * 2, ("a", "b"))],
+            "expect_many: utility fscore and model must have the same labels",
+        ),
+        *((GOOD[0], [*GOOD[1][:2], bad], r"expect_many, models\[2\]: ") for bad in MODELS),
+        *(
+            (["01", bad], GOOD[1][:2], r"expect_many, zs\[1\]: ")
+            for bad in ("21", [0, 7], 5, None, [0.5, 0.5])
+        ),
+    ],
 )
-def test_a_model_that_is_none(bad):
-    told = refusal(["01", "11", "10"], [[0.5, 0.5], [0.1, 0.2], bad])
-    assert told.startswith("expect_many, models[2]: ")
-
-
-@pytest.mark.parametrize("bad", ["21", [0, 7], 5, None, [0.5, 0.5]])
-def test_a_hypothesis_that_is_none(bad):
-    told = refusal(["01", bad], [[0.5, 0.5], [0.1, 0.2]])
-    assert told.startswith("expect_many, zs[1]: ")
-
-
-def test_labels_must_be_those_of_the_loss():
-    told = refusal(["01"], [Independent([[0.5, 0.5]] * 2, ("a", "b"))])
-    assert told.startswith("expect_many: utility fscore and model must have the same labels")
+def test_what_does_not_fit_is_told_with_its_place(zs, models, words):
+    with pytest.raises(InputError) as caught:
+        fsmeu.expect_many(fsmeu.load("fscore"), zs, models)
+    assert re.match(words, str(caught.value))
 
 
 @pytest.mark.parametrize("value", ["1 / (n - 3)", "log(c)", "c * c"])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+import fsmeu
+from fsmeu.errors import FsmeuError
 from tests.explore.programs import random_program
 from tests.explore.truth import truth_of
 from tests.label_models import ModelSpec, random_model
@@ -44,7 +47,16 @@ class Case:
 
     @cached_property
     def loss(self):
-        return self.program.load()
+        """The loss, asked for a shorter sequence before: what it keeps must not harm."""
+        loss = self.program.load()
+        if self.n:
+            with suppress(FsmeuError):
+                fsmeu.expect(loss, self.shorter_z, self.models[0].shorter().build())
+        return loss
+
+    @property
+    def shorter_z(self):
+        return [self.labels[-1]] * (self.n - 1)
 
     @cached_property
     def truth(self):

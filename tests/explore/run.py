@@ -17,7 +17,9 @@ from rich.table import Table
 
 from tests.explore.shrink import reproducer, shrunk
 from tests.explore.trial import CHECKS, OUTCOMES, run_case
+from tests.support import loops
 from tests.support.batches import Tally, interruptible, run_batches
+from tests.support.kernels import kernels_that_run
 
 BLOCK = 100
 SHOWN_PER_CHECK = 3
@@ -147,6 +149,8 @@ def main(words=None):
     if given.case:
         return int(replay(given.case, console))
     interruptible()
+    with kernels_that_run("compiled"):
+        loops.counts()  # here, so that no process loads or compiles them
     cases = given.cases if given.cases or given.minutes else 1000
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]} failed"))
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:

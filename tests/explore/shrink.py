@@ -143,10 +143,14 @@ def reproducer(case, outcome):
     options += [f"{name}={value!r}" for name, value in program.given.items()]
     lines = [
         "import fsmeu",
+        "from contextlib import suppress",
         "from math import inf, nan",
         f'loss = fsmeu.loads("""{program.text}""",',
     ]
     lines[-1] = lines[-1][:-1] + "".join(f", {x}" for x in options) + ")"
+    if case.n:
+        before = f"fsmeu.expect(loss, {case.shorter_z}, {case.models[0].shorter().text()})"
+        lines.append(f"with suppress(fsmeu.FsmeuError): {before}")
     used = outcome.fault.call
     for name, model in zip(names, case.models, strict=True):
         if re.search(rf"\b{name}\b", used):

@@ -1,7 +1,7 @@
 """The explicit engine, held against enumeration and the default engine, whatever is asked.
 
-Every built-in loss under every kind of model, and random losses, of which
-``./run explore-tests --check explicit`` has a thousand.
+Every built-in loss, and some that remember or look at the position, under every kind of model; and
+random losses, of which ``./run explore-tests --check explicit`` has a thousand.
 """
 
 import random
@@ -15,36 +15,63 @@ from fsmeu.searn import CostOracle
 from tests import shelf
 from tests.explore import explicit, run
 from tests.explore.cases import Case
-from tests.label_models import ModelSpec, random_model, rows
+from tests.label_models import plain_model
+from tests.strategies import LossCase
 
-LENGTHS = {2: 3, 5: 2, 9: 1}
-
-
-def chain(rng, labels, n, order):
-    size = len(labels)
-    tables = {"initial": rows(rng, size**order).reshape((size,) * order)}
-    tables["transition"] = rows(rng, *(size,) * (order + 1))
-    return ModelSpec("markov", labels, n, tables)
+LENGTHS = {2: 3, 3: 3, 5: 2, 9: 1}
+TEXTS = {
+    "precision of 1": """utility precision_of_1 labels 0 1 2
+count tp when z == 1 and y == 1
+count hyp when z == 1
+value tp / hyp or 1 when hyp == 0""",
+    "recall of 1": """utility recall_of_1 labels 0 1 2
+count tp when z == 1 and y == 1
+count ref when y == 1
+value tp / ref or 1 when ref == 0""",
+    "clock": """loss late labels 0 1 2
+count wrong by i when z != y
+value wrong / n or 0 when n == 0""",
+    "z remembers": """loss smooth labels 0 1 2
+memory m of z last 1
+count wrong by 1 + (old m[0] != z) when z != y
+value wrong""",
+    "y remembers": """loss moved labels 0 1 2
+memory m of y last 1
+count wrong when z != y and old m[0] != y
+value wrong""",
+    "first of a run": """utility runs labels 0 1 2
+memory mz of z last 1
+count hyp by 3 when z == 1 and old mz[0] != 1
+count tp when z == y
+value tp * 2^hyp""",
+    "by position": """utility jumps labels 0 1 2
+count hyp by if z == 1 then 1 else if z == 2 then i else 0
+count tp when z == y
+value tp * 2^hyp""",
+}
+PROGRAMS = {name: LossCase(text, (0, 1, 2), False, {}) for name, text in TEXTS.items()}
+PROGRAMS |= {name: shelf.case(name) for name in fsmeu.library()}
 
 
 MODELS = {
-    "order 0": lambda rng, labels, n: random_model(rng, labels, n, ("independent",)),
-    "order 1": lambda rng, labels, n: chain(rng, labels, n, 1),
-    "order 2": lambda rng, labels, n: chain(rng, labels, n, 2),
-    "crf": lambda rng, labels, n: random_model(rng, labels, n, ("potentials",)),
+    "order 0": ("independent", {}),
+    "order 1": ("markov", {"order": 1}),
+    "order 2": ("markov", {"order": 2}),
+    "crf": ("potentials", {}),
 }
 """Each is asked as a lattice as well, and with a constraint: see ``explicit``."""
 
 
-@pytest.mark.parametrize("name", fsmeu.library())
+@pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.thirds
-def test_built_in_losses(name):
-    program = shelf.case(name)
+def test_every_engine_and_model(name):
+    program = PROGRAMS[name]
     labels = tuple(program.labels)
-    for kind, make in MODELS.items():
-        rng, source = np.random.default_rng([len(name), len(kind)]), random.Random(f"{name} {kind}")
-        n = LENGTHS[len(labels)]
-        case = Case(program, tuple(make(rng, labels, n) for _ in range(3)))
+    for title, (kind, more) in MODELS.items():
+        source = random.Random(f"{name} {title}")
+        rng, n = np.random.default_rng([len(name), len(title)]), LENGTHS[len(labels)]
+        models = tuple(plain_model(rng, kind, labels, n, **more) for _ in range(3))
+        case = Case(program, models)
         for query in (explicit.expectation, explicit.tape, explicit.derivatives, explicit.oracle):
             query(case, source)
         explicit.decision(case, source)

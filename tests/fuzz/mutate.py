@@ -10,21 +10,8 @@ from copy import deepcopy
 import numpy as np
 
 _BYTES = [b"\x00", b"\xff", b"\n", b"\r", b",", b":", b"{", b"[", b'"', b"\xef\xbb\xbf"]
-_NUMBERS = [
-    "0",
-    "-1",
-    "1",
-    "2",
-    "0.5",
-    "1e308",
-    "-1e400",
-    "nan",
-    "inf",
-    "1e-320",
-    "4294967296",
-    "9223372036854775807",
-]
-_NUMBERS += ["123456789012345678901234567890", "9" * 5000]
+_NUMBERS = ["0", "-1", "1", "2", "0.5", "1e308", "-1e400", "nan", "inf", "1e-320", "4294967296"]
+_NUMBERS += ["9223372036854775807", "123456789012345678901234567890", "9" * 5000]
 _VALUES = [None, True, False, 0, -1, 1, 3, 0.5, 1e308, 2**40, 10**30, "", "x", "-inf", "nan"]
 _VALUES += [[], {}, [[]], [0, 1], [[0.5, 0.5]], {"a": 1}, {"array": "x"}, "\u202e\x1b[31m"]
 _SHAPES = [(), (0,), (1,), (2, 0), (10**12, 0), (2**40,), (2, 2), (1, 1, 1), (-1,)]
@@ -116,9 +103,8 @@ def _json(text, draw):
 
 def _places(data):
     """(holder, key) of every part of JSON data."""
-    for key in (
-        list(data) if isinstance(data, dict) else range(len(data) if isinstance(data, list) else 0)
-    ):
+    keys = range(len(data)) if isinstance(data, list) else data
+    for key in list(keys) if isinstance(data, dict | list) else ():
         yield data, key
         yield from _places(data[key])
 
@@ -127,11 +113,8 @@ def _archive(content, others, draw):
     """An archive one of whose members is changed."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    name = (
-        "header.npy"
-        if "header.npy" in members and draw.random() < 0.6
-        else draw.choice(list(members))
-    )
+    head = "header.npy" in members and draw.random() < 0.6
+    name = "header.npy" if head else draw.choice(list(members))
     array = np.load(io.BytesIO(members[name]))
     kind = draw.randrange(8)
     if name == "header.npy" and kind < 6:
@@ -141,18 +124,14 @@ def _archive(content, others, draw):
     elif kind == 1:
         members[name] = _any_bytes(members[name], others, draw)
     elif kind == 2:
-        words = {
-            "descr": draw.choice(_KINDS),
-            "fortran_order": draw.random() < 0.5,
-            "shape": draw.choice(_SHAPES),
-        }
         file = io.BytesIO()
+        words = {"descr": draw.choice(_KINDS), "fortran_order": draw.random() < 0.5}
+        words["shape"] = draw.choice(_SHAPES)
         np.lib.format.write_array_header_1_0(file, words)
         members[name] = file.getvalue() + bytes(draw.choice([0, 8, 64]))
     elif kind == 3:
-        members[name] = _saved(
-            np.full(draw.choice(_SHAPES[:4] + _SHAPES[6:8]), draw.choice([0, np.nan, 1e300]))
-        )
+        shape = draw.choice(_SHAPES[:4] + _SHAPES[6:8])
+        members[name] = _saved(np.full(shape, draw.choice([0, np.nan, 1e300])))
     elif kind == 4:
         members[name] = _saved(np.resize(array, draw.choice([(1,), (3,), (2, 3), (7, 1)])))
     elif kind == 5:
@@ -162,12 +141,10 @@ def _archive(content, others, draw):
             with np.errstate(all="ignore"):
                 with_strange = -with_strange if draw.random() < 0.3 else with_strange
         members[name] = _saved(with_strange)
+    elif array.dtype.kind in "iub":
+        members[name] = _saved(array.astype(draw.choice(["<f4", "<U5", "|i1", "|S3", "|b1"])))
     else:
-        members[name] = _saved(
-            array.astype(draw.choice(["<f4", "<U5", "|i1", "|S3", "|b1"]))
-            if array.dtype.kind in "iub"
-            else np.atleast_1d(array).T[:1]
-        )
+        members[name] = _saved(np.atleast_1d(array).T[:1])
     return _zipped(members, draw.choice([0, 8, 8, 8, 8, 8, 8, 12]))
 
 

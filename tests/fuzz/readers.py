@@ -18,8 +18,7 @@ import fsmeu
 from fsmeu import learning
 from fsmeu.checking.exact_methods import exact_methods
 from fsmeu.checking.report import loss_to_measure, report
-from fsmeu.corpora.columns import read_sentences, written
-from fsmeu.corpora.parse import parse
+from fsmeu.corpora.parse import parse, read_sentences, written
 from fsmeu.corpora.records import format_of, open_corpus, records
 from fsmeu.corpora.run import open_output
 from fsmeu.exchange.openfst import read_constraint
@@ -27,8 +26,7 @@ from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load, save
 from fsmeu.losses.loss import grammar_folder, read_spec
 from fsmeu.searn.features.templates import template_set
-from fsmeu.searn.searn import Searn
-from fsmeu.searn.tagger import ColumnTagger
+from fsmeu.searn.searn import ColumnTagger, Searn
 from tests.fst.machines import images
 
 _RNG = np.random.default_rng(0)
@@ -54,7 +52,7 @@ def _tagged(path):
 
 def _resumed(path):
     with open_output(path, resume=True) as output:
-        return output.done
+        return output.last
 
 
 def _checked(path):

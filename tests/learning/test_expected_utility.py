@@ -18,6 +18,7 @@ from fsmeu.learning.expected_utility import (
     _of_weights,
     batch_value,
 )
+from tests.support.values import differences
 
 LOSSES = [
     fsmeu.load(name, **params)
@@ -45,16 +46,6 @@ def values(loss, y):
     """The value of every hypothesis, in their order."""
     z = np.array(list(itertools.product((0, 1), repeat=len(y))))
     return loss.pair_values(z, np.broadcast_to(y, z.shape))
-
-
-def slopes_by_differences(function, point, step=1e-6):
-    """Central differences of a function of a vector."""
-    found = np.empty(len(point))
-    for k in range(len(point)):
-        move = np.zeros(len(point))
-        move[k] = step
-        found[k] = (function(point + move) - function(point - move)) / (2 * step)
-    return found
 
 
 def separated(n=80, features=3, seed=0):
@@ -97,7 +88,7 @@ def test_the_expected_value_equals_enumeration(loss, y):
     p = np.random.default_rng(5).random(len(y))
     value, slopes = batch_value(loss, np.array(y))(p)
     assert value == pytest.approx(enumerated(loss, y, p), rel=1e-12)
-    by_differences = slopes_by_differences(lambda q: enumerated(loss, y, q), p)
+    by_differences = differences(lambda q: enumerated(loss, y, q), p)
     assert slopes == pytest.approx(by_differences, rel=1e-6, abs=1e-8)
 
 
@@ -107,7 +98,7 @@ def test_the_gradient_equals_differences(loss):
     batches = [np.arange(0, 7), np.arange(7, 12)]
     objective = _of_weights(rows, 0.1, _expected(loss, y, batches))
     weights = np.array([0.3, -0.2, 0.5, 0.1])
-    by_differences = slopes_by_differences(lambda w: objective(w)[0], weights)
+    by_differences = differences(lambda w: objective(w)[0], weights)
     assert objective(weights)[1] == pytest.approx(by_differences, rel=1e-6, abs=1e-8)
     sign = 1 if loss.kind == "utility" else -1
     p = expit(rows @ weights[:-1] + weights[-1])

@@ -1,4 +1,4 @@
-"""Plug-in classifiers: decisions against enumeration, thresholds against trying all of them."""
+"""Plug-in classifiers: decisions by enumeration, thresholds by trying all, rows for themselves."""
 
 import itertools
 import math
@@ -12,7 +12,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, log_loss
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -21,7 +21,13 @@ from sklearn.svm import LinearSVC
 import fsmeu
 from fsmeu.errors import InputError
 from fsmeu.learning.given_loss import best_threshold, table_value
-from fsmeu.learning.plug_in import DTAClassifier, EUMClassifier
+from fsmeu.learning.plug_in import (
+    DTAClassifier,
+    EUMClassifier,
+    ExampleWiseClassifier,
+    held_out_parts,
+)
+from fsmeu.learning.saving import load, save
 
 X, Y = make_classification(160, 5, weights=[0.75], flip_y=0.2, random_state=3)
 
@@ -125,8 +131,13 @@ def test_thresholds_of_losses_are_those_of_least_value():
 
 
 def test_eum_uses_rows_that_the_estimator_has_not_seen():
-    """The value is that of scikit-learn's metric on some rows; with refit the threshold stays."""
+    """The value is the best of scikit-learn's metric on these; with refit the threshold stays."""
     made = EUMClassifier("balanced_accuracy", held_out=0.4, random_state=5).fit(X, Y)
+    seen, unseen = held_out_parts(Y.astype(float), 0.4, 5)
+    assert sorted([*seen, *unseen]) == list(range(len(Y)))
+    p = LogisticRegression(max_iter=1000).fit(X[seen], Y[seen]).predict_proba(X[unseen])[:, 1]
+    best = max(balanced_accuracy_score(Y[unseen], p >= cut) for cut in (*p, 2.0))
+    assert made.value_ == pytest.approx(best, rel=1e-12)
     again = EUMClassifier("balanced_accuracy", held_out=0.4, random_state=5, refit=True).fit(X, Y)
     assert made.threshold_ == again.threshold_
     assert not np.allclose(made.estimator_.coef_, again.estimator_.coef_)
@@ -191,16 +202,6 @@ def test_sparse_rows_and_weights(kind):
     assert heavy[:, 1].mean() > even[:, 1].mean() + 0.1
 
 
-def test_parameters_of_the_estimator_can_be_searched():
-    found = GridSearchCV(
-        EUMClassifier(estimator=LogisticRegression(), random_state=0),
-        {"estimator__C": [0.1, 1.0], "loss": ["fscore", "jaccard"]},
-        scoring="f1",
-        cv=2,
-    ).fit(X, Y)
-    assert found.best_score_ > 0.3
-
-
 def test_examples_that_do_not_suffice():
     with pytest.raises(InputError, match="two examples of each class"):
         EUMClassifier().fit(X[:5], [0, 0, 0, 0, 1])
@@ -209,3 +210,51 @@ def test_examples_that_do_not_suffice():
     neighbours = pytest.importorskip("sklearn.neighbors").KNeighborsClassifier()
     with pytest.raises(InputError, match="sample_weight"):
         DTAClassifier(estimator=neighbours).fit(X, Y, sample_weight=np.ones(len(Y)))
+
+
+# -- rows that are decided for themselves ---------------------------------------------------------
+
+RANDOM = np.random.default_rng(7)
+R = RANDOM.normal(size=(120, 4))
+TABLE = (R @ RANDOM.normal(size=(4, 5)) + RANDOM.normal(size=(120, 5)) > 0.8).astype(int)
+
+
+@pytest.mark.parametrize("name", ["fscore", "jaccard"])
+def test_rows_are_decided_best(name):
+    """Against all 32 label sets of five labels, each valued by listing all others."""
+    made = ExampleWiseClassifier(name).fit(R[:80], TABLE[:80])
+    p, z = made.predict_proba(R[80:90]), made.predict(R[80:90])
+    for row, chosen in zip(p, z, strict=True):
+        every = itertools.product((0, 1), repeat=5)
+        best = max(expected(MEASURES[name], one, row) for one in every)
+        assert expected(MEASURES[name], chosen.tolist(), row) == pytest.approx(best, abs=1e-12)
+
+
+def test_probabilities_are_those_of_an_estimator_for_each_label():
+    made = ExampleWiseClassifier(estimator=LogisticRegression(C=0.3)).fit(R, TABLE)
+    for k in range(5):
+        other = LogisticRegression(C=0.3).fit(R, TABLE[:, k])
+        assert made.predict_proba(R)[:, k] == pytest.approx(other.predict_proba(R)[:, 1])
+
+
+def test_labels_that_never_change():
+    table = np.concatenate([TABLE, np.ones((120, 1), int), np.zeros((120, 1), int)], axis=1)
+    made = ExampleWiseClassifier().fit(R, table)
+    assert (made.predict_proba(R)[:, 5:] == [1.0, 0.0]).all()
+    assert (made.predict(R)[:, 5:] == [1, 0]).all()
+
+
+def test_sparse_rows_weights_and_files(tmp_path):
+    made = ExampleWiseClassifier("jaccard").fit(R, TABLE)
+    sparse = ExampleWiseClassifier("jaccard").fit(csr_array(R), csr_array(TABLE))
+    assert np.array_equal(sparse.predict(csr_array(R)), made.predict(R))
+    heavy = ExampleWiseClassifier().fit(R, TABLE, sample_weight=1 + 9 * TABLE[:, 0])
+    assert heavy.predict_proba(R)[:, 0].mean() > made.predict_proba(R)[:, 0].mean() + 0.05
+    save(made, tmp_path / "one.npz")
+    assert np.array_equal(load(tmp_path / "one.npz").predict(R), made.predict(R))
+
+
+def test_a_loss_that_is_no_table():
+    """Any loss over two labels will do: here windows of labels in a row."""
+    made = ExampleWiseClassifier(fsmeu.load("pk", k=2)).fit(R, TABLE)
+    assert made.predict(R[:5]).shape == (5, 5)

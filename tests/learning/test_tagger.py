@@ -21,6 +21,7 @@ from fsmeu.learning.tagger import (
     log_likelihood,
     most_probable,
 )
+from tests.support.values import differences
 
 TAGS = ("B-NP", "B-VP", "I-NP", "I-VP", "O")
 WORDS = {
@@ -59,17 +60,6 @@ def scored(unary, pairwise):
     for y in itertools.product(range(labels), repeat=n):
         links = sum(pairwise[a, b] for a, b in itertools.pairwise(y))
         yield y, sum(unary[i, label] for i, label in enumerate(y)) + links
-
-
-def differences(function, array, step=1e-6):
-    """Central differences of a function of an array, for every entry."""
-    found = np.empty(array.shape)
-    for place in np.ndindex(array.shape):
-        up, down = array.copy(), array.copy()
-        up[place] += step
-        down[place] -= step
-        found[place] = (function(up) - function(down)) / (2 * step)
-    return found
 
 
 # -- features -------------------------------------------------------------------------------------

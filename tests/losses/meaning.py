@@ -5,6 +5,7 @@ fractions wherever the language allows it. ``Undefined`` stands for what a file 
 """
 
 import math
+import operator
 from fractions import Fraction
 from numbers import Number as AnyNumber
 
@@ -97,7 +98,8 @@ class World:
         return {r.name: names[r.name] for r in self.spec.registers}
 
     def label(self, label):
-        return self.exact(label) if all(isinstance(x, int) for x in self.labels) else label
+        numeric = all(isinstance(x, int) for x in self.labels)
+        return self.exact(label) if numeric and isinstance(label, int) else label
 
     def check(self, register, value):
         if register.low is None:
@@ -149,11 +151,8 @@ class World:
                     raise Undefined(f"{expr.name} is not known here")
                 return names[expr.name]
             case Text():
-                numeric = all(isinstance(x, int) for x in self.labels)
-                known = [str(x) for x in self.labels]
-                return (
-                    self.exact(int(expr.value)) if numeric and expr.value in known else expr.value
-                )
+                labels = {str(x): x for x in self.labels}
+                return self.label(labels.get(expr.value, expr.value))
             case Old():
                 return old[expr.name]
             case At():
@@ -243,29 +242,18 @@ def tag(function, label):
     return rest if dash and rest else NO_TYPE
 
 
-def arithmetic(operator, a, b):
-    match operator:
-        case "+":
-            return number(a + b)
-        case "-":
-            return number(a - b)
-        case "*":
-            return number(a * b)
-        case "<":
-            return Fraction(a < b)
-        case "<=":
-            return Fraction(a <= b)
-        case ">":
-            return Fraction(a > b)
-        case ">=":
-            return Fraction(a >= b)
-    if operator in ("/", "%") and b == 0:
+ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+
+
+def arithmetic(sign, a, b):
+    if sign in ORDER:
+        return Fraction(ORDER[sign](a, b))
+    if sign in ("/", "%") and b == 0:
         raise Undefined("division by zero")
-    if operator == "/":
-        return number(a / b)
-    if operator == "%":
+    if sign == "%":
         return number(a % b)
-    return power(a, b)
+    return power(a, b) if sign == "^" else number(ARITHMETIC[sign](a, b))
 
 
 def power(a, b):
@@ -280,23 +268,15 @@ def power(a, b):
     return number(result)
 
 
+FUNCTIONS = {"min": min, "max": max}
+FUNCTIONS |= {"abs": abs, "floor": math.floor, "ceil": math.ceil, "exp": math.exp}
+FUNCTIONS |= {"sqrt": math.sqrt, "log": math.log}
+
+
 def function(name, given):
-    x = given[0]
-    match name:
-        case "min":
-            return min(given)
-        case "max":
-            return max(given)
-        case "abs":
-            return abs(x)
-        case "floor":
-            return Fraction(math.floor(x))
-        case "ceil":
-            return Fraction(math.ceil(x))
-        case "exp":
-            return math.exp(x)
-        case "sqrt" if x >= 0:
-            return math.sqrt(x)
-        case "log" if x > 0:
-            return math.log(x)
-    raise Undefined(f"{name} of {x}")
+    if (name == "sqrt" and given[0] < 0) or (name == "log" and given[0] <= 0):
+        raise Undefined(f"{name} of {given[0]}")
+    if name in ("min", "max"):
+        return FUNCTIONS[name](given)
+    result = FUNCTIONS[name](given[0])
+    return Fraction(result) if name in ("floor", "ceil") else result

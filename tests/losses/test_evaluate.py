@@ -1,14 +1,18 @@
-"""The value of one pair, against a second reading of the file."""
+"""The value of one pair, of many and of a corpus, against a second reading of the file."""
 
 import itertools
 import random
+from itertools import chain
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seqeval.metrics import f1_score as chunk_f1
+from sklearn.metrics import accuracy_score, fbeta_score, jaccard_score, matthews_corrcoef
 
 import fsmeu
-from fsmeu.errors import InputError, LossFileError
+from fsmeu.errors import FsmeuError, InputError, LossFileError
 from fsmeu.losses.semantics.walk import trace_pairs
 from tests.strategies import lengths, losses
 from tests.support.python_losses import Mistakes
@@ -96,3 +100,131 @@ def test_trace_shows_every_register(data, case):
     for ours, meant in zip(trace, states, strict=True):
         plain = {k: float(v) for k, v in meant.items() if not isinstance(v, tuple)}
         assert {k: float(ours[k][0]) for k in plain} == pytest.approx(plain, rel=1e-12)
+
+
+# -- the value of a corpus: counts summed over sentences, the value taken once ---------------------
+
+
+TAGS = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
+
+
+def corpus(seed, labels, sentences=12, longest=7):
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(0, longest, sentences)
+    return [[[labels[k] for k in rng.integers(0, len(labels), n)] for n in lengths] for _ in "zy"]
+
+
+def joined(sequences):
+    return list(chain.from_iterable(sequences))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_labels_as_scikit_learn_counts_them(seed):
+    """Over the concatenation, which is the same for losses of single positions."""
+    zs, ys = corpus(seed, [0, 1])
+    z, y = joined(zs), joined(ys)
+    for beta in (0.5, 1, 2):
+        ours = fsmeu.evaluate_corpus(fsmeu.load("fscore", beta=beta), zs, ys)
+        assert ours == pytest.approx(fbeta_score(y, z, beta=beta), rel=1e-12)
+    for name, theirs in (
+        ("jaccard", jaccard_score(y, z)),
+        ("accuracy", accuracy_score(y, z)),
+        ("hamming", 1 - accuracy_score(y, z)),
+        ("mcc", matthews_corrcoef(y, z)),
+    ):
+        assert fsmeu.evaluate_corpus(fsmeu.load(name), zs, ys) == pytest.approx(theirs, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_chunks_as_seqeval_counts_them(seed):
+    """Chunks end with their sentence: the concatenation would join I-NP to the B-NP before."""
+    zs, ys = corpus(seed, TAGS)
+    loss = fsmeu.load("chunk_fscore", labels=TAGS)
+    ours = fsmeu.evaluate_corpus(loss, zs, ys)
+    assert ours == pytest.approx(chunk_f1(ys, zs), rel=1e-12)
+    assert ours != fsmeu.evaluate(loss, joined(zs), joined(ys))
+
+
+def test_counts_by_hand():
+    """tp = 1 + 0 + 1, hyp = 2 + 1 + 1, ref = 1 + 1 + 2; registers other than counts start anew."""
+    f1 = fsmeu.load("fscore")
+    assert fsmeu.evaluate_corpus(f1, ["110", "1", "10"], ["100", "0", "11"]) == 2 * 2 / (4 + 3)
+    runs = fsmeu.loads(
+        "loss runs\nlabels 0 1\nage a since z == 1 up to 9\ncount c by i + n + (a < 2)\n"
+        "value c / n or 7 when n == 0\n"
+    )
+    # i + n: 1 + 2 and 2 + 2, then 1 + 1; a < 2 at both positions of the first, not in the second.
+    assert fsmeu.evaluate_corpus(runs, ["10", "0"], ["00", "0"]) == (3 + 4 + 2 + 2) / 3
+
+
+def test_no_sentences():
+    assert fsmeu.evaluate_corpus(fsmeu.load("fscore"), [], []) == 1.0
+    assert fsmeu.evaluate_corpus(fsmeu.load("fscore", empty=0), [""], [""]) == 0.0
+
+
+def test_values_of_states_are_refused():
+    with pytest.raises(InputError, match="looks at state"):
+        fsmeu.evaluate_corpus(fsmeu.load("zero_one"), ["01"], ["01"])
+
+
+def test_values_of_flags_and_ages_are_refused():
+    for line in ("flag r when z == y", "age r since z == y up to 3"):
+        loss = fsmeu.loads(f"loss l\nlabels 0 1\n{line}\nvalue r\n")
+        with pytest.raises(InputError, match="looks at r"):
+            fsmeu.evaluate_corpus(loss, ["01"], ["01"])
+
+
+@pytest.mark.parametrize(
+    ("zs", "ys"),
+    [(["01"], []), (["01"], ["0"]), (["02"], ["01"]), (5, ["01"]), ([5], ["0"]), ({"01"}, ["01"])],
+)
+def test_bad_input(zs, ys):
+    with pytest.raises(FsmeuError, match="evaluate_corpus"):
+        fsmeu.evaluate_corpus(fsmeu.load("fscore"), zs, ys)
+
+
+# -- losses with their tapes exchanged -------------------------------------------------------------
+
+
+@given(losses(), st.integers(0, 2**32 - 1))
+def test_the_value_of_a_pair_is_that_of_the_pair_exchanged(case, seed):
+    loss = case.load()
+    random, size = np.random.default_rng(seed), len(loss.alphabet)
+    n = int(random.integers(0, 5))
+    z, y = random.integers(0, size, (2, 6, n))
+    try:
+        expected = loss.pair_values(z, y)
+    except fsmeu.FsmeuError:
+        return
+    assert np.array_equal(loss.swapped.pair_values(y, z), expected)
+    assert loss.swapped.swapped.spec.registers == loss.spec.registers
+
+
+def test_gradients_with_respect_to_a_model_of_the_hypothesis():
+    """With y given and a distribution on z: the derivative of a sum over all z."""
+    loss, y, p = fsmeu.load("fscore", beta=2), [1, 0, 1], np.array([0.3, 0.6, 0.8])
+    found = fsmeu.gradient(loss.swapped, y, p)
+    for i in range(3):
+        total = 0.0
+        for z in itertools.product((0, 1), repeat=3):
+            others = np.prod([p[k] if z[k] else 1 - p[k] for k in range(3) if k != i])
+            total += (1 if z[i] else -1) * others * loss(z, y)
+        assert found[i] == pytest.approx(total, rel=1e-13)
+
+
+def test_a_loss_in_python():
+    class Misses:
+        def start(self):
+            return 0
+
+        def step(self, state, z, y):
+            return state + (z == 0 and y == 1)
+
+        def value(self, state):
+            return state
+
+    loss = fsmeu.function_loss(Misses())
+    assert loss([0, 1, 0], [1, 1, 0]) == 1
+    assert loss.swapped([0, 1, 0], [1, 1, 0]) == 0
+    assert loss.swapped([1, 1, 0], [0, 1, 0]) == 1
+    assert fsmeu.expect(loss.swapped, [1, 1], [0.25, 0.5]).value == 1.25

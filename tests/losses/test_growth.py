@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.checking.growth import growth, order_of
+from tests.support.python_losses import Keeper
 
 
 @given(
@@ -24,30 +25,26 @@ def test_polynomials_are_recognised(degree, coefficients, n):
     assert not order.about
 
 
-def test_numbers_that_alternate_between_two_polynomials():
-    """floor(n^2 / 4) is one polynomial for odd n and another for even n."""
-    assert str(order_of([n * n // 4 for n in range(1, 25)])) == "n^2"
-
-
-def test_a_beginning_that_is_special_is_forgiven():
-    assert str(order_of([5 * max(0, n - 4) + 1 for n in range(1, 25)])) == "n"
-
-
-@pytest.mark.parametrize("base", [2, 3, 1.5])
-def test_exponentials_are_fitted(base):
-    order = order_of([math.ceil(7 * base**n) for n in range(1, 15)])
-    assert order.about
-    assert str(order) == f"about {base:g}^n"
-
-
-@pytest.mark.parametrize(("power", "name"), [(1.1, "n"), (1.9, "n^2"), (3.2, "n^3")])
-def test_powers_are_fitted(power, name):
-    order = order_of([round(20 * n**power) for n in range(1, 25)])
-    assert (str(order), order.about) == (f"about {name}", True)
-
-
-def test_too_few_numbers_say_nothing():
-    assert order_of([1, 2, 3]) is None
+@pytest.mark.parametrize(
+    ("counts", "name"),
+    [
+        ([n * n // 4 for n in range(1, 25)], "n^2"),  # two polynomials, for odd and even n
+        ([5 * max(0, n - 4) + 1 for n in range(1, 25)], "n"),  # a beginning that is special
+        *(
+            ([math.ceil(7 * base**n) for n in range(1, 15)], f"about {base:g}^n")
+            for base in (2, 3, 1.5)
+        ),
+        *(
+            ([round(20 * n**power) for n in range(1, 25)], f"about {name}")
+            for power, name in ((1.1, "n"), (1.9, "n^2"), (3.2, "n^3"))
+        ),
+        ([1, 2, 3], "None"),  # too few
+    ],
+)
+def test_orders_of_other_numbers(counts, name):
+    order = order_of(counts)
+    assert str(order) == name
+    assert order is None or order.about == name.startswith("about")
 
 
 def test_confusion_tables_are_counted():
@@ -82,17 +79,6 @@ def test_zero_one_does_not_grow():
 
 def test_all_that_was_read_doubles():
     """A Python loss that keeps whole sequences."""
-
-    class Keeper:
-        def start(self):
-            return ()
-
-        def step(self, state, z, y):
-            return (*state, y)
-
-        def value(self, state):
-            return float(sum(state))
-
     found = growth(fsmeu.function_loss(Keeper()), longest=9)
     assert [size.states for size in found.sizes[:6]] == [2 ** (n + 1) - 1 for n in range(1, 7)]
     assert str(found.states) == "about 2^n"

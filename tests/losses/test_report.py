@@ -44,25 +44,21 @@ def test_of_two_registers_that_know_the_same_one_is_redundant():
     assert "together only my" in said(found, "redundant")
 
 
-def test_a_count_of_positions_is_redundant_because_n_is_known():
-    found = of("loss f labels 0 1 count all count bad when z != y value bad / all or 0 when n == 0")
-    assert found.redundant == ("all",)
+ALL = "loss f labels 0 1 count all count bad when z != y value bad / all or 0 when n == 0"
 
 
-def test_a_register_that_steers_others_is_not_redundant():
-    """Which window is full depends on the position, but the machine must know it."""
-    found = report(read_spec("pk"), params={"k": 3}, longest=8)
-    assert found.redundant == ()
-
-
-def test_windows_know_how_full_they_are():
-    """WindowDiff's memories hold nothing before the start, so counting the slots is redundant."""
-    assert report(read_spec("windowdiff"), longest=8).redundant == ("seen",)
-
-
-@pytest.mark.parametrize("name", ["fscore", "kappa", "hamming", "zero_one", "recall"])
-def test_the_shelf_counts_what_it_needs(name):
-    assert report(read_spec(name), longest=8).redundant == ()
+@pytest.mark.parametrize(
+    ("spec", "params", "redundant"),
+    [
+        (read(ALL), {}, ("all",)),  # a count of positions, because n is known
+        (read_spec("pk"), {"k": 3}, ()),  # which window is full depends on the position
+        (read_spec("windowdiff"), {}, ("seen",)),  # its memories hold nothing before the start
+        *((read_spec(x), {}, ()) for x in ("fscore", "kappa", "hamming", "zero_one", "recall")),
+    ],
+    ids=lambda held: getattr(held, "name", None),
+)
+def test_redundant_registers(spec, params, redundant):
+    assert report(spec, params=params, longest=8).redundant == redundant
 
 
 # -- steps that are defined ------------------------------------------------------------------------
@@ -70,19 +66,14 @@ def test_the_shelf_counts_what_it_needs(name):
 
 def test_arcs_that_look_at_labels_are_proven_for_every_length():
     proven = report(read_spec("zero_one"), longest=3).determinism
-    assert (proven.arcs, proven.every_length, proven.holds) == (True, True, True)
+    assert (proven.arcs, proven.every_length, proven.fault) == (True, True, "")
+
+
+ARCS = "loss f labels 0 1 state a b arc a -> b when {} arc a -> a {} arc b -> b value at b"
 
 
 def test_arcs_that_look_at_the_position_are_proven_up_to_a_length():
-    text = """
-    loss f labels 0 1
-    state a b
-    arc a -> b when i % 2 == 0
-    arc a -> a otherwise
-    arc b -> b
-    value at b
-    """
-    found = of(text, longest=5)
+    found = of(ARCS.format("i % 2 == 0", "otherwise"), longest=5)
     assert (found.determinism.every_length, found.determinism.up_to) == (False, 5)
     assert "up to n = 5" in said(found, "steps")
 
@@ -91,15 +82,7 @@ def test_arcs_that_look_at_the_position_are_proven_up_to_a_length():
     ("second", "fault"), [("when i > 0", "two arcs apply"), ("when i > 3", "no arc applies")]
 )
 def test_arcs_that_clash_or_are_missing_are_found(second, fault):
-    text = f"""
-    loss f labels 0 1
-    state a b
-    arc a -> b when z == 1 and i == 2
-    arc a -> a {second}
-    arc b -> b
-    value at b
-    """
-    found = of(text)
+    found = of(ARCS.format("z == 1 and i == 2", second))
     assert not found.holds
     assert fault in found.determinism.fault
     assert "not beyond" in said(found, "steps")

@@ -1,20 +1,19 @@
 """Malformed files: the table of messages is walked, and places are exact."""
 
-import re
-
 import pytest
 
 import fsmeu
 from fsmeu.errors import LossFileError
+from tests.support.tables import by_message
 
 TABLE = r"""
 a loss file begins with 'utility NAME' or 'loss NAME'
-    ^ | ^count bad | ^f(k) | ^value 1 |
+    ^:  | ^: count bad | ^: f(k) | ^: value 1 |
 'utility' and 'loss' are followed by a name
-    ^loss | ^loss (k) | ^utility "text" | ^loss 1 |
+    ^: loss | ^: loss (k) | ^: utility "text" | ^: loss 1 |
 a parameter is written NAME, NAME = default, or NAME: int = default in LOW..HIGH
-    ^loss f(1) | ^loss f(k,) | ^loss f(k = ) | ^loss f(k: text) | ^loss f(k in 3) |
-    ^loss f(k in ) | ^loss f(k: ) | ^loss f(k value 1 |
+    ^: loss f(1) | ^: loss f(k,) | ^: loss f(k = ) | ^: loss f(k: text) | ^: loss f(k in 3) |
+    ^: loss f(k in ) | ^: loss f(k: ) | ^: loss f(k value 1 |
 the text after the name needs a closing quote on the same line
     "text |
 'count' is written: count NAME when CONDITION, or count NAME by AMOUNT when CONDITION
@@ -78,15 +77,9 @@ this character is not part of the language (powers are written ^)
 a statement begins with count, age, memory, flag, register, state, arc, let, labels, value,
     value 1 tp | foo | value 1 2 |
 """
-"""Messages with malformed files that deserve them: what follows ``loss f``, or whole after ^."""
+"""Messages with malformed files that deserve them: what follows ``loss f``, or whole after ^:."""
 
-EXAMPLES: list[tuple[str, str]] = []
-for line in TABLE.strip().split("\n"):
-    if line[0] != " ":
-        said = line
-    else:
-        rows = re.findall(r"(\S.*?) \|", line)
-        EXAMPLES += [(said, row[1:] if row[:1] == "^" else f"loss f {row}") for row in rows]
+EXAMPLES = by_message(TABLE, {"": "loss f ", "^": ""})
 
 
 @pytest.mark.parametrize(("message", "text"), EXAMPLES, ids=[repr(t) for _, t in EXAMPLES])
@@ -221,36 +214,20 @@ def test_file_is_named(tmp_path):
     assert str(caught.value).startswith(f"{file}:2:10: ")
 
 
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        ("1 + 2 * 3", 7),
-        ("(1 + 2) * 3", 9),
-        ("2 ^ 3 ^ 2", 512),
-        ("-2 ^ 2", -4),
-        ("2 ^ -1", 0.5),
-        ("7 - 3 - 2", 2),
-        ("12 / 3 / 2", 2),
-        ("7 % 4 * 2", 6),
-        ("-7 % 4", 1),
-        ("1.5e1 + 0.25", 15.25),
-        ("(1 < 2) + (2 <= 2) + (3 != 3)", 2),
-        ("(not 1 == 2 and 2 == 2)", 1),
-        ("(1 == 1 or 1 / 0 == 1)", 1),
-        ("(1 == 2 and 1 / 0 == 1)", 0),
-        ("(0 == 1 and 0 == 1 or 1 == 1)", 1),
-        ("(not (1 == 1 or 1 == 1))", 0),
-        ("if 1 == 2 then 3 else if 2 == 2 then 4 else 5", 4),
-        ("if true then 1 else 1 / 0", 1),
-        ("1 + (if false then 2 else 3) * 2", 7),
-        ("min(3, 1, 2) + max(3, 1) + abs(-2)", 6),
-        ("floor(2.5) + ceil(2.5) + sqrt(9)", 8),
-        ("log(exp(2))", 2),
-        ("min(inf, 3)", 3),
-        ("1 or 2 when n == 3 or 4 when n == 3", 2),
-        ("1 or 2 when n == 1 or 4 when n == 3", 4),
-        ("1 or 2 when (n == 1 or n == 2)", 1),
-    ],
-)
-def test_operators_bind_as_in_mathematics(written, meant):
-    assert fsmeu.loads(f"loss f value {written}")("000", "000") == pytest.approx(meant, rel=1e-15)
+OPERATORS = """
+1 + 2 * 3 = 7 | (1 + 2) * 3 = 9 | 2 ^ 3 ^ 2 = 512 | -2 ^ 2 = -4 | 2 ^ -1 = 0.5 | 7 - 3 - 2 = 2
+12 / 3 / 2 = 2 | 7 % 4 * 2 = 6 | -7 % 4 = 1 | 1.5e1 + 0.25 = 15.25 | log(exp(2)) = 2
+(1 < 2) + (2 <= 2) + (3 != 3) = 2 | (not 1 == 2 and 2 == 2) = 1 | (1 == 1 or 1 / 0 == 1) = 1
+(1 == 2 and 1 / 0 == 1) = 0 | (0 == 1 and 0 == 1 or 1 == 1) = 1 | (not (1 == 1 or 1 == 1)) = 0
+if 1 == 2 then 3 else if 2 == 2 then 4 else 5 = 4 | if true then 1 else 1 / 0 = 1
+1 + (if false then 2 else 3) * 2 = 7 | min(3, 1, 2) + max(3, 1) + abs(-2) = 6 | min(inf, 3) = 3
+floor(2.5) + ceil(2.5) + sqrt(9) = 8 | 1 or 2 when n == 3 or 4 when n == 3 = 2
+1 or 2 when n == 1 or 4 when n == 3 = 4 | 1 or 2 when (n == 1 or n == 2) = 1
+"""
+
+
+@pytest.mark.parametrize("case", OPERATORS.strip().replace("\n", " | ").split(" | "))
+def test_operators_bind_as_in_mathematics(case):
+    written, meant = case.rsplit(" = ", 1)
+    found = fsmeu.loads(f"loss f value {written}")("000", "000")
+    assert found == pytest.approx(float(meant), rel=1e-15)

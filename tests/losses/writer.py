@@ -9,20 +9,13 @@ Amounts are whole or binary fractions, so that doubles and fractions compare ali
 import re
 
 TAGS = ("O", "B-x", "I-x", "B-y")
-LABEL_SETS = (
-    (0, 1),
-    (0, 1, 2),
-    (0, 1, 2, 3),
-    (-1, 4),
-    (2, 5, 7),
-    ("a", "b"),
-    ("a", "b", "c"),
-    ("p", "q", "r", "s"),
-    TAGS[:2],
-    TAGS[:3],
-    TAGS,
-)
+LABEL_SETS = ((0, 1), (0, 1, 2), (0, 1, 2, 3), (-1, 4), (2, 5, 7))
+LABEL_SETS += (tuple("ab"), tuple("abc"), tuple("pqrs"), TAGS[:2], TAGS[:3], TAGS)
 COMPARE = ("==", "!=", "<", "<=", ">", ">=")
+WHOLE = (
+    "({a} + {b}) | ({a} - {b}) | (2 * {a}) | min({a}, {b}) | max({a}, {b}, 1) | abs({a} - {b})"
+    " | ({a} % 3) | floor({a} / 2) | ceil({a} / 4) | (-{a}) | (if {c} then {a} else {b}) | ({a})^2"
+)
 
 
 class Writer:
@@ -55,6 +48,10 @@ class Writer:
     def small(self):
         return str(self.random.randint(0, 3))
 
+    def one(self, templates, **parts):
+        """One of the templates, written in a row with | between them, with its parts."""
+        return self.random.choice(templates.split(" | ")).format(**parts)
+
     def compare(self):
         return self.random.choice(COMPARE)
 
@@ -70,9 +67,7 @@ class Writer:
     def condition(self, depth=2):
         if depth and self.often(0.35):
             left, right = self.condition(depth - 1), self.condition(depth - 1)
-            return self.random.choice(
-                (f"({left} and {right})", f"({left} or {right})", f"(not {left})")
-            )
+            return self.one("({a} and {b}) | ({a} or {b}) | (not {a})", a=left, b=right)
         makers = [self.number_test, self.number_test]
         if self.inside:
             makers += [self.label_test, self.label_test, self.place_test]
@@ -87,18 +82,14 @@ class Writer:
         if self.numeric:
             tests += [f"(z {self.compare()} y)", f"(abs(z - y) {self.compare()} {self.small()})"]
         if self.tags:
-            tests += [
-                f'(kind({self.tape()}) == "{self.random.choice("BIOQ")}")',
-                "(type(z) == type(y))",
-                "(kind(z) != kind(y))",
-                f'(type({self.tape()}) == "{self.random.choice("xy")}")',
-            ]
+            tests += [f'(kind({self.tape()}) == "{self.random.choice("BIOQ")}")']
+            tests += ["(type(z) == type(y))", "(kind(z) != kind(y))"]
+            tests += [f'(type({self.tape()}) == "{self.random.choice("xy")}")']
         return self.random.choice(tests)
 
     def place_test(self):
-        return self.random.choice(
-            (f"(i {self.compare()} {self.small()})", "(i % 2 == 1)", "(i == n)", "(n - i >= 1)")
-        )
+        test = f"(i {self.compare()} {self.small()})"
+        return self.one("{test} | (i % 2 == 1) | (i == n) | (n - i >= 1)", test=test)
 
     def known(self):
         return [*self.numbers, *(self.passing if self.inside else [])]
@@ -122,10 +113,8 @@ class Writer:
         tests = [f"({old}{name}[{back}] == {what})", f"({old}{name}[{back}] != {what})"]
         tests += [f"(tally({name}, {what}) {self.compare()} {self.small()})"]
         twin = self.random.choice(next(names for names in self.alike.values() if name in names))
-        tests += [
-            f"({old}{name} {self.random.choice(('==', '!='))} {twin})",
-            f"({twin} == old {name})",
-        ]
+        tests += [f"({old}{name} {self.random.choice(('==', '!='))} {twin})"]
+        tests += [f"({twin} == old {name})"]
         other, further, same = self.random.choice(self.memories)
         if same == of_labels:
             tests += [f"({name}[{back}] == {other}[{self.random.randrange(further)}])"]
@@ -134,10 +123,8 @@ class Writer:
             if self.inside:
                 tests += [f"(i > {back} and {name}[{back}] {self.compare()} {self.small()})"]
         if self.tags and of_labels:
-            tests += [
-                f'(kind({name}[{back}]) == "B")',
-                f"(type({name}[{back}]) == type({name}[0]))",
-            ]
+            tests += [f'(kind({name}[{back}]) == "B")']
+            tests += [f"(type({name}[{back}]) == type({name}[0]))"]
         return self.random.choice(tests)
 
     def entry(self, of_labels):
@@ -150,22 +137,7 @@ class Writer:
     def whole(self, depth=2):
         if depth and self.often(0.4):
             a, b = self.whole(depth - 1), self.whole(depth - 1)
-            return self.random.choice(
-                (
-                    f"({a} + {b})",
-                    f"({a} - {b})",
-                    f"(2 * {a})",
-                    f"min({a}, {b})",
-                    f"max({a}, {b}, 1)",
-                    f"abs({a} - {b})",
-                    f"({a} % 3)",
-                    f"floor({a} / 2)",
-                    f"ceil({a} / 4)",
-                    f"(-{a})",
-                    f"(if {self.condition(1)} then {a} else {b})",
-                    f"({a})^2",
-                )
-            )
+            return self.one(WHOLE, a=a, b=b, c=self.condition(1))
         options = [self.small(), "n", self.condition(1), *self.whole_params]
         options += [self.random.choice(self.known()) for _ in range(3 * bool(self.known()))]
         if self.inside:
@@ -204,10 +176,8 @@ class Writer:
         if self.often(0.3):
             params.append("cost: table")
             self.tables.append("cost")
-            size = len(self.labels)
-            self.given["cost"] = [
-                [self.random.randint(-3, 6) / 2 for _ in range(size)] for _ in range(size)
-            ]
+            each = range(len(self.labels))
+            self.given["cost"] = [[self.random.randint(-3, 6) / 2 for _ in each] for _ in each]
         listed = f"({', '.join(params)})" if params else ""
         return f'{self.random.choice(("loss", "utility"))} f{listed} "written at random"'
 
@@ -218,15 +188,7 @@ class Writer:
         return "labels " + ("bio" if self.tags and self.often(0.5) else "any"), True
 
     def register(self, name):
-        makers = [
-            self.count,
-            self.count,
-            self.count,
-            self.age,
-            self.memory,
-            self.flag,
-            self.general,
-        ]
+        makers = [*[self.count] * 3, self.age, self.memory, self.flag, self.general]
         line = self.random.choice(makers)(name)
         if line.startswith(("count", "age", "flag", "register")):
             self.numbers.append(name)
@@ -272,17 +234,14 @@ class Writer:
         low, high = -self.random.randint(0, 1), self.random.randint(1, 4)
         start, other = (self.random.randint(low, high) for _ in range(2))
         bounds, tests, more = f"in {low}..{high} start {start}", self.condition(), self.whole()
-        body = self.random.choice(
-            (
-                f"{bounds} next max({low}, min({high}, floor({more})))",
-                f"{bounds} next max({low}, min({high}, {name} + ceil({more})))",
-                f"{bounds} next if {tests} then {other} else {name}",
-                f"in 0..{high} start 1 next floor({name} + abs({more})) % {high + 1}",
-                f"in 0..n + {high} start {high} next {name} + {tests}",
-                f"in -n..n start 0 next {name} - (if {tests} then 1 else 0)",
-            )
-        )
-        return f"register {name} {body}"
+        clipped = f"max({low}, min({high}, "
+        steps = [f"{clipped}floor({more})))", f"{clipped}{name} + ceil({more})))"]
+        steps += [f"if {tests} then {other} else {name}"]
+        bodies = [f"{bounds} next {step}" for step in steps]
+        bodies += [f"in 0..{high} start 1 next floor({name} + abs({more})) % {high + 1}"]
+        bodies += [f"in 0..n + {high} start {high} next {name} + {tests}"]
+        bodies += [f"in -n..n start 0 next {name} - (if {tests} then 1 else 0)"]
+        return f"register {name} {self.random.choice(bodies)}"
 
     def state_block(self):
         self.states = ("A", "B", "C")[: self.random.randint(2, 3)]
@@ -328,9 +287,8 @@ class Writer:
         return self.pick(*makers)
 
     def linear(self):
-        names = [
-            self.random.choice(self.numbers or ["n"]) for _ in range(self.random.randint(1, 3))
-        ]
+        known = self.numbers or ["n"]
+        names = [self.random.choice(known) for _ in range(self.random.randint(1, 3))]
         terms = [f"{self.random.choice(('', '2 * ', '0.3 * ', '-'))}{x}" for x in names]
         return f"({' + '.join(terms)} + {self.small()} / 3)"
 
@@ -339,10 +297,8 @@ class Writer:
         return f"(if {below} == 0 then {self.small()} else {above} / {below})"
 
     def curve(self):
-        x = self.whole()
-        return self.random.choice(
-            (f"sqrt(abs({x}))", f"exp(-abs({x}) / 3)", f"log(1 + abs({x}))", f"2^min({x}, 3)")
-        )
+        curves = "sqrt(abs({x})) | exp(-abs({x}) / 3) | log(1 + abs({x})) | 2^min({x}, 3)"
+        return self.one(curves, x=self.whole())
 
     def value(self):
         self.inside = False
@@ -351,13 +307,9 @@ class Writer:
             self.inside = True
             return line
         above, below = self.linear(), self.whole()
-        line = self.random.choice(
-            (
-                f"value {self.result()}",
-                f"value {above} / {below} or {self.result(0)} when {below} == 0",
-                f"value {above} / ({below}) or 1 when {self.condition()} or 0.5 when {below} == 0",
-            )
-        )
+        lines = [f"{self.result()}", f"{above} / {below} or {self.result(0)} when {below} == 0"]
+        lines += [f"{above} / ({below}) or 1 when {self.condition()} or 0.5 when {below} == 0"]
+        line = f"value {self.random.choice(lines)}"
         self.inside = True
         return line
 

@@ -115,21 +115,17 @@ def test_marginals_do_not_pass_through_numbers_too_small_for_doubles():
     np.testing.assert_allclose(model.marginals()[0], [1 / (1 + np.exp(-1)), 1 / (1 + np.e)])
 
 
-@pytest.mark.parametrize("cost", [-INF, 1e301, -1e301])
-def test_costs_that_are_none(cost):
-    with pytest.raises(InputError, match="up to 1e\\+300 in size"):
-        Acceptor(lattice([[cost, 0.0]]), (0, 1))
-
-
-def test_a_cost_that_is_no_number():
-    with pytest.raises(FstError, match="each weight must be a number"):
-        Acceptor(lattice([[float("nan"), 0.0]]), (0, 1))
-
-
-@pytest.mark.parametrize("scale", ["x", INF, None, [1.0]])
-def test_scales_that_are_none(scale):
-    with pytest.raises(InputError, match="log_scale"):
-        Acceptor(lattice([[0.0, 0.0]]), (0, 1), log_scale=scale)
+@pytest.mark.parametrize(
+    ("cost", "scale", "kind", "words"),
+    [
+        *((cost, 0.0, InputError, "up to 1e\\+300 in size") for cost in (-INF, 1e301, -1e301)),
+        (float("nan"), 0.0, FstError, "each weight must be a number"),
+        *((0.0, scale, InputError, "log_scale") for scale in ("x", INF, None, [1.0])),
+    ],
+)
+def test_costs_and_scales_that_are_none(cost, scale, kind, words):
+    with pytest.raises(kind, match=words):
+        Acceptor(lattice([[cost, 0.0]]), (0, 1), log_scale=scale)
 
 
 @pytest.mark.parametrize("arc_type", ["log64", "log", "standard"])
@@ -139,15 +135,9 @@ def test_arcs_of_weight_zero_are_no_arcs(arc_type):
     one, zero = pynini.Weight.one(fst.weight_type()), pynini.Weight.zero(fst.weight_type())
     fst.add_states(3)
     fst.set_start(0)
-    for source, label, weight, target in [
-        (0, 1, one, 1),
-        (1, 1, one, 2),
-        (1, 2, zero, 2),
-        (0, 2, zero, 2),
-        (2, 2, zero, 0),
-        (1, 0, zero, 1),
-        (0, 7, zero, 1),
-    ]:
+    real = [(0, 1, 1), (1, 1, 2)]
+    for source, label, target in [*real, (1, 2, 2), (0, 2, 2), (2, 2, 0), (1, 0, 1), (0, 7, 1)]:
+        weight = one if (source, label, target) in real else zero
         fst.add_arc(source, pynini.Arc(label, label, weight, target))
     fst.set_final(2)
     assert Acceptor(fst, (0, 1)).most_probable(5) == [([0, 0], 1.0)]

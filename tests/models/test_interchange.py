@@ -46,23 +46,18 @@ def test_files_and_shorthand(tmp_path):
         model = from_json(source)
         assert isinstance(model, Bernoulli)
         assert model.p.tolist() == [0.25, 1.0]
-    hidden = {
-        "model": "hmm",
-        "initial": [0.5, 0.5],
-        "transition": [[1, 0], [0, 1]],
-        "emission": [[0.9, 0.1], [0.2, 0.8]],
-        "observations": [0, 0],
-    }
-    model = from_json(hidden)
+    tables = {"initial": [0.5, 0.5], "transition": [[1, 0], [0, 1]]}
+    hidden = {"emission": [[0.9, 0.1], [0.2, 0.8]], "observations": [0, 0]}
+    model = from_json({"model": "hmm", **tables, **hidden})
     assert isinstance(model, Potentials)
     assert model.probability([0, 0]) == pytest.approx(0.81 / 0.85, rel=1e-14)
-    listed = from_json(
-        {"model": "nbest", "sequences": ["ab", "bb"], "weights": [0, 0], "log": True}
+    weighed = {"sequences": ["ab", "bb"], "weights": [0, 0], "log": True}
+    listed, chain = (
+        from_json({"model": "nbest", **weighed}),
+        from_json({"model": "markov", **tables, "n": 4}),
     )
     assert isinstance(listed, NBest)
     assert listed.probability("ab") == 0.5
-    table = [[0.5, 0.5], [0.5, 0.5]]
-    chain = from_json({"model": "markov", "initial": [1, 0], "transition": table, "n": 4})
     assert isinstance(chain, Markov)
     assert chain.n == 4
 
@@ -84,30 +79,22 @@ MALFORMED = [
     ('{"probs": [0.5, "0.5"]}', ["Bernoulli p", "number"]),
     ('{"probs": [0.5, null]}', ["Bernoulli p", "number"]),
     ('{"probs": [[0.5], 0.5]}', ["Bernoulli p", "rectangular"]),
-    ('{"probs": 0.5}', ["Bernoulli p", "one-dimensional"]),
     ('{"probs": {"a": 1}}', ["Bernoulli p"]),
-    ('{"probs": [-0.1]}', ["Bernoulli p", "from 0 to 1", "-0.1"]),
     ("{}", ["'model'", "bernoulli"]),
     ('{"model": 3}', ["'model'"]),
     ('{"model": "markow"}', ["'model'", "'markov'"]),
     ('{"model": "markov", "initial": [1, 0]}', ["markov", "'transition'"]),
     ('{"model": "bernoulli", "q": [1]}', ["'q'"]),
-    ('{"model": "independent", "probabilities": [[0.5, 0.6]]}', ["probabilities", "row 0", "1.1"]),
     ('{"model": "independent", "probabilities": [[1, 0]], "labels": 3}', ["labels"]),
-    ('{"model": "independent", "probabilities": [[1, 0]], "labels": ["a"]}', ["2 labels"]),
     ('{"model": "independent", "probabilities": [[1, 0]], "labels": ["a", "a"]}', ["'a'"]),
     ('{"model": "markov", "initial": [1], "transition": [[1]], "n": 1.5}', ["Markov n", "1.5"]),
     ('{"model": "markov", "initial": [1], "transition": [[1]], "n": true}', ["Markov n"]),
     ('{"model": "markov", "initial": [1], "transition": [[1]], "n": 1e400}', ["Markov n"]),
     ('{"model": "potentials", "unary": [["x"]], "pairwise": [[0]]}', ["unary"]),
-    ('{"model": "potentials", "unary": [["-inf"]], "pairwise": [[0]]}', ["position 1"]),
-    ('{"model": "nbest", "sequences": [], "weights": []}', ["at least one sequence"]),
-    ('{"model": "nbest", "sequences": ["01", "0"], "weights": [1, 1]}', ["lengths 2", "and 1"]),
     ('{"model": "nbest", "sequences": ["01"], "weights": [1], "log": 1}', ["log"]),
     ('{"model": "nbest", "sequences": [[{}]], "weights": [1]}', ["label"]),
     ('{"model": "mixture", "models": 1, "weights": [1]}', ["models"]),
     ('{"model": "mixture", "models": [{"probs": [2]}], "weights": [1]}', ["models[0]", "2.0"]),
-    ('{"model": "mixture", "models": [{"probs": [1]}], "weights": [0.9]}', ["weights", "0.9"]),
     (json.dumps(acceptor(source=[1])), ["layers[0] source", "from 0 to 0"]),
     (json.dumps(acceptor(label=[2])), ["layers[0] label"]),
     (json.dumps(acceptor(target=[-1])), ["layers[0] target"]),

@@ -58,45 +58,36 @@ def by_logarithms(unary, pairwise):
     return unary[0] + rest - whole, np.array(steps[::-1]), whole
 
 
-# -- against other arithmetic ---------------------------------------------------------------------
-
-
-@settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 2**32), size=st.integers(2, 3), n=st.sampled_from([0, 1, 2, 4]))
-def test_marginals_of_many(seed, size, n):
-    """Potentials of all kinds and chains of probabilities in one call, against lists."""
-    random = np.random.default_rng(seed)
-    models = [from_potentials(*some_chain(random, size, n, scale)) for scale in SCALES * 2]
-    first, steps = random.dirichlet(np.ones(size)), random.dirichlet(np.ones(size), size)
-    models.insert(2, Markov(first, steps, n=n))
-    found = marginals_many([*models, models[0]])
-    assert found.shape == (len(models) + 1, n, size)
-    every = list(itertools.product(range(size), repeat=n))
-    for model, rows in zip([*models, models[0]], found, strict=True):
-        chances = np.array([model.probability(y) for y in every])
-        listed = [
-            [chances[[y[i] == k for y in every]].sum() for k in range(size)] for i in range(n)
-        ]
-        np.testing.assert_allclose(rows, np.reshape(listed, (n, size)), rtol=1e-11, atol=1e-300)
-
-
 @settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 2**32), size=st.integers(1, 3), kind=st.sampled_from(["f8", "f4"]))
-def test_every_sequence_has_its_probability(seed, size, kind):
-    """Lengths and sizes of potentials of all kinds in one call, each against its own list."""
+@given(
+    seed=st.integers(0, 2**32),
+    size=st.integers(1, 3),
+    kind=st.sampled_from(["f8", "f4"]),
+    cells=st.sampled_from([1, 100, 1 << 18]),
+)
+def test_every_sequence_has_its_probability(seed, size, kind, cells):
+    """Lengths, sizes and kinds of chains in one call and in blocks, each against its own list."""
     random = np.random.default_rng(seed)
-    chains = [
-        some_chain(random, size, n, scale, kind=kind)
-        for n in (0, 1, 1, 2, 4, 4)
-        for scale in SCALES
-    ]
+    lengths = (0, 1, 1, 2, 4, 4)
+    chains = [some_chain(random, size, n, scale, kind=kind) for n in lengths for scale in SCALES]
     models = [from_potentials(*one) for one in chains]
     random.shuffle(order := list(range(len(models))))
-    layered_many([models[k] for k in order])
-    for (unary, links), model in zip(chains, models, strict=True):
-        exact = unary.astype(np.float64), links.astype(np.float64)
-        for y, p in brute_force.potentials(*exact, model.labels, model.n).items():
-            assert model.probability(y) == pytest.approx(p, rel=1e-11, abs=1e-300)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(potentials, "_NORMALISED_CELLS", cells)
+        layered_many([models[k] for k in order])
+    first, steps = random.dirichlet(np.ones(size)), random.dirichlet(np.ones(size), size)
+    for n in set(lengths):
+        some = [(one, model) for one, model in zip(chains, models, strict=True) if model.n == n]
+        markov = Markov(first, steps, n=n)
+        *rows, last = marginals_many([*(model for _, model in some), markov])
+        np.testing.assert_array_equal(last, markov.marginals())
+        for (unary, links), model, found in zip(*zip(*some, strict=True), rows, strict=True):
+            exact = unary.astype(np.float64), links.astype(np.float64)
+            listed = brute_force.potentials(*exact, model.labels, n)
+            for y, p in listed.items():
+                assert model.probability(y) == pytest.approx(p, rel=1e-11, abs=1e-300)
+            wanted = brute_force.marginals(listed, model.labels, n)
+            np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-300)
 
 
 @pytest.mark.parametrize("each", [False, True])
@@ -126,33 +117,6 @@ def test_what_hardly_weighs_is_not_lost():
     assert model.log_probability([1] * 13) == pytest.approx(-500.0, rel=1e-14)
     assert model.log_probability([0] * 13) == pytest.approx(0.0, abs=1e-14)
     assert model.log_partition == pytest.approx(-400.0, rel=1e-14)
-
-
-# -- together is each -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cells", [1, 100, 1 << 18])
-def test_blocks_of_any_size(monkeypatch, cells):
-    """Values do not depend on what else is normalised in the call."""
-    monkeypatch.setattr(potentials, "_NORMALISED_CELLS", cells)
-    random = np.random.default_rng(11)
-    chains = [
-        some_chain(random, 5, n, scale)
-        for n, scale in itertools.product([0, 1, 2, 7, 7], [*SCALES, 0.1])
-    ]
-    models = [from_potentials(*one) for one in chains]
-    layered_many(models)
-    for one, model in zip(chains, models, strict=True):
-        alone = from_potentials(*one)
-        assert model.log_partition == pytest.approx(alone.log_partition, rel=1e-13, abs=1e-13)
-        pairs = zip(model.layered().layers, alone.layered().layers, strict=True)
-        for mine, other in pairs:
-            np.testing.assert_allclose(mine.weight, other.weight, rtol=1e-12, atol=1e-300)
-            for name in ("source", "label", "target", "width"):
-                assert np.array_equal(getattr(mine, name), getattr(other, name))
-
-
-# -- what is asked of potentials ------------------------------------------------------------------
 
 
 @settings(max_examples=100, deadline=None)

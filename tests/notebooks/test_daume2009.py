@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from data_folder import data_file
 from typer.testing import CliRunner
 
-from fsmeu.errors import InputError
 from searn.registry import TASKS
 from searn.sequences import FILES
+from tests.notebooks.conftest import needs
 
 
 class Ran:
@@ -58,14 +57,10 @@ def test_tasks_are_listed(daume):
     assert "chunking" in daume("run").out
 
 
-def needs(task):
+def data_of(task):
     """Skips where the data of a task are not."""
     name = {"ocr": "letters", "ner": "conll2002", "chu": "conll2000", "joi": "conll2000"}
-    try:
-        for file in FILES.get(name.get(task[:3], ""), ()):
-            data_file(file)
-    except InputError as error:
-        pytest.skip(str(error))
+    needs(*FILES.get(name.get(task[:3], ""), ()))
 
 
 QUICK = ("ocr-small", "summarisation")
@@ -77,7 +72,7 @@ QUICK = ("ocr-small", "summarisation")
 )
 def test_quick_runs(daume, tmp_path, task):
     """Every method of a task has a row; scores are shares, intervals hold them."""
-    needs(task)
+    data_of(task)
     ran = daume("run", task, "--quick", "-o", tmp_path)
     assert ran.code == 0, ran.err
     rows = json.loads((tmp_path / "searn.json").read_text())
@@ -109,7 +104,7 @@ def test_collections_of_ones_own(daume, tmp_path):
 
 def test_axes_of_handwriting(daume, tmp_path):
     """What an axis varies stands beside the main methods, with the sizes that were asked for."""
-    needs("ocr-small")
+    data_of("ocr-small")
     sizes = ("--quick", "--train", 30, "--test", 20)
     ran = daume("run", "ocr-small", *sizes, "--axis", "beta", "-o", tmp_path)
     assert ran.code == 0, ran.err
@@ -128,7 +123,7 @@ def test_chain(daume):
 
 @pytest.mark.nightly
 def test_quick_curves(daume, tmp_path):
-    needs("ocr-small")
+    data_of("ocr-small")
     ran = daume("curves", "ocr-small", "--quick", "--iterations", "2", "-o", tmp_path)
     assert ran.code == 0, ran.err
     rows = json.loads((tmp_path / "curves.json").read_text())

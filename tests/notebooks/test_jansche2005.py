@@ -1,10 +1,6 @@
 """The script of Jansche's (2005) experiment: its rows, its thresholds by search."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,25 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, fbeta_score, recall_score
 
-ROOT = Path(__file__).resolve().parents[2]
-NOTEBOOKS = ROOT / "notebooks"
-
-
-@pytest.fixture(scope="module")
-def script(load):
-    return load("jansche2005")
+from tests.notebooks.conftest import ran
 
 
 @pytest.mark.nightly
 def test_quick_run_has_every_row():
-    data = data_folder()
-    if not (data / "ijcnn1").is_dir():
-        pytest.skip(f"there is no {data / 'ijcnn1'}; set FSMEU_DATA to the folder that holds it")
-    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    given = {**os.environ, "FSMEU_DATA": str(data), "PYTHONPATH": path}
-    command = [sys.executable, str(NOTEBOOKS / "jansche2005.py"), "--quick", "--exact"]
-    done = subprocess.run(command, env=given, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
+    if not (data_folder() / "ijcnn1").is_dir():
+        pytest.skip("there is no ijcnn1; set FSMEU_DATA to the folder that holds it")
+    found = json.loads(ran("jansche2005.py", "--quick", "--exact")[0])
     rows = ("ML", "ML tuned", "ML oracle", "F~.5", "ML†", "F~.75", "E[F.5]", "E[F.75]")
     assert [row[1:3] for row in found["rows"]] == [[p, r] for p in (False, True) for r in rows]
     assert list(found["pairs"]) == ["ijcnn1, 100 examples", "ijcnn1, 500 examples"]

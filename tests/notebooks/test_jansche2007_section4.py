@@ -6,11 +6,6 @@ import pytest
 import fsmeu
 
 
-@pytest.fixture(scope="module")
-def script(load):
-    return load("jansche2007_section4")
-
-
 @pytest.mark.parametrize("limit", [1, 3, 7, 14, 100])
 def test_values_are_those_of_expect(script, limit):
     p = np.random.default_rng(limit).random(7)

@@ -2,10 +2,6 @@
 
 import json
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,28 +10,19 @@ from sklearn.metrics import f1_score
 
 from tests.learning.online.test_rules import data
 from tests.learning.online.transcript import Learner
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def script(load):
-    return load("liu2018")
+from tests.notebooks.conftest import ran
 
 
 @pytest.mark.nightly
 def test_quick():
     """Where a9a is missing, the part on the threshold is run all the same."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, str(ROOT / "notebooks" / "liu2018.py"), "--quick"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    printed, told = ran("liu2018.py", "--quick")
+    found = json.loads(printed)
     ends = {(rate, scale): errors[-1] for rate, scale, _, errors, _ in found["thresholds"]}
     assert len(ends) == 8
     # where positives are rare, printed steps are short
     assert ends["about .014", "auto"] < ends["about .014", "1"] / 4
-    if "No data" not in done.stderr:
+    if "No data" not in told:
         parts = {"curves", "online", "offline", "seconds", "variants"}
         assert set(found["tasks"]["a9a"]) == parts
         for spent in found["tasks"]["a9a"]["seconds"].values():

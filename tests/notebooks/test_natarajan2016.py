@@ -7,11 +7,6 @@ import pytest
 from data_folder import data_folder
 
 
-@pytest.fixture(scope="module")
-def script(load):
-    return load("natarajan2016")
-
-
 def test_regrets(script):
     """No decision beats that with the true probabilities; Corollary 14 at two sizes."""
     found = {}

@@ -2,14 +2,12 @@
 
 import gzip
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import fsmeu
-from tests.notebooks.conftest import FOLDER
+from tests.notebooks.conftest import ran
 
 # -- CoNLL-2000 -----------------------------------------------------------------------------------
 
@@ -70,8 +68,7 @@ def test_chunks_are_counted_as_seqeval_counts_them(load):
 
 @pytest.mark.nightly
 def test_quick_run_of_the_tagger(conll2000):
-    command = [sys.executable, str(FOLDER / "conll2000_tagger.py"), "--quick"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    told, _ = ran("conll2000_tagger.py", "--quick")
     for way in ("likelihood + Viterbi", "likelihood + MEU", "expected F1 + MEU"):
         assert way in told
 

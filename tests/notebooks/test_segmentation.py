@@ -10,11 +10,6 @@ import fsmeu
 ROWS, LABELS = np.array([[0.6, 0.1], [0.0, 0.5]]), np.array([0, 1])
 
 
-@pytest.fixture
-def script(load):
-    return load("segmentation")
-
-
 def test_models(script):
     """The gap that looks like a boundary is more probably one; labels are crfsuite's."""
     pytest.importorskip("sklearn_crfsuite")

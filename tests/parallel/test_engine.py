@@ -31,12 +31,6 @@ def some_models(count, seed=5):
     ]
 
 
-def same(found, wanted):
-    assert [d.labels for d in found] == [d.labels for d in wanted]
-    assert [d.value for d in found] == pytest.approx([d.value for d in wanted], rel=1e-12)
-    assert [(d.method, d.exact) for d in found] == [(d.method, d.exact) for d in wanted]
-
-
 def stop(shared, task):
     """Ends the process that calls it."""
     os.kill(os.getpid(), signal.SIGKILL)
@@ -47,14 +41,27 @@ def test_two_processes_decide_and_expect():
     models = [*some_models(40), [0.5, 0.75], Bernoulli([0.125])]
     told = []
     alone = fsmeu.decode_many(F1, models)
-    same(fsmeu.decode_many(F1, models, jobs=2, progress=told.append), alone)
+    found = fsmeu.decode_many(F1, models, jobs=2, progress=told.append)
+    for ours, theirs in zip(found, alone, strict=True):
+        assert (ours.labels, ours.method, ours.exact) == (
+            theirs.labels,
+            theirs.method,
+            theirs.exact,
+        )
+        assert ours.value == pytest.approx(theirs.value, rel=1e-12)
     assert sum(told) == len(models)
     zs = [d.labels for d in alone]
     values = fsmeu.expect_many(F1, zs, models, jobs=2)
     np.testing.assert_allclose(values, [d.value for d in alone], rtol=1e-12)
     python = fsmeu.function_loss(Mistakes(), labels=[0, 1])
-    found = fsmeu.expect_many(python, [[0, 1], [1]], [[0.5, 0.75], [0.125]], jobs=2)
-    np.testing.assert_allclose(found, [0.75, 0.875], rtol=1e-12)
+    vectors = [[0.75, k / 64] if k % 3 else [k / 64] for k in range(64)]
+    zs = [[0, 1][-len(p) :] for p in vectors]
+    found = fsmeu.expect_many(python, zs, vectors, jobs=2)
+    wanted = [
+        sum(q if z == 0 else 1 - q for z, q in zip(*row, strict=True))
+        for row in zip(zs, vectors, strict=True)
+    ]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
     assert fsmeu.decode_many(F1, [], jobs=2) == []
 
 
@@ -92,21 +99,23 @@ def test_the_row_that_is_bad_is_named():
 # -- Dask -----------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def distributed():
+    return pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+
+
 @pytest.mark.parametrize("address", ["nowhere", "tcp://127.0.0.1:1", "", 5, b"x"])
-def test_schedulers_that_are_none(address, monkeypatch):
-    pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+def test_schedulers_that_are_none(distributed, address, monkeypatch):
     monkeypatch.setattr("fsmeu.parallel.SCHEDULER_SECONDS", 0.3)
     with pytest.raises(InputError, match="address of a Dask scheduler"):
         fsmeu.decode_many(F1, [[0.5]], scheduler=address)
 
 
-def test_a_cluster_that_loses_a_worker(tmp_path):
+def test_a_cluster_that_loses_a_worker(distributed, tmp_path):
     """Processes of a local cluster, one of which is killed while most is still to do.
 
     The other one then does what it is asked in Python and on the command line.
     """
-    reason = "the extra 'dask' is not installed"
-    distributed = pytest.importorskip("distributed", reason=reason)
     models = some_models(60)
     alone = fsmeu.decode_many(F1, models)
     told, killed = [], []
@@ -155,9 +164,8 @@ def test_without_dask_the_extra_is_named(monkeypatch):
         fsmeu.decode_many(F1, [[0.5]], scheduler="tcp://127.0.0.1:8786")
 
 
-def test_a_scheduler_that_goes_away(monkeypatch):
+def test_a_scheduler_that_goes_away(distributed, monkeypatch):
     """It ends when the first results are there, and most is still to be sent."""
-    distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
     monkeypatch.setattr("fsmeu.parallel.SCHEDULER_SECONDS", 2)
     options = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
     with (

@@ -7,10 +7,9 @@ from fsmeu.corpora.score import are_chunk_tags
 from fsmeu.errors import InputError
 from fsmeu.learning import MaxExpectedUtilityTagger
 from fsmeu.learning.saving import load, save
-from fsmeu.searn.searn import Searn
+from fsmeu.searn.searn import ColumnTagger, Searn
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight
-from fsmeu.searn.tagger import ColumnTagger
 
 X = [
     [("the", "DT"), ("man", "NN"), ("ate", "VBD")],

@@ -27,22 +27,33 @@ def field():
 
 
 def counts():
-    """Expectations, decisions and gradients of one sequence; then learners."""
+    """Expectations, decisions and gradients, also of long sequences and corpora; learners."""
     loss, model, z = field()
-    fsmeu.decode_many(loss, [model])
+    fsmeu.expect(loss, fsmeu.decode(loss, model).labels, model)
     fsmeu.gradient(loss, z, model)
     jaccard, p = fsmeu.load("jaccard"), fsmeu.models.Bernoulli([0.3, 0.6, 0.4])
     fsmeu.expect(jaccard, p, p)
     fsmeu.gradient(jaccard, "101", p)
+    fsmeu.decode(jaccard, p, method="search")
+    fsmeu.decode_corpus(loss, [model] * 2)
+    f1, p = fsmeu.load("fscore"), np.linspace(0.1, 0.9, 1000)
+    chains = [
+        fsmeu.models.Markov([1 - top, top], [[1 - top, top], [0.5, 0.5]], n=1000)
+        for top in (0.4, 1e-4)
+    ]
+    for one in (p, p / 500, *chains):
+        fsmeu.expect(f1, fsmeu.decode(f1, one).labels, one)
     x, y = np.random.default_rng(1).normal(size=(30, 2)), np.arange(30) % 2
     for learner in ("FOFO", "OFO", "OMCSL", "STAMP", "OnlineLogistic"):
         getattr(online, f"{learner}Classifier")().fit(x, y)
     CostOracle(loss, z).costs([])
-    Searn(iterations=1, bits=8, loss="hamming").fit([[["a"], ["b"]]] * 4, [["O", "B-A"]] * 4)
+    for learner in ("logistic", "perceptron"):
+        searn = Searn(learner=learner, iterations=1, bits=8, loss="hamming")
+        searn.fit([[["a"], ["b"]]] * 4, [["O", "B-A"]] * 4)
 
 
 def moments():
-    """Long sequences, and corpora by moments of the counts of their sentences."""
+    """Moments of the counts of sentences, by which large corpora are decided."""
     loss, model, z = field()
     arcs, structure = model.arc_weights(), structure_of(loss, model)
     labels = np.array([TAGS.index(tag) for tag in z])
@@ -51,10 +62,6 @@ def moments():
         by_moments.sums([arcs], [labels])
         if order <= 8:
             by_moments.scores([arcs], np.zeros((1, 1, order + 1)))
-    f1, p = fsmeu.load("fscore"), np.linspace(0.1, 0.9, 1000)
-    steps = np.stack([[1 - p, p], [p, 1 - p]]).transpose(2, 0, 1)
-    for one in (p, p / 500, fsmeu.models.Markov([0.5, 0.5], steps)):
-        fsmeu.expect(f1, fsmeu.decode(f1, one).labels, one)
 
 
 if __name__ == "__main__":

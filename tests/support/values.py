@@ -11,3 +11,13 @@ def value_table(loss, hypotheses, references):
     )
     pairs = loss.pair_values(np.repeat(z, len(y), axis=0), np.tile(y, (len(z), 1)))
     return pairs.reshape(len(z), len(y))
+
+
+def differences(function, array, step=1e-6):
+    """Central differences of a function of an array, for every entry."""
+    found = np.empty(array.shape)
+    for place in np.ndindex(array.shape):
+        move = np.zeros(array.shape)
+        move[place] = step
+        found[place] = (function(array + move) - function(array - move)) / (2 * step)
+    return found

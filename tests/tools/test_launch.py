@@ -105,15 +105,15 @@ def test_old_python_is_refused_in_words():
     assert result.stderr == "fsmeu needs Python 3.10 or newer, but python3 is 3.8.\n"
 
 
+OFF, PLACE = "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"
+
+
 @pytest.mark.parametrize(
     ("given", "kept"),
     [
-        ({"PYTHONDONTWRITEBYTECODE": "1"}, {"PYTHONPYCACHEPREFIX": "/copy/.venv/bytecode"}),
-        (
-            {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": "/own"},
-            {"PYTHONPYCACHEPREFIX": "/own"},
-        ),
-        ({"PYTHONDONTWRITEBYTECODE": "", "HOME": "/home"}, {"HOME": "/home"}),
+        ({OFF: "1"}, {PLACE: "/copy/.venv/bytecode"}),
+        ({OFF: "1", PLACE: "/own"}, {PLACE: "/own"}),
+        ({OFF: "", "HOME": "/home"}, {"HOME": "/home"}),
         ({}, {}),
     ],
 )

@@ -115,26 +115,19 @@ def test_failed_build_publishes_nothing_and_keeps_its_work(cache, monkeypatch):
     assert [file.name for file in cache.glob("build/*/*")] == ["a.o"]
 
 
-def fake_pip(tmp_path, file):
-    """A python whose pip 'downloads' one file."""
-    script = tmp_path / "python"
-    script.write_text(
-        '#!/bin/sh\nwhile [ "$1" != --dest ]; do shift; done\n'
-        f'mkdir -p "$2" && echo x > "$2/{file}"\n'
-    )
-    script.chmod(0o755)
-    return script
+PIP = 'while [ "$1" != --dest ]; do shift; done; mkdir -p "$2" && echo x > "$2/{}"'
 
 
-def test_wheel_of_the_index_or_the_way_out(tmp_path, monkeypatch):
+def test_wheel_of_the_index_or_the_way_out(programs, tmp_path, monkeypatch):
     """Where PyPI has a wheel, nothing is built; where it has none, a Mac is told what to do."""
     name = "pynini-1.2-cp311-cp311-manylinux_2_28_x86_64.whl"
-    found = pynini_wheel._fetch_or_build("1.2", fake_pip(tmp_path, name), tmp_path / "w")
+    python = programs("python", PIP.format(name))
+    found = pynini_wheel._fetch_or_build("1.2", python, tmp_path / "w")
     assert found == tmp_path / "w/download" / name
     monkeypatch.setattr(pynini_wheel.sys, "platform", "darwin")
-    pip = fake_pip(tmp_path, "pynini-1.2.tar.gz")
+    programs("python", PIP.format("pynini-1.2.tar.gz"))
     with pytest.raises(SetupFailure, match=r"no pynini 1\.2 wheel") as caught:
-        pynini_wheel._fetch_or_build("1.2", pip, tmp_path / "v")
+        pynini_wheel._fetch_or_build("1.2", python, tmp_path / "v")
     assert caught.value.remedies == openfst.WAYS_OUT[:1]
 
 

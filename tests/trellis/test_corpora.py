@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 import fsmeu
+from fsmeu.expectation.gradient import value_and_gradient, value_and_gradient_many
+from fsmeu.models import from_potentials
 from fsmeu.trellis.kept import structure_of
+from tests.label_models import by_name, plain_model
+from tests.support.nightly import every_third
 
 TAGS = ["O", "B-A", "I-A", "B-B", "I-B"]
 READS_N = """
@@ -26,22 +30,16 @@ LOSSES = {
 LENGTHS = [3, 1, 0, 2, 3, 1, 2, 0, 3]
 
 
-def fields(seed):
-    """Random fields of several lengths, some tags impossible after others."""
+def corpus(seed, kind="potentials"):
+    """A hypothesis and a model of each length, some tags impossible."""
     random = np.random.default_rng(seed)
-    found = []
-    for n in LENGTHS:
-        pairwise = random.normal(size=(5, 5))
-        pairwise[0, 2] = -np.inf
-        found.append(fsmeu.models.from_potentials(random.normal(size=(n, 5)), pairwise, TAGS))
-    return found
+    zs = [[TAGS[k] for k in random.integers(0, 5, n)] for n in LENGTHS]
+    return zs, [plain_model(random, kind, TAGS, n).build() for n in LENGTHS]
 
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_expectations_of_a_ragged_corpus(name):
-    loss, models = LOSSES[name](), fields(1)
-    random = np.random.default_rng(2)
-    zs = [[TAGS[k] for k in random.integers(0, 5, n)] for n in LENGTHS]
+    loss, (zs, models) = LOSSES[name](), corpus(1)
     found = fsmeu.expect_many(loss, zs, models)
     for k, (z, model) in enumerate(zip(zs, models, strict=True)):
         explicit = fsmeu.expect(LOSSES[name](), z, model, engine="openfst").value
@@ -51,9 +49,9 @@ def test_expectations_of_a_ragged_corpus(name):
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_decisions_of_a_ragged_corpus(name):
-    loss, models = LOSSES[name](), fields(3)
+    loss, (_, models) = LOSSES[name](), corpus(3)
     for found, model in zip(fsmeu.decode_many(loss, models), models, strict=True):
-        alone = fsmeu.decode(LOSSES[name](), model, method="exhaustive")
+        alone = fsmeu.decode(LOSSES[name](), model, method="exhaustive", seconds=None)
         assert found.exact
         assert found.value == pytest.approx(alone.value, rel=1e-12, abs=1e-14)
         again = fsmeu.expect(LOSSES[name](), found.labels, model, engine="openfst").value
@@ -62,11 +60,23 @@ def test_decisions_of_a_ragged_corpus(name):
 
 def test_steps_that_do_not_look_at_the_length_are_found_once():
     loss, reads_n = LOSSES["chunk_fscore"](), LOSSES["reads_n"]()
-    models = dict(zip(LENGTHS, fields(1), strict=True))
+    models = dict(zip(LENGTHS, corpus(1)[1], strict=True))
     assert structure_of(loss, models[2]) is structure_of(loss, models[3])
     assert structure_of(loss, models[3]).n > 3
     assert structure_of(reads_n, models[2]).n == 2
     assert structure_of(reads_n, models[3]).n == 3
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_a_chain_no_longer_than_its_order_is_no_pattern_for_longer_ones(order):
+    """Its last layer has the width of those behind, and other arcs."""
+    random, loss = np.random.default_rng(order), fsmeu.load("hamming", labels="abc")
+    first = random.dirichlet(np.ones(3**order)).reshape((3,) * order)
+    steps = random.dirichlet(np.ones(3), (3,) * order)
+    for n in (order, order + 1):
+        model, z = fsmeu.models.Markov(first, steps, n, "abc"), "abca"[:n]
+        found, explicit = (fsmeu.expect(loss, z, model, engine=e) for e in ("lattice", "openfst"))
+        assert found.value == pytest.approx(explicit.value, rel=1e-12)
 
 
 def test_a_step_that_is_undefined_at_a_later_position_is_not_asked_for():
@@ -78,3 +88,50 @@ def test_a_step_that_is_undefined_at_a_later_position_is_not_asked_for():
         model = fsmeu.models.Bernoulli([0.25] * n)
         found = fsmeu.decode(loss, model, method="additive")
         assert (found.value, found.exact) == (n / 4, True)
+
+
+def test_values_of_counts_that_no_sequence_has_are_not_asked_for():
+    """2^1200 is no double, but at most two of four positions count."""
+    loss = fsmeu.loads(
+        "utility runs labels 0 1 2 memory mz of z last 1 count tp when z == y "
+        "count hyp by 300 when z == 1 and old mz[0] != 1 value tp * 2^hyp"
+    )
+    found = fsmeu.decode(loss, fsmeu.models.Independent(np.full((4, 3), 1 / 3)))
+    assert found.exact
+    assert found.value == pytest.approx(4 / 3 * 2.0**600, rel=1e-12)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("kind", ["potentials", "independent", "markov"])
+@pytest.mark.parametrize("name", every_third(LOSSES))
+def test_gradients_of_a_ragged_corpus(name, kind, swapped):
+    loss, explicit = LOSSES[name](), LOSSES[name]()
+    if swapped:
+        loss, explicit = loss.swapped, explicit.swapped
+    zs, models = corpus(5, kind)
+    values, found = value_and_gradient_many(loss, zs, models)
+    for k, (z, model) in enumerate(zip(zs, models, strict=True)):
+        value, slopes = value_and_gradient(explicit, z, model, engine="openfst")
+        assert values[k] == pytest.approx(value, rel=1e-11, abs=1e-13)
+        alone, again = value_and_gradient(loss, z, model)
+        assert alone == pytest.approx(value, rel=1e-11, abs=1e-13)
+        for array, one in by_name(slopes).items():
+            assert by_name(found[k])[array] == pytest.approx(one, rel=1e-9, abs=1e-12)
+            assert by_name(again)[array] == pytest.approx(one, rel=1e-9, abs=1e-12)
+
+
+def test_gradients_of_long_sentences_equal_differences():
+    """Long enough for counts beyond the room that sweeps begin with."""
+    random, loss = np.random.default_rng(6), LOSSES["chunk_fscore"]().swapped
+    unary, pairwise = random.normal(size=(30, 5)), random.normal(size=(5, 5))
+    z = [TAGS[k] for k in random.integers(0, 5, 30)]
+    slopes = fsmeu.gradient(loss, z, from_potentials(unary, pairwise, TAGS))
+    towards, ahead = random.normal(size=unary.shape), random.normal(size=pairwise.shape)
+
+    def moved(step):
+        model = from_potentials(unary + step * towards, pairwise + step * ahead, TAGS)
+        return fsmeu.expect(loss, z, model).value
+
+    expected = (moved(1e-5) - moved(-1e-5)) / 2e-5
+    found = (slopes["unary"] * towards).sum() + (slopes["pairwise"] * ahead).sum()
+    assert found == pytest.approx(expected, rel=1e-6)

@@ -4,31 +4,52 @@ import numpy as np
 import pytest
 
 import fsmeu
+from fsmeu.decoding.precision import Changes
+from fsmeu.decoding.problem import Problem
+from fsmeu.models import Bernoulli, Markov, from_potentials
 from tests.support.kernels import run_kernels
 
 TAGS = ["O", "B-A", "I-A", "B-B", "I-B"]
-LOSSES = {
-    "chunk_fscore": lambda: fsmeu.load("chunk_fscore", labels=TAGS),
-    "hamming": lambda: fsmeu.load("hamming", labels=TAGS),
-    "chunk_recall": lambda: fsmeu.load("chunk_recall", labels=TAGS),
-}
+LOSSES = {name: {"labels": TAGS} for name in ("chunk_fscore", "hamming", "chunk_recall")}
+JOINT = """
+utility joint
+labels any
+flag    apart when z != y
+age     both since z == y up to 2
+count   good by 1 - 2 * (y == "O") when not apart and both < 2
+count   more when y != "O"
+value   good / (1 + apart + more)
+"""
+"""A loss that only the general walk takes, as it takes Jaccard's."""
+JACCARD = fsmeu.load("jaccard")
 
 
 def fields(seed, lengths, shared=False):
-    """Random fields, all with one table of neighbours or each with its own."""
+    """Hypotheses and random fields, all with one table of neighbours or each with its own."""
     random = np.random.default_rng(seed)
     table = random.normal(size=(5, 5))
-    return [
-        fsmeu.models.from_potentials(
+    models = [
+        from_potentials(
             random.normal(size=(n, 5)), table if shared else random.normal(size=(5, 5)), TAGS
         )
         for n in lengths
     ]
+    return [[TAGS[k] for k in random.integers(5, size=n)] for n in lengths], models
+
+
+def binary(seed, n, order=0):
+    """A hypothesis and a model over 0 and 1."""
+    random = np.random.default_rng(seed)
+    z = random.integers(0, 2, n).tolist()
+    if not order:
+        return z, Bernoulli(random.random(n))
+    initial = random.dirichlet(np.ones(2**order)).reshape((2,) * order)
+    return z, Markov(initial, random.dirichlet(np.ones(2), (2,) * order), n)
 
 
 def again(models):
     """The same models with nothing computed yet."""
-    return [fsmeu.models.from_potentials(m.unary, m.pairwise, TAGS) for m in models]
+    return [from_potentials(m.unary, m.pairwise, TAGS) for m in models]
 
 
 def outcome(decision):
@@ -37,45 +58,80 @@ def outcome(decision):
 
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_decision_depends_on_its_query_alone(name, shared):
-    models = fields(7, [4, 1, 6, 2, 4, 5, 3], shared)
-    first = [outcome(fsmeu.decode(LOSSES[name](), model)) for model in again(models)]
-    loss = LOSSES[name]()
-    fsmeu.decode_many(loss, fields(8, [9, 3, 2]))
-    ways = [
+def test_a_query_depends_on_nothing_else(name, shared):
+    """Decisions and expectations, after other queries, in another order and by two threads."""
+    zs, models = fields(7, [4, 1, 6, 2, 4, 5, 3], shared)
+
+    def fresh():
+        return fsmeu.load(name, **LOSSES[name])
+
+    decided = [outcome(fsmeu.decode(fresh(), model)) for model in again(models)]
+    pairs = zip(zs, again(models), strict=True)
+    expected = [fsmeu.expect(fresh(), z, model).value for z, model in pairs]
+    loss = fresh()
+    fsmeu.decode_many(loss, fields(8, [9, 3, 2])[1])
+    for decisions in (
         [fsmeu.decode(loss, model) for model in again(models)],
         fsmeu.decode_many(loss, again(models)),
         fsmeu.decode_many(loss, again(models)[::-1])[::-1],
-        fsmeu.decode_many(LOSSES[name](), again(models), jobs=2),
-    ]
-    for decisions in ways:
-        assert list(map(outcome, decisions)) == first
+        fsmeu.decode_many(fresh(), again(models), jobs=2),
+    ):
+        assert list(map(outcome, decisions)) == decided
+    for values in (
+        fsmeu.expect_many(loss, zs, again(models)),
+        fsmeu.expect_many(loss, zs[::-1], again(models)[::-1])[::-1],
+        fsmeu.expect_many(loss, zs, again(models), jobs=2),
+    ):
+        assert values.tolist() == expected
 
 
-@pytest.mark.parametrize("name", LOSSES)
-def test_an_expectation_depends_on_its_query_alone(name):
-    models, random = fields(9, [4, 1, 6, 2, 4, 5, 3]), np.random.default_rng(1)
-    zs = [[TAGS[k] for k in random.integers(5, size=model.n)] for model in models]
-    pairs = zip(zs, again(models), strict=True)
-    first = [fsmeu.expect(LOSSES[name](), z, m).value for z, m in pairs]
-    loss = LOSSES[name]()
-    fsmeu.decode_many(loss, fields(8, [9, 3, 2]))
-    assert fsmeu.expect_many(loss, zs, again(models)).tolist() == first
-    assert fsmeu.expect_many(loss, zs[::-1], again(models)[::-1]).tolist() == first[::-1]
-    assert fsmeu.expect_many(loss, zs, again(models), jobs=2).tolist() == first
+def test_batch_mates_do_not_matter_to_the_walk():
+    pairs = [binary(seed, 3 + seed % 4, order=seed % 3) for seed in range(24)]
+    alone = np.array([fsmeu.expect(JACCARD, z, model).value for z, model in pairs])
+    together = fsmeu.expect_many(JACCARD, *zip(*pairs, strict=True))
+    assert together.tobytes() == alone.tobytes()
 
 
-@pytest.mark.parametrize("name", LOSSES)
-def test_python_and_compiled_loops_have_the_same_bits(name, monkeypatch):
-    models, random = fields(11, [6, 3]), np.random.default_rng(2)
-    zs = [[TAGS[k] for k in random.integers(5, size=model.n)] for model in models]
+def split_answers(seed):
+    """Numbers of every kind that the split trellis computes."""
+    zs, models = fields(seed, [6, 3])
+    for name, given in LOSSES.items():
+        loss = fsmeu.load(name, **given)
+        for made in fsmeu.decode_many(loss, again(models)):
+            yield [made.value, made.exact, *map(TAGS.index, made.labels)]
+        yield fsmeu.expect_many(loss, zs, again(models))
+        yield from (fsmeu.gradient(loss, *pair) for pair in zip(zs, again(models), strict=True))
+
+
+def walked_answers(seed):
+    """Numbers of every kind that the walk computes."""
+    loss, ((tags,), (chain,)) = fsmeu.loads(JOINT, labels=TAGS), fields(seed, [5])
+    z, model = binary(seed, 9, order=seed % 3)
+    one = fsmeu.expect(JACCARD, z, model)
+    yield one.value, one.upper
+    yield one.levels.ungrouped
+    yield fsmeu.expect(JACCARD, z, model, keep=5).value
+    yield fsmeu.expect(JACCARD, model, model).value
+    yield fsmeu.gradient(JACCARD, z, model)
+    yield fsmeu.expect(loss, tags, chain).value
+    yield fsmeu.gradient(loss, tags, chain)
+    yield fsmeu.expect(fsmeu.load("windowdiff", k=7), z, model).value
+    yield Changes(Problem(loss, chain)).values(np.arange(5))
+
+
+def flat(found):
+    """All numbers, in one array."""
+    if isinstance(found, dict):
+        return np.concatenate([np.ravel(found[name]) for name in sorted(found)])
+    return np.ravel(np.array(found, np.float64))
+
+
+@pytest.mark.parametrize("answers", [split_answers, walked_answers])
+@pytest.mark.parametrize("seed", range(3))
+def test_plain_and_compiled_have_the_same_bits(answers, seed, monkeypatch):
     found = []
     for how in ("plain", "compiled"):
         run_kernels(how, monkeypatch.setattr)
-        loss = LOSSES[name]()
-        decisions = [outcome(one) for one in fsmeu.decode_many(loss, again(models))]
-        expected = fsmeu.expect_many(loss, zs, again(models)).tolist()
-        pairs = zip(zs, again(models), strict=True)
-        slopes = [fsmeu.gradient(loss, z, m)["unary"].tolist() for z, m in pairs]
-        found.append((decisions, expected, slopes))
-    assert found[0] == found[1]
+        found.append([flat(one) for one in answers(seed)])
+    for plain, compiled in zip(*found, strict=True):
+        assert plain.tobytes() == compiled.tobytes()

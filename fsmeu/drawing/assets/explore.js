@@ -1,4 +1,3 @@
-
 // The panels: a pair of sequences, probabilities, and what follows from them.
 
 const $ = (id) => document.getElementById(id);
@@ -28,17 +27,9 @@ class Page {
     $("larger").addEventListener("click", () => this.picture.zoom(0.8));
     $("smaller").addEventListener("click", () => this.picture.zoom(1.25));
     $("fit").addEventListener("click", () => this.picture.fit());
-    if (data.machines) this.panels();
-    else this.alone();
-  }
-
-  // A picture without panels.
-  alone() {
-    $("panels").remove();
-    $("lengths").remove();
-    document.querySelector("main").classList.add("alone");
     this.picture.show(0);
-    if (this.picture.nodes.length) this.search();
+    if (data.machines) this.panels();
+    else if (this.picture.nodes.length) this.search();
     else for (const id of ["searching", "about"]) $(id).remove();
   }
 
@@ -168,14 +159,14 @@ class Page {
     $("about").textContent = this.picture.tips[here];
   }
 
-  // One slider for two labels, else one for each label; those of a position sum to 1.
+  // One slider for two labels, else one for each label if there are several; their sum is 1.
   sliders() {
     const old = this.weights || [];
     const first = (i) => this.data.weights[i % this.data.weights.length].slice();
     this.weights = Array.from({ length: this.machine.n }, (_, i) => old[i] || first(i));
     const label = (k) => this.data.shown[this.size === 2 ? 1 : k];
     const rows = this.weights.flatMap((weights, i) =>
-      weights.map((_, k) => this.slider(i, k, `P(y${i + 1} = ${label(k)})`)));
+      this.size === 1 ? [] : weights.map((_, k) => this.slider(i, k, `P(y${i + 1} = ${label(k)})`)));
     $("chances").replaceChildren(...rows);
   }
 
@@ -230,16 +221,8 @@ class Page {
     });
   }
 
-  chances() {
-    return this.weights.map((weights) => {
-      if (this.size === 2) return [1 - weights[0], weights[0]];
-      const total = weights.reduce((a, b) => a + b, 0);
-      return weights.map((w) => (total > 0 ? w / total : 1 / weights.length));
-    });
-  }
-
   expect() {
-    const chances = this.chances();
+    const chances = this.size === 2 ? this.weights.map(([p]) => [1 - p, p]) : this.weights;
     this.decision(chances);
     if (!this.zGood) {
       tell($("expected"), null);

@@ -1,4 +1,3 @@
-
 // The search field: articles and rows of the overview whose losses have all of the words.
 
 const seek = document.getElementById("seek");

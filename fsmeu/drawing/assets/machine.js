@@ -1,4 +1,3 @@
-
 // What the page computes: the same recurrences as in Python, over the same tables. A machine has
 // states 0..S-1; next[(state * L + z) * L + y] is the state after a pair of labels, -1 if none.
 
@@ -10,10 +9,6 @@ function walk(machine, size, z, y) {
     path.push(target);
   }
   return path;
-}
-
-function atStart(machine) {
-  return Float64Array.from(machine.values, (_, state) => (state === machine.start ? 1 : 0));
 }
 
 // The masses of the next layer; each flow along an arc is told on the way.
@@ -34,7 +29,8 @@ function advance(machine, size, mass, label, chances, tell) {
 // probable it is to meet each state, and to take each arc, at any time: at most one, because what
 // is met twice counts by its likeliest time.
 function passing(machine, size, z, chances) {
-  let last = atStart(machine);
+  let last = new Float64Array(machine.values.length);
+  last[machine.start] = 1;
   const masses = last.slice();
   const flows = new Map();
   z.forEach((label, i) => {
@@ -73,6 +69,8 @@ function levels({ values }, mass) {
 function decide(machine, size, chances, sign) {
   let best = -Infinity;
   let ties = [];
+  const start = new Float64Array(machine.values.length);
+  start[machine.start] = 1;
   (function extend(z, mass) {
     if (z.length < chances.length) {
       for (let label = 0; label < size; label++) {
@@ -87,6 +85,6 @@ function decide(machine, size, chances, sign) {
       ties = [];
     }
     if (value >= best - close) ties.push(z);
-  })([], atStart(machine));
+  })([], start);
   return { value: sign * best, ties };
 }

@@ -1,4 +1,3 @@
-
 // The picture: the SVG as it was drawn; moved, zoomed and searched, its states and arcs marked.
 
 class Picture {

@@ -22,6 +22,7 @@ from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, SizeLimitError, check_bool, check_int, message, one_of
 from fsmeu.learning.base import POSITIVE_NUMBER, LogisticClassifier, Rows, real
 from fsmeu.learning.saving import register
+from fsmeu.models.checks import check_shape
 
 ONLINE_WEIGHTS = 1 << 27  # classifiers times features: 1 GB, and as much for the mean of weights
 
@@ -121,7 +122,7 @@ class OnlineClassifier(LogisticClassifier):
 
     def decision_function(self, X: Any) -> Floats:
         """The probability of the positive class less the threshold, (examples,)."""
-        return np.asarray(expit(self._scores(X)) - self.threshold_)
+        return np.asarray(expit(super().decision_function(X)) - self.threshold_)
 
     @property
     def threshold_(self) -> float:
@@ -156,6 +157,15 @@ class OnlineClassifier(LogisticClassifier):
         seen = float(self.state_[SEEN])
         left = skipped(seen) if len(self.delays_) > 1 else 0.0
         return np.asarray(self.weights_ + self.delays_[:1] / max(seen - left, 1.0))
+
+    def check_parts(self) -> None:
+        """Raises an InputError unless arrays are as long as the compiled loop takes them to be."""
+        if hasattr(self, "state_"):
+            where, wide = type(self).__name__, self.n_features_in_ + 1
+            check_shape(self.weights_, (1, wide), where)
+            check_shape(self.delays_, (len(self.delays_), wide), where)
+            least = LAST + 1 if self._kind == FOFO else MATCHED + 1
+            check_shape(self.state_, (max(len(self.state_), least),), where)
 
     def _begin(self, features: int, horizon: int | None) -> None:
         """Checks the parameters and forgets everything; the horizon is the number of examples."""

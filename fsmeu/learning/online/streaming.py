@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,22 +17,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, check_int, message
-from fsmeu.learning.base import Rows
+from fsmeu.errors import InputError, message
 from fsmeu.learning.examples import Examples
 from fsmeu.learning.given_loss import plain
 from fsmeu.learning.online import OnlineClassifier, coefficients, values_of
 
 STREAMED_EXAMPLES = 1 << 15  # examples given to a learner at once: enough for compiled loops
-
-
-class Streamed(NamedTuple):
-    """A learner, its measure after so many examples, (points,), and the processor time it took."""
-
-    learner: OnlineClassifier
-    seen: Ints
-    values: Floats
-    seconds: float
 
 
 def running_measure(predicted: Any, positive: Any, measure: str = "f", beta: float = 1.0) -> Floats:
@@ -49,40 +39,6 @@ def places(total: int, most: int = 200) -> Ints:
     """At most so many numbers of examples, at equal distances, the last of them the total."""
     steps = np.arange(1, min(total, most) + 1)
     return np.asarray(steps * total // len(steps), np.int64)
-
-
-def stream(
-    learner: OnlineClassifier,
-    rows: Rows,
-    labels: NDArray[Any],
-    *,
-    passes: int = 1,
-    random: np.random.Generator | None = None,
-    tell: Callable[[int, float], None] = lambda more, value: None,
-) -> Streamed:
-    """A new learner after it has seen all examples, piece by piece, with its running measure.
-
-    ``random`` gives the order of each pass, without it that in which they stand. ``tell`` is called
-    with the number of examples since the last call, and the measure so far.
-    """
-    classes, count, seconds = np.unique(labels), len(labels), 0.0
-    seen = places(count * check_int("stream", "passes", passes))
-    pairs = []  # what was predicted, and the labels
-    for _ in range(passes):
-        order = np.arange(count) if random is None else random.permutation(count)
-        for begin in range(0, count, STREAMED_EXAMPLES):
-            piece = order[begin : begin + STREAMED_EXAMPLES]
-            given, known = rows[piece], labels[piece]
-            start = time.process_time()
-            pairs.append((learner.predict_then_fit(given, known, classes=classes), known))
-            seconds += time.process_time() - start
-            tell(len(piece), learner.score_)
-    both = np.concatenate(pairs, axis=1) == classes[1]
-    return Streamed(learner, seen, _measured(learner, *both)[seen - 1], seconds)
-
-
-def _measured(learner: OnlineClassifier, chosen: Any, positive: Any) -> Floats:
-    return running_measure(chosen, positive, learner.measure, learner.beta)
 
 
 class Task(NamedTuple):
@@ -170,27 +126,44 @@ def run_orders(
     seen since the last call, and the measure in words.
     """
     count = len(data.labels) * passes
-    measure = f"F{learner.beta:g}" if isinstance(learner.beta, int | float) else "F"
-    measure = "Jaccard" if learner.measure == "jaccard" else measure
-    ended, tests = [], []
+    seen, measure = places(count), "Jaccard"
+    if learner.measure != "jaccard":
+        measure = f"F{learner.beta:g}" if isinstance(learner.beta, int | float) else "F"
+    ended, curves, tests, seconds = [], [], [], []
 
-    def told(more: int, value: float) -> None:
-        tell(more, f"{measure} {value:.4f}")
+    def measured(chosen: Any, positive: Any) -> Floats:
+        return running_measure(chosen, positive, learner.measure, learner.beta)
 
     for k in range(max(shuffles, 1)):
-        made = clone(learner)
+        made, taken, pairs = clone(learner), 0.0, []
         if getattr(made, "horizon", count) is None:
             made.set_params(horizon=count)
         random = np.random.default_rng((seed, k)) if shuffles else None
-        ended.append(stream(made, data.rows, data.labels, passes=passes, random=random, tell=told))
+        for piece in _pieces(len(data.labels), passes, random):
+            given, known = data.rows[piece], data.labels[piece]
+            start = time.process_time()
+            pairs.append((made.predict_then_fit(given, known, classes=data.classes), known))
+            taken += time.process_time() - start
+            tell(len(piece), f"{measure} {made.score_:.4f}")
+        both = np.concatenate(pairs, axis=1) == data.classes[1]
+        curves.append(measured(*both)[seen - 1])
+        ended.append(made)
+        seconds.append(taken)
         if others is not None:
-            positive = made.classes_[1]
+            positive = data.classes[1]
             both = made.predict(others.rows) == positive, others.labels == positive
-            tests.append(_measured(learner, *both)[-1])
-    curves = np.array([one.values for one in ended])
-    speed = count / max(min(one.seconds for one in ended), 1e-9)
+            tests.append(measured(*both)[-1])
     values = None if others is None else np.array(tests)
-    return Outcome(name, measure, ended[0].seen, curves, values, speed, ended[0].learner)
+    speed = count / max(min(seconds), 1e-9)
+    return Outcome(name, measure, seen, np.array(curves), values, speed, ended[0])
+
+
+def _pieces(count: int, passes: int, random: np.random.Generator | None) -> Iterator[Ints]:
+    """Indices of the examples, a piece of each pass after the other."""
+    for _ in range(passes):
+        order = np.arange(count) if random is None else random.permutation(count)
+        for begin in range(0, count, STREAMED_EXAMPLES):
+            yield order[begin : begin + STREAMED_EXAMPLES]
 
 
 def curves_csv(outcomes: Sequence[Outcome]) -> str:

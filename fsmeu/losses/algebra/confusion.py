@@ -69,18 +69,12 @@ def confusion(bound: BoundLoss) -> Confusion | None:
 def value_of_counts(form: Confusion, n: int, tp: Any, hyp: Any, ref: Any) -> Floats:
     """The value for these counts (arrays that broadcast); nan where no pair has them."""
     tp, hyp, ref = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (tp, hyp, ref)))
-    cells = [[n - hyp - ref + tp, ref - tp], [hyp - tp, tp]]
-    possible = np.ones(tp.shape, bool)
-    for row in cells:
-        for cell in row:
-            possible &= cell >= 0
+    cells = [n - hyp - ref + tp, ref - tp, hyp - tp, tp]
+    possible = np.min(cells, axis=0) >= 0
     current: dict[str, Any] = {"n": float(n)}
-    for register in form.bound.spec.registers:
-        table = form.amounts[register.name]
-        total = constant_at(form.bound, register.start, n)
-        current[register.name] = total + sum(
-            table[a, b] * cells[a][b] for a in (0, 1) for b in (0, 1)
-        )
+    for r in form.bound.spec.registers:
+        parts = (a * b for a, b in zip(form.amounts[r.name].ravel(), cells, strict=True))
+        current[r.name] = constant_at(form.bound, r.start, n) + sum(parts)
     scope = Scope(form.bound, current, current, {})
     value = np.where(possible, number(form.bound.spec.value, scope, possible), np.nan)
     if form.bound.spec.range is not None:
@@ -236,10 +230,6 @@ class Fractional:
     """(c0 n + c1 tp + c2 hyp + c3 ref) / (d0 n + d1 tp + d2 hyp + d3 ref), exceptions aside.
 
     A constant at a given length is carried as a multiple of n.
-
-    Attributes:
-        numerator: c0, c1, c2, c3.
-        denominator: d0, d1, d2, d3.
     """
 
     numerator: tuple[Fraction, Fraction, Fraction, Fraction]
@@ -285,11 +275,8 @@ def fractional(form: Confusion, n: int | None = None) -> Fractional | None:
 class _Sum(Form):
     """A constant and a weight for each cell: true and false negatives, false and true positives.
 
-    Attributes:
-        weights: the constant and the four weights, an array of fractions, (5,).
-        error: what doubles may have lost of each, (5,).
-        n: the length; None for every length.
-        tested: the sums that conditions compare with zero; each is taken to be none.
+    ``weights`` are fractions, (5,), ``error`` what doubles may have lost of each, ``n`` the length,
+    None for every length, ``tested`` the sums that conditions compare with zero, taken to be none.
     """
 
     weights: NDArray[Any]

@@ -2,16 +2,11 @@
 
 Two labels; z has k ones. With A ones of y among the positions where z has one and B among the
 others, every register of a confusion table is affine in (1, A, B), with coefficients that depend on
-k and n. N and D are affine in them too: F-scores, recall, Jaccard, kappa (D is affine given k),
-balanced accuracy (two ratios), tp / sqrt(hyp * ref).
-
-An affine function on the tables of one k is bounded by its values at the vertices of
-
-    0 <= A <= k,  0 <= B <= n - k,  1 <= A + B <= n - 1,
-
-so that signs of denominators, conditions, bounds of ratios and monotonicity are decided there. The
-two tables without and with nothing but ones of y stand apart: what the file answers there is
-compared with the ratios.
+k and n, and so are N and D: F-scores, recall, Jaccard, kappa (D is affine given k), balanced
+accuracy (two ratios), tp / sqrt(hyp * ref). An affine function on the tables of one k is bounded by
+its values at the vertices of 0 <= A <= k, 0 <= B <= n - k, 1 <= A + B <= n - 1, so that signs of
+denominators, conditions, bounds of ratios and monotonicity are decided there. The two tables
+without and with nothing but ones of y stand apart: what the file answers there is compared.
 """
 
 from __future__ import annotations
@@ -101,12 +96,9 @@ class RatioSum:
 class _Sum(Form):
     """An affine function of two random counts plus ratios of such, for several ks.
 
-    Attributes:
-        affine: its coefficients on 1 and both counts, (3, ks).
-        places: the vertices of what the counts can be.
-        ratios: numerators, denominators, both (3, ks), and powers.
-        rooted: whether the square root of the affine function is meant.
-        scale: what of the affine function is a factor that depends on k alone.
+    ``affine`` has its coefficients on 1 and both counts, (3, ks), ``ratios`` numerators and
+    denominators, both (3, ks), and powers. If ``rooted``, the square root of the affine function is
+    meant; ``scale`` is what of that is a factor which depends on k alone.
     """
 
     affine: Floats
@@ -265,14 +257,8 @@ def _slope(ratio: Ratio) -> Floats:
 def ratio_of_totals(form: Split, n: int, ks: Floats, most: float) -> Ratio | None:
     """The value as b T / D^power, T being the joint count and D affine in the count of y; or None.
 
-    Coefficients are on 1, T and the count of y, which is at most ``most``; D is above 0. Nothing is
-    known of the joint count: conditions and denominators must not look at it.
-
-    Args:
-        form: a loss with one joint count, split by tape.
-        n: the length.
-        ks: counts of z.
-        most: the greatest count of y.
+    Coefficients are on 1, T and the count of y, which is at most ``most``, for counts ks of z; D is
+    above 0. Nothing is known of T: conditions and denominators must not look at it.
     """
     if not form.counted or len(form.joint_counts) != 1:
         return None

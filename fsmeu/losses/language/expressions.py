@@ -87,14 +87,9 @@ class Token(NamedTuple):
 class Expressions:
     """The place in a file up to which it has been read, and what its names mean so far.
 
-    Attributes:
-        token: the next token.
-        meaning: what each name is.
-        lets: what stands for each ``let``.
-        tables: parameters that are tables.
-        sides: how many labels choose an entry of a table, where one has been read.
-        states: the explicit states; they may be named before they are declared.
-        named_states: the states that were named, with their places.
+    ``token`` is the next one, ``meaning`` what each name is, ``lets`` what stands for each ``let``,
+    ``sides`` how many labels choose an entry of a table. States may be named before they are
+    declared: ``named_states`` are those that were.
     """
 
     def __init__(self, source: str, origin: str) -> None:

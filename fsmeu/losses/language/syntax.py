@@ -463,25 +463,18 @@ def unread_registers(spec: Spec) -> frozenset[str]:
     return frozenset(r.name for r in spec.registers) - read
 
 
+@lru_cache(maxsize=256)
 def linear_registers(
-    spec: Spec, among: Iterable[str] | None = None, values: Sequence[Expr] = ()
+    spec: Spec, among: tuple[str, ...] | None = None, values: tuple[Expr, ...] = ()
 ) -> tuple[str, ...]:
     """Accumulators in which the value, or each of ``values``, is affine, and no update looks at.
 
     They need not be states: their expectation rides in the weight (Eisner 2002). Registers that
     read both tapes are taken first, because they cost the most as states.
     """
-    allowed = None if among is None else set(among)
-    unread = unread_registers(spec)
-    reach = tapes(spec)
-    candidates = [
-        r.name
-        for r in spec.registers
-        if r.name in unread
-        and (allowed is None or r.name in allowed)
-        and increment(r) is not None
-        and isinstance(r.start, Number)
-    ]
+    unread, reach = unread_registers(spec), tapes(spec)
+    adding = (r.name for r in spec.registers if increment(r) and isinstance(r.start, Number))
+    candidates = [name for name in adding if name in unread and (among is None or name in among)]
     candidates.sort(key=lambda name: -len(reach[name] & {"z", "y"}))
     chosen: frozenset[str] = frozenset()
     for name in candidates:

@@ -1,11 +1,10 @@
 """A spec with its labels and parameters filled in: everything that expressions may refer to.
 
-Once the labels are known, it is checked which sort of thing each expression is: a number (truth
-values are 0 and 1), a label, a text (the kind or type of a tag, or a quoted text that names no
-label), or a memory. Labels that are all whole numbers are numbers, too, if doubles tell them apart.
-Where a file leaves its labels open, a quoted text may be compared with labels that are numbers (it
-is none of them), and ``kind`` and ``type`` of such labels are refused only when they are asked for:
-the same file may meet other labels.
+Once the labels are known, each expression is a number (truth values are 0 and 1), a label, a text
+(the kind or type of a tag, or a quoted text that names no label), or a memory. Labels that are all
+whole numbers are numbers, too, if doubles tell them apart. Where a file leaves its labels open, a
+quoted text may be compared with numbers (it is none of them), and ``kind`` and ``type`` of such
+labels are refused only when they are asked for.
 """
 
 from __future__ import annotations
@@ -114,11 +113,7 @@ def _param_value(
 
 
 def _default_table(bound: BoundLoss, default: Expr, sides: int) -> Floats:
-    """The default of a table, (L,) or (L, L): z is the label of its first side, y of its second.
-
-    Raises:
-        LossFileError: a table of one side is made of two labels.
-    """
+    """The default of a table, (L,) or (L, L): z is the label of its first side, y of its second."""
     z = bound.label_values[:, None] if sides == 2 else bound.label_values
     scope = Scope(bound, {**bound.params, "z": z, "y": bound.label_values}, {}, {})
     for part in walk(default) if sides == 1 else ():
@@ -346,14 +341,7 @@ def _over_memory(expr: ast.Call, memory: Any, world: _World) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _World:
-    """What names stand for, and what is known about expressions so far, by their ids.
-
-    Attributes:
-        bound: the loss.
-        labels: what the file calls its labels.
-        final: True when the file names its labels; else the same file may meet others.
-        names: the sort of each name that is not a number.
-    """
+    """What names stand for, and what is known about expressions so far, by their ids."""
 
     bound: BoundLoss
     labels: tuple[str, ...]

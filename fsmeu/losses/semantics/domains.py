@@ -39,14 +39,10 @@ MOST_WHOLE = 2.0**53
 
 @dataclass(eq=False)
 class Domain:
-    """The values low, ..., low + size - 1 of a register, numbered from 0.
+    """The values low, ..., low + size - 1 of a register, numbered from 0, some ``reachable``.
 
-    Attributes:
-        low: least value.
-        size: number of values.
-        strict: True when leaving the domain is the file's mistake; the bounds of counts are ours,
-            and no reachable state leaves them.
-        reachable: about how many of the values can be reached.
+    In a ``strict`` one, leaving it is the file's mistake; the bounds of counts are ours, and no
+    reachable state leaves them.
     """
 
     low: int
@@ -69,11 +65,9 @@ class Domain:
 class Pool(Domain):
     """Real values numbered as they are met, each as it was computed.
 
-    0.1 + 0.2 and 0.3 are two values: a tolerance that made them one would also make one of
-    10^15 + 1 and 10^15, and a loss may compare, floor or subtract what they differ in. The price is
-    a factor of about as many values as sums of different order round differently: 10 to 80 for
-    sums of some hundred decimal fractions. What only adds up to the value rides in the weight and
-    pays none of it.
+    0.1 + 0.2 and 0.3 are two values, as a loss may compare, floor or subtract what they differ in.
+    The price is a factor of 10 to 80 for sums of some hundred decimal fractions; what only adds up
+    to the value rides in the weight and pays none of it.
     """
 
     def __init__(self, size: int = _POOL_SIZE) -> None:

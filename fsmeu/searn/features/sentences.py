@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,6 @@ Hashes = NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
-_NAME = re.compile(r"[^:=]*")
 
 
 def text_hash(text: str) -> int:
@@ -39,29 +39,23 @@ def mixed(first: Hashes | np.uint64, second: Hashes | np.uint64) -> Hashes:
         z = np.asarray(first) * _GOLDEN + np.asarray(second) + _GOLDEN
         z = (z ^ (z >> np.uint64(30))) * _FIRST
         z = (z ^ (z >> np.uint64(27))) * _SECOND
-        found: Hashes = z ^ (z >> np.uint64(31))
-    return found
+    return np.asarray(z ^ (z >> np.uint64(31)))
 
 
 def indices(hashes: Hashes, bits: int) -> NDArray[np.int32]:
     """The first bits of hashes, as columns of a matrix that has 2^bits of them; same shape."""
-    found: NDArray[np.int32] = (hashes >> np.uint64(64 - bits)).astype(np.int32)
-    return found
+    return np.asarray(hashes >> np.uint64(64 - bits), np.int32)
 
 
 def uniform(seed: int, *numbers: Any) -> NDArray[np.float64]:
-    """A number from [0, 1) for each, of the shape of the numbers: the upper 53 bits of a hash.
-
-    Arrays of whole numbers say together what is drawn for; the seed is below 2^64.
-    """
-    found: NDArray[np.uint64] = np.asarray(seed, np.uint64)
+    """A number from [0, 1) for each item of arrays of whole numbers, 53 bits of its hash."""
+    found: Hashes = np.asarray(seed, np.uint64)
     for one in numbers:
         found = mixed(found, np.asarray(one).astype(np.uint64))
     return np.asarray((found >> np.uint64(11)) * 2.0**-53, np.float64)
 
 
-_SEED = np.uint64(text_hash("history"))
-"""Keeps these features apart from those of positions."""
+_SEED = np.uint64(text_hash("history"))  # keeps these features apart from those of positions
 
 
 def history_columns(
@@ -69,8 +63,8 @@ def history_columns(
 ) -> NDArray[np.int32]:
     """The columns of a constant, of the last 1, 2, ... decisions, and of crossed ones, (B, K).
 
-    ``past`` are the last decisions, the newest first, (B, h), at least -2; each hash of ``crossed``
-    (B, C) is crossed with the last 1, ..., ``crossed_depth`` of them.
+    ``past`` has the newest first, (B, h), at least -2; each hash of ``crossed`` (B, C) is crossed
+    with the last 1, ..., ``crossed_depth`` of them.
     """
     key = np.full(len(past), _SEED)
     found = [key]
@@ -91,10 +85,7 @@ def rows_of_columns(columns: NDArray[np.int32], count: int) -> csr_array:
 
 
 def joined_rows(matrix: csr_array, positions: Ints, added: NDArray[np.int32]) -> csr_array:
-    """Rows of a matrix, each with more columns of value 1 behind it, a ``csr_array`` (B, columns).
-
-    ``positions`` (B,) are the rows; of the ``added`` columns (B, K) negative ones are left out.
-    """
+    """Rows of a matrix, each with ``added`` columns (B, K) as in ``rows_of_columns`` behind it."""
     taken, more = matrix[positions], rows_of_columns(added, matrix.shape[1])
     begins, extra = taken.indptr.astype(np.int64), more.indptr
     ends = begins + extra
@@ -144,31 +135,24 @@ def hashed_sentences(
         crossed: names of features that are to be crossed with labels decided before. The name of a
             feature ends at the first ":" or "=": that of ``"w0=the"`` is ``"w0"``.
     """
-    known: dict[str, tuple[int, int, int]] = {}  # column, number among crossed names, hash
+    known: dict[str, tuple[int, int]] = {}  # hash, number among crossed names or -1
     group = {name: k for k, name in enumerate(crossed)}
-    columns: list[int] = []
-    values: list[float] = []
-    ends = [0]
+    hashes, values, ends = list[int](), list[float](), [0]
     lines: list[list[int]] = []
-    for position in (position for one in sentences for position in one):
-        line = [0] * len(group)
+    for position in chain.from_iterable(sentences):
+        lines.append([0] * len(group))
         for name, value in feature_items(position):
             if name not in known:
-                number, stem = text_hash(name), _NAME.match(name)
-                known[name] = (
-                    number >> (64 - bits),
-                    group.get(stem[0] if stem else name, -1),
-                    number,
-                )
-            column, place, number = known[name]
-            columns.append(column)
+                known[name] = text_hash(name), group.get(re.split("[:=]", name, maxsplit=1)[0], -1)
+            number, place = known[name]
+            hashes.append(number)
             values.append(value)
             if place >= 0:
-                line[place] ^= number
-        ends.append(len(columns))
-        lines.append(line)
-    held = (np.array(values, np.float32), np.array(columns, np.int32), np.array(ends, np.int64))
-    matrix = csr_array(held, shape=(len(ends) - 1, 1 << bits))
+                lines[-1][place] ^= number
+        ends.append(len(hashes))
+    columns = indices(np.array(hashes, np.uint64), bits)
+    held = (np.array(values, np.float32), columns, np.array(ends, np.int64))
+    matrix = csr_array(held, shape=(len(lines), 1 << bits))
     starts = np.concatenate(([0], np.cumsum([len(one) for one in sentences]))).astype(np.int64)
     marks = np.array(lines, np.uint64).reshape(len(lines), len(group))
     return HashedSentences(matrix, starts, marks)

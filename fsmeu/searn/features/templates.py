@@ -2,12 +2,10 @@
 
 A template is written as in ``pos[-1] pos[0]``: the part of speech before the position together with
 the one at it. Each template gives each position exactly one feature of value 1, named by a hash of
-columns: of the word, its stem, its part of speech and so on. What is asked for beyond the end of a
-sentence has a hash of its own.
+columns: of the word, its stem, its part of speech and so on.
 
 Templates of chunks are the meta features of Daumé et al. (2009, section 6.1.3): for a base feature
-b, b before and after the chunk, b at its positions, tuples of two b's in it, and the sequence of
-all b's.
+b, b before and after the chunk, b at its positions, pairs of b's in it, and the sequence of all.
 
 The sets are files beside this module. Conjunctions of neighbours stand for the paper's n-grams; its
 lists of names and places are not to be had: ours are closed classes of English and Spanish.
@@ -165,7 +163,11 @@ def columns_of(
             made[name] = np.zeros(int(starts[-1]), np.uint64)
             continue
         place, function = _source(name)
-        texts = [_text(row, place, name) for one in sentences for row in one]
+        short = [row for one in sentences for row in one if len(row) <= place]
+        if short:
+            must = f"the template column {name!r} needs {place + 1} texts in each row"
+            raise InputError(message(_WHERE, must, " ".join(short[0])))
+        texts = [row[place] for one in sentences for row in one]
         table = {text: text_hash(function(text)) for text in set(texts)}
         made[name] = np.fromiter((table[text] for text in texts), np.uint64, len(texts))
     return Columns(made, starts)
@@ -179,13 +181,6 @@ def _source(name: str) -> tuple[int, Callable[[str], str]]:
         return int(base[3:]) - 1, FUNCTIONS[chosen]
     known = [*FUNCTIONS, "pos", "bias", "col1"]
     return 0, FUNCTIONS[one_of(_WHERE, "a column", name, known)]
-
-
-def _text(row: Row, place: int, name: str) -> str:
-    if place < len(row):
-        return row[place]
-    must = f"the template column {name!r} needs {place + 1} texts in each row"
-    raise InputError(message(_WHERE, must, " ".join(row)))
 
 
 def template_hashes(columns: Columns, templates: Sequence[Template]) -> Hashes:
@@ -324,9 +319,6 @@ def template_set(name: str) -> TemplateSet:
     """A set of this package by its name, or that of a file with one template on each line.
 
     A line that starts with ``cross`` is crossed with the label before.
-
-    Raises:
-        InputError: there is neither, or the file is not written so.
     """
     if name in SETS or not Path(name).is_file():
         return SETS[one_of("templates", "what is no file of templates", name, SETS)]

@@ -25,7 +25,7 @@ from fsmeu.errors import LossFileError, SizeLimitError, message
 from fsmeu.fst.compose import guard_arcs, guard_size, max_states
 from fsmeu.fst.distinct import bits, distinct, distinct_rows, first_places, group
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.searn.oracle.steps import ORACLE_LENGTH_STEP, CannotServeError, Steps, reads_length
+from fsmeu.searn.oracle.steps import ORACLE_LENGTH_STEP, Steps, reads_length
 
 LEAST_TRELLIS_LENGTH = 128  # length of the trellis of shorter sequences, or a greater power of 2
 ORACLE_BYTES_PER_STATE = 200  # bytes of tables of cost oracles that count as one state
@@ -101,11 +101,7 @@ class Product:
         self._places: Ints | None = None  # targets of all states, if so
 
     def walk(self, contexts: Ints, constants: Floats) -> Machine:
-        """The machine of the reference with these contexts, (n,), and constants.
-
-        It raises what ``machines_of`` does, and a CannotServeError where a register leaves the
-        bounds that a length gives it.
-        """
+        """The machine of the reference with these contexts, (n,), and constants."""
         if self._cells > KEPT_ORACLE_CELLS:
             self._forget()
         self.prepare(contexts)
@@ -141,8 +137,8 @@ class Product:
                 ((targets, _),) = self._advance([context], level)
                 level = np.setdiff1d(targets, found)
                 found = np.concatenate((found, level))
-            if self.steps.serves(n) and not self.steps.keeps_bounds(found // self._kinds, n):
-                raise CannotServeError
+            if self.steps.serves(n):
+                self.steps.keep_bounds(found // self._kinds, n)
         self._first, self._closed = found, True
 
     def _advance(self, contexts: Sequence[int], codes: Ints) -> Iterator[tuple[Ints, Ints]]:
@@ -154,7 +150,7 @@ class Product:
             yield targets[at] * self._kinds + self._kind_after[kind], added[at]
 
     def _guard(self, states: int) -> int:
-        """The cells of the steps of so many states."""
+        """The cells of the steps of so many states, unless they are too many."""
         cells = states * self.steps.labels * (1 + len(self.steps.sum_order))
         guard_size("cost oracle", cells // limits.STEPS_PER_STATE)
         return cells
@@ -234,7 +230,7 @@ class Product:
 
 def _digest(*arrays: NDArray[Any]) -> bytes:
     """A hash of the contents of arrays, 16 bytes, in place of a copy of them as a key."""
-    return blake2b(b"".join(map(np.ascontiguousarray, arrays)), digest_size=16).digest()
+    return blake2b(b"".join(array.tobytes() for array in arrays), digest_size=16).digest()
 
 
 def equal_rows(rows: Ints) -> tuple[Ints, Ints]:
@@ -243,8 +239,6 @@ def equal_rows(rows: Ints) -> tuple[Ints, Ints]:
     Rows are multiplied by fixed odd numbers and summed modulo 2^64; whether rows with equal sums
     are equal is checked, and where they are not (about once in 2^64 / rows^2) they are sorted.
     """
-    if not rows.shape[1]:
-        return np.zeros(min(1, len(rows)), np.int64), np.zeros(len(rows), np.int64)
     with np.errstate(over="ignore"):
         keys = rows @ _FACTORS[np.arange(rows.shape[1]) % len(_FACTORS)]
     _, first, number = np.unique(keys, return_index=True, return_inverse=True)
@@ -284,15 +278,13 @@ def _machines(
 ) -> list[Machine]:
     """Machines of references of one length, by the first steps that can serve them all."""
     products = kept.setdefault("products", {})
-    for shared, product in _products(loss, ys[0], kept, fallback):
+    for product in _products(loss, ys[0], kept, fallback):
         try:
             contexts, constants = product.steps.contexts(ys)
             product.prepare(contexts)
             made = [product.walk(*pair) for pair in zip(contexts, constants, strict=True)]
-        except CannotServeError:
-            continue
         except (LossFileError, SizeLimitError):
-            if not shared:
+            if not product.steps.shared:
                 raise
             continue  # perhaps of states that only longer references reach
         products.pop(product.steps.n, None)
@@ -305,10 +297,10 @@ def _machines(
 
 def _products(
     loss: SpecLoss, y: Ints, kept: dict[Any, Any], fallback: Ints | None
-) -> Iterator[tuple[bool, Product]]:
+) -> Iterator[Product]:
     """Products that are kept, then new ones: for several lengths first, at last for this one."""
     n, amounts = len(y), kept.setdefault("amounts", {})
-    yield from [(True, one) for one in reversed(kept["products"].values()) if one.steps.serves(n)]
+    yield from [one for one in reversed(kept["products"].values()) if one.steps.serves(n)]
     if n and not reads_length(loss):
         rounded = -(-n // ORACLE_LENGTH_STEP) * ORACLE_LENGTH_STEP
         with suppress(LossFileError, SizeLimitError):  # perhaps one that long is refused
@@ -317,8 +309,8 @@ def _products(
                 longer = max(LEAST_TRELLIS_LENGTH, 1 << (n - 1).bit_length())
                 steps = Steps(loss, np.resize(y, longer), True, amounts)
             if steps.steady or not steps.bounded:
-                yield True, Product(steps, fallback)
-    yield False, Product(Steps(loss, y, False, amounts), fallback)
+                yield Product(steps, fallback)
+    yield Product(Steps(loss, y, False, amounts), fallback)
 
 
 # -- states that hold the sums so far --------------------------------------------------------------

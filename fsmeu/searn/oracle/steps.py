@@ -24,10 +24,6 @@ from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
 ORACLE_LENGTH_STEP = 32  # lengths whose steps are found together: most sentences are shorter
 
 
-class CannotServeError(Exception):
-    """Steps that references of several lengths share cannot serve one of them."""
-
-
 class _Context(NamedTuple):
     """A position, from 1, its label, and the constants of the reference before and after it."""
 
@@ -53,7 +49,7 @@ class Steps:
         self, loss: SpecLoss, y: Ints, shared: bool, amounts: dict[tuple[float, ...], int]
     ) -> None:
         swapped = loss.swapped  # z of it is the reference, y of it the labels that are chosen
-        self.n, self._shared, self._bound, self._amounts = len(y), shared, swapped.bound, amounts
+        self.n, self.shared, self._bound, self._amounts = len(y), shared, swapped.bound, amounts
         spec = self._bound.spec
         view = SpecView(self._bound, self.n, y, _sums_of(swapped), merge=not shared)
         self._view, reads, reach = view, names_read(spec.value), tapes(spec)
@@ -82,7 +78,7 @@ class Steps:
         """Whether references of this length can be given."""
         if self.steady:
             return self.n - ORACLE_LENGTH_STEP <= n < self.n
-        return n == self.n or (self._shared and n < self.n)
+        return n == self.n or (self.shared and n < self.n)
 
     def contexts(self, ys: Ints) -> tuple[Ints, Floats]:
         """The context of each position (rows, n), and constants at the end (rows, constants).
@@ -142,9 +138,7 @@ class Steps:
     def advance(self, contexts: Sequence[int], codes: Ints) -> list[tuple[Ints, Ints]]:
         """For each context the codes after steps, and numbers of what is added, (states, labels).
 
-        Raises:
-            LossFileError: a register leaves its bounds, or an expression has no value.
-            CannotServeError: a register leaves its bounds, and steps are shared.
+        A LossFileError says that a register leaves its bounds, or an expression has no value.
         """
         view, bound, held = self._view, self._bound, [self._contexts[c] for c in contexts]
         old: dict[str, Any] = {n: c[:, None] for n, c in view.space_of.decode(codes).items()}
@@ -171,8 +165,6 @@ class Steps:
                 current[name] = new[name] = evaluate(register.update, scope)
                 domains.keep_whole(register, old[name], new[name], scope)
         targets, culprit = view.space_of.encode(new)
-        if culprit is not None and self._shared:
-            raise CannotServeError
         if culprit is not None:
             register = next(r for r in view.carried if r.name == culprit)
             raise domains.left_bounds(bound, register, f"leaves its bounds at position {held[0].i}")
@@ -194,11 +186,12 @@ class Steps:
         table = np.array(list(self._amounts), np.float64)
         return np.asarray(table.reshape(len(self._amounts), len(self._sums)).T)
 
-    def keeps_bounds(self, codes: Ints, n: int) -> bool:
-        """Whether the registers of these states keep the bounds declared for this length."""
+    def keep_bounds(self, codes: Ints, n: int) -> None:
+        """Refuses states whose registers leave the bounds declared for this length."""
         held = self._view.space_of.decode(codes)
-        limits = {r.name: domains.bounds_of(self._bound, r, n) for r in self.bounded}
-        return all(a <= held[r].min() and held[r].max() <= b for r, (a, b) in limits.items())
+        for r in self.bounded:
+            bounds = domains.bounds_of(self._bound, r, n)
+            domains.keep_bounds(self._bound, r, held[r.name], *bounds)
 
     def ends(self, codes: Ints) -> Floats:
         """What the value reads in each state, (states, registers)."""
@@ -265,7 +258,7 @@ def _sums_of(swapped: SpecLoss) -> tuple[str, ...]:
 def reads_length(loss: SpecLoss) -> bool:
     """Whether a step looks at the length; bounds of registers do not count, nor starts of sums."""
     sums = _sums_of(loss.swapped)
-    read = []
+    read: list[Any] = []
     for register in loss.spec.registers:
         read += [register.update] if register.name in sums else [register.update, register.start]
         if register.depth is not None:

@@ -138,7 +138,7 @@ class FrontierTables(Tables):
         sums = amounts[:, kinds[:, :width]]
         if (np.rint(sums) != sums).any() or np.abs(sums).max(initial=0) > _MOST_AMOUNT:
             raise NotServedError
-        goals, whole = np.ascontiguousarray(goals[:, :width]), sums.astype(np.int32)
+        goals, whole = np.ascontiguousarray(goals[:, :width]), sums.astype(np.int32, order="C")
         self._steps = Outcomes(label_class, counts, goals, *whole)
         self._axes = self._all_axes(paths, {key: k for k, key in enumerate(layers)}, begins)
         most = max((int(path.ranks.max(initial=0)) for path in paths), default=0)
@@ -270,20 +270,31 @@ def _end_scores(
     """The least sum gained, scores (axis, sums gained), and for which references less is better.
 
     ``low`` is the first value of the axis; ``bounds`` are minus the least and the greatest sum
-    gained, (references, axis) each.
+    gained, (references, axis) each. Cells that do not occur have the score -inf.
     """
-    held = bounds[1] != np.iinfo(bounds[1].dtype).min
+    n, held = len(machine.layers), bounds[1] != np.iinfo(bounds[1].dtype).min
     least, most = -bounds[0].astype(np.int64), bounds[1].astype(np.int64)
     base = int(least[held].min())
     columns = np.arange(base, int(most[held].max()) + 1)
     guard_bytes(8 * held.size * len(columns))
     least, most, held = least[..., None], most[..., None], held[..., None]
+
+    def scores(cells: Bools) -> Floats:
+        row, column = np.nonzero(cells.any(axis=0))
+        totals = np.repeat(machine.steps.begin(n)[:, None], len(row), axis=1)
+        for role, amounts in zip(roles, (columns[column], low + row), strict=True):
+            if role is not None:
+                totals[role] += amounts
+        table = np.full(cells.shape[1:], -np.inf)
+        values = machine.steps.values(n, machine.constants, np.zeros((0, len(row))), totals)
+        table[row, column] = sign * values + 0.0
+        return table
+
     inside = (columns >= least) & (columns <= most) & held  # (references, axis, sums gained)
     try:
-        table = _scores(machine, inside.any(axis=0), roles, (columns, low), sign)
+        table = scores(inside)
     except LossFileError:
-        extreme = ((columns == least) | (columns == most)) & held
-        _scores(machine, extreme.any(axis=0), roles, (columns, low), sign)  # these do occur
+        scores(((columns == least) | (columns == most)) & held)  # these do occur
         raise NotServedError from None
     both = inside[..., 1:] & inside[..., :-1]
     falls, rises = table[:, 1:] < table[:, :-1], table[:, 1:] > table[:, :-1]
@@ -291,21 +302,6 @@ def _end_scores(
     if (down & up).any():
         raise NotServedError
     return base, table, down
-
-
-def _scores(
-    machine: Machine, cells: Bools, roles: Roles, sums: tuple[Ints, int], sign: float
-) -> Floats:
-    """Scores in these cells (values of the axis, values of the sum gained), -inf elsewhere."""
-    n, (row, column) = len(machine.layers), np.nonzero(cells)
-    totals = np.repeat(machine.steps.begin(n)[:, None], len(row), axis=1)
-    for role, amounts in zip(roles, (sums[0][column], sums[1] + row), strict=True):
-        if role is not None:
-            totals[role] += amounts
-    table = np.full(cells.shape, -np.inf)
-    values = machine.steps.values(n, machine.constants, np.zeros((0, len(row))), totals)
-    table[cells] = sign * values + 0.0
-    return table
 
 
 # -- sums over positions ---------------------------------------------------------------------------

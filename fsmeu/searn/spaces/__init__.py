@@ -3,19 +3,38 @@
 As an estimator of scikit-learn a space holds parameters; ``fitted`` to training outputs it knows
 its actions; ``over`` examples it is a search, whose methods take states of many searches at once.
 Actions are numbered 0 to C - 1 within a batch of states; arrays of a step have these as columns.
-``tagging.LabelSpace`` has all methods that a space must have; ``custom.CustomSpace`` makes one of
-an object that walks one example at a time.
+``tagging.LabelSpace`` has all methods that a space must have; ``CustomSpace`` makes one of an
+object of one's own that walks one example at a time, with
+
+- ``start(x)``: the state before the first decision, of any kind;
+- ``actions(state)``: what can be decided now, a sequence; empty where everything is decided;
+- ``step(state, action)``: the state after it;
+- ``features(state, action)``: a dictionary of features or a list of names;
+- ``output(state)``: the output of a finished state;
+- ``value(state, y)``: the least loss that can still be reached, or an estimate of it by a search
+  (section 3.4.2 of the paper); of a finished state, its loss.
+
+``preferred(state, y)`` may name the action that is learned among several optimal ones, and
+``longest`` the greatest number of decisions. Actions may differ from state to state: each has a
+row of features of its own, and one vector of weights serves all.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
 
-from fsmeu.arrays import Ints
+from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.errors import InputError, message
+from fsmeu.fst.alphabet import listed
+from fsmeu.learning.saving import register
+from fsmeu.searn.features.sentences import hashed_sentences
 
 Batch = TypeVar("Batch", bound="States")
 
@@ -48,3 +67,134 @@ def joined(parts: Sequence[Batch]) -> Batch:
     for name, lines in held.items():
         held[name] = None if lines[0] is None else np.concatenate(lines)
     return type(parts[0])(**held)
+
+
+# -- spaces of one's own ---------------------------------------------------------------------------
+
+_METHODS = ("start", "actions", "step", "features", "output", "value")
+
+
+def is_own_space(value: Any) -> bool:
+    """Whether an object has what a space of one's own must have."""
+    return all(callable(getattr(value, name, None)) for name in _METHODS)
+
+
+@dataclass(frozen=True)
+class ListStates(States):
+    """States of one's own."""
+
+    items: Any  # the states, objects (B,)
+    choices: Any  # the sequence of actions of each, objects (B,)
+
+
+class CustomInputs(list[Any]):
+    """Examples, with the number of bits of hashed features."""
+
+    bits = 0
+
+
+@register
+@dataclass(eq=False, repr=False)
+class CustomSpace(BaseEstimator):  # type: ignore[misc]
+    """A space of one's own, as the trainer takes it; see ``LabelSpace``."""
+
+    space: Any = None
+
+    def read_inputs(self, X: Any, bits: int, crossed: Any, where: str) -> CustomInputs:
+        """The examples as they are given."""
+        found = CustomInputs(listed(X, where, "X must be a list of examples", rows=True))
+        found.bits = bits
+        return found
+
+    def read_outputs(self, y: Any, inputs: CustomInputs, where: str) -> list[Any]:
+        """The gold outputs as they are given, one for each example."""
+        found = listed(y, where, "y must be a list of outputs", rows=True)
+        if len(found) != len(inputs) or not found:
+            must = "there must be one output for each example, and an example"
+            raise InputError(message(where, must, f"{len(found)} for {len(inputs)}"))
+        return found
+
+    def fitted(self, ys: Any) -> CustomSpace:
+        """A copy; nothing is to be known of outputs."""
+        found = CustomSpace(self.space)
+        found.labels_ = []
+        return found
+
+    def score(self, found: Any, ys: Any) -> float:
+        """The share of outputs that are found exactly."""
+        return float(np.mean([one == other for one, other in zip(found, ys, strict=True)]))
+
+    def longest_search(self, inputs: CustomInputs) -> int:
+        """The greatest number of decisions, where the space tells it; else 0."""
+        return int(getattr(self.space, "longest", 0))
+
+    def over(
+        self, inputs: CustomInputs, ys: Any = None, bind: Any = None, costs: bool = True
+    ) -> CustomSpace:
+        """A copy that searches these examples; the space itself knows the losses of outputs."""
+        found = copy.copy(self)
+        found.inputs, found.gold = inputs, ys
+        return found
+
+    def start(self, examples: Ints) -> ListStates:
+        """The states before the first decision."""
+        items = [self.space.start(self.inputs[k]) for k in examples.tolist()]
+        return self._states(examples, np.zeros(len(items), np.int64), items)
+
+    def _states(self, examples: Ints, progress: Ints, items: list[Any]) -> ListStates:
+        choices = (self.space.actions(one) for one in items)
+        held = (np.fromiter(part, object, len(items)) for part in (items, choices))
+        return ListStates(examples, progress, *held)
+
+    def _counts(self, states: ListStates) -> Ints:
+        return np.array([len(one) for one in states.choices], np.int64)
+
+    def is_done(self, states: ListStates) -> Bools:
+        """Whether there is nothing to decide any more, (B,)."""
+        return np.asarray(self._counts(states) == 0)
+
+    def rows(self, states: ListStates) -> tuple[csr_array, Ints]:
+        """One row of features for each action of each state, and where those of a state begin."""
+        lines = [
+            [self.space.features(state, action)]
+            for state, choices in zip(states.items, states.choices, strict=True)
+            for action in choices
+        ]
+        begins = np.concatenate(([0], np.cumsum(self._counts(states))))
+        return hashed_sentences(lines, self.inputs.bits).matrix, begins
+
+    def allowed(self, states: ListStates) -> Bools:
+        """Which actions there are, (B, most)."""
+        counts = self._counts(states)
+        return np.arange(int(counts.max(initial=1))) < counts[:, None]
+
+    def costs(self, states: ListStates) -> tuple[Floats, Ints]:
+        """The cost of each action, (B, most), and the preferred one, (B,)."""
+        found = np.full(self.allowed(states).shape, np.inf)
+        own = np.full(len(states), -1, np.int64)
+        prefers = getattr(self.space, "preferred", None)
+        golds = (self.gold[k] for k in states.examples.tolist())
+        lines = zip(states.items, states.choices, golds, strict=True)
+        for k, (state, choices, y) in enumerate(lines):
+            after = [self.space.value(self.space.step(state, one), y) for one in choices]
+            found[k, : len(after)] = after
+            if prefers is not None and (chosen := prefers(state, y)) in choices:
+                own[k] = list(choices).index(chosen)
+        if np.isnan(found).any():
+            raise InputError(message("Searn", "the value of a state must be a number"))
+        return found - found.min(axis=1, keepdims=True), own
+
+    def step(self, states: ListStates, actions: Ints) -> ListStates:
+        """The states after one action of each."""
+        lines = zip(states.items, states.choices, actions.tolist(), strict=True)
+        items = [self.space.step(state, choices[k]) for state, choices, k in lines]
+        return self._states(states.examples, states.progress + 1, items)
+
+    def losses(self, states: ListStates) -> Floats:
+        """The losses of finished states, (B,)."""
+        pairs = zip(states.items, states.examples.tolist(), strict=True)
+        return np.array([self.space.value(state, self.gold[k]) for state, k in pairs], np.float64)
+
+    def outputs(self, states: ListStates) -> list[Any]:
+        """The outputs of finished states."""
+        return [self.space.output(one) for one in states.items]

@@ -24,10 +24,9 @@ from fsmeu.searn.spaces.tagging import LabelStates, WordAtATime, tag_parts
 
 
 class Actions(NamedTuple):
-    """The actions, A in number.
+    """The actions, A in number: outside, then the lengths of each type.
 
-    With one row for each state: outside, then the lengths of each type. With a row for each length:
-    outside and all types for length 1, then for length 2, ...; some of these do not exist.
+    With a row for each length: outside and all types of length 1, then of length 2, ...
     """
 
     first: Ints  # the label index of the first position of each, (A,)
@@ -129,11 +128,10 @@ class ChunkAtATime(WordAtATime):
         return np.asarray(fits & self.actions.exists[:count])
 
     def costs(self, states: LabelStates) -> tuple[Floats, Ints]:
-        """The cost of each action, (B, C), and gold's own action, (B,).
+        """The cost of each action, (B, C), and gold's own: the rest of its chunk, or outside, (B,).
 
         The oracle is walked through the labels of each type, and asked after each length what is
-        best if O or a B comes next: an I would make the chunk longer. Gold's own action is the rest
-        of the gold chunk at the next position, or outside.
+        best if O or a B comes next: an I would make the chunk longer.
         """
         (gold,), actions, left = self.gold, self.actions, self.left(states)
         heads, ahead = np.unique(actions.first), gold.oracles

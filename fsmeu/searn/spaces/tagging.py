@@ -107,14 +107,14 @@ class Gold:
         self, loss: Loss, labels: Sequence[Any], ys: Any, allowed: Any, costs: bool, order: int
     ) -> None:
         index = {label: k for k, label in enumerate(labels)}
-        strange = next((label for one in ys for label in one if label not in index), None)
-        if strange is not None:
+        strange = [label for one in ys for label in one if label not in index]
+        if strange:
             must = "gold labels must be among those of training"
-            raise InputError(message("Searn", must, strange))
+            raise InputError(message("Searn", must, strange[0]))
         self.loss, self.labels = loss, labels
         self.sign = -1.0 if loss.kind == "utility" else 1.0
         texts = {str(label): k for k, label in enumerate(labels)}
-        named = [str(label) for label in labels]
+        named = map(str, labels)
         opening = [texts.get(f"B-{name[2:]}", -1) if name[:2] == "I-" else -1 for name in named]
         self.opening = np.array(opening, np.int64)  # of I-X the index of B-X, else -1, (L,)
         self.lines = [np.array([index[label] for label in one], np.int64) for one in ys]
@@ -189,13 +189,11 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
     def read_outputs(self, y: Any, inputs: HashedSentences, where: str) -> list[list[Any]]:
         """The labels of each sentence, or the pairs of labels, checked."""
         found = checked_labels(y, inputs.lengths.tolist(), where)
-        if self.streams == 1:
-            return found
-        for pair in chain(*found):
+        for pair in chain(*found) if self.streams > 1 else ():
             if not isinstance(pair, tuple | list) or len(pair) != self.streams:
                 must = "there must be a pair of labels at each position"
                 raise InputError(message(where, must, pair))
-        return [[tuple(pair) for pair in one] for one in found]
+        return found if self.streams == 1 else [[tuple(pair) for pair in one] for one in found]
 
     def fitted(self: Space, ys: Any) -> Space:
         """A copy that knows the labels of training outputs, after a check of its parameters."""

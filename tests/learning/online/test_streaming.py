@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from sklearn.metrics import fbeta_score, jaccard_score
+from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 
 from fsmeu.errors import InputError
 from fsmeu.learning.online import FOFOClassifier, OFOClassifier, OnlineLogisticClassifier, streaming
-from fsmeu.learning.online.streaming import places, running_measure, stream
+from fsmeu.learning.online.streaming import Task, places, run_orders, running_measure
 from tests.learning.online.test_rules import BY_NAME, data, made
 
 BITS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=12)
@@ -35,6 +35,13 @@ def test_places_end_with_the_total(total, most):
     assert (np.diff(found) >= max(1, total // len(found))).all()
 
 
+def streamed(learner, rows, labels, tell=lambda *one: None, **plan):
+    """What one copy of a learner reaches; the order is that of the file unless it is shuffled."""
+    task = Task(rows, labels, np.unique(labels))
+    plan = {"passes": 1, "shuffles": 0, "seed": 0, **plan}
+    return run_orders("name", learner, task, task, tell=tell, **plan)
+
+
 @BY_NAME
 @pytest.mark.parametrize("size", [1, 64, 1000])
 @pytest.mark.thirds
@@ -42,46 +49,41 @@ def test_pieces_do_not_matter(learner, size, monkeypatch):
     """The values are those of one call with all examples, in whatever pieces they come."""
     rows, labels = data(150)
     whole = made(learner)
+    if hasattr(whole, "horizon"):
+        whole.set_params(horizon=150)
     predicted = whole.predict_then_fit(rows, labels, classes=[0, 1])
     monkeypatch.setattr(streaming, "STREAMED_EXAMPLES", size)
     told = []
-    found = stream(made(learner), csr_array(rows), labels, tell=lambda *one: told.append(one))
+    found = streamed(made(learner), csr_array(rows), labels, lambda *one: told.append(one))
     assert found.seen.tolist() == list(range(1, 151))
-    assert found.values == pytest.approx(running_measure(predicted, labels))
-    assert found.values[-1] == pytest.approx(whole.score_)
+    assert found.curves[0] == pytest.approx(running_measure(predicted, labels))
+    assert found.curves[0, -1] == pytest.approx(whole.score_)
     assert sum(one[0] for one in told) == 150
-    assert told[-1][1] == pytest.approx(whole.score_)
-    assert found.seconds > 0
+    assert told[-1][1] == f"F1 {whole.score_:.4f}"
+    assert found.tests == pytest.approx([f1_score(labels, whole.predict(rows))])
+    assert found.speed > 0
 
 
 def test_passes_are_shuffled_anew():
     """Two passes are one over the two orders, one after the other."""
     rows, labels = data(400)
-    found = stream(OFOClassifier(), rows, labels, passes=2, random=np.random.default_rng(3))
-    random = np.random.default_rng(3)
+    found = streamed(OFOClassifier(), rows, labels, passes=2, shuffles=1, seed=3)
+    random = np.random.default_rng((3, 0))
     order = np.concatenate([random.permutation(400), random.permutation(400)])
     assert not np.array_equal(order[:400], order[400:])
     once = OFOClassifier()
     predicted = once.predict_then_fit(rows[order], labels[order])
     assert found.seen.tolist() == list(range(4, 801, 4))
-    assert found.values == pytest.approx(running_measure(predicted, labels[order])[3::4])
-    assert found.learner.weights_ == pytest.approx(once.weights_, rel=1e-9)
+    assert found.curves[0] == pytest.approx(running_measure(predicted, labels[order])[3::4])
+    assert found.first.weights_ == pytest.approx(once.weights_, rel=1e-9)
 
 
 def test_other_measures_and_names():
     rows, labels = data(200)
     named = np.array(["no", "yes"])[labels]
-    found = stream(FOFOClassifier(measure="jaccard"), rows, named)
-    assert found.values[-1] == pytest.approx(found.learner.score_)
-    found = stream(OnlineLogisticClassifier(beta=2.0), rows, named)
-    assert found.values[-1] == pytest.approx(found.learner.score_)
-
-
-def test_misuse():
-    rows, labels = data(20)
-    with pytest.raises(InputError, match=r"two classes. Got 1 class instead"):
-        stream(OFOClassifier(), rows, labels * 0)
-    with pytest.raises(InputError, match="passes"):
-        stream(OFOClassifier(), rows, labels, passes=0)
+    for learner in (FOFOClassifier(measure="jaccard"), OnlineLogisticClassifier(beta=2.0)):
+        found = streamed(learner, rows, named)
+        assert found.curves[0, -1] == pytest.approx(found.first.score_)
+        assert found.measure == ("F2" if learner.beta == 2 else "Jaccard")
     with pytest.raises(InputError, match="measure must be"):
-        stream(OFOClassifier(measure="f1"), rows, labels)
+        streamed(OFOClassifier(measure="f1"), rows, labels)

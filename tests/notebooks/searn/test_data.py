@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from data_folder import data_file
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fsmeu.errors import InputError
 from searn import sequences
 from searn.sequences import cut_sentences, read_corpus
+from tests.notebooks.conftest import needs
 
 
 def test_missing_data(monkeypatch, tmp_path):
@@ -18,18 +18,9 @@ def test_missing_data(monkeypatch, tmp_path):
             read()
 
 
-def needs(name):
-    """Skips where the data are not."""
-    try:
-        for file in sequences.FILES[name]:
-            data_file(file)
-    except InputError as error:
-        pytest.skip(str(error))
-
-
 def test_counts_of_conll2000():
     """Sentences, words and chunks as published."""
-    needs("conll2000")
+    needs(*sequences.FILES["conll2000"])
     train, test = read_corpus("conll2000")
     assert (len(train), len(test)) == (8936, 2012)
     assert (sum(map(len, train)), sum(map(len, test))) == (211727, 47377)
@@ -38,7 +29,7 @@ def test_counts_of_conll2000():
 
 
 def test_counts_of_conll2002():
-    needs("conll2002")
+    needs(*sequences.FILES["conll2002"])
     parts = read_corpus("conll2002")
     assert [len(part) for part in parts] == [8323, 1915, 1517]
     opened = [sum(row[2][0] == "B" for one in part for row in one) for part in parts]
@@ -46,7 +37,7 @@ def test_counts_of_conll2002():
 
 
 def test_counts_of_letters():
-    needs("letters")
+    needs(*sequences.FILES["letters"])
     found = sequences.letters()
     assert found.pixels.shape == (52152, 128)
     assert np.unique(found.pixels).tolist() == [0.0, 1.0]

@@ -1,0 +1,242 @@
+"""Labels: in another order, renamed, read from what is given, or lacking in a model."""
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from seqeval.metrics import f1_score
+
+import fsmeu
+from fsmeu.errors import InputError
+from fsmeu.models import Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
+from tests.expectation.checks import ENGINES, engines
+from tests.support.values import value_table
+
+TABLE = np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.25, 0.35, 0.4]])
+COST = [[0, 1, 5], [2, 0, 1], [7, 1, 0.5]]
+NAMES = ("a", "b", "c")
+TAGS = ("O", "B-X", "I-X")
+WIDE = ("O", "B-X", "I-X", "B-Y", "I-Y")
+RANDOM = np.random.default_rng(7)
+ROWS = RANDOM.dirichlet(np.ones(3), 3)
+MODELS = {
+    "independent": Independent(ROWS, TAGS),
+    "chain": Markov(ROWS[0], ROWS, n=3, labels=TAGS),
+    "second order": Markov(np.outer(ROWS[0], ROWS[1]), np.stack([ROWS] * 3), n=3, labels=TAGS),
+    "field": from_potentials(RANDOM.normal(size=(3, 3)), RANDOM.normal(size=(3, 3)), TAGS),
+    "n-best": NBest([["O", "B-X", "O"], ["B-X", "I-X", "O"]], [0.25, 0.75], labels=TAGS),
+}
+Z = ["B-Y", "O", "B-X"]
+
+
+def listed(loss, zs, model):
+    """The expectation of each hypothesis by enumeration of what the model has."""
+    ys = list(product(model.labels, repeat=model.n))
+    return value_table(loss, list(zs), ys) @ [model.probability(y) for y in ys]
+
+
+# -- in another order ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_tables_follow_the_labels(order):
+    loss = fsmeu.load("cost_matrix", labels=NAMES, cost=COST)
+    model = Independent(TABLE[:, order], [NAMES[k] for k in order])
+    by_hand = sum(TABLE[i] @ np.array(COST)[NAMES.index(x)] for i, x in enumerate("cab"))
+    found = fsmeu.expect(loss, "cab", model).value
+    assert found == pytest.approx(listed(loss, ["cab"], model)[0], rel=1e-13)
+    assert found in (pytest.approx(by_hand, rel=1e-13), pytest.approx(by_hand / 3, rel=1e-13))
+    assert fsmeu.expect_many(loss, ["cab", "bbb"], [model] * 2)[0] == pytest.approx(found)
+
+
+@pytest.mark.parametrize("name", ["fscore", "recall", "jaccard", "precision"])
+@pytest.mark.parametrize("labels", [(0, 1), (1, 0)])
+def test_decisions_know_which_label_is_positive(name, labels):
+    loss = fsmeu.load(name, empty=0) if name != "jaccard" else fsmeu.load(name)
+    p = np.array([0.45, 0.1, 0.35, 0.6])
+    rows = np.stack((1 - p, p) if labels == (0, 1) else (p, 1 - p), axis=1)
+    model = Independent(rows, labels)
+    decided, zs = fsmeu.decode(loss, model), list(product((0, 1), repeat=4))
+    values = dict(zip(zs, listed(loss, zs, model), strict=True))
+    assert decided.value == pytest.approx(max(values.values()), rel=1e-12)
+    assert values[tuple(decided.labels)] == pytest.approx(decided.value, rel=1e-12)
+    [many] = fsmeu.decode_many(loss, [model])
+    assert many.labels == decided.labels
+
+
+def test_a_distribution_as_hypothesis_may_have_its_own_order():
+    loss, zs = fsmeu.load("cost_matrix", labels=NAMES, cost=COST), list(product(NAMES, repeat=3))
+    model, one = Independent(TABLE, NAMES), Independent(TABLE[::-1], NAMES)
+    other = Independent(TABLE[::-1, ::-1], NAMES[::-1])
+    expected = listed(loss, zs, model) @ [one.probability(z) for z in zs]
+    assert fsmeu.expect(loss, other, model).value == pytest.approx(expected, rel=1e-12)
+
+
+def test_mixture_of_orders():
+    parts = [Independent(TABLE, NAMES), Independent(TABLE[:, ::-1], NAMES[::-1])]
+    mixed = Mixture(parts, [0.25, 0.75])
+    for y in product(NAMES, repeat=3):
+        expected = np.prod([TABLE[i, NAMES.index(x)] for i, x in enumerate(y)])
+        assert mixed.probability(y) == pytest.approx(expected, rel=1e-12)
+
+
+# -- renamed, open ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("labels", [("n", "Y"), (5, 7), ("0", "1"), ("B", "A"), (1, 0), "ab"])
+@engines
+def test_renamed_labels_change_nothing(labels, engine):
+    """New names stand for the file's own; the same names in another order are just reordered."""
+    plain, p = fsmeu.load("fscore"), [0.2, 0.9, 0.4]
+    renamed = fsmeu.load("fscore", labels=labels)
+    zero, one = labels[::-1] if labels == (1, 0) else labels
+    for order in (labels, labels[::-1]):
+        rows = [[x if label == one else 1 - x for label in order] for x in p]
+        model = Independent(rows, tuple(order))
+        for z in product((0, 1), repeat=3):
+            wanted = fsmeu.expect(plain, z, p, engine=engine)
+            known = fsmeu.expect(renamed, [one if x else zero for x in z], model, engine=engine)
+            assert known.value == pytest.approx(wanted.value, rel=1e-15)
+    assert renamed([one, one, zero], [one, zero, zero]) == plain("110", "100")
+
+
+def test_open_labels_are_those_of_the_model():
+    labels = ("DT", "NN", "VB")
+    model = Independent([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]], labels)
+    for engine in ENGINES:
+        known = fsmeu.expect(fsmeu.load("hamming"), ["DT", "VB"], model, engine=engine)
+        assert known.value == pytest.approx((0.5 + 0.3) / 2, rel=1e-15)
+    assert fsmeu.compose(fsmeu.load("zero_one"), ["DT", "VB"], model).total == pytest.approx(0.65)
+    tagged = Independent(TABLE, TAGS[::-1])
+    best = max(listed(fsmeu.load("chunk_fscore", types=["X"]), product(TAGS, repeat=3), tagged))
+    assert fsmeu.decode(fsmeu.load("chunk_fscore"), tagged).value == pytest.approx(best, rel=1e-12)
+
+
+def test_tags_are_read_from_what_is_evaluated():
+    loss = fsmeu.load("chunk_fscore")
+    zs = [["B-X", "I-X", "O", "B-Y"], ["O", "B-Z"]]
+    ys = [["B-X", "I-X", "O", "O"], ["B-Y", "B-Z"]]
+    assert fsmeu.evaluate_corpus(loss, zs, ys) == pytest.approx(f1_score(ys, zs), rel=1e-12)
+    for z, y in zip(zs, ys, strict=True):
+        assert loss(z, y) == fsmeu.evaluate(loss, z, y) == pytest.approx(f1_score([y], [z]))
+    assert loss([], []) == 1
+    assert fsmeu.load("hamming")(["N", "V", "N"], np.array(["N", "N", "D"])) == pytest.approx(2 / 3)
+
+
+def test_numbers_and_their_texts_are_one_label():
+    loss = fsmeu.load("fscore")
+    assert loss("110", "100") == loss([1, 1, 0], ["1", "0", "0"]) == loss((1.0, True, 0), [1, 0, 0])
+    assert loss(np.array([1, 1, 0]), np.array([True, False, False])) == loss("110", "100")
+
+
+# -- lacking in a model: probability zero ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("types", [None, ["X", "Y"], ["Y", "X"]])
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.thirds
+def test_expectations_with_a_tag_that_the_model_lacks(name, types):
+    loss, model = fsmeu.load("chunk_fscore", types=types), MODELS[name]
+    (want,) = listed(fsmeu.load("chunk_fscore", labels=WIDE), [Z], model)
+    for engine in ENGINES:
+        assert fsmeu.expect(loss, Z, model, engine=engine).value == pytest.approx(want, rel=1e-12)
+    plain = fsmeu.expect(loss, ["B-X", "I-X", "O"], model).value
+    many = fsmeu.expect_many(loss, [Z, ["B-X", "I-X", "O"]], [model] * 2)
+    assert many == pytest.approx([want, plain], rel=1e-12)
+    assert fsmeu.expect_corpus(loss, [Z], [model]).value == pytest.approx(want, rel=1e-12)
+    certain = NBest([Z], [1.0], labels=WIDE)
+    assert fsmeu.expect(loss, certain, model).value == pytest.approx(want, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_decisions_where_the_model_lacks_a_tag(name):
+    loss, model = fsmeu.load("chunk_fscore", types=["X", "Y"]), MODELS[name]
+    best = max(listed(loss, product(WIDE, repeat=3), model))
+    found = [fsmeu.decode(loss, model), *fsmeu.decode_many(loss, [model] * 2)]
+    assert [one.value for one in found] == pytest.approx([best] * 3, rel=1e-12)
+    assert all(one.exact for one in found)
+    assert fsmeu.decode_corpus(loss, [model]).value == pytest.approx(best, rel=1e-9)
+
+
+def test_a_label_that_the_model_lacks_may_be_the_best_decision():
+    """The decision is among the labels of the loss: here the third is never wrong by much."""
+    cost = [[0, 10, 10], [10, 0, 10], [1, 1, 0]]
+    loss = fsmeu.load("cost_matrix", labels=(0, 1, 2), cost=cost)
+    for model in ([0.5, 0.4], Bernoulli([0.5, 0.4])):
+        assert fsmeu.decode(loss, model).labels == [2, 2]
+        assert [one.labels for one in fsmeu.decode_many(loss, [model])] == [[2, 2]]
+        assert fsmeu.expect_many(loss, [[2, 2]], [model])[0] == pytest.approx(1.0)
+
+
+def test_models_of_a_corpus_may_have_different_tags():
+    models = [MODELS["independent"], Independent([[0.5, 0.25, 0.25]], ("O", "B-Y", "I-Y"))]
+    loss, zs = fsmeu.load("chunk_fscore"), [["B-X", "I-X", "O"], ["B-Y"]]
+    want = 0.0
+    for one, two in product(product(TAGS, repeat=3), models[1].labels):
+        chance = models[0].probability(one) * models[1].probability([two])
+        want += chance * fsmeu.evaluate_corpus(loss, zs, [one, [two]])
+    assert fsmeu.expect_corpus(loss, zs, models).value == pytest.approx(want, rel=1e-12)
+
+
+# -- refused ---------------------------------------------------------------------------------------
+
+
+def refused(match, *asked):
+    for ask in asked:
+        with pytest.raises(InputError, match=match):
+            ask()
+
+
+def test_labels_that_do_not_fit_are_named():
+    model, loss = Independent([[0.5, 0.5]], ("a", "b")), fsmeu.load("hamming", labels=("b", "c"))
+    own = "utility fscore and model must have the same labels"
+    refused(own, lambda: fsmeu.expect(fsmeu.load("fscore"), ["a"], model))
+    refused("loss hamming and model must have the", lambda: fsmeu.expect(loss, ["b"], model))
+    hamming, other = fsmeu.load("hamming"), Bernoulli([0.5])
+    refused("hypothesis and model must have", lambda: fsmeu.expect(hamming, model, other))
+    chunks = fsmeu.load("chunk_fscore", types=["X", "Y"])
+    derived = "one without B-Y, I-Y"
+    refused(derived, lambda: fsmeu.gradient(chunks, ["B-X", "O", "O"], MODELS["chain"]))
+
+
+def test_the_difference_of_two_sets_of_labels_is_named():
+    loss, z = fsmeu.load("chunk_fscore", types=[f"T{k}" for k in range(40)]), ["O", "O"]
+    model = Independent(np.full((2, 5), 0.2), ("O", "B-T3", "I-T3", "B-Q", "I-Q"))
+    refused(
+        r"in the model alone: \['B-Q', 'I-Q'\]",
+        lambda: fsmeu.expect(loss, z, model),
+        lambda: fsmeu.decode(loss, model),
+        lambda: fsmeu.decode_many(loss, [model]),
+        lambda: fsmeu.expect_many(loss, [z], [model]),
+        lambda: fsmeu.decode_corpus(loss, [model]),
+        lambda: fsmeu.gradient(loss, z, model),
+    )
+
+
+@pytest.mark.parametrize("certain", [[0, 1], [1.0, 0.0], (True, False), np.array([1, 1]), "01"])
+def test_exchanged_arguments_are_refused(certain):
+    """A list of 0 and 1 could be read as probabilities, and the answer would be another one."""
+    f1, model = fsmeu.load("fscore"), Bernoulli([0.9, 0.5])
+    refused(
+        r"z comes before the model.*Bernoulli\(",
+        lambda: fsmeu.expect(f1, model, certain),
+        lambda: fsmeu.compose(f1, model, certain),
+        lambda: fsmeu.gradient(f1, model, certain),
+        lambda: fsmeu.expect_many(f1, [model], [certain]),
+        lambda: fsmeu.expect_corpus(f1, [model], [certain]),
+        lambda: fsmeu.draw(f1, z=model, model=certain),
+    )
+    tags = ["B-X", "O", "O"]
+    asked = lambda: fsmeu.expect(fsmeu.load("chunk_fscore"), MODELS["chain"], tags)  # noqa: E731
+    refused("z comes before the model", asked)
+
+
+def test_a_model_beside_probabilities_is_answered():
+    """Probabilities that are no labels, and certain ones that are called a model."""
+    f1, model = fsmeu.load("fscore"), Bernoulli([0.9, 0.5])
+    for other in ([0.25, 1.0], Bernoulli([0, 1]), [[0.0, 1.0], [1.0, 0.0]]):
+        pairs = product(product((0, 1), repeat=2), repeat=2)
+        made = fsmeu.models.as_model(other)
+        want = sum(model.probability(z) * made.probability(y) * f1(z, y) for z, y in pairs)
+        assert fsmeu.expect(f1, model, other).value == pytest.approx(want, rel=1e-12)
+    assert fsmeu.expect(f1, Bernoulli([]), []).value == 1

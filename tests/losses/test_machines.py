@@ -1,0 +1,399 @@
+"""Machines: what is built, merged states, and machines whose paths add up."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.errors import InputError, LossFileError, SizeLimitError
+from fsmeu.losses.language.read import read
+from fsmeu.losses.machine.machine import minimize, unroll
+from fsmeu.losses.machine.view import SpecView
+from tests import shelf
+from tests.losses.meaning import World
+from tests.losses.writer import LABEL_SETS
+from tests.strategies import losses
+from tests.support.nightly import every_third
+from tests.support.python_losses import Differs, Keeper
+
+FEW = tuple(labels for labels in LABEL_SETS if len(labels) < 4)
+LONGEST = {2: 6, 3: 3}
+
+AGES = """
+loss ages(k: int in 1..)
+labels 0 1
+age   az since z == 1 up to k
+age   ay since y == 1 up to k
+count bad when i >= k and (az < k) != (ay < k)
+value bad / (n - k + 1) or 0 when n < k
+"""
+MEMORIES = """
+loss memories(k: int in 1..)
+labels 0 1
+memory mz of z last k
+memory my of y last k
+count  bad when i >= k and (tally(mz, 1) > 0) != (tally(my, 1) > 0)
+value  bad / (n - k + 1) or 0 when n < k
+"""
+FULL_WINDOWS = MEMORIES.replace("i >= k", "(mz[k - 1] == 0 or mz[k - 1] == 1)")
+WAYS = {"shelf": None, "ages": AGES, "memories": MEMORIES, "full windows": FULL_WINDOWS}
+
+
+def pk(way, k):
+    return fsmeu.load("pk", k=k) if WAYS[way] is None else fsmeu.loads(WAYS[way], k=k)
+
+
+def ends(machine):
+    """The value of every pair, in the order of sequences on both sides."""
+    size = len(machine.alphabet)
+    states = np.zeros((1, 1), np.int64)
+    for _ in range(machine.n):
+        rows, columns = states.shape
+        states = machine.next[states].transpose(0, 2, 1, 3).reshape(rows * size, columns * size)
+    assert (states >= 0).all()
+    return machine.values[states]
+
+
+def values(loss, n):
+    """The same by evaluation of each pair, one by one."""
+    size = len(loss.labels)
+    indices = np.array(list(itertools.product(range(size), repeat=n)), np.int64)
+    indices = indices.reshape(size**n, n)
+    z = np.repeat(indices, len(indices), axis=0)
+    y = np.tile(indices, (len(indices), 1))
+    return loss.pair_values(z, y).reshape(len(indices), len(indices))
+
+
+def compiled(loss, n):
+    """The machine; a file that is undefined at this length is not used."""
+    try:
+        return loss.compile(n)
+    except LossFileError:
+        reject()
+
+
+def distinguishable(table, size, n):
+    """How many prefixes of each length can be told apart by what may follow (Myhill, Nerode).
+
+    Args:
+        table: value of every pair of sequences of length n.
+        size: number of labels.
+        n: length.
+    """
+    counts = []
+    for depth in range(n + 1):
+        heads, tails = size**depth, size ** (n - depth)
+        futures = table.reshape(heads, tails, heads, tails).transpose(0, 2, 1, 3)
+        rows = np.round(futures.reshape(heads * heads, -1), 9) + 0.0
+        counts.append(len(np.unique(rows, axis=0)))
+    return counts
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), case=losses(FEW))
+def test_every_pair_keeps_its_value(data, case):
+    n = data.draw(st.integers(0, LONGEST[len(case.labels)]))
+    loss = case.load()
+    machine = compiled(loss, n)
+    wanted = values(loss, n)
+    merged = [minimize(machine), minimize(machine, layered=True), loss.compile(n, minimize=True)]
+    for smaller in merged:
+        np.testing.assert_allclose(ends(smaller), wanted, rtol=1e-12, atol=1e-12)
+    assert merged[0].states <= machine.states
+    assert merged[2].states <= machine.states
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), case=losses(FEW))
+def test_layers_hold_what_can_be_told_apart_and_no_more(data, case):
+    """One state for each class of prefixes that some continuation tells apart."""
+    n = data.draw(st.integers(0, LONGEST[len(case.labels)]))
+    loss = case.load()
+    least = minimize(compiled(loss, n), layered=True)
+    wanted = distinguishable(values(loss, n), len(loss.labels), n)
+    assert [len(layer) for layer in unroll(least)[0]] == wanted
+    assert least.states == sum(wanted)
+
+
+@pytest.mark.parametrize("way", ["ages", "memories", "full windows"])
+@pytest.mark.parametrize(("k", "n"), [(1, 6), (2, 2), (2, 9), (3, 2), (3, 10), (4, 12), (5, 9)])
+@pytest.mark.thirds
+def test_pk_has_as_many_states_however_it_is_written(way, k, n):
+    """The last k labels of each tape, or the age of the last boundary: it is one loss."""
+    written, shelf = pk(way, k), pk("shelf", k)
+    plain = written.compile(n)
+    assert minimize(plain, layered=True).states == minimize(shelf.compile(n), layered=True).states
+    if n >= k:  # shorter sequences have no window
+        merged = written.compile(n, minimize=True)
+        assert merged.states == shelf.compile(n, minimize=True).states < plain.states
+    if way == "memories":
+        assert minimize(plain).states == minimize(pk("ages", k).compile(n)).states
+
+
+def test_long_memories_of_pk_need_not_be_built():
+    """With k = 12 there are 2^24 pairs of windows, and merged as many states as with ages."""
+    sizes = {way: pk(way, 12).compile(20, minimize=True).states for way in WAYS}
+    assert len(set(sizes.values())) == 1
+
+
+@pytest.mark.parametrize("value", ["(bad - 10^15) ^ 2", "bad", "bad - 10^15"])
+def test_merging_keeps_the_digits_of_values(value):
+    """Values that differ by less than 15 digits, before and after states are merged."""
+    text = f"loss f labels 0 1 count bad by if i == 1 then 10^15 else z * y value {value}"
+    loss, meaning = fsmeu.loads(text), World(read(text), (0, 1), 4)
+    for layered in (False, True):
+        smaller = minimize(loss.compile(4), layered=layered)
+        for z, y in itertools.product(itertools.product((0, 1), repeat=4), repeat=2):
+            state = 0
+            for a, b in zip(z, y, strict=True):
+                state = smaller.next[state, a, b]
+            assert smaller.values[state] == meaning.run(z, y)
+
+
+def test_a_python_loss_is_minimised_as_well():
+    """Mistakes, remembered with their positions where only their number matters."""
+    loss = fsmeu.function_loss(Keeper(mistakes=True))
+    assert loss.compile(5).states == 2**6 - 1
+    merged = loss.compile(5, minimize=True)
+    assert merged.states == sum(range(1, 7))
+    np.testing.assert_array_equal(ends(merged), values(loss, 5))
+
+
+def test_too_many_layers_are_refused():
+    machine = fsmeu.load("fscore").compile(9)
+    with pytest.raises(SizeLimitError, match="in layers"):
+        minimize(machine, layered=True, limit=50)
+    assert minimize(machine, limit=50).states < machine.states
+
+
+# -- the states of a machine are counted while it is built, very many labels before that -----------
+
+
+@pytest.fixture
+def cells(monkeypatch):
+    """The cells of every step that a view is asked for."""
+    asked = []
+    plain = SpecView.advance
+
+    def advance(self, i, codes, symbols=None):
+        asked.append(len(codes) * (self.symbols if symbols is None else len(symbols)))
+        return plain(self, i, codes, symbols)
+
+    monkeypatch.setattr(SpecView, "advance", advance)
+    return asked
+
+
+@pytest.mark.parametrize("n", [60, 400, 100_000, 10**300])
+def test_large_machines_are_refused_before_they_are_built(cells, n):
+    """(tp, hyp, ref) has (n + 3 over 3) states, as the gains of one step tell."""
+    least = f"{min(math.comb(n + 3, 3), 10**18):,}"
+    with pytest.raises(SizeLimitError, match=f"at most 20,000 states, .* have at least {least}"):
+        fsmeu.load("fscore").compile(n, max_states=20_000)
+    assert sum(cells) == 4
+
+
+@pytest.mark.parametrize("name", ["fscore", "jaccard", "hamming", "sec"])
+def test_no_machine_is_refused_that_has_as_many_states_as_the_limit(name):
+    states = fsmeu.load(name).compile(12).states
+    assert fsmeu.load(name).compile(12, max_states=states).states == states
+
+
+def test_a_machine_that_stops_growing_is_built():
+    """Two ages up to 40: new states up to depth 40, none after it."""
+    ages = "age a since z == 1 up to 40 age b since y == 1 up to 40"
+    loss = fsmeu.loads(f"loss f labels 0 1 {ages} value a + b")
+    assert loss.compile(10_000, max_states=41 * 41).states == 41 * 41
+
+
+def test_registers_that_fill_up_are_given_time():
+    """Three counts up to 30 and their sum: 31^3 states, however long the sequences are."""
+    counts = {"a": "z == 1 and y == 1", "b": "z == 1 and y == 0", "c": "z == 0 and y == 1"}
+    lines = [f"register {r} in 0..30 start 0 next min({r} + ({c}), 30)" for r, c in counts.items()]
+    lines.append("register s in 0..300 start 0 next min(a + b + c, 300)")
+    loss = fsmeu.loads(f"loss f labels 0 1 {' '.join(lines)} value a * b * c + s")
+    assert loss.compile(2000).states == 31**3
+
+
+@pytest.mark.parametrize("n", [10, 11, 1_000_000, 1_000_001])
+def test_where_pairs_of_a_length_end_in_turns(n):
+    """Two states in turn: which one is final depends on the length being even or odd."""
+    loss = fsmeu.loads("loss f labels 0 1 register r in 0..1 start 0 next 1 - r value r + 1")
+    machine = loss.compile(n)
+    assert [int(v) for v in machine.values if not np.isnan(v)] == [1 + n % 2]
+
+
+MEMORY = "loss f labels any memory m of (z != y) last 30 value (m[29] == 1)"
+
+
+@pytest.mark.parametrize("size", [0, 2, 33])
+def test_memories_are_refused_at_the_limit(monkeypatch, cells, size):
+    """2^24 pairs of windows, or 2^30 contents of one memory, found up to the limit."""
+    monkeypatch.setenv("FSMEU_MAX_STATES", "50000")
+    loss = fsmeu.load("windowdiff", k=12) if not size else fsmeu.loads(MEMORY, labels=range(size))
+    with pytest.raises(SizeLimitError, match="this one would have at least"):
+        loss.compile(200)
+    assert sum(cells) < 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("register", "states"), [("memory m of (z != y) last 9", 1023), ("count m when z != y", 41)]
+)
+def test_a_machine_of_as_many_states_as_the_limit_is_built(register, states):
+    loss = fsmeu.loads(f"loss f labels 0 1 {register} value n")
+    assert loss.compile(40, max_states=states).states == states
+    with pytest.raises(SizeLimitError, match=f"at least {states:,}"):
+        loss.compile(40, max_states=states - 1)
+
+
+def over(name, labels):
+    return fsmeu.load(name, labels=list(range(labels)))
+
+
+@pytest.mark.parametrize("build", [lambda loss: loss.compile(3), lambda loss: compile_summed(loss)])
+@pytest.mark.parametrize("name", ["hamming", "accuracy"])
+def test_too_many_pairs_are_refused_before_a_step(cells, name, build):
+    with pytest.raises(SizeLimitError, match=r"5,000 labels make 25,000,000.*FSMEU_MAX_STATES"):
+        build(over(name, 5000))
+    assert cells == []
+
+
+def compile_summed(loss):
+    return fsmeu.compile_summed(loss, 25)
+
+
+def test_arcs_are_counted_before_there_is_room_for_them(cells):
+    """The first state has a target for each pair, and all of those arcs are too many."""
+    text = "loss f labels any register a in 0..9999 start 0 next z * 100 + y value a"
+    with pytest.raises(SizeLimitError, match="arcs"):
+        fsmeu.loads(text, labels=list(range(100))).compile(2)
+    assert sum(cells) == 100 * 100
+
+
+def test_what_counts_gain_is_asked_for_all_pairs_at_once(cells):
+    """300 labels make 90,000 pairs, but a few calls are enough."""
+    machine = compile_summed(over("hamming", 300))
+    assert machine.states == 2
+    assert machine.arcs == 2 * 300 * 300 + 300 * 299
+    assert len(cells) < 10
+
+
+# -- machines whose paths add up: the weights of all paths of a pair are its value -----------------
+
+
+def path_sums(machine, zs, ys):
+    """The summed weight of the paths of each pair, followed arc by arc."""
+    table = machine.table
+    leaving = {}
+    for s, a, b, w, t in zip(
+        table.source, table.ilabel, table.olabel, table.weight, table.target, strict=True
+    ):
+        leaving.setdefault((s, a, b), []).append((t, math.exp(-w)))
+    labels = machine.alphabet.labels
+    for z, y in itertools.product(zs, ys):
+        here = {0: 1.0}
+        for a, b in zip(z, y, strict=True):
+            after = {}
+            for s, mass in here.items():
+                for t, factor in leaving.get((s, labels.index(a) + 1, labels.index(b) + 1), ()):
+                    after[t] = after.get(t, 0.0) + mass * factor
+            here = after
+        total = sum(mass * math.exp(-table.final[s]) for s, mass in here.items())
+        yield z, y, total - machine.shift
+
+
+def scale_of(machine, value):
+    return max(1.0, abs(machine.shift), abs(value))
+
+
+@pytest.mark.parametrize("name", every_third(fsmeu.library()))
+def test_paths_of_the_shelf_add_up(name, rounds):
+    loss, world = shelf.load(name), shelf.case(name).world(3)
+    everything = list(itertools.product(loss.labels, repeat=3))[: len(rounds(40, least=20))]
+    machine = fsmeu.compile_summed(loss, 3)
+    for z, y, total in path_sums(machine, everything[::3], everything):
+        value = float(world.run(z, y))
+        assert total == pytest.approx(value, rel=1e-11, abs=1e-11 * scale_of(machine, value))
+
+
+@pytest.mark.parametrize("k", [6, 12, 33])
+def test_windowdiff_has_few_states(k):
+    """One that waits, one that has paid, and at most 2j + 1 differences j slots into a window."""
+    machine = fsmeu.compile_summed(fsmeu.load("windowdiff", k=k), 200)
+    assert machine.states <= 2 + sum(2 * j + 1 for j in range(1, k))
+
+
+@pytest.mark.parametrize("k", [2, 6, 7])
+def test_windows_with_costs_of_both_signs(k):
+    """Weights cannot be negative: costs below 0 are shifted, once for each window."""
+    amount = "sum(a) - 2 * tally(b, 1)"
+    loss = fsmeu.loads(
+        f"loss f labels 0 1 memory a of z last {k} memory b of y last {k} "
+        f"count c by {amount} when i >= {k} value 1 - c / 2"
+    )
+    n = k + 1
+    machine = fsmeu.compile_summed(loss, n)
+    rng = np.random.default_rng(k)
+    rows = [tuple(map(int, row)) for row in rng.integers(0, 2, (12, n))]
+    for z, y, total in path_sums(machine, rows, rows):
+        ends = range(k, n + 1)
+        wanted = 1 - sum(sum(z[e - k : e]) - 2 * sum(y[e - k : e]) for e in ends) / 2
+        assert total == pytest.approx(wanted, abs=1e-9)
+
+
+def test_fscore_keeps_one_count_less():
+    """(hyp, ref), once to wait for a true positive and once after it was paid.
+
+    Both counts are from 0 to n - 1 while one is still to come, and from 1 to n afterwards.
+    """
+    for n in (1, 5, 20):
+        assert fsmeu.compile_summed(fsmeu.load("fscore"), n).states == 2 * n**2
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [("fscore", {}), ("windowdiff", {"k": 2}), ("hamming", {}), ("kappa", {}), ("zero_one", {})],
+)
+def test_every_state_is_on_an_accepted_path(name, params):
+    loss = fsmeu.load(name, **params)
+    for machine in (fsmeu.compile_summed(loss, 6), fsmeu.compile_summed(loss, 4, z="0110")):
+        assert machine.fst.copy().connect().num_states() == machine.states
+
+
+def test_a_loss_without_value_has_one_state():
+    nothing = fsmeu.loads("loss nothing\nlabels 0 1\nvalue 0")
+    assert fsmeu.compile_summed(nothing, 3).states == 1
+
+
+def test_large_machines_are_refused():
+    with pytest.raises(SizeLimitError, match="at most 100 states"):
+        fsmeu.compile_summed(fsmeu.load("fscore"), 50, max_states=100)
+    with pytest.raises(SizeLimitError, match=r"compile_summed .* tp is no part of"):
+        fsmeu.load("fscore").compile(50, max_states=100)
+
+
+def test_a_python_loss_has_no_counts():
+    with pytest.raises(InputError, match="losses from files"):
+        fsmeu.compile_summed(fsmeu.function_loss(Differs()), 3)
+
+
+@pytest.mark.parametrize("n", [-1, 2.5, "3", None, True])
+def test_length_must_be_whole(n):
+    with pytest.raises(InputError, match="whole number"):
+        fsmeu.compile_summed(fsmeu.load("hamming"), n)
+
+
+def test_the_materialised_engine_adds_up_what_is_too_large(monkeypatch):
+    """The value is that of the other engine; the distribution still needs the large machine."""
+    monkeypatch.setenv("FSMEU_MAX_STATES", "8000")
+    rng = np.random.default_rng(5)
+    z, p = rng.integers(0, 2, 40), rng.random(40)
+    for loss in (fsmeu.load("fscore"), fsmeu.load("windowdiff", k=8)):
+        answer = fsmeu.expect(loss, z, p, engine="openfst")
+        assert answer.value == pytest.approx(fsmeu.expect(loss, z, p).value, rel=1e-12)
+        assert answer.kept == pytest.approx(1.0, rel=1e-12)
+        with pytest.raises(SizeLimitError):
+            answer.levels  # noqa: B018

@@ -1,0 +1,283 @@
+"""Cost oracles: batches, losses of every make, constraints, chunks, and what is refused."""
+
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import fsmeu
+from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError
+from fsmeu.expectation.expect import ENGINES
+from fsmeu.losses.loss import library
+from fsmeu.searn import CostOracle, CostOracles
+from tests import shelf
+from tests.searn.stubs import optimal_tag, reachable, well_formed
+from tests.support.nightly import every_third
+
+NOT_MONOTONIC = """utility f labels 0 1
+count tp when z == 1 and y == 1
+count hyp when z == 1
+value abs(2 * tp - hyp)"""
+
+KINDS = {
+    "counted": lambda: shelf.load("chunk_fscore"),
+    "counted_not_linear": lambda: shelf.load("jaccard"),
+    "summed": lambda: fsmeu.load("cost_matrix", cost=[[0.0, 0.1], [0.7, 0.2]]),
+    "listed": lambda: fsmeu.loads(NOT_MONOTONIC),
+    "states": lambda: shelf.load("zero_one"),
+}
+
+
+def corpus(loss, lengths, seed=0):
+    rng = random.Random(seed)
+    return [rng.choices(loss.labels, k=n) for n in lengths]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_batches_equal_single_oracles(kind):
+    loss, rng = KINDS[kind](), np.random.default_rng(1)
+    ys = corpus(loss, [5, 0, 3, 5, 1, 6])
+    oracles = CostOracles(loss, ys)
+    assert (len(oracles), oracles.lengths.tolist()) == (6, [5, 0, 3, 5, 1, 6])
+    sentences = np.array([0, 2, 3, 5, 5, 4, 0])
+    states, prefixes = oracles.start(sentences), [[] for _ in sentences]
+    for t in range(6):
+        held = oracles.lengths[sentences] > t
+        sentences, states = sentences[held], states[held]
+        prefixes = [z for z, here in zip(prefixes, held, strict=True) if here]
+        costs, values = oracles.costs_at(sentences, states), oracles.values_at(sentences, states)
+        for k, z in enumerate(prefixes):
+            for one in (CostOracle(loss, ys[sentences[k]]), oracles.oracle(sentences[k])):
+                np.testing.assert_array_equal(costs[k], one.costs(z))
+                assert values[k] == one.value(z)
+            assert one.state(z) == tuple(states[k].tolist())
+        labels = rng.integers(0, len(loss.labels), len(sentences))
+        states = oracles.step(sentences, states, labels)
+        for z, label in zip(prefixes, labels, strict=True):
+            z.append(loss.labels[label])
+
+
+def test_ties():
+    """Of decimal fractions (0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1); small costs are no ties."""
+    loss = fsmeu.load("cost_matrix", labels="abc", cost=[[0.1, 0.2, 0.3]] * 3)
+    oracle = CostOracle(loss, "abcabcabc")
+    for prefix in ("", "abc", "ccccb"):
+        assert oracle.costs(prefix).tolist() == [0.0, 0.0, 0.0]
+    loss = fsmeu.loads("loss f labels 0 1 count c by 1e-17 when z != y value c")
+    assert CostOracle(loss, "01").costs("").tolist() == [0.0, 1e-17]
+    oracle = CostOracle(fsmeu.load("zero_one", labels="abc"), "acb")
+    assert oracle.best_all("b") == ("a", "b", "c")  # all is lost whatever follows
+    assert oracle.best("b") == "c"  # that of the reference
+
+
+def test_loss_in_python():
+    class LongestRun:
+        """The longest run of agreement; best when long."""
+
+        def start(self):
+            return (0, 0)
+
+        def step(self, state, z, y):
+            run = state[0] + 1 if z == y else 0
+            return (run, max(state[1], run))
+
+        def value(self, state):
+            return float(state[1])
+
+    loss = fsmeu.function_loss(LongestRun(), labels="abc", kind="utility")
+    oracle = CostOracle(loss, "abca")
+    assert oracle.costs("").tolist() == [0.0, 1.0, 1.0]
+    assert oracle.costs("b").tolist() == [1.0, 0.0, 1.0]  # one more miss leaves two of four
+    assert (oracle.value("ab"), oracle.value("acc")) == (4.0, 2.0)
+
+
+def test_labels_are_given_where_they_are_open():
+    oracle = CostOracle(fsmeu.load("hamming"), "cab", labels="abc")
+    assert (oracle.labels, oracle.best("")) == (("a", "b", "c"), "c")
+    with pytest.raises(InputError, match="must have the same labels"):
+        CostOracle(fsmeu.load("fscore"), [0, 1], labels="ab")
+
+
+def test_length_in_a_step():
+    """A step that looks at n: oracles of each length are made anew."""
+    oracles = CostOracles(
+        fsmeu.loads("loss f labels 0 1 count c when z != y and 2 * i > n value c"), ["0000", "00"]
+    )
+    assert oracles.costs_at([0, 1], oracles.start([0, 1])).tolist() == [[0, 0], [0, 0]]
+    states = oracles.step([0, 1], oracles.start([0, 1]), [0, 0])
+    assert oracles.costs_at([0, 1], states).tolist() == [[0, 0], [0, 1]]
+
+
+BOUNDED = """register a in 0..max(n - 2, 2) start 0 next if z == 1 then a + 1 else 0
+count c when z != y value c"""  # bounds are those of the reference's own length
+
+
+@pytest.mark.parametrize(
+    ("text", "good", "bad", "says"),
+    [
+        (BOUNDED, "00", "000000", "bounds"),
+        ("count c when z == 1 value 1 / (3 - c)", "00", "0000", "division by zero"),
+        ("count c when z == 1 value c range 0 .. 2", "00", "000", "range"),
+    ],
+)
+def test_undefined_completions_are_refused(text, good, bad, says):
+    loss = fsmeu.loads(f"loss f labels 0 1 {text}")
+    with pytest.raises(LossFileError, match=says):
+        CostOracle(loss, bad)
+    assert CostOracle(loss, good).value("") == pytest.approx(1 / 3 if "/" in text else 0.0)
+
+
+def test_memory_is_guarded(monkeypatch):
+    monkeypatch.setenv("FSMEU_MAX_STATES", "1000")
+    for loss in (fsmeu.load("fscore"), fsmeu.loads(NOT_MONOTONIC)):
+        with pytest.raises(SizeLimitError, match="FSMEU_MAX_STATES"):
+            CostOracle(loss, [0, 1] * 400)
+
+
+def test_long_references():
+    """Hamming has one number for a position, F1 as many as there may be positives."""
+    y = [0, 1, 1, 0] * 100
+    oracle = CostOracle(fsmeu.load("fscore"), y)
+    assert oracle.value([0, 1]) == 1.0
+    assert oracle.costs([0, 1])[0] == pytest.approx(1 - 2 * 199 / (199 + 200), rel=1e-12)
+    assert CostOracle(fsmeu.load("hamming"), y * 20).value([1]) == pytest.approx(1 / 8000)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_refused(kind):
+    loss = KINDS[kind]()
+    y = corpus(loss, [3])[0]
+    oracle, oracles = CostOracle(loss, y), CostOracles(loss, [y, y[:1]])
+    first, start = oracle.start, oracles.start([0, 1])
+    ended = oracles.step([1], oracles.start([1]), [0])
+    strange = [(CostOracle, "fscore", y), (CostOracle, loss, 5), (CostOracle, loss, [object()])]
+    strange += [(CostOracles, loss, 5), (oracle.best, y), (oracle.value_at, 10**15)]
+    strange += [(oracle.costs, z) for z in ([*y, y[0]], ["?"], y)]
+    strange += [(oracle.step, first, label) for label in (len(loss.labels), -1, "0")]
+    strange += [(oracle.costs_at, state) for state in (10**9, -1, "state", first[:3])]
+    strange += [(oracles.start, sentences) for sentences in ([2], [-1], 0, [0.5])]
+    strange += [(oracles.step, [0, 1], start, labels) for labels in ([0], [0, 99])]
+    strange += [(oracles.step, [0], start, [0]), (oracles.costs_at, [0], start)]
+    strange += [(oracles.costs_at, [1], ended), (oracles.costs_at, [0, 1], start + 10**12)]
+    for ask, *given in strange:
+        with pytest.raises(FsmeuError):
+            ask(*given)
+
+
+def test_what_is_kept_may_be_forgotten(monkeypatch):
+    """Layers that are too many to keep are found again."""
+    loss = KINDS["counted"]()
+    ys = corpus(loss, [6] * 5)
+    kept = [CostOracle(loss, y).costs("") for y in ys]
+    monkeypatch.setattr("fsmeu.searn.oracle.product.KEPT_ORACLE_CELLS", 10)
+    again = CostOracles(KINDS["counted"](), ys)
+    np.testing.assert_array_equal(again.costs_at(np.arange(5), again.start(np.arange(5))), kept)
+
+
+@pytest.mark.parametrize("name", every_third(library()))
+def test_values_are_attained_in_long_sequences(name):
+    """Labels that cost nothing lead to the value; no other completion that is tried does better."""
+    loss, rng = shelf.load(name, 3), random.Random(name)
+    sign = 1.0 if loss.kind == "utility" else -1.0
+    for n in (20, 9, 40 if name == "chunk_fscore" else 12):
+        y = rng.choices(loss.labels, k=n)
+        oracle = CostOracle(loss, y)
+        prefix = [rng.choice(loss.labels) if rng.random() < 0.4 else a for a in y[: n // 2]]
+        value, z = oracle.value(prefix), list(prefix)
+        while len(z) < n:
+            z.append(rng.choice(oracle.best_all(z)))
+        assert loss(z, y) == pytest.approx(value, rel=1e-12, abs=1e-15)
+        for _ in range(5):
+            other = prefix + [rng.choice((a, rng.choice(loss.labels))) for a in y[len(prefix) :]]
+            assert sign * loss(other, y) <= sign * value + 1e-12
+
+
+# -- where not every label may follow every other -------------------------------------------------
+
+
+def drawn(labels, rng):
+    """A table of which label may follow which, and what each stands for."""
+    may = np.array([[rng.random() < 0.6 for _ in range(labels)] for _ in range(labels + 1)])
+    may[range(labels + 1), [rng.randrange(labels) for _ in range(labels + 1)]] = True
+    meanings = np.empty((labels + 1, labels), np.int64)
+    for row, table in zip(may, meanings, strict=True):
+        table[:] = [k if row[k] else rng.choice(np.flatnonzero(row)) for k in range(labels)]
+    return may, meanings
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", library())
+@pytest.mark.thirds
+def test_costs_are_those_of_allowed_completions(name, engine):
+    case, loss = shelf.case(name, 2), shelf.load(name, 2)
+    rng = random.Random(f"{name} meanings")
+    places = {label: k for k, label in enumerate(case.labels)}
+    may, meanings = drawn(len(case.labels), rng)
+    n = 3 if len(case.labels) > 3 else 5
+    y, best = tuple(rng.choices(case.labels, k=n)), max if loss.kind == "utility" else min
+    every = {
+        z: float(v) for z, v in reachable(case.world(n), y, best is max).items() if len(z) == n
+    }
+    lasts = {z: [-1, *(places[label] for label in z)] for z in every}
+    every = {z: v for z, v in every.items() if all(may[a, b] for a, b in pairwise(lasts[z]))}
+    oracle = CostOracles(loss, [y], meanings=meanings, engine=engine).oracle(0)
+    for prefix in {z[: rng.randrange(n)] for z in rng.sample(sorted(every), min(8, len(every)))}:
+        costs, found = oracle.costs(prefix), {}
+        for label in case.labels:
+            ahead = [v for z, v in every.items() if z[: len(prefix) + 1] == (*prefix, label)]
+            if ahead:
+                found[label] = best(ahead)
+        ideal = best(found.values())
+        assert oracle.value(prefix) == pytest.approx(ideal, rel=1e-12, abs=1e-12)
+        for label, value in found.items():
+            scale = max(1.0, abs(ideal))
+            assert costs[places[label]] == pytest.approx(abs(value - ideal), abs=1e-12 * scale)
+        row = meanings[places[prefix[-1]] if prefix else -1]
+        assert costs.tolist() == costs[row].tolist()  # what may not come next is said of its other
+
+
+RAGGED, FRACTIONS, UNSTABLE = [[0, 1], [0]], [[0.0, 1.0]] * 3, [[1, 0]] * 3
+TABLES = [[[0, 1], [0, 1]], [[0, 1], [0, 1], [0, 2]], FRACTIONS, UNSTABLE, "ab", RAGGED]
+
+
+@pytest.mark.parametrize("meanings", TABLES)
+def test_other_tables_are_refused(meanings):
+    with pytest.raises(InputError, match="meanings must be a table of 3 rows and 2 columns"):
+        CostOracles(fsmeu.load("fscore"), [[0, 1]], meanings=meanings)
+
+
+# -- chunks: the policy that the paper writes by hand, also at full size --------------------------
+
+TYPES = tuple(f"T{k}" for k in range(11))
+
+
+@pytest.mark.parametrize(("types", "n", "cases"), [(TYPES[:2], 7, 40), (TYPES, 25, 25)])
+def test_equation_18(types, n, cases):
+    """Its label costs nothing, and following it to the end reaches the oracle's value."""
+    rng = random.Random(n)
+    loss = fsmeu.load("chunk_fscore", types=types)
+    for _ in range(cases):
+        y = well_formed(rng, types, n)
+        oracle = CostOracle(loss, y)
+        z = [rng.choice(loss.labels) if rng.random() < 0.3 else a for a in y[: rng.randrange(n)]]
+        costs = dict(zip(oracle.labels, oracle.costs(z), strict=True))
+        assert costs[optimal_tag(y, z)] == 0.0
+        value = oracle.value(z)
+        while len(z) < n:
+            z.append(optimal_tag(y, z))
+        assert loss(z, y) == pytest.approx(value, rel=1e-12)
+
+
+def test_chunks_by_hand():
+    """One of two is missed: one is right, hyp = 1 or 2, ref = 2. Gold that opens with I counts."""
+    loss = fsmeu.load("chunk_fscore", types=["X"])
+    oracle = CostOracle(loss, ["B-X", "O", "B-X"])
+    want = {"O": 2 / 3, "B-X": 0.0, "I-X": 0.0}
+    found = dict(zip(oracle.labels, oracle.costs(["O", "O"]), strict=True))
+    assert found == pytest.approx(want)
+    assert oracle.best(["O", "O"]) == "B-X"
+    assert oracle.value(["O", "O"]) == pytest.approx(2 / 3)
+    oracle = CostOracle(loss, ["I-X", "O"])
+    assert optimal_tag(["I-X", "O"], []) == "O"  # equation 18 loses the chunk
+    assert (oracle.best_all([]), oracle.best([])) == (("B-X", "I-X"), "I-X")
