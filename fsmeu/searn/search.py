@@ -76,7 +76,7 @@ def targets_of(costs: Floats, own: Ints, ties: str) -> Bools:
     """
     if ties == "all":
         return np.asarray(costs <= _EQUAL)
-    return np.arange(costs.shape[1]) == optimal_actions(costs, own)[:, None]
+    return np.asarray(np.arange(costs.shape[1]) == optimal_actions(costs, own)[:, None])
 
 
 def optimal_actions(costs: Floats, own: Ints) -> Ints:
@@ -180,7 +180,7 @@ def greedy(space: Space, policy: Mixture, examples: Ints) -> Any:
     """The finished states of examples, by the best action of the averaged policies each time."""
 
     def decide(states: Any) -> Ints:
-        return mixed_scores(policy, seen(space, states)).argmax(axis=1)
+        return np.asarray(mixed_scores(policy, seen(space, states)).argmax(axis=1))
 
     return _ends(space, space.start(examples), decide)
 
@@ -192,8 +192,8 @@ def sampled(space: Space, policy: Mixture, states: Any, seed: int, tell: Any = N
     """
 
     def decide(states: Any) -> Ints:
-        known = space.costs(states) if policy.optimal > 0 or tell is not None else None
-        given, best = seen(space, states), None if known is None else optimal_actions(*known)
+        known = space.costs(states) if policy.optimal > 0 or tell is not None else ()
+        given, best = seen(space, states), optimal_actions(*known) if known else None
         if tell is not None:
             tell(states, given, *known)
         numbers = uniform(seed, states.examples, states.progress)
@@ -243,7 +243,7 @@ def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> Any:
     layer = (space.start(examples), np.arange(len(examples)), np.zeros(len(examples)))
     waiting, finished = _Waiting(*layer), [_taken(layer, slice(0))]
     for every in waiting.layers():
-        layer = _taken(every, _best_of(*every[1:], size))
+        layer = _taken(every, _best_of(every[1], every[2], size))
         done = space.is_done(layer[0])
         finished.append(_taken(layer, done))
         states, places, totals = _taken(layer, ~done)

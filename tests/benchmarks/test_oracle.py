@@ -8,7 +8,7 @@ import fsmeu
 from fsmeu.searn import CostOracle, CostOracles
 from tests.benchmarks import conll2000
 from tests.benchmarks.measure import apart, record, seconds, within
-from tests.searn.oracle.chunk_policy import well_formed
+from tests.searn.stubs import well_formed
 
 TYPES = tuple(f"T{k}" for k in range(11))
 TAGS = ("O", *(f"B-{name}" for name in TYPES), *(f"I-{name}" for name in TYPES))

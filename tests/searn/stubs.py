@@ -1,4 +1,4 @@
-"""What tests of search-based prediction share: corpora, models with drawn weights, a space."""
+"""What tests of search-based prediction share: corpora, drawn models, a space, enumeration."""
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -79,3 +79,42 @@ class PlainTagging(BaseEstimator):
 
     def preferred(self, state, y):
         return y[len(state[1])]
+
+
+def reachable(world, y, greater):
+    """The best value after every prefix (a tuple of labels), by listing every completion.
+
+    ``world`` is the second reading of a loss file at the length of the reference y
+    (``tests.losses.meaning``), whose values are fractions wherever the language allows it.
+    """
+    best, found = max if greater else min, {}
+
+    def visit(state, z):
+        if len(z) == len(y):
+            found[z] = world.value(state)
+        else:
+            after = [world.step(state, a, y[len(z)], len(z) + 1) for a in world.labels]
+            ahead = zip(world.labels, after, strict=True)
+            found[z] = best(visit(state, (*z, a)) for a, state in ahead)
+        return found[z]
+
+    visit(world.start(), ())
+    return found
+
+
+def optimal_tag(y, prefix):
+    """The optimal policy for chunks by hand (equation 18): the next tag of y, if it can stand."""
+    tag = y[len(prefix)]
+    kind, _, name = tag.partition("-")
+    goes_on = prefix and prefix[-1] in (f"B-{name}", f"I-{name}")
+    return tag if kind == "B" or (kind == "I" and goes_on) else "O"
+
+
+def well_formed(rng, types, n):
+    """A random sequence in which I follows B or I of its type only."""
+    tags = []
+    for _ in range(n):
+        last = tags[-1][2:] if tags and tags[-1] != "O" else None
+        choices = ["O", f"B-{rng.choice(types)}"] + ([f"I-{last}"] * 2 if last else [])
+        tags.append(rng.choice(choices))
+    return tags

@@ -12,8 +12,7 @@ from fsmeu.expectation.expect import ENGINES
 from fsmeu.losses.loss import library
 from fsmeu.searn import CostOracle, CostOracles
 from tests import shelf
-from tests.searn.oracle.chunk_policy import optimal, well_formed
-from tests.searn.oracle.enumeration import reachable
+from tests.searn.stubs import optimal_tag, reachable, well_formed
 from tests.support.nightly import every_third
 
 NOT_MONOTONIC = """utility f labels 0 1
@@ -263,10 +262,10 @@ def test_equation_18(types, n, cases):
         oracle = CostOracle(loss, y)
         z = [rng.choice(loss.labels) if rng.random() < 0.3 else a for a in y[: rng.randrange(n)]]
         costs = dict(zip(oracle.labels, oracle.costs(z), strict=True))
-        assert costs[optimal(y, z)] == 0.0
+        assert costs[optimal_tag(y, z)] == 0.0
         value = oracle.value(z)
         while len(z) < n:
-            z.append(optimal(y, z))
+            z.append(optimal_tag(y, z))
         assert loss(z, y) == pytest.approx(value, rel=1e-12)
 
 
@@ -280,5 +279,5 @@ def test_chunks_by_hand():
     assert oracle.best(["O", "O"]) == "B-X"
     assert oracle.value(["O", "O"]) == pytest.approx(2 / 3)
     oracle = CostOracle(loss, ["I-X", "O"])
-    assert optimal(["I-X", "O"], []) == "O"  # equation 18 loses the chunk
+    assert optimal_tag(["I-X", "O"], []) == "O"  # equation 18 loses the chunk
     assert (oracle.best_all([]), oracle.best([])) == (("B-X", "I-X"), "I-X")

@@ -44,7 +44,7 @@ def mixed(first: Hashes | np.uint64, second: Hashes | np.uint64) -> Hashes:
 
 def indices(hashes: Hashes, bits: int) -> NDArray[np.int32]:
     """The first bits of hashes, as columns of a matrix that has 2^bits of them; same shape."""
-    return (hashes >> np.uint64(64 - bits)).astype(np.int32)
+    return np.asarray(hashes >> np.uint64(64 - bits), np.int32)
 
 
 def uniform(seed: int, *numbers: Any) -> NDArray[np.float64]:

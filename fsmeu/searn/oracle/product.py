@@ -230,7 +230,7 @@ class Product:
 
 def _digest(*arrays: NDArray[Any]) -> bytes:
     """A hash of the contents of arrays, 16 bytes, in place of a copy of them as a key."""
-    return blake2b(b"".join(map(np.ascontiguousarray, arrays)), digest_size=16).digest()
+    return blake2b(b"".join(array.tobytes() for array in arrays), digest_size=16).digest()
 
 
 def equal_rows(rows: Ints) -> tuple[Ints, Ints]:

@@ -258,7 +258,7 @@ def _sums_of(swapped: SpecLoss) -> tuple[str, ...]:
 def reads_length(loss: SpecLoss) -> bool:
     """Whether a step looks at the length; bounds of registers do not count, nor starts of sums."""
     sums = _sums_of(loss.swapped)
-    read = []
+    read: list[Any] = []
     for register in loss.spec.registers:
         read += [register.update] if register.name in sums else [register.update, register.start]
         if register.depth is not None:

@@ -1,0 +1,240 @@
+"""Learners: scores and steps of linear models, weights and decisions of reductions."""
+
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.sparse import csr_array
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.svm import LinearSVC
+
+from fsmeu.errors import InputError
+from fsmeu.searn.learners import linear
+from fsmeu.searn.learners.kernels import logistic_pass, perceptron_pass
+from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
+from fsmeu.searn.learners.reductions import (
+    AllPairs,
+    Costing,
+    CostRegression,
+    Multiclass,
+    OneAgainstAll,
+    pair_gaps,
+)
+
+
+@pytest.mark.parametrize("actions", [1, 7])  # the table of 40 columns is larger than the weights
+def test_scores(actions):
+    rng = np.random.default_rng(actions)
+    columns = np.array([31, 4, 17, 0, 39, 8], np.int32)
+    weights = np.concatenate([rng.normal(size=(6, actions)), np.zeros((1, actions))])
+    model = linear.LinearModel(columns, weights)
+    dense = np.zeros((40, actions))
+    dense[columns] = weights[:6]
+    for _ in range(2):  # the second time what is kept is used
+        rows = csr_array(rng.integers(0, 3, (9, 40)).astype(float))
+        np.testing.assert_allclose(model.scores(rows), rows.toarray() @ dense, atol=1e-12)
+    model.set_params(columns=columns[::-1].copy())
+    dense[columns[::-1]] = weights[:6]
+    np.testing.assert_allclose(model.scores(rows), rows.toarray() @ dense, atol=1e-12)
+    assert not model.scores(csr_array((3, 40))).any()
+    empty = linear.LinearModel(np.empty(0, np.int32), np.zeros((1, 2)))
+    assert empty.scores(csr_array(np.eye(3))).tolist() == [[0, 0]] * 3
+
+
+def test_columns_are_numbered_by_frequency():
+    rows = csr_array(np.array([[1, 0, 1, 0], [0, 0, 1, 1], [0, 0, 1, 1]]))
+    columns, numbers = linear.numbered_columns(rows, 2)
+    assert columns.tolist() == [2, 3]
+    assert numbers.tolist() == [2, 0, 0, 1, 0, 1]
+
+
+def drawn(seed, examples=12, most_rows=3, actions=4, columns=9):
+    """Examples of one or several rows, some actions not allowed, at least one target each."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, most_rows + 1, examples)
+    begins = np.concatenate(([0], np.cumsum(counts)))
+    sizes = rng.integers(0, 6, begins[-1])
+    ends = np.concatenate(([0], np.cumsum(sizes)))
+    costs = rng.integers(0, 4, (begins[-1], actions)).astype(float)
+    costs[rng.random(costs.shape) < 0.2] = np.inf
+    targets = np.zeros(costs.shape, bool)
+    for a, b in pairwise(begins):
+        costs[a, rng.integers(actions)] = 0.0
+        targets[a:b] = costs[a:b] == 0
+    numbers = rng.integers(0, columns + 1, ends[-1]).astype(np.int32)  # the last has no weight
+    values, importance = rng.normal(size=ends[-1]), rng.random(examples)
+    return linear.Entries(ends, numbers, values, begins, costs, targets, importance), rng, columns
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_logistic_step_follows_the_slope(seed):
+    """A first step of AdaGrad has the sign of the loss's slope, which is found by differences."""
+    held, rng, columns = drawn(seed, examples=1)
+    start = rng.normal(size=(columns + 1, 4))
+    start[-1] = 0
+
+    def loss(weights):
+        scores = np.full(held.costs.shape, -np.inf)
+        for r in range(len(scores)):
+            part = slice(held.ends[r], held.ends[r + 1])
+            line = held.values[part] @ weights[held.columns[part]]
+            finite = np.isfinite(held.costs[r])
+            scores[r, finite] = line[finite]
+        return np.logaddexp.reduce(scores.ravel()) - np.logaddexp.reduce(scores[held.targets])
+
+    weights, squares = start.copy(), np.full_like(start, 1e-30)
+    how = (1e-6, 0.0, 0.0, np.uint64(0))  # rate, dropout, least slope, seed
+    found = logistic_pass(*held, np.array([0]), weights, squares, *how)
+    assert found == pytest.approx(held.importance[0] * loss(start), rel=1e-9, abs=1e-12)
+    for c, a in np.ndindex(columns, 4):
+        if np.count_nonzero(held.columns == c) != 1:
+            continue  # a column in two entries is stepped twice
+        moved = start.copy()
+        moved[c, a] += 1e-6
+        slope = held.importance[0] * (loss(moved) - loss(start)) / 1e-6
+        if abs(slope) > 1e-4:
+            assert weights[c, a] - start[c, a] == pytest.approx(-1e-6 * np.sign(slope), rel=1e-3)
+
+
+def test_mean_of_perceptron_weights():
+    """``weights - delays / t`` is the mean of the weight vectors after each example."""
+    held, rng, columns = drawn(3, most_rows=2)
+    order = rng.permutation(len(held.begins) - 1)
+    weights, delays = np.zeros((columns + 1, 4)), np.zeros((columns + 1, 4))
+    perceptron_pass(*held, order, weights, delays, 0, False)
+    single, total = np.zeros_like(weights), np.zeros_like(weights)
+    for i in order:
+        perceptron_pass(*held, np.array([i]), single, np.zeros_like(single), 0, False)
+        total += single
+    np.testing.assert_allclose(weights - delays / len(order), total / len(order), atol=1e-12)
+
+
+# -- reductions ------------------------------------------------------------------------------------
+
+
+def decisions(rows, costs, begins=None):
+    """Examples whose targets are all actions of least cost."""
+    begins = np.arange(len(costs) + 1) if begins is None else begins
+    least = np.minimum.reduceat(costs.min(axis=1), begins[:-1])
+    targets = costs == np.repeat(least, np.diff(begins))[:, None]
+    return linear.Decisions(rows, costs, targets, begins)
+
+
+def by_state(seed=0, count=300, actions=4):
+    """Rows that name one of six states, each with costs of its own; and these costs."""
+    rng = np.random.default_rng(seed)
+    states = rng.integers(6, size=count)
+    costs = rng.random((6, actions)).round(2)
+    costs[np.arange(6), rng.integers(actions, size=6)] = -1.0
+    rows = csr_array((np.ones(count), states * 17, np.arange(count + 1)), shape=(count, 256))
+    return rows, costs[states]
+
+
+LEARNERS = [
+    Logistic(epochs=20, rate=0.3, dropout=0),
+    AveragedPerceptron(),
+    AveragedPerceptron(importance="cost"),
+    AllPairs(),
+    AllPairs(Costing(LinearSVC(), rounds=5, random_state=0)),
+    OneAgainstAll(LogisticRegression(C=100)),
+    CostRegression(Ridge(alpha=1e-6)),
+    Multiclass(BernoulliNB()),
+    Multiclass(LinearSVC()),
+]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+@pytest.mark.parametrize("forbidden", [False, True])
+def test_least_costs_are_learned(learner, forbidden):
+    """Actions that are not allowed are no examples; the others are learned."""
+    rows, costs = by_state(int(forbidden))
+    if forbidden:
+        costs[:, 3] = np.inf
+        costs[:, 0] = np.where(costs[:, 0] > 0.5, np.inf, costs[:, 0])
+        keep = np.flatnonzero(np.isfinite(costs.min(axis=1)))
+        rows, costs = rows[keep], costs[keep]
+    scores = learner.learn(decisions(rows, costs), seed=0).scores(rows)
+    found = np.where(np.isfinite(costs), scores, -np.inf).argmax(axis=1)
+    # Two actions of the six states can be equal: what counts is the cost.
+    assert np.array_equal(costs[np.arange(len(found)), found], costs.min(axis=1))
+
+
+def test_gaps_are_integrals():
+    """v_a is the integral of 1 / |{b: c_b <= t}| from 0 to c_a (Beygelzimer et al. 2005)."""
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        costs = rng.random(5).round(1)
+        costs -= costs.min()
+        found = pair_gaps(costs[None])[0]
+        for a in range(5):
+            want = quad(
+                lambda t, costs=costs: 1 / np.count_nonzero(costs <= t), 0, costs[a],
+                points=sorted(set(costs[costs < costs[a]])) or None, limit=200,
+            )[0]  # fmt: skip
+            assert found[a] == pytest.approx(want, abs=1e-6)  # of a numerical integral
+
+
+def test_costing_draws_by_weight():
+    """An example of weight 0 is in no sample, one of the greatest weight in all."""
+
+    class Counts(DummyClassifier):
+        rows: ClassVar[list] = []
+
+        def fit(self, X, y):
+            self.rows.append(np.asarray(X).ravel())
+            return super().fit(X, y)
+
+    X, y = np.arange(6.0)[:, None], np.array([0, 1, 0, 1, 0, 1])
+    weights = np.array([0, 1, 1, 0.25, 0.25, 0])
+    Costing(Counts(), rounds=400, random_state=1).fit(X, y, weights)
+    shares = np.array([np.mean([k in rows for rows in Counts.rows]) for k in range(6)])
+    # 0.25 up to Hoeffding's bound at 1e-9 for 400 draws
+    assert np.abs(shares - weights).max() < np.sqrt(np.log(2e9) / 800)
+    assert shares[[0, 1, 2, 5]].tolist() == [0, 1, 1, 0]
+
+
+def test_states_of_several_rows():
+    """Rows of actions: learned by what has one vector of weights, refused by the others."""
+    rows = csr_array(np.tile(np.eye(4), (40, 1)))  # four actions, each with a feature of its own
+    costs = np.tile([3.0, 1.0, 0.0, 2.0], 40)[:, None]
+    given = decisions(rows, costs, begins=np.arange(0, 161, 4))
+    for learner in (Logistic(), AveragedPerceptron(), OneAgainstAll(), CostRegression()):
+        scores = learner.learn(given, seed=0).scores(rows[np.arange(4)])
+        assert scores.ravel().argmax() == 2
+    for learner in (AllPairs(), Multiclass()):
+        with pytest.raises(InputError, match="same actions in all states"):
+            learner.learn(given, seed=0)
+
+
+@pytest.mark.parametrize("learner", [Multiclass(LinearSVC()), OneAgainstAll(), CostRegression()])
+def test_rows_with_repeated_columns_stay_as_they_are(learner):
+    """Features that share a column stand in it twice; learning and scoring leave the rows alone."""
+    columns = np.array([3, 3, 1, 5, 5, 5, 2, 3, 1, 1, 4, 2], np.int32)
+    held = (np.ones(12, np.float32), columns, np.array([0, 3, 7, 10, 12]))
+    rows = csr_array(held, shape=(4, 8))
+    dense, ends = rows.toarray(), rows.indptr.copy()
+    model = learner.learn(decisions(rows, 1.0 - np.eye(3)[[0, 1, 2, 0]]), 0)
+    first = model.scores(rows)
+    np.testing.assert_array_equal(rows.indptr, ends)
+    np.testing.assert_array_equal(rows.toarray(), dense)
+    np.testing.assert_array_equal(model.scores(rows), first)
+
+
+def test_actions_that_are_not_allowed_do_not_decide_between_others():
+    """Of four actions two are allowed in the first state; pairs with the others must not matter.
+
+    In the second state action 1 wins against 2 and 3, which win against 0. Learned from there
+    alone, that would make 1 win in the first state, too, where 0 is right.
+    """
+    rows = csr_array(np.tile(np.eye(2), (20, 1)))
+    costs = np.tile([[0, 1, np.inf, np.inf], [1, 0, 0.5, 0.5]], (20, 1))
+    model = AllPairs(LogisticRegression(C=100)).learn(decisions(rows, costs), 0)
+    scores = np.where(np.isfinite(costs), model.scores(rows), -np.inf)
+    assert scores[:2].argmax(axis=1).tolist() == [0, 1]
