@@ -53,12 +53,13 @@ class FstError(FsmeuError, RuntimeError):
 
 def message(where: str, must: str, got: object = None, remedy: str = "") -> str:
     """Words a message: where, what must hold, what was given, what to do."""
-    text = f"{where}: {must.rstrip('.')}."
-    if got is not None:
-        text += f" Got {shorten(got)} instead."
-    if remedy:
-        text += f" {remedy.rstrip('.')}" + ("" if remedy.endswith("?") else ".")
-    return text
+    given = "" if got is None else f" Got {shorten(got)} instead."
+    return f"{where}: {_ended(must)}{given} {_ended(remedy)}".rstrip()
+
+
+def _ended(text: str) -> str:
+    """The sentence with one full stop, or none after a question mark."""
+    return text if not text or text.endswith("?") else f"{text.rstrip('.')}."
 
 
 def check_int(where: str, name: str, count: object, least: int = 1) -> int:

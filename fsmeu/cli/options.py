@@ -10,9 +10,20 @@ import inspect
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
+from importlib import import_module
 from typing import Any, get_type_hints
 
 import typer
+
+
+class Later:
+    """A module that is imported when one of its names is first used: help does not wait for it."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._module), name)
 
 
 def unwrapped(function: Any) -> str:

@@ -8,13 +8,10 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Floats
 from fsmeu.cli import options as opt
@@ -26,11 +23,18 @@ from fsmeu.corpora.parse import inputs_and_tags, read_sentences, written
 from fsmeu.corpora.score import tag_scores
 from fsmeu.drawing.plots import plot_threshold, save_plot
 from fsmeu.errors import FsmeuError, InputError, message, one_of
-from fsmeu.learning import saving
-from fsmeu.learning.examples import Examples, read_examples
-from fsmeu.learning.given_loss import confusion_loss, decision_scores, measures, plain
 from fsmeu.losses.loss import load
-from fsmeu.searn.searn import ColumnTagger
+
+if TYPE_CHECKING:
+    from fsmeu.learning.examples import Examples
+
+examples, given_loss, saving, searn = (
+    opt.Later(f"fsmeu.{name}")
+    for name in ("learning.examples", "learning.given_loss", "learning.saving", "searn.searn")
+)
+estimators, exceptions, validation = (
+    opt.Later(f"sklearn.{name}") for name in ("base", "exceptions", "utils.validation")
+)
 
 
 def predict(
@@ -61,24 +65,24 @@ def predict(
     Where labels or tags are given, how good the predicted ones are is told on stderr.
     """
     made = saving.load(model)
-    if isinstance(made, ColumnTagger) and hasattr(made, "searn_"):
+    if isinstance(made, searn.ColumnTagger) and hasattr(made, "searn_"):
         _predict_tags(made, file, output, beam, as_json)
         return
     if type(made).__name__ not in classifiers():
         must = "the model must be a classifier of rows, or a trained tagger"
         refuse(model, must, type(made).__name__)
     try:
-        check_is_fitted(made, ["classes_", "n_features_in_"])
-    except NotFittedError:
+        validation.check_is_fitted(made, ["classes_", "n_features_in_"])
+    except exceptions.NotFittedError:
         refuse(model, "the model must have been trained")
     if beam is not None:
         refuse("--beam", "it is for a tagger", type(made).__name__)
-    data = read_examples(file, **vars(reading), features=int(made.n_features_in_))
+    data = examples.read_examples(file, **vars(reading), features=int(made.n_features_in_))
     picture = checked_decision_plot(plot, data.labels)
     with estimating(f"predict {file}", "deciding"):
         classes = made.predict(data.rows)
     chances = _chances(made, data.rows) if probabilities else None
-    found = None if data.labels is None else measures(made, data.labels, classes)
+    found = None if data.labels is None else given_loss.measures(made, data.labels, classes)
     plot_decision(picture, made, data, classes)
     if as_json:
         document: dict[str, Any] = {"classes": _plain(classes), "measures": found}
@@ -101,7 +105,7 @@ def predict(
 def _plain(classes: NDArray[Any]) -> list[Any]:
     """The classes as JSON and people write them; rows of them where there are several labels."""
     if classes.ndim == 1:
-        return [plain(one) for one in classes]
+        return [given_loss.plain(one) for one in classes]
     return [_plain(row) for row in classes]
 
 
@@ -139,8 +143,8 @@ def _predict_tags(made: Any, file: str, output: str, beam: int | None, as_json: 
 
 def classifiers() -> dict[str, Any]:
     """The classifiers of rows that can be trained, by name."""
-    every = saving.estimators()
-    return {name: kind for name, kind in every.items() if issubclass(kind, ClassifierMixin)}
+    every, base = saving.estimators(), estimators.ClassifierMixin
+    return {name: kind for name, kind in every.items() if issubclass(kind, base)}
 
 
 def parameters(texts: Iterable[str] | None) -> dict[str, Any]:
@@ -222,10 +226,10 @@ def plot_decision(path: Path | None, model: Any, data: Examples, predicted: NDAr
     """Writes the plot, if there is a path: the value of each threshold, and what was decided."""
     if path is None:
         return
-    loss = confusion_loss(model)
+    loss = given_loss.confusion_loss(model)
     kind = "probability" if hasattr(model, "predict_proba") else "score"
     with estimating("--plot", "deciding"):
-        scores = decision_scores(model, data.rows)
+        scores = given_loss.decision_scores(model, data.rows)
     positive, chosen = (classes == model.classes_[1] for classes in (data.labels, predicted))
 
     def draw(axes: Any) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fsmeu.cli import options as opt
 from fsmeu.cli.failures import refuse
@@ -18,21 +18,28 @@ from fsmeu.cli.predict import (
     checked_decision_plot,
     classifiers,
     estimating,
+    examples,
+    given_loss,
     made_classifier,
     parameters,
     plot_decision,
+    saving,
+    searn,
 )
 from fsmeu.corpora.parse import inputs_and_tags, read_sentences
 from fsmeu.corpora.score import are_chunk_tags, tag_scores
 from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_plot
 from fsmeu.errors import one_of
-from fsmeu.learning.examples import Examples, read_examples
-from fsmeu.learning.given_loss import measures, plain
-from fsmeu.learning.online import OnlineClassifier, streaming
-from fsmeu.learning.online.streaming import Outcome
-from fsmeu.learning.saving import save
-from fsmeu.searn.features.templates import SETS, template_set
-from fsmeu.searn.searn import ColumnTagger, Searn
+
+if TYPE_CHECKING:
+    from fsmeu.learning.examples import Examples
+    from fsmeu.learning.online import OnlineClassifier
+    from fsmeu.learning.online.streaming import Outcome
+
+online_learners, streaming, sets = (
+    opt.Later(f"fsmeu.{name}")
+    for name in ("learning.online", "learning.online.streaming", "searn.features.templates")
+)
 
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
 _PLOTS = (*PLOT_FORMATS, "csv", "json")
@@ -178,7 +185,7 @@ def _train_tagger(
     with estimating("train", "training", model.searn.iterations) as tell:
         model.fit(inputs, tags, on_iteration=lambda number, _: tell(completed=number))
     seconds = process_time() - begin
-    save(model, place)
+    saving.save(model, place)
     found: dict[str, Any] = {
         "sentences": len(inputs),
         "words": sum(len(one) for one in inputs),
@@ -194,27 +201,27 @@ def _train_tagger(
 
 
 def _made_tagger(templates: str, loss: str, space: str, given: dict[str, Any], seed: int) -> Any:
-    known = [name for name in inspect.signature(Searn).parameters if name not in _SETTINGS]
+    known = [name for name in inspect.signature(searn.Searn).parameters if name not in _SETTINGS]
     for key in given:
         one_of("--param", "a parameter", key, known)
-    estimator = Searn(loss, space=space, random_state=seed, **given)
-    chosen = template_set(templates)
-    if templates in SETS:
-        return ColumnTagger(templates, searn=estimator)
+    estimator = searn.Searn(loss, space=space, random_state=seed, **given)
+    chosen = sets.template_set(templates)
+    if templates in sets.SETS:
+        return searn.ColumnTagger(templates, searn=estimator)
     static, crossed = (
         [" ".join(f"{column}[{offset}]" for column, offset in template) for template in part]
         for part in (chosen.static, chosen.crossed)
     )
-    return ColumnTagger(static, crossed=crossed, searn=estimator)
+    return searn.ColumnTagger(static, crossed=crossed, searn=estimator)
 
 
 def _read(files: _Files, reading: opt.ExampleFormat) -> tuple[Examples, Examples | None]:
     """The examples to train with, and those of as many features to test with."""
-    data = read_examples(files[0], **vars(reading), labelled=True)
+    data = examples.read_examples(files[0], **vars(reading), labelled=True)
     if files[1] is None:
         return data, None
     features = int(data.rows.shape[1])
-    return data, read_examples(files[1], **vars(reading), features=features, labelled=True)
+    return data, examples.read_examples(files[1], **vars(reading), features=features, labelled=True)
 
 
 def _train_classifier(
@@ -228,27 +235,28 @@ def _train_classifier(
     with estimating(f"train {name}", "training"):
         model.fit(data.rows, data.labels)
     seconds = perf_counter() - begin
-    save(model, place)
+    saving.save(model, place)
     found = {
         "classifier": name,
         "examples": int(data.rows.shape[0]),
         "features": int(data.rows.shape[1]),
         "positive": (data.labels == model.classes_[1]).sum(axis=0).tolist(),
-        "classes": [plain(one) for one in model.classes_],
+        "classes": [given_loss.plain(one) for one in model.classes_],
         "seconds": round(seconds, 3),
     }
     if others is not None:
         assert others.labels is not None
         with estimating(f"test {name}", "deciding"):
             predicted = model.predict(others.rows)
-        found["test"] = measures(model, others.labels, predicted)
+        found["test"] = given_loss.measures(model, others.labels, predicted)
         plot_decision(picture, model, others, predicted)
     return found
 
 
 def _online_learners(named: Sequence[str], shared: dict[str, Any]) -> dict[str, OnlineClassifier]:
     """Learners by what was written for each, NAME or NAME:P=V,...; others share parameters."""
-    known = {n: kind for n, kind in classifiers().items() if issubclass(kind, OnlineClassifier)}
+    base = online_learners.OnlineClassifier
+    known = {n: kind for n, kind in classifiers().items() if issubclass(kind, base)}
     found: dict[str, OnlineClassifier] = {}
     wanted: set[str] = set()
     for text in named:
@@ -301,7 +309,7 @@ def _stream(
 
             found.append(streaming.run_orders(name, one, data, others, **plan, tell=told))
     if model is not None:
-        save(found[0].first, model)
+        saving.save(found[0].first, model)
     facts = {"examples": examples, "features": features, "positive": data.positive, **plan}
     result = streaming.summary(facts, found)
     if path is not None:
@@ -353,7 +361,7 @@ def _print_classifiers(online: bool, as_json: bool) -> None:
             "parameters": list(inspect.signature(kind).parameters),
         }
         for name, kind in classifiers().items()
-        if not online or issubclass(kind, OnlineClassifier)
+        if not online or issubclass(kind, online_learners.OnlineClassifier)
     ]
     rows = [(row["name"], ", ".join(row["parameters"]), row["summary"]) for row in found]
     emit(rows, ("name", "parameters", "summary"), as_json=found if as_json else None)

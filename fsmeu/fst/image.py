@@ -265,7 +265,7 @@ class _Reader:
     """Takes bytes from the front, never more than there are."""
 
     def __init__(self, image: bytes, where: str) -> None:
-        self.image, self.where, self.at = image, where, 0
+        self.image, self.where, self.at = memoryview(image), where, 0
 
     @property
     def left(self) -> int:
@@ -274,27 +274,23 @@ class _Reader:
 
     def refuse(self, why: str) -> NoReturn:
         must = "the bytes must be a whole OpenFst machine of log64, log or standard arcs"
-        raise FstError(message(self.where, f"{must}, but {why}", repr(self.image[:24])))
+        raise FstError(message(self.where, f"{must}, but {why}", repr(bytes(self.image[:24]))))
 
-    def skip(self, size: int) -> int:
-        """Passes over so many bytes; where they begin."""
+    def take(self, size: int) -> memoryview:
+        """The next bytes, so many."""
         if not 0 <= size <= self.left:
             self.refuse("they end too soon")
         self.at += size
-        return self.at - size
+        return self.image[self.at - size : self.at]
 
     def numbers(self, form: str) -> tuple[Any, ...]:
-        return struct.unpack_from(form, self.image, self.skip(struct.calcsize(form)))
+        return struct.unpack(form, self.take(struct.calcsize(form)))
 
     def text(self) -> bytes:
-        (size,) = self.numbers("<i")
-        begin = self.skip(size)
-        return self.image[begin : begin + size]
+        return bytes(self.take(*self.numbers("<i")))
 
     def rows(self, kind: np.dtype[Any], count: int) -> NDArray[Any]:
-        if not 0 <= count <= self.left // kind.itemsize:
-            self.refuse("they end too soon")
-        return np.frombuffer(self.image, kind, count, self.skip(count * kind.itemsize))
+        return np.frombuffer(self.take(count * kind.itemsize), kind)
 
     def symbols(self) -> dict[int, str]:
         """The names of a symbol table by number."""
@@ -338,7 +334,7 @@ def _const(
     """The same of all state records, then all arc records, at multiples of 16 if padded."""
     blocks = []
     for kind, count in zip(_const_dtypes(weight), (states, arcs), strict=True):
-        reader.skip(-reader.at % 16 if pad else 0)
+        reader.take(-reader.at % 16 if pad else 0)
         blocks.append(reader.rows(kind, count))
     rows, cells = blocks
     counts = rows["arcs"].astype(np.int64)

@@ -31,7 +31,7 @@ def chain_marginals(steps: Floats, marginals: Floats) -> float:
     at a position fades as the chain forgets: m steps lead all states together with a probability
     of at least the product of  sum over l of min over s of w(l | s).
     """
-    states = steps.shape[1]
+    states = len(steps[0])
     mass, after = np.zeros(states), np.zeros(states)
     mass[0], together, met = 1.0, 1.0, 1
     error = most = 2 * states * UNIT
@@ -258,7 +258,7 @@ def tilted_chain(
     Returns:
         A bound on the relative errors of ratios; that of a logarithm is twice as large at most.
     """
-    n, states = len(steps), steps.shape[1]
+    n, states = len(steps), len(steps[0])
     kept, back, older = np.zeros((n + 1, states)), np.zeros(states), np.zeros(states)
     kept[0, 0] = 1.0
     for m in range(len(nodes)):

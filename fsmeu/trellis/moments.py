@@ -390,9 +390,9 @@ def chain_of(first: Floats, steps: Floats) -> Chain:
         table[i, : 2**i] = first.reshape(2**i, 2, -1).sum(axis=2)
     sums = table[:, :, :1] + table[:, :, 1:]
     table = np.divide(table, sums, out=np.full_like(table, 0.5), where=sums > 0)
-    i, marginals = np.arange(len(table)), np.zeros(len(table))
+    place, marginals = np.arange(len(table)), np.zeros(len(table))
     off = load_compiled("chain_kernels").chain_marginals(table, marginals)
-    ones = table[i, 2 ** np.minimum(i, m) - 1, 1]
+    ones = table[place, 2 ** np.minimum(place, m) - 1, 1]
     return Chain(table, marginals, off, (product(table[:, 0, 0]), product(ones)))
 
 

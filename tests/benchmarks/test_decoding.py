@@ -1,6 +1,7 @@
 """How fast decisions are, as ratios within one run; bars in seconds are against one second."""
 
 import numpy as np
+import pytest
 
 import fsmeu
 from fsmeu.models import Markov, from_potentials
@@ -43,19 +44,6 @@ def test_ranking_fast():
     assert record(f"ranking_fast, F1, n = {n}: bare numpy | ours", slow, fast, at_most=3)
 
 
-def growth(method, short, bar, model, rounds=3):
-    """Time from n to 2n."""
-    loss = fsmeu.load("fscore")
-    models = model(short), model(2 * short)
-
-    def once(k):
-        return fsmeu.decode(loss, models[k], method=method)
-
-    once(0), once(1)
-    less, more = compare(lambda: once(0), lambda: once(1), rounds=rounds, repeats=(2, 1))
-    return record(f"{method}, F1: n = {short} | n = {2 * short}", less, more, at_most=bar)
-
-
 def uniform(n):
     return np.random.default_rng(n).random(n)
 
@@ -66,16 +54,20 @@ def chain(n, order=1):
     return Markov(initial, random.dirichlet([1, 1], size=(2,) * order), n=n)
 
 
-def test_growth_of_ranking_fast():
-    assert growth("ranking_fast", 2000, 5, uniform)
+@pytest.mark.parametrize(
+    ("method", "short", "bar", "model"),
+    [("ranking_fast", 2000, 5, uniform), ("ranking", 100, 9, uniform), ("counting", 200, 9, chain)],
+)
+def test_growth(method, short, bar, model):
+    """Time from n to 2n."""
+    loss, models = fsmeu.load("fscore"), (model(short), model(2 * short))
 
+    def once(k):
+        return lambda: fsmeu.decode(loss, models[k], method=method)
 
-def test_growth_of_ranking():
-    assert growth("ranking", 100, 9, uniform)
-
-
-def test_growth_of_counting():
-    assert growth("counting", 200, 9, chain)
+    once(0)(), once(1)()
+    less, more = compare(once(0), once(1), repeats=(2, 1))
+    assert record(f"{method}, F1: n = {short} | n = {2 * short}", less, more, at_most=bar)
 
 
 def within(title, limit, function, rounds=3):

@@ -35,19 +35,13 @@ def called(smooth, times):
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-def test_time_grows_as_the_examples(sparse):
-    few, many = made(16_384, 32, sparse), made(262_144, 32, sparse)
-    first, second = compare(called(few, 16), called(many, 1))
-    title = f"F~, 32 features, {'sparse' if sparse else 'dense'}: 16 x 16,384 examples | 262,144"
-    assert record(title, first, second, at_most=SPARE)
-
-
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-def test_time_grows_no_faster_than_the_features(sparse):
-    few, many = made(32_768, 32, sparse), made(32_768, 512, sparse)
-    first, second = compare(called(few, 16), called(many, 1))
-    title = f"F~, 32,768 examples, {'sparse' if sparse else 'dense'}: 16 x 32 features | 512"
-    assert record(title, first, second, at_most=SPARE)
+@pytest.mark.parametrize(
+    ("small", "large"), [((16_384, 32), (262_144, 32)), ((32_768, 32), (32_768, 512))]
+)
+def test_time_grows_no_faster_than_examples_and_features(small, large, sparse):
+    first, second = compare(called(made(*small, sparse), 16), called(made(*large, sparse), 1))
+    kind, sizes = "sparse" if sparse else "dense", [f"{n:,} x {k}" for n, k in (small, large)]
+    assert record(f"F~, {kind}: 16 times {sizes[0]} | {sizes[1]}", first, second, at_most=SPARE)
 
 
 def peak(smooth):

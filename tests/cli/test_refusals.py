@@ -77,7 +77,7 @@ LONG => too long
 --probs .5,.5 --levels --plot x.gif => the format of a plot must be one of png, pdf, svg
 """),
     ([""], """
-evaluat fscore =>
+evaluat fscore => 'evaluat'. Did you mean 'evaluate'? See 'fsmeu --help'.
 evaluate fscore 01 =>
 evaluate fscore 01 01 --jsn =>
 evaluate fscore 012 011 => hypothesis z | label 3 | 0, 1 | 2

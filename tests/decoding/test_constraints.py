@@ -1,4 +1,7 @@
-"""Constraints on the hypothesis: the best allowed sequence, and regular expressions themselves."""
+"""Constraints on the hypothesis: the best allowed sequence, and regular expressions themselves.
+
+Acceptors may be large: only sequences of the length asked for matter.
+"""
 
 import itertools
 import random
@@ -9,7 +12,8 @@ import pynini
 import pytest
 
 import fsmeu
-from fsmeu.errors import FsmeuError
+from fsmeu.errors import EmptyError, FsmeuError, SizeLimitError
+from fsmeu.fst import regex
 from fsmeu.fst.alphabet import BINARY, Alphabet
 from fsmeu.fst.constraint import as_constraint
 from tests.decoding.listing import ask, check, make_listing, random_model, shelf_listing
@@ -25,18 +29,28 @@ def separate(z):
     return (1, 1) not in itertools.pairwise(z)
 
 
-def at_most(count):
-    """An acceptor of sequences with at most this many ones, built with OpenFst's own hands."""
-    fst = pynini.Fst()
-    one = pynini.Weight.one("tropical")
-    for state in range(count + 1):
+def acceptor(arcs, finals):
+    """An acceptor built with OpenFst's own hands, from arcs (source, label, target)."""
+    fst, one = pynini.Fst(), pynini.Weight.one("tropical")
+    for _ in range(1 + max(max(source, target) for source, _, target in arcs)):
         fst.add_state()
+    for source, label, target in arcs:
+        fst.add_arc(source, pynini.Arc(label, label, one, target))
+    for state in finals:
         fst.set_final(state, one)
-        fst.add_arc(state, pynini.Arc(1, 1, one, state))
-        if state:
-            fst.add_arc(state - 1, pynini.Arc(2, 2, one, state))
-    fst.set_start(0)
-    return fst
+    return fst.set_start(0)
+
+
+def at_most(count):
+    """An acceptor of sequences with at most this many ones."""
+    arcs = [(state, 1, state) for state in range(count + 1)]
+    return acceptor([*arcs, *((state, 2, state + 1) for state in range(count))], range(count + 1))
+
+
+def one_before(k):
+    """A machine with an epsilon: a 1, then k labels, then the end."""
+    labels = [(state, label, state + 1) for state in range(2, k + 2) for label in (1, 2)]
+    return acceptor([(0, 1, 0), (0, 2, 0), (0, 0, 1), (1, 2, 2), *labels], [k + 2])
 
 
 CONSTRAINTS = [
@@ -117,13 +131,6 @@ def test_far_from_what_is_probable():
     assert fsmeu.decode(fsmeu.load("jaccard"), p, constraint=FEW_ONES).labels == few.labels
 
 
-@pytest.mark.parametrize("name", ["fscore", "hamming", "zero_one", "jaccard"])
-def test_nothing_of_the_length_is_allowed(name):
-    """A rule that no sequence of this length keeps is an error, not a decision."""
-    with pytest.raises(FsmeuError, match="constraint"):
-        fsmeu.decode(fsmeu.load(name), [0.5, 0.5, 0.5], constraint="0 1")
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -162,18 +169,29 @@ def write(rng, depth):
     return f"{ours} {more}", f"(?:{theirs})(?:{them})"
 
 
-SHORT = ["".join(s) for n in range(7) for s in itertools.product("01", repeat=n)]
-
-
-def test_regular_expressions_are_those_of_python():
-    """Random expressions accept the short sequences that the re module accepts."""
-    rng = random.Random(13)
-    for _ in range(250):
-        ours, theirs = write(rng, 3)
-        pattern = re.compile(theirs)
-        constraint = as_constraint(ours, BINARY)
-        accepted = [s for s in SHORT if constraint.accepts(np.array([int(c) for c in s], int))]
-        assert accepted == [s for s in SHORT if pattern.fullmatch(s)], (ours, theirs)
+@pytest.mark.parametrize("few", [1, 1000])
+def test_expressions_are_those_of_python(monkeypatch, few):
+    """Random ones with ``&`` and ``!``, for one length or any, states of positions apart or not."""
+    monkeypatch.setattr(regex, "_FEW_STATES", few)
+    rng = random.Random(5)
+    empty = 0
+    for number in range(200):
+        (first, one), (second, two) = write(rng, 3), write(rng, 2)
+        n = rng.randrange(6)
+        lengths = range(6) if number % 4 == 0 else [n]
+        every = ["".join(z) for k in lengths for z in itertools.product("01", repeat=k)]
+        sign, rule = (("&", all), ("|", any))[number % 2]
+        expected = [z for z in every if rule([re.fullmatch(one, z), not re.fullmatch(two, z)])]
+        text = f"(({first}) {sign} !({second})) | (0 1){{9}}"
+        try:
+            found = as_constraint(text, BINARY, *([] if number % 4 == 0 else [n]))
+        except EmptyError:
+            assert expected == []
+            empty += 1
+            continue
+        accepted = [z for z in every if found.accepts(np.array([*map(int, z)], np.int64))]
+        assert accepted == expected, (first, second, n)
+    assert 0 < empty < 100
 
 
 def test_labels_that_look_like_operators():
@@ -182,3 +200,89 @@ def test_labels_that_look_like_operators():
     constraint = as_constraint('"*"+ "a.b" [^ "*" "a.b"]', alphabet)
     assert constraint.accepts(np.array([0, 0, 1, 2]))
     assert not constraint.accepts(np.array([0, 1, 1]))
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "rule"),
+    [
+        (".* 1 .{16}", 18, lambda z: z[1] == 1),
+        ("((0? 1?){300}){400}", 7, lambda z: True),
+        ("(.{0,999}){0,999} 1", 5, lambda z: z[-1] == 1),
+        ("!(.* 1 .{300})", 4, lambda z: True),
+        ("(1{1000}){100} | 0*", 3, lambda z: not any(z)),
+        ("(0 | 1 | " * 90 + "0" + ")*" * 90, 9, lambda z: True),
+        ("(0 | 1?" * 90 + "0" + ")*" * 90, 200, lambda z: True),
+    ],
+)
+def test_large_expressions_of_short_sequences(text, n, rule):
+    """What is longer than the sequences costs nothing."""
+    constraint = as_constraint(text, BINARY, n)
+    assert constraint.states <= n + 1
+    rng = np.random.default_rng(2)
+    for z in rng.integers(0, 2, (50, n)):
+        assert constraint.accepts(z) == rule(z)
+
+
+@pytest.mark.parametrize("text", ["(1{1000}){100}", ".* 1 .{16}", ".{18}"])
+@pytest.mark.parametrize("name", ["fscore", "hamming", "zero_one", "jaccard"])
+def test_sequences_that_are_too_short(text, name):
+    with pytest.raises(FsmeuError, match="at least one sequence of length 2"):
+        fsmeu.decode(fsmeu.load(name), [0.5] * 2, constraint=text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "!(.* 1 .{16} 1 .*)",
+        "(.* 1 .{16} .*) & (.* 0 .{15} 1 .*)",
+        "((.{0,999}){0,999}){0,999} & (.* 1 .{30} 1 .{0,99} 0 .*)",
+        "0? 1? " * 15000,
+        "((0? 1?){70}){70} & !((0? 1? 0? 1?){99} 0)",
+    ],
+)
+def test_too_many_states_are_refused(text):
+    """The sentence names the limit and how to raise it; as many states are never made."""
+    with pytest.raises(SizeLimitError, match=r"at most 20,000 states, .*raise FSMEU_MAX_STATES"):
+        as_constraint(text, BINARY, 200)
+
+
+def test_the_limit_can_be_raised(monkeypatch):
+    """The position of the last 1 but eight: 2^9 states, when sequences have any length."""
+    monkeypatch.setenv("FSMEU_MAX_STATES", str(250 * 400))
+    with pytest.raises(SizeLimitError, match="at most 400 states"):
+        as_constraint(".* 1 .{8}", BINARY)
+    monkeypatch.setenv("FSMEU_MAX_STATES", str(250 * 1600))
+    assert as_constraint(".* 1 .{8}", BINARY).states == 2**9
+
+
+def test_machines_that_read_a_sequence_in_many_ways():
+    """Determinised they have 2^17 states, but few that matter for sequences of length 25."""
+    constraint = as_constraint(one_before(16), BINARY, 25)
+    assert constraint.states == 26
+    for z in np.random.default_rng(1).integers(0, 2, (50, 25)):
+        assert constraint.accepts(z) == (z[8] == 1)
+    with pytest.raises(SizeLimitError, match="at most 20,000 states"):
+        as_constraint(one_before(16), BINARY)
+    assert as_constraint(one_before(3), BINARY).states == 2**4
+
+
+def test_labels_that_are_never_told_apart_cost_nothing():
+    """5,000 labels, of which an expression names two."""
+    alphabet = Alphabet(tuple(f"t{k}" for k in range(5000)))
+    constraint = as_constraint("!(.* t7 t9 .*) & .* t3", alphabet, 40)
+    assert constraint.states == 3
+    assert constraint.accepts(np.array([7, 8, 9] * 13 + [3]))
+    assert not constraint.accepts(np.array([7, 9, 9] * 13 + [3]))
+    assert not constraint.accepts(np.array([7, 8, 9] * 13 + [4]))
+
+
+def test_long_lists_of_sequences():
+    """A thousand sequences of eight labels each, of which many share their beginnings."""
+    rng = np.random.default_rng(4)
+    rows = np.unique(rng.integers(0, 9, (1000, 8)), axis=0)
+    alphabet = Alphabet(tuple(f"t{k}" for k in range(9)))
+    text = " | ".join(" ".join(f"t{k}" for k in row) for row in rows)
+    constraint = as_constraint(text, alphabet, 8)
+    allowed = {tuple(row) for row in rows.tolist()}
+    for row in [*rows[:50], *rng.integers(0, 9, (50, 8))]:
+        assert constraint.accepts(row) == (tuple(row.tolist()) in allowed)

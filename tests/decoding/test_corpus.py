@@ -195,22 +195,6 @@ def test_relaxation_and_exchanges(rows):
             assert corpus_hulls.best_with_total(tables, hulls, total, worth + 1)[1] is None
 
 
-def test_labels_of_one_long_sequence():
-    """Sentences of independent labels are one sequence for F1, which ``ranking_fast`` decides."""
-    p = np.random.default_rng(3).random(90) ** 2
-    whole = fsmeu.decode(fsmeu.load("fscore"), p)
-    found = fsmeu.decode_corpus(fsmeu.load("fscore"), np.split(p, [20, 21, 60]))
-    assert found.exact
-    assert found.value == pytest.approx(whole.value, rel=1e-9)
-
-
-def test_one_sentence_is_decode():
-    for seed in range(4):
-        loss, _, models, _ = corpus("chunk_fscore", "field", seed, sentences=1)
-        found, alone = fsmeu.decode_corpus(loss, models), fsmeu.decode(loss, models[0])
-        assert found.value == pytest.approx(alone.value, rel=1e-9)
-
-
 def test_what_a_corpus_changes():
     """A doubtful label is worth more in a sentence of its own than in the corpus."""
     f1, models = fsmeu.load("fscore", empty=0), [[0.35], [0.9, 0.9, 0.9]]

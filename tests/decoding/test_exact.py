@@ -1,10 +1,17 @@
-"""Every method that claims to be exact, against the listing of all sequences."""
+"""Every method that claims to be exact, against the listing of all sequences.
+
+A value that no pair of sequences betters is proven best, whichever method found it.
+"""
+
+import itertools
 
 import numpy as np
 import pytest
 
 import fsmeu
 from fsmeu.decoding.decode import METHODS
+from fsmeu.errors import FsmeuError
+from tests import brute_force
 from tests.decoding.listing import (
     TOLERANCE,
     ask,
@@ -14,7 +21,9 @@ from tests.decoding.listing import (
     random_model,
     shelf_listing,
 )
-from tests.support.nightly import every_third
+from tests.losses.meaning import World
+from tests.strategies import model_case
+from tests.support.nightly import every_third, mostly_nightly
 
 RANKED = {"ranking_fast", "ranking"}
 SUMS = {"additive", "counting"}
@@ -158,3 +167,128 @@ def test_denominators_of_any_size(scale):
     found = fsmeu.decode(fsmeu.loads(text), model, method="ranking_fast")
     assert found.labels == [1, 1]
     assert found.value == pytest.approx(1.75 / scale, rel=1e-12)
+
+
+# -- losses that split by tape in other words ------------------------------------------------------
+
+STATES = (
+    "state A B arc A -> B when {0} == 1 arc A -> A otherwise "
+    "arc B -> A when {0} == 1 arc B -> B otherwise"
+)
+OF_Z, OF_Y = STATES.format("z"), STATES.format("y")
+TP = "count tp when z == 1 and y == 1"
+F1 = "value 2 * tp / both or 1 when both == 0"
+RISE = "memory a of z last 1 let rise = z == 1 and not old a[0] == 1"
+FILES = {
+    "states of z": f"{OF_Z} count c when at B and y == 1 value c",
+    "states of y": f"{OF_Y} count c when at B and z == 1 count d when z == 1 value c - d / 3",
+    "states and a flag": f"{OF_Z} flag f when y == 1 count c when at B and f value c / n",
+    "F1 of one sum": f"{TP} count both by z + y {F1}",
+    "F1 of conditions": f"{TP} count both by (z == 1) + (y == 1) {F1}",
+    "F1 shifted": f"{TP} count both by (y == 1) - (z == 0) + 1 value tp / (both + 1)",
+    "rises": f"{RISE} count tp when rise and y == 1 count both by (rise) + y value tp / (1 + both)",
+    "clock": f"register p in 0..1 start 0 next i % 2 {TP} count c when y == 1 and p == 1 "
+    "count h when z == 1 value tp / (1 + c + h)",
+    "clock states": f"state S T arc S -> T when i >= 2 arc S -> S otherwise arc T -> T otherwise "
+    f"{TP} count c when y == 1 and at T count h when z == 1 value tp / (1 + c + h)",
+    "tally of the other tape": "memory m of y last 2 count c when tally(m, z) == 1 value c",
+    "difference": f"{TP} count d by y - z value tp - abs(d)",
+}
+SPLIT = set(FILES) - {"difference", "tally of the other tape"}
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("n", mostly_nightly([1, 3, 5], quick=2))
+@pytest.mark.thirds
+def test_decisions_are_the_best_of_the_list(name, order, n):
+    """Against the second reading of the file, for every pair of sequences."""
+    loss = fsmeu.loads(f"utility f labels 0 1 {FILES[name]}")
+    model = model_case(np.random.default_rng(10 * n + order), (0, 1), n, order)
+    world = World(loss.spec, (0, 1), n)
+    values = {
+        z: float(brute_force.mean(brute_force.joint(world.every_y(z), model.distribution)))
+        for z in itertools.product((0, 1), repeat=n)
+    }
+    best = max(values.values())
+    decided = fsmeu.decode(loss, model.model)
+    assert decided.exact
+    assert decided.value == pytest.approx(best, rel=1e-12, abs=1e-12)
+    assert values[tuple(decided.labels)] == pytest.approx(best, rel=1e-12, abs=1e-12)
+    if order and n > 1 and name in SPLIT:
+        assert decided.method in ("additive", "counting")
+
+
+# -- the best of all values ------------------------------------------------------------------------
+
+TRIVIAL = {
+    "nothing to find": (fsmeu.load("fscore", empty=0), 0.0, 0.0),
+    "everything found": (fsmeu.load("fscore"), 1.0, 1.0),
+    "boundaries everywhere": (fsmeu.load("pk", k=3), 1.0, 0.0),
+    "no error": (fsmeu.load("hamming", labels=[0, 1]), 0.0, 0.0),
+}
+
+
+@pytest.mark.parametrize("n", [5, 14])
+@pytest.mark.parametrize("case", TRIVIAL)
+def test_trivial_optima(case, n):
+    loss, p, best = TRIVIAL[case]
+    found = fsmeu.decode(loss, [p] * n)
+    assert found.exact
+    assert found.value == pytest.approx(best, abs=1e-15)
+    assert found.method != "search"
+    assert fsmeu.decode_many(loss, [[p] * n] * 2)[1].exact
+    whole = fsmeu.decode_corpus(loss, [[p] * n] * 2)
+    assert whole.exact
+    assert whole.value == pytest.approx(best, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_whichever_method(method):
+    for loss, p, best in TRIVIAL.values():
+        try:
+            found = fsmeu.decode(loss, [p] * 6, method=method)
+        except FsmeuError:  # its condition does not hold
+            continue
+        assert found.exact
+        assert found.value == pytest.approx(best, abs=1e-15)
+
+
+def test_a_search_of_long_sequences_ends_at_once():
+    """A loss of which no algebra is known, and a reference that is certain."""
+    loss = fsmeu.loads(
+        "loss runs\nlabels 0 1\nage a since z != y up to 3\ncount c by a * a when z != y\n"
+        "count d when z != y\nvalue sqrt(c + d)\nrange 0 .. n"
+    )
+    found = fsmeu.decode(loss, [1.0, 0.0] * 60)
+    assert (found.labels, found.value, found.exact) == ([1, 0] * 60, 0.0, True)
+    assert found.candidates == 1
+
+
+def test_what_is_not_at_the_end_is_not_proven():
+    """Neither by a range that is wide, nor by one label that is certain."""
+    loss = fsmeu.loads("utility u\nlabels 0 1\ncount c when z == y\nvalue c * c\nrange 0 .. 10^9")
+    for p in ([0.5] * 6, [1.0, *[0.5] * 5]):
+        assert not fsmeu.decode(loss, p, method="marginal").exact
+    found = fsmeu.decode(loss, [1.0] * 6, method="marginal")
+    assert (found.value, found.exact) == (36.0, True)
+
+
+@pytest.mark.parametrize("method", ["ranking", "counting", "exhaustive"])
+def test_great_values_of_both_signs_are_no_measure(method):
+    """They cancel in the mean and hide the digits that decide; F1 alone says what is best."""
+    great = "10^14 * (2 * ref - n)"
+    loss = fsmeu.loads(
+        "utility u\nlabels 0 1\ncount tp when z == 1 and y == 1\ncount hyp when z == 1\n"
+        f"count ref when y == 1\nvalue {great} + 2 * tp / (hyp + ref) "
+        f"or {great} + 1 when hyp + ref == 0"
+    )
+    p, f1 = [0.5, 0.25, 0.75, 0.375, 0.625, 0.5], fsmeu.load("fscore")
+    values = {z: fsmeu.expect(f1, z, p).value for z in itertools.product((0, 1), repeat=6)}
+    found = fsmeu.decode(loss, p, method=method)
+    own = values[tuple(found.labels)]
+    assert not found.exact or own == pytest.approx(max(values.values()), rel=1e-9)
+
+
+def test_keep_proves_nothing():
+    assert not fsmeu.decode(fsmeu.load("fscore"), [1.0] * 5, keep=1).exact

@@ -5,6 +5,7 @@ import sys
 from itertools import product
 from math import prod
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -12,6 +13,7 @@ import fsmeu
 from fsmeu.decoding.explicit import hypotheses_composition
 from fsmeu.drawing.draw import FORMATS
 from fsmeu.drawing.picture import ROUTE, Box, Line
+from fsmeu.drawing.subject import Route
 from fsmeu.errors import FsmeuError, InputError
 
 P = [0.9, 0.5, 0.3, 0.2]
@@ -109,6 +111,11 @@ def test_a_hypothesis_among_others_is_coloured():
             seen.add(int(arc))
             state = table.target[arc]
     assert drawing.route.arcs == seen
+    dead_end = nx.MultiDiGraph([(0, 1, {"label": "x"}), (0, 2, {"label": "x"})], start=0)
+    dead_end.nodes[1]["final"] = 0.0
+    assert fsmeu.draw(dead_end, z="x", y="x").route == Route(
+        frozenset({0, 1}), frozenset({0}), (1,)
+    )
     with pytest.raises(InputError, match="an arc for label 1 at position 2"):
         fsmeu.draw(hypotheses_composition(F1, P[:3], "1 0 ."), z="111")
 

@@ -3,8 +3,6 @@
 import xml.etree.ElementTree as ET
 from itertools import combinations
 
-import pytest
-
 import fsmeu
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -18,15 +16,12 @@ ARCS |= {(a, "Y:Y", b) for a, b in zip(STATES, BOTH_COUNT, strict=False)}
 ARCS |= {(a, "n:Y", b) for a, b in zip(STATES, ONE_COUNTS, strict=False)}
 
 
-@pytest.fixture(scope="module")
-def figure():
-    loss = fsmeu.load("fscore", labels=("n", "Y"))
-    return fsmeu.draw(loss, n=4, given_z=True, depth=3)
+FIGURE = fsmeu.draw(fsmeu.load("fscore", labels=("n", "Y")), n=4, given_z=True, depth=3)
 
 
-def test_graph_is_that_of_the_paper(figure):
+def test_graph_is_that_of_the_paper():
     """States, arcs, labels and start are those of the printed figure."""
-    graph = fsmeu.to_networkx(figure.automaton)
+    graph = fsmeu.to_networkx(FIGURE.automaton)
     held = {k: node["registers"] for k, node in graph.nodes.items()}
     name = {k: f"{r['tp']:g},{r['ref']:g}" for k, r in held.items()}
     assert sorted(name.values()) == sorted(STATES)
@@ -36,20 +31,20 @@ def test_graph_is_that_of_the_paper(figure):
     assert name[graph.graph["start"]] == "0,0"
 
 
-def test_pictures_show_every_state_and_merged_label(figure):
+def test_pictures_show_every_state_and_merged_label():
     """The two pairs that change nothing share one line, as in the figure: 22 lines in all."""
-    assert len(figure.frame.bundles) == 22
-    texts = [element.text for element in ET.fromstring(figure.svg).iter(f"{SVG}text")]
+    assert len(FIGURE.frame.bundles) == 22
+    texts = [element.text for element in ET.fromstring(FIGURE.svg).iter(f"{SVG}text")]
     assert {t for t in texts if t.startswith("tp=")} == {f"tp={s[0]} ref={s[2]}" for s in STATES}
     assert sum(t == "n:n, Y:n" for t in texts) == len(STATES)
     assert sum(t == "Y:Y" for t in texts) == sum(t == "n:Y" for t in texts) == 6
 
 
-def test_no_lines_cross(figure):
+def test_no_lines_cross():
     """The printed figure has no crossing, and neither has ours; and no values before z is known."""
-    place, depth = figure.placement.centres, figure.automaton.depth
-    ends = [(b.source, b.target) for b in figure.frame.bundles if b.source != b.target]
+    place, depth = FIGURE.placement.centres, FIGURE.automaton.depth
+    ends = [(b.source, b.target) for b in FIGURE.frame.bundles if b.source != b.target]
     for (a, b), (c, d) in combinations(ends, 2):
         if depth[a] == depth[c] and depth[b] == depth[d]:
             assert (place[a][1] - place[c][1]) * (place[b][1] - place[d][1]) >= 0
-    assert not any(caption.value for caption in figure.frame.captions)
+    assert not any(caption.value for caption in FIGURE.frame.captions)

@@ -36,50 +36,36 @@ class Last:
         return float(len(state))
 
 
-@pytest.fixture(scope="module")
-def loss():
-    return fsmeu.function_loss(Last(), NAMES[:6], name=EVIL)
+LOSS = fsmeu.function_loss(Last(), NAMES[:6], name=EVIL)
+STATES = fsmeu.draw(LOSS, n=1)
+ARCS = fsmeu.draw(fsmeu.load("hamming", labels=NAMES), n=1)  # every name at once, on two states
+either = pytest.mark.parametrize("drawing", [STATES, ARCS], ids=["states", "arcs"])
 
 
-@pytest.fixture(scope="module")
-def drawing(loss):
-    return fsmeu.draw(loss, n=1)
-
-
-@pytest.fixture(scope="module")
-def all_names():
-    """Every name at once, on the arcs of a machine of two states."""
-    return fsmeu.draw(fsmeu.load("hamming", labels=NAMES), n=1)
-
-
-@pytest.fixture(params=["drawing", "all_names"])
-def either(request):
-    return request.getfixturevalue(request.param)
-
-
-def test_svg_has_only_shapes(either):
+@either
+def test_svg_has_only_shapes(drawing):
     """The picture is well-formed, has no script, no link and no handler, and shows the names."""
-    root = ET.fromstring(either.svg)
+    root = ET.fromstring(drawing.svg)
     tags = {element.tag.split("}")[1] for element in root.iter()}
     assert tags <= {"svg", "title", "rect", "g", "path", "polygon", "text"}
     names = {name for element in root.iter() for name in element.attrib}
     assert not any(name.startswith("on") or "href" in name or name == "style" for name in names)
-    texts = {shape.text for shape in either.picture.shapes if isinstance(shape, Text)}
+    texts = {shape.text for shape in drawing.picture.shapes if isinstance(shape, Text)}
     assert {element.text for element in root.iter() if element.tag.endswith("text")} == texts
 
 
-def test_every_name_is_told(all_names):
+def test_every_name_is_told():
     """What is too long for a label is still told when it is pointed at."""
-    tips = " ".join(bundle.tip for bundle in all_names.frame.bundles)
+    tips = " ".join(bundle.tip for bundle in ARCS.frame.bundles)
     assert all(visible(name)[:20] in tips for name in NAMES)
 
 
-def test_pages_hold_nothing_but_their_own_elements(loss, drawing):
+def test_pages_hold_nothing_but_their_own_elements():
     """No element, script or handler comes from a name; the policy allows the page's own script.
 
     There is no address in a page but the names of XML.
     """
-    for text in (drawing.html, fsmeu.explore(loss, n=1).html):
+    for text in (STATES.html, fsmeu.explore(LOSS, n=1).html):
         text.encode("utf-8")
         page = Page(text)
         assert not {"img", "i", "b", "iframe"} & {one["tag"] for one in page.elements}
@@ -109,28 +95,30 @@ def test_notebook_keeps_the_page_in_a_frame():
     assert json.loads(data)["labels"] == NAMES
 
 
-def test_dot_strings_hold_all_names(either):
+@either
+def test_dot_strings_hold_all_names(drawing):
     """Outside its quoted strings the text is made of the words of any machine, as of hamming's."""
 
     def outside(text):
         return re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', text)
 
-    assert re.fullmatch(r'[\w\s{}\[\]=;,.>"-]*', outside(either.dot))
+    assert re.fullmatch(r'[\w\s{}\[\]=;,.>"-]*', outside(drawing.dot))
     plain = outside(fsmeu.draw(fsmeu.load("hamming"), n=1).dot)
-    ours, words = (set(re.findall(r"[A-Za-z_]\w*", one)) for one in (plain, outside(either.dot)))
+    ours, words = (set(re.findall(r"[A-Za-z_]\w*", one)) for one in (plain, outside(drawing.dot)))
     assert words <= ours
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
-def test_graphviz_reads_the_names_back(either):
+@either
+def test_graphviz_reads_the_names_back(drawing):
     """Graphviz shows the very texts of the picture."""
     done = subprocess.run(
-        ["dot", "-Tsvg"], input=either.dot.encode(), capture_output=True, check=True
+        ["dot", "-Tsvg"], input=drawing.dot.encode(), capture_output=True, check=True
     )
     assert done.stderr == b""
     root = ET.fromstring(done.stdout)
     shown = {e.text.replace("\xa0", " ") for e in root.iter() if e.tag.endswith("text")}
-    for told in (*either.frame.captions, *either.frame.bundles):
+    for told in (*drawing.frame.captions, *drawing.frame.bundles):
         assert set(told.lines) <= shown
 
 
@@ -151,23 +139,25 @@ def read_tex(text):
     return "".join(UNTEX.get(piece, piece) for piece in pieces)
 
 
-def test_tex_prints_the_names(either):
+@either
+def test_tex_prints_the_names(drawing):
     """No name is a command: reading the nodes back gives the texts of the picture."""
-    nodes = re.findall(r"^\\node\[.*?\] at \([\d.,-]+\) \{(.*)\};$", either.tex, re.MULTILINE)
-    texts = [shape.text for shape in either.picture.shapes if isinstance(shape, Text)]
+    nodes = re.findall(r"^\\node\[.*?\] at \([\d.,-]+\) \{(.*)\};$", drawing.tex, re.MULTILINE)
+    texts = [shape.text for shape in drawing.picture.shapes if isinstance(shape, Text)]
     assert [read_tex(node) for node in nodes] == texts
 
 
-def test_terminal_gets_no_controls(either):
+@either
+def test_terminal_gets_no_controls(drawing):
     """Listing and drawing in characters hold nothing that a terminal would obey."""
-    assert all(line.isprintable() for line in either.text.splitlines())
-    cells = either.cells(10_000)
+    assert all(line.isprintable() for line in drawing.text.splitlines())
+    cells = drawing.cells(10_000)
     assert all(character.isprintable() for row in cells for character, _ in row)
 
 
 @pytest.mark.parametrize("kind", ["png", "pdf"])
-def test_painted_names_are_not_mathematics(all_names, kind):
+def test_painted_names_are_not_mathematics(kind):
     """Dollars and backslashes are painted as they are."""
     pytest.importorskip("matplotlib")
-    image = all_names.render(kind)
+    image = ARCS.render(kind)
     assert image.startswith({"png": b"\x89PNG", "pdf": b"%PDF"}[kind])

@@ -73,6 +73,7 @@ def said(drawing, state):
     depth = int(drawing.automaton.depth[state])
     words = " ".join([*drawing.frame.captions[state].lines, *drawing.frame.headings[depth]])
     held = dict(word.split("=", 1) for word in words.split())
+    assert len(held) == len(words.split())  # nothing is said twice
     for note in drawing.frame.notes:
         register, _, rest = note.partition(" is ")
         for part in rest.split("; "):

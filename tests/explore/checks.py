@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.explore.asking import Fault, ask, holds, same
 from tests.explore.rounded import UNIT
-from tests.explore.truth import RELATIVE, STEPS
+from tests.explore.truth import RELATIVE, STEPS, tolerance
 from tests.label_models import by_name, parameters
 from tests.losses.test_machines import path_sums
 
@@ -63,12 +63,6 @@ def expect_model(case, random, engine=None):
     true = math.fsum((values[held] * chance[held]).tolist())
     same(f"{call}.value", answer.value, true, tolerance(values, sizes, chance))
     check_levels(case, call, answer, values, sizes, slack, chance, random)
-
-
-def tolerance(values, sizes, chances):
-    held = chances > 0
-    scale = float(np.abs(values[held]) @ chances[held])
-    return RELATIVE * scale + STEPS * UNIT * float(sizes[held] @ chances[held])
 
 
 def check_levels(case, call, answer, values, sizes, slack, chances, random):

@@ -62,16 +62,21 @@ class Truth:
 
     def tolerance(self, z, chances):
         """How far an expected value may be off."""
-        held, row = chances > 0, self.row(z)
-        scale = float(np.abs(self.values[row, held]) @ chances[held])
-        terms = float(self.sizes[row, held] @ chances[held])
-        return RELATIVE * scale + STEPS * UNIT * terms
+        row = self.row(z)
+        return tolerance(self.values[row], self.sizes[row], chances)
 
     def means(self, chances):
         """The expected value of every hypothesis, and how far each may be off."""
         held = chances > 0
         values, p = self.values[:, held], chances[held]
         return values @ p, RELATIVE * np.abs(values) @ p + STEPS * UNIT * self.sizes[:, held] @ p
+
+
+def tolerance(values, sizes, chances):
+    """How far the expected value of one row of a table may be off."""
+    held = chances > 0
+    scale, terms = (np.abs(table[held]) @ chances[held] for table in (values, sizes))
+    return float(RELATIVE * scale + STEPS * UNIT * terms)
 
 
 def truth_of(spec, labels, given, n):

@@ -43,6 +43,7 @@ def test_every_question_of_every_kind(kind, data, k):
     assert len({tuple(y) for y, _ in best}) == len(best) == min(k, len(possible))
     np.testing.assert_allclose([p for _, p in best], possible[: len(best)], **EXACT)
     assert [p for _, p in best] == sorted((p for _, p in best), reverse=True)
+    assert model.most_probable() == best[:1]  # one has a sweep of its own: the same bits and ties
     for y, p in best:
         np.testing.assert_allclose(p, case.distribution[tuple(y)], **EXACT)
 
@@ -51,6 +52,7 @@ def test_ties_are_in_the_order_of_the_labels():
     model = Markov(np.full((2, 2), 0.25), np.full((2, 2, 2), 0.5), n=4)
     sequences = [y for y, _ in model.most_probable(100)]
     assert sequences == sorted(sequences)
+    assert model.most_probable() == model.most_probable(100)[:1]
     assert len(sequences) == 16
     halves = Mixture([Bernoulli([0.5] * 3)] * 2, [0.5, 0.5])
     assert [y for y, _ in halves.most_probable(5)] == [

@@ -47,7 +47,9 @@ def counts():
     for learner in ("FOFO", "OFO", "OMCSL", "STAMP", "OnlineLogistic"):
         getattr(online, f"{learner}Classifier")().fit(x, y)
     CostOracle(loss, z).costs([])
-    Searn(iterations=1, bits=8, loss="hamming").fit([[["a"], ["b"]]] * 4, [["O", "B-A"]] * 4)
+    for learner in ("logistic", "perceptron"):
+        searn = Searn(learner=learner, iterations=1, bits=8, loss="hamming")
+        searn.fit([[["a"], ["b"]]] * 4, [["O", "B-A"]] * 4)
 
 
 def moments():

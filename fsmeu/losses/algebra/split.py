@@ -47,9 +47,8 @@ def partial_eval(
     whole = ast.with_parts(expr, inside)
     if isinstance(whole, ast.Binary) and whole.operator in ("and", "or"):
         return _lazy(whole)
-    if isinstance(whole, ast.Unary | ast.Binary | ast.Call) and all(
-        isinstance(p, ast.Number) for p in inside
-    ):
+    fixed = all(isinstance(part, ast.Number) for part in inside)
+    if isinstance(whole, ast.Unary | ast.Binary | ast.Call) and fixed:
         try:
             return ast.Number(constant(whole, {}, spec), place=expr.place)
         except LossFileError:
@@ -149,9 +148,8 @@ def separated(bound: BoundLoss) -> BoundLoss:
             two = _two_counts(spec, register)
         registers += [register] if two is None else two
         if two is not None:
-            sums[ast.Name(register.name)] = ast.Binary(
-                "+", ast.Name(two[0].name), ast.Name(two[1].name)
-            )
+            first, second = (ast.Name(one.name) for one in two)
+            sums[ast.Name(register.name)] = ast.Binary("+", first, second)
     if not sums:
         return bound
     value = replace_parts(spec.value, sums)
@@ -173,7 +171,10 @@ def _two_counts(spec: Spec, register: Register) -> list[Register] | None:
         shares[tape] = term if (sign, so_far) == ("+", _ZERO) else ast.Binary(sign, so_far, term)
     if _ZERO in shares.values():
         return None
-    return [_count(register, tape, share) for tape, share in shares.items()]
+    names = {tape: f"{register.name}.{tape}" for tape in shares}
+    updates = {t: ast.Binary("+", ast.Name(names[t]), share) for t, share in shares.items()}
+    one = replace(register, name=names["z"], update=updates["z"])
+    return [one, replace(register, name=names["y"], start=_ZERO, update=updates["y"])]
 
 
 def terms_of_sum(expr: Expr, sign: str = "+") -> Iterator[tuple[str, Expr]]:
@@ -194,12 +195,6 @@ def _tapes_of(spec: Spec, expr: Expr) -> frozenset[str]:
     read, reach = names_read(expr), ast.tapes(spec)
     through = (reach[name] for name in read & reach.keys())
     return frozenset(read & {"z", "y", "i"}).union(*through)
-
-
-def _count(register: Register, tape: str, amount: Expr) -> Register:
-    name = f"{register.name}.{tape}"
-    start = register.start if tape == "z" else _ZERO
-    return replace(register, name=name, start=start, update=ast.Binary("+", ast.Name(name), amount))
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,20 +218,15 @@ class TapeLoss:
         """The register that the value looks at, when it only counts and nothing else reads it."""
         if len(self.ends) != 1:
             return None
-        register = next(r for r in self.bound.spec.registers if r.name == self.ends[0])
-        return register.name if _counts(register, self.bound.spec) else None
+        spec, name = self.bound.spec, self.ends[0]
+        starts = next(r.start for r in spec.registers if r.name == name)
+        adds = name in ast.unread_registers(spec) and ast.steps(spec)[name][0] is not None
+        return name if adds and starts == _ZERO else None
 
     @property
     def counted(self) -> bool:
         """True when the value looks at no more than one counter."""
         return not self.ends or self.counter is not None
-
-
-def _counts(register: Register, spec: Spec) -> bool:
-    """True for an accumulator that starts at 0 and that no other register looks at."""
-    others = [r for r in spec.registers if r.name != register.name]
-    unread = all(register.name not in names_read(r.update) for r in others)
-    return unread and ast.increment(register) is not None and register.start == _ZERO
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,21 +295,13 @@ def split(bound: BoundLoss) -> Split | None:
         return None
     read = names_read(spec.value)
     z_part = _part(bound, z_names, splitter.features["z"], "z", read)
-    both = _needed(spec, {name for name in z_names if not reach[name] & {"z", "y"}}, y_names)
+    asked = ast.needed_registers(
+        spec.registers, [r.update for r in spec.registers if r.name in y_names]
+    )
+    both = {name for name in z_names & asked if not reach[name] & {"z", "y"}}
     y_part = _part(bound, y_names | both, splitter.features["y"], "y", read - both)
     additive = not (z_part.ends or y_part.ends)
     return Split(bound, z_part, y_part, tuple(joint_counts), additive)
-
-
-def _needed(spec: Spec, tapeless: set[str], names: set[str]) -> set[str]:
-    """Registers that read no tape and that registers with these names look at, however far back."""
-    needed: set[str] = set()
-    asking = names
-    while asking:
-        read = [names_read(r.update) for r in spec.registers if r.name in asking]
-        asking = set().union(*read) & tapeless - needed
-        needed |= asking
-    return needed
 
 
 class _InseparableError(Exception):

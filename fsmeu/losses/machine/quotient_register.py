@@ -9,9 +9,8 @@ loss, which may be far too large to build, is not needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -124,12 +123,12 @@ def _classes(bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: in
     if isinstance(domain, Pool) or domain.size > _LARGEST_MERGED_DOMAIN:
         return None
     memories = {register.name: memory_of(bound, register, n)} if register.sugar == "memory" else {}
-    look = _Look(bound, register.name, memories, n)
-    walked = _walk(look, register, domain)
+    look = partial(_look, bound, register.name, memories, n)
+    walked = _walk(bound, register, domain, n, look)
     if walked is None:
         return None
     values, targets, length = walked
-    rows = [look.at(expr, values) for expr in seen]
+    rows = [look(expr, values) for expr in seen]
     outputs = group(bits(np.concatenate([np.zeros((len(values), 1)), *rows], axis=1)))
     classes = refine(targets, outputs)
     first = np.unique(classes, return_index=True)[1]
@@ -140,33 +139,27 @@ def _classes(bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: in
     return Merged(values[order], classes[order], values[first], length)
 
 
-@dataclass(frozen=True, eq=False)
-class _Look:
-    """Expressions that look at one register and the labels of a step."""
-
-    bound: BoundLoss
-    name: str
-    memories: Mapping[str, Memory]
-    n: int
-
-    def at(self, expr: Expr, values: Floats) -> Floats:
-        """The expression for each value (rows) and each pair of labels, where it looks at them."""
-        held = values[:, None, None]
-        labels = self.bound.label_values
-        tapes = {"z": labels[None, :, None], "y": labels[None, None, :], "n": float(self.n)}
-        scope = Scope(self.bound, {self.name: held, **tapes}, {self.name: held}, self.memories)
-        seen = np.asarray(evaluate(expr, scope), np.float64)
-        columns = np.broadcast_shapes(seen.shape, (1, 1, 1))[1:]
-        return np.broadcast_to(seen, (len(values), *columns)).reshape(len(values), -1)
+def _look(
+    bound: BoundLoss, name: str, memories: Mapping[str, Memory], n: int, expr: Expr, values: Floats
+) -> Floats:
+    """An expression for each value of a register (rows) and each pair of labels that it reads."""
+    held, labels = values[:, None, None], bound.label_values
+    tapes = {"z": labels[None, :, None], "y": labels[None, None, :], "n": float(n)}
+    scope = Scope(bound, {name: held, **tapes}, {name: held}, memories)
+    seen = np.asarray(evaluate(expr, scope), np.float64)
+    columns = np.broadcast_shapes(seen.shape, (1, 1, 1))[1:]
+    return np.broadcast_to(seen, (len(values), *columns)).reshape(len(values), -1)
 
 
-def _walk(look: _Look, register: Register, domain: Domain) -> tuple[Floats, Ints, int] | None:
+def _walk(
+    bound: BoundLoss, register: Register, domain: Domain, n: int, look: Callable[..., Floats]
+) -> tuple[Floats, Ints, int] | None:
     """The values that a register takes, where each leads, and the length from which this holds.
 
     A value that is first met at the end leads to itself, so that it is merged with its like. None
     when a value leaves the bounds, or there are too many.
     """
-    start = constant_at(look.bound, register.start, look.n)
+    start = constant_at(bound, register.start, n)
     if start != int(start) or not 0 <= start - domain.low < domain.size:
         return None
     values = np.array([start])
@@ -174,10 +167,10 @@ def _walk(look: _Look, register: Register, domain: Domain) -> tuple[Floats, Ints
     place[int(start) - domain.low] = 0
     rows: list[Ints] = []
     begin, depth = 0, 0
-    while begin < len(values) and depth < look.n:
-        if len(values) * len(look.bound.label_values) ** 2 > MOST_MERGED_CELLS:
+    while begin < len(values) and depth < n:
+        if len(values) * len(bound.label_values) ** 2 > MOST_MERGED_CELLS:
             return None
-        after = look.at(register.update, values[begin:]) - domain.low
+        after = look(register.update, values[begin:]) - domain.low
         whole = after.astype(np.int64)
         if not ((whole == after) & (whole >= 0) & (whole < domain.size)).all():
             return None
@@ -191,4 +184,4 @@ def _walk(look: _Look, register: Register, domain: Domain) -> tuple[Floats, Ints
     last = np.arange(begin, len(values))[:, None]
     columns = rows[0].shape[1] if rows else 1
     rows.append(np.broadcast_to(last, (len(last), columns)))
-    return values, np.concatenate(rows), depth if not len(last) else look.n + 1
+    return values, np.concatenate(rows), depth if not len(last) else n + 1

@@ -12,7 +12,6 @@ continuation: of the age of the open chunk of y, all that matters is whether z's
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -250,12 +249,8 @@ _WORTH_MERGING = 2.0
 """The factor by which layers must get smaller to be walked in place of the plain ones."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Layer:
-    """The contents of the core after a position, ascending, and what stands for each."""
-
-    codes: Ints
-    stands: dict[str, Floats]
+_Layer = tuple[Ints, dict[str, Floats]]
+"""The contents of the core after a position, ascending, and what stands for each, by register."""
 
 
 class QuotientView:
@@ -292,11 +287,11 @@ class QuotientView:
         return self._inner.values(codes)
 
     def _stand_in(self, i: int, codes: Ints) -> Ints:
-        held, layer = self._inner.space_of.decode(codes), self._layers[i]
-        core = self._core.space_of.encode({name: held[name] for name in layer.stands})[0]
-        place = np.searchsorted(layer.codes, np.broadcast_to(core, codes.shape))
-        stands = {name: values[place] for name, values in layer.stands.items()}
-        return np.asarray(self._inner.space_of.encode({**held, **stands})[0])
+        held, (known, stands) = self._inner.space_of.decode(codes), self._layers[i]
+        core = self._core.space_of.encode({name: held[name] for name in stands})[0]
+        place = np.searchsorted(known, np.broadcast_to(core, codes.shape))
+        others = {name: values[place] for name, values in stands.items()}
+        return np.asarray(self._inner.space_of.encode({**held, **others})[0])
 
 
 def quotient_given_z(view: SpecView, copies: int) -> QuotientView | None:
@@ -324,44 +319,27 @@ def quotient_given_z(view: SpecView, copies: int) -> QuotientView | None:
 def _walk(core: SpecView, names: list[str]) -> list[_Layer] | None:
     """The layers of the core, if merging makes them much smaller."""
     codes = [np.array([core.start], np.int64)]
-    steps: list[tuple[Ints, Floats]] = []
+    steps: list[tuple[Ints, Ints]] = []
     cells = 0
     try:
         for i in range(1, core.n + 1):
             targets, gains = core.advance(i, codes[-1])
-            after = np.unique(targets)
-            codes.append(after[after >= 0])
-            steps.append((targets, np.zeros((0, *targets.shape)) if gains is None else gains))
+            after = np.unique(targets[targets >= 0])
+            places = np.where(targets < 0, -1, np.searchsorted(after, targets))
+            gained = np.zeros((0, *targets.shape)) if gains is None else gains
+            steps.append((places, bits(gained.transpose(1, 0, 2).reshape(len(targets), -1))))
+            codes.append(after)
             cells += targets.size * (1 + core.linear)
             if cells > MOST_MERGED_CELLS:
                 return None
     except LossFileError:
         return None  # perhaps where only impossible references lead: the plain walk will tell
-    layers = _firsts(core, names, codes, steps)
-    merged = sum(len(np.unique(first)) for first in layers)
-    if _WORTH_MERGING * merged > sum(map(len, codes)):
-        return None
-    decode = core.space_of.decode
-    return [_Layer(held, decode(held[first])) for held, first in zip(codes, layers, strict=True)]
-
-
-def _firsts(
-    core: SpecView, names: list[str], codes: list[Ints], steps: list[tuple[Ints, Floats]]
-) -> list[Ints]:
-    """For each content of each layer the place of the first of its class."""
-    seen = names_read(core.bound.spec.value)
-    held = core.space_of.decode(codes[-1])
-    shown = [bits(held[name]) for name in names if name in seen]
-    ends = group(np.stack(shown, axis=1)) if shown else np.zeros(len(codes[-1]), np.int64)
-    places = [
-        (
-            np.where(targets < 0, -1, np.searchsorted(after, targets)),
-            bits(gains.transpose(1, 0, 2).reshape(len(targets), -1)),
-        )
-        for after, (targets, gains) in zip(codes[1:], steps, strict=True)
-    ]
-    firsts = []
-    for classes in refine_layers(places, ends):
+    decode, seen = core.space_of.decode, names_read(core.bound.spec.value) & set(names)
+    shown = [bits(held) for name, held in decode(codes[-1]).items() if name in seen]
+    ends = group(np.stack([np.zeros_like(codes[-1]), *shown], axis=1))
+    layers, merged = [], 0
+    for known, classes in zip(codes, refine_layers(steps, ends), strict=True):
         _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
-        firsts.append(first[inverse])
-    return firsts
+        layers.append((known, decode(known[first[inverse]])))
+        merged += len(first)
+    return None if _WORTH_MERGING * merged > sum(map(len, codes)) else layers

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -36,25 +36,16 @@ from fsmeu.losses.semantics.evaluator import (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Registers:
-    """The starts of the registers of a loss, and their bounds, for sequences of one length."""
-
-    starts: dict[str, float]
-    bounds: dict[str, tuple[float, float]]
-
-
 @lru_cache(maxsize=256)
-def registers_at(bound: BoundLoss, n: int) -> Registers:
-    """The registers of a loss for sequences of length n, whose starts keep their bounds."""
-    registers = bound.spec.registers
-    held = Registers(
-        {r.name: constant_at(bound, r.start, n) for r in registers},
-        {r.name: bounds_of(bound, r, n) for r in registers},
-    )
-    for r in registers:
-        keep_bounds(bound, r, held.starts[r.name], *held.bounds[r.name])
-    return held
+def registers_at(
+    bound: BoundLoss, n: int
+) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+    """The starts and the bounds of registers for length n, by name; starts keep their bounds."""
+    starts = {r.name: constant_at(bound, r.start, n) for r in bound.spec.registers}
+    bounds = {r.name: bounds_of(bound, r, n) for r in bound.spec.registers}
+    for r in bound.spec.registers:
+        keep_bounds(bound, r, starts[r.name], *bounds[r.name])
+    return starts, bounds
 
 
 def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str, Floats]]:
@@ -65,10 +56,10 @@ def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str
     """
     distinct, place = np.unique(lengths, return_inverse=True)
     distinct = distinct if len(z) else np.array([z.shape[1]])
-    held = [registers_at(bound, n) for n in distinct.tolist()]
+    starts, bounds = zip(*(registers_at(bound, n) for n in distinct.tolist()), strict=True)
     names = [r.name for r in bound.spec.registers]
-    limits = {name: np.array([one.bounds[name] for one in held])[place].T for name in names}
-    state = {name: np.array([one.starts[name] for one in held])[place] for name in names}
+    limits = {name: np.array([one[name] for one in bounds])[place].T for name in names}
+    state = {name: np.array([one[name] for one in starts])[place] for name in names}
     yield state
     for i in range(z.shape[1]):
         m = len(z) - int(np.searchsorted(lengths[::-1], i, side="right"))
@@ -168,10 +159,8 @@ class _Steps:
     def __init__(self, bound: BoundLoss, memories: Mapping[str, Memory]) -> None:
         spec = bound.spec
         self._bound, self._memories = bound, memories
-        counts = {
-            r.name for r in spec.registers if r.sugar == "count" and ast.increment(r) is not None
-        }
-        self.counts = sorted(counts & ast.unread_registers(spec))
+        counts = [r.name for r in spec.registers if r.sugar == "count" and ast.increment(r)]
+        self.counts = sorted(ast.unread_registers(spec) & set(counts))
         self.states = [r.name for r in spec.registers if r.name not in self.counts]
         self._updates = [(r.name, function_of(r.update)) for r in spec.registers]
         self._reads_clock = ast.reads_clock(spec)
@@ -205,14 +194,11 @@ def _steps(bound: BoundLoss, n: int) -> _Steps:
 def _registers_of_pair(bound: BoundLoss, z: Ints, y: Ints) -> dict[str, float]:
     """The registers of one pair of label indices after the last position, by name."""
     n = len(z)
-    held, steps = (
-        registers_at(bound, n),
-        _steps(bound, n if ast.steps_read_length(bound.spec) else 0),
-    )
-    state = tuple(held.starts[name] for name in steps.states)
-    totals = [held.starts[name] for name in steps.counts]
-    bounds = [held.bounds[name] for name in steps.states]
-    bounds = [(max(low, 1 - MOST_WHOLE), min(high, MOST_WHOLE - 1)) for low, high in bounds]
+    starts, declared = registers_at(bound, n)
+    steps = _steps(bound, n if ast.steps_read_length(bound.spec) else 0)
+    state = tuple(starts[name] for name in steps.states)
+    totals, most = [starts[name] for name in steps.counts], MOST_WHOLE - 1
+    bounds = [(max(declared[x][0], -most), min(declared[x][1], most)) for x in steps.states]
     try:
         with np.errstate(all="ignore"):
             for i, labels in enumerate(zip(z.tolist(), y.tolist(), strict=True), start=1):

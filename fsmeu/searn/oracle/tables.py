@@ -135,7 +135,7 @@ class FrontierTables(Tables):
         sums = amounts[:, kinds[:, :width]]
         if (np.rint(sums) != sums).any() or np.abs(sums).max(initial=0) > _MOST_AMOUNT:
             raise NotServedError
-        goals, whole = np.ascontiguousarray(goals[:, :width]), sums.astype(np.int32)
+        goals, whole = np.ascontiguousarray(goals[:, :width]), sums.astype(np.int32, order="C")
         self._steps = Outcomes(label_class, counts, goals, *whole)
         self._axes = self._all_axes(paths, {key: k for k, key in enumerate(layers)}, begins)
         most = max((int(path.ranks.max(initial=0)) for path in paths), default=0)

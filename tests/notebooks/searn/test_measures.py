@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import InputError
-from searn.measures import chunks, counts_of, interval, pair_counts
+from searn.measures import counts_of, interval, pair_counts
 
 TAGS = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
 PAIRS = st.lists(
@@ -41,15 +41,6 @@ def test_chunk_f1_of_one_sentence_is_the_loss_on_the_shelf(pair):
     z, y = pair[0][0], pair[1][0]
     loss = fsmeu.load("chunk_fscore", labels=TAGS, empty=0)
     assert counts_of([z], [y]).scores()["F1"] == pytest.approx(loss(z, y), rel=1e-12)
-
-
-def test_chunks():
-    assert chunks(["I-NP", "I-NP", "I-VP", "B-VP", "O", "B-NP"]) == {
-        (0, 2, "NP"),
-        (2, 3, "VP"),
-        (3, 4, "VP"),
-        (5, 6, "NP"),
-    }
 
 
 def test_lengths_must_agree():
