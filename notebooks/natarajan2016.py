@@ -81,7 +81,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 import fsmeu
 from fsmeu.learning.given_loss import best_threshold, table_value
-from fsmeu.learning.plug_in import EUMClassifier, apply_map, fit_map, held_out_parts, scores
+from fsmeu.learning.plug_in import DTAClassifier, EUMClassifier, held_out_parts
 from fsmeu.losses.loss import SpecLoss
 
 Floats = NDArray[np.float64]
@@ -234,11 +234,10 @@ def estimator() -> LogisticRegression:
 def decide_class(split: Split, label: int, data: str, seed: int) -> Case:
     """All decisions for one class."""
     y, truth = split.train_labels[:, label], split.test_labels[:, label]
-    fitted = estimator().fit(split.train, y)
-    p = fitted.predict_proba(split.test)[:, 1]
-    positive, folds = y.astype(np.float64), min(FOLDS, int(y.sum()))
-    sigmoid = fit_map("DTA cal", "sigmoid", estimator(), split.train, positive, None, folds)
-    mapped = apply_map(sigmoid, scores(fitted, split.test))
+    folds = min(FOLDS, int(y.sum()))
+    fitted = DTAClassifier("fscore", estimator(), calibration="sigmoid", folds=folds)
+    mapped = fitted.fit(split.train, y).predict_proba(split.test)[:, 1]
+    p = fitted.estimator_.predict_proba(split.test)[:, 1]
     held = EUMClassifier(estimator=estimator(), held_out=0.3, random_state=seed)
     held.fit(split.train, y)
     seen = held.predict_proba(split.test)[:, 1]

@@ -75,7 +75,7 @@ STRANGE = {
 @pytest.mark.parametrize("name", STRANGE)
 def test_members_that_are_no_arrays(tmp_path, name):
     path = archive(tmp_path / "a.npz", {"X": STRANGE[name], "header": STRANGE[name]})
-    for read in (read_examples, load):
+    for read in (read_examples, load, lambda file: read_arrays(file, file)):
         with pytest.raises(FsmeuError, match=r"a\.npz: "):
             read(str(path))
 

@@ -11,19 +11,17 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
+from types import ModuleType
 from typing import Any, get_type_hints
 
 import typer
 
 
-class Later:
+class Later(ModuleType):
     """A module that is imported when one of its names is first used: help does not wait for it."""
 
-    def __init__(self, module: str) -> None:
-        self._module = module
-
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self._module), name)
+        return getattr(import_module(self.__name__), name)
 
 
 def unwrapped(function: Any) -> str:
@@ -33,10 +31,7 @@ def unwrapped(function: Any) -> str:
 
 
 def flat(command: Callable[..., None]) -> Callable[..., None]:
-    """The command as typer reads it: fields of its dataclasses are parameters of their own.
-
-    Where a dataclass has a ``panel``, that is where help shows its fields.
-    """
+    """The command as typer reads it: fields of its dataclasses are parameters, in their panel."""
     hints = get_type_hints(command)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     shown: list[inspect.Parameter] = []

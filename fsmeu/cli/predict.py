@@ -32,9 +32,6 @@ examples, given_loss, saving, searn = (
     opt.Later(f"fsmeu.{name}")
     for name in ("learning.examples", "learning.given_loss", "learning.saving", "searn.searn")
 )
-estimators, exceptions, validation = (
-    opt.Later(f"sklearn.{name}") for name in ("base", "exceptions", "utils.validation")
-)
 
 
 def predict(
@@ -71,9 +68,7 @@ def predict(
     if type(made).__name__ not in classifiers():
         must = "the model must be a classifier of rows, or a trained tagger"
         refuse(model, must, type(made).__name__)
-    try:
-        validation.check_is_fitted(made, ["classes_", "n_features_in_"])
-    except exceptions.NotFittedError:
+    if not (hasattr(made, "classes_") and hasattr(made, "n_features_in_")):
         refuse(model, "the model must have been trained")
     if beam is not None:
         refuse("--beam", "it is for a tagger", type(made).__name__)
@@ -143,8 +138,10 @@ def _predict_tags(made: Any, file: str, output: str, beam: int | None, as_json: 
 
 def classifiers() -> dict[str, Any]:
     """The classifiers of rows that can be trained, by name."""
-    every, base = saving.estimators(), estimators.ClassifierMixin
-    return {name: kind for name, kind in every.items() if issubclass(kind, base)}
+    from sklearn.base import ClassifierMixin
+
+    every = saving.estimators()
+    return {name: kind for name, kind in every.items() if issubclass(kind, ClassifierMixin)}
 
 
 def parameters(texts: Iterable[str] | None) -> dict[str, Any]:

@@ -61,8 +61,7 @@ def demo(output: Path = option("--output -o DIR", "Where pictures go.", Path("ou
         rows.append([*cells, "yes" if best.exact else "no"])
         reasons.append(f"\n{name}: {fsmeu.explain(best)}")
     emit(rows, ("model", "most probable", "E[F1]", "best for F1", "E[F1]", "proven"))
-    for reason in reasons:
-        line(reason, wrap=True)
+    line("\n".join(reasons), wrap=True)
     fsmeu.draw(f1, n=3).save(picture)
     line(f"\nThe automaton for three positions is drawn in {picture}.")
 
@@ -93,8 +92,7 @@ def doctor(as_json: bool = opt.JSON) -> None:
         "packages": [dict(zip(keys, row, strict=True)) for row in rows],
         "advice": advice,
     }
-    shown = [(*row[:3], row[3] or "missing") for row in rows]
-    emit(shown, keys, as_json=data if as_json else None)
+    emit([(*row[:3], row[3] or "missing") for row in rows], keys, (), data if as_json else None)
     if not as_json:
         line(f"\nPython {data['python']} on {data['machine']}")
         for text in advice or ["Nothing is missing."]:

@@ -11,21 +11,10 @@ from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 from fsmeu.cli import options as opt
+from fsmeu.cli import predict as shared
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import Tell, emit, file_for, write_output
-from fsmeu.cli.predict import (
-    checked_decision_plot,
-    classifiers,
-    estimating,
-    examples,
-    given_loss,
-    made_classifier,
-    parameters,
-    plot_decision,
-    saving,
-    searn,
-)
 from fsmeu.corpora.parse import inputs_and_tags, read_sentences
 from fsmeu.corpora.score import are_chunk_tags, tag_scores
 from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_plot
@@ -139,19 +128,19 @@ def train(
         others = {"--online": stream.online, "--plot": plot, "--classifier": classifier}
         _check_others("a tagger", others)
         assert place is not None
-        found = _train_tagger((file, test), place, tagger, parameters(param), seed)
+        found = _train_tagger((file, test), place, tagger, shared.parameters(param), seed)
     else:
         others = {"--templates": tagger.templates, "--loss": tagger.loss, "--space": tagger.space}
         _check_others("a classifier", others)
         if stream.online:
-            learners = _online_learners(classifier or ["FOFOClassifier"], parameters(param))
+            learners = _online_learners(classifier or ["FOFOClassifier"], shared.parameters(param))
             _stream((file, test), reading, learners, stream, seed, (place, plot), as_json)
             return
         if len(classifier or ()) > 1:
             refuse("--classifier", "one is trained", len(classifier or ()))
         assert place is not None
         name = (classifier or ["DTAClassifier"])[0]
-        model = made_classifier(name, classifiers(), parameters(param))
+        model = shared.made_classifier(name, shared.classifiers(), shared.parameters(param))
         found = _train_classifier(model, (file, test), reading, place, plot)
     tests = found.get("test", {})
     rows: list[list[str]] = [
@@ -182,10 +171,10 @@ def _train_tagger(
     space = given.space or ("word-at-a-time" if chunks else "left-to-right")
     model = _made_tagger(templates, loss, space, params, seed)
     begin = process_time()
-    with estimating("train", "training", model.searn.iterations) as tell:
+    with shared.estimating("train", "training", model.searn.iterations) as tell:
         model.fit(inputs, tags, on_iteration=lambda number, _: tell(completed=number))
     seconds = process_time() - begin
-    saving.save(model, place)
+    shared.saving.save(model, place)
     found: dict[str, Any] = {
         "sentences": len(inputs),
         "words": sum(len(one) for one in inputs),
@@ -201,27 +190,27 @@ def _train_tagger(
 
 
 def _made_tagger(templates: str, loss: str, space: str, given: dict[str, Any], seed: int) -> Any:
-    known = [name for name in inspect.signature(searn.Searn).parameters if name not in _SETTINGS]
+    takes = inspect.signature(shared.searn.Searn).parameters
     for key in given:
-        one_of("--param", "a parameter", key, known)
-    estimator = searn.Searn(loss, space=space, random_state=seed, **given)
+        one_of("--param", "a parameter", key, [name for name in takes if name not in _SETTINGS])
+    estimator = shared.searn.Searn(loss, space=space, random_state=seed, **given)
     chosen = sets.template_set(templates)
     if templates in sets.SETS:
-        return searn.ColumnTagger(templates, searn=estimator)
+        return shared.searn.ColumnTagger(templates, searn=estimator)
     static, crossed = (
         [" ".join(f"{column}[{offset}]" for column, offset in template) for template in part]
         for part in (chosen.static, chosen.crossed)
     )
-    return searn.ColumnTagger(static, crossed=crossed, searn=estimator)
+    return shared.searn.ColumnTagger(static, crossed=crossed, searn=estimator)
 
 
 def _read(files: _Files, reading: opt.ExampleFormat) -> tuple[Examples, Examples | None]:
     """The examples to train with, and those of as many features to test with."""
-    data = examples.read_examples(files[0], **vars(reading), labelled=True)
+    read, how = shared.examples.read_examples, {**vars(reading), "labelled": True}
+    data = read(files[0], **how)
     if files[1] is None:
         return data, None
-    features = int(data.rows.shape[1])
-    return data, examples.read_examples(files[1], **vars(reading), features=features, labelled=True)
+    return data, read(files[1], **how, features=int(data.rows.shape[1]))
 
 
 def _train_classifier(
@@ -230,33 +219,33 @@ def _train_classifier(
     """Trains and saves a classifier; returns what it has seen and how good it is."""
     name = type(model).__name__
     data, others = _read(files, reading)
-    picture = checked_decision_plot(plot, None if others is None else others.labels)
+    picture = shared.checked_decision_plot(plot, None if others is None else others.labels)
     begin = perf_counter()
-    with estimating(f"train {name}", "training"):
+    with shared.estimating(f"train {name}", "training"):
         model.fit(data.rows, data.labels)
     seconds = perf_counter() - begin
-    saving.save(model, place)
+    shared.saving.save(model, place)
     found = {
         "classifier": name,
         "examples": int(data.rows.shape[0]),
         "features": int(data.rows.shape[1]),
         "positive": (data.labels == model.classes_[1]).sum(axis=0).tolist(),
-        "classes": [given_loss.plain(one) for one in model.classes_],
+        "classes": [shared.given_loss.plain(one) for one in model.classes_],
         "seconds": round(seconds, 3),
     }
     if others is not None:
         assert others.labels is not None
-        with estimating(f"test {name}", "deciding"):
+        with shared.estimating(f"test {name}", "deciding"):
             predicted = model.predict(others.rows)
-        found["test"] = given_loss.measures(model, others.labels, predicted)
-        plot_decision(picture, model, others, predicted)
+        found["test"] = shared.given_loss.measures(model, others.labels, predicted)
+        shared.plot_decision(picture, model, others, predicted)
     return found
 
 
-def _online_learners(named: Sequence[str], shared: dict[str, Any]) -> dict[str, OnlineClassifier]:
+def _online_learners(named: Sequence[str], params: dict[str, Any]) -> dict[str, OnlineClassifier]:
     """Learners by what was written for each, NAME or NAME:P=V,...; others share parameters."""
     base = online_learners.OnlineClassifier
-    known = {n: kind for n, kind in classifiers().items() if issubclass(kind, base)}
+    known = {n: kind for n, kind in shared.classifiers().items() if issubclass(kind, base)}
     found: dict[str, OnlineClassifier] = {}
     wanted: set[str] = set()
     for text in named:
@@ -267,10 +256,10 @@ def _online_learners(named: Sequence[str], shared: dict[str, Any]) -> dict[str, 
             refuse("--classifier", "a learner may be given once", text)
         takes = inspect.signature(kind).parameters
         wanted.update(takes)
-        common = {key: value for key, value in shared.items() if key in takes}
-        own = parameters(rest.split(",") if rest else ())
-        found[text] = made_classifier(name, known, common | own)
-    for key in shared:
+        common = {key: value for key, value in params.items() if key in takes}
+        own = shared.parameters(rest.split(",") if rest else ())
+        found[text] = shared.made_classifier(name, known, common | own)
+    for key in params:
         one_of("--param", "a parameter", key, sorted(wanted))
     return found
 
@@ -302,14 +291,14 @@ def _stream(
     found = []
     for name, one in learners.items():
         total = max(stream.shuffles, 1) * stream.passes * examples
-        with estimating(f"online {name}", name, total) as tell:
+        with shared.estimating(f"online {name}", name, total) as tell:
 
             def told(more: int, text: str, tell: Tell = tell) -> None:
                 tell(advance=more, text=text)
 
             found.append(streaming.run_orders(name, one, data, others, **plan, tell=told))
     if model is not None:
-        saving.save(found[0].first, model)
+        shared.saving.save(found[0].first, model)
     facts = {"examples": examples, "features": features, "positive": data.positive, **plan}
     result = streaming.summary(facts, found)
     if path is not None:
@@ -360,7 +349,7 @@ def _print_classifiers(online: bool, as_json: bool) -> None:
             "summary": (inspect.getdoc(kind) or "").partition("\n")[0],
             "parameters": list(inspect.signature(kind).parameters),
         }
-        for name, kind in classifiers().items()
+        for name, kind in shared.classifiers().items()
         if not online or issubclass(kind, online_learners.OnlineClassifier)
     ]
     rows = [(row["name"], ", ".join(row["parameters"]), row["summary"]) for row in found]

@@ -240,11 +240,9 @@ def scores_of(
     for name, loss in losses:
         bound, counts = with_totals(loss, labels)
         encode = bound.alphabet.encode
-        pairs = [
-            (encode(z, f"decision, {name}"), encode(y, f"gold, {name}"))
-            for z, y in zip(decided, golds, strict=True)
-        ]
-        ended = registers_of_pairs(bound, pairs)
+        given = [encode(y, f"gold, {name}") for y in golds]
+        chosen = [encode(z, f"decision, {name}") for z in decided]
+        ended = registers_of_pairs(bound, list(zip(chosen, given, strict=True)))
         columns.append(values_of_registers(bound, ended, lengths))
         if counts is not None:
             columns += added_counts(bound, ended, lengths).values()

@@ -110,7 +110,8 @@ class Drawing(Card):
 
     def render(self, kind: str) -> bytes:
         """The picture as the contents of a file of this kind."""
-        one_of("draw", "the format", kind or "no ending", FORMATS)
+        named = "no ending" if isinstance(kind, str) and not kind else kind
+        one_of("draw", "the format", named, FORMATS)
         if kind in ("png", "pdf"):
             return paint(self.picture, kind)
         text: str = self.text if kind == "txt" else getattr(self, kind)

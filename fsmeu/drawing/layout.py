@@ -119,11 +119,10 @@ def stack_rows(
     layers: Layers, links: Links, above: Sequence[float], below: Sequence[float]
 ) -> list[float]:
     """The height of each item's centre, growing downwards; it has so much room above and below."""
-    height = [0.0] * len(above)
-    sides = _neighbours(links)
-    offsets = [np.cumsum([0.0, *(below[a] + above[b] for a, b in pairwise(x))]) for x in layers]
-
     from scipy.optimize import isotonic_regression  # takes half a second to load
+
+    height, sides = [0.0] * len(above), _neighbours(links)
+    offsets = [np.cumsum([0.0, *(below[a] + above[b] for a, b in pairwise(x))]) for x in layers]
 
     def settle(layer: int, wishes: Sequence[float]) -> None:
         found = isotonic_regression(np.subtract(wishes, offsets[layer])).x + offsets[layer]

@@ -113,12 +113,11 @@ def table_loss(where: str, loss: Any) -> SpecLoss:
     return result
 
 
-def table_value(loss: SpecLoss, chosen: Bools, positive: Bools, weights: Any = None) -> float:
-    """The value of decisions for labels, both True where positive, (examples,), with weights."""
-    w = _summable(weights, len(chosen))
-    counts = (w @ (chosen & positive), w @ chosen, w @ positive)
+def table_value(loss: SpecLoss, chosen: Bools, positive: Bools) -> float:
+    """The value of decisions for labels, both True where positive, (examples,)."""
+    counts = (float(part.sum()) for part in (chosen & positive, chosen, positive))
     assert loss.confusion is not None
-    return float(value_of_counts(loss.confusion, w.sum(), *counts))
+    return float(value_of_counts(loss.confusion, len(chosen), *counts))
 
 
 def best_threshold(
@@ -142,7 +141,10 @@ def threshold_values(
     """Every threshold that makes a difference, descending from inf to -inf, and its value."""
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], positive[order]
-    w = _summable(None if weights is None else weights[order], len(scores))
+    w = np.ones(len(scores)) if weights is None else np.asarray(weights[order], np.float64)
+    # Multiples of a power of two have exact sums; else cells of a table could come out below 0.
+    unit = 2.0 ** (np.ceil(np.log2(w.sum())) - 45) if w.any() else 1.0
+    w = np.round(w / unit) * unit
     hyp, tp = (np.append(0.0, np.cumsum(part)) for part in (w, w * hits))
     ends = np.concatenate(([np.inf], ranked, [-np.inf]))
     # How many are positive, (cuts,): none, all, or down to a score that is above the next.
@@ -155,17 +157,6 @@ def threshold_values(
     cut = np.where((low < middle) & (middle <= high), middle, high)
     cut = np.where(at == 0, np.inf, np.where(at == len(ranked), -np.inf, cut))
     return cut, np.asarray(values, np.float64)
-
-
-def _summable(weights: Floats | None, count: int) -> Floats:
-    """The weights, or ones, as multiples of a power of two, so that their sums are exact.
-
-    Otherwise the cells of a table could come out below zero. Whole numbers stay what they are.
-    """
-    w = np.ones(count) if weights is None else np.asarray(weights, np.float64)
-    total = float(w.sum())
-    unit = 2.0 ** (np.ceil(np.log2(total)) - 45) if total > 0 else 1.0
-    return np.round(w / unit) * unit
 
 
 def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:

@@ -73,17 +73,10 @@ def probabilities(estimator: Any, rows: Rows) -> Floats:
     return np.asarray(estimator.predict_proba(rows), np.float64)[:, 1]
 
 
-def scores(estimator: Any, rows: Rows) -> Floats:
-    """What is to be mapped to probabilities: decision values, or probabilities without these."""
-    if hasattr(estimator, "decision_function"):
-        return np.asarray(estimator.decision_function(rows), np.float64).ravel()
-    return probabilities(estimator, rows)
-
-
-def fit_map(
+def _fit_map(
     where: str, kind: str, estimator: Any, rows: Rows, positive: Floats, weights: Any, folds: int
 ) -> dict[str, Any]:
-    """The map from scores to probabilities, "sigmoid" or "isotonic": numbers and arrays by name.
+    """The map from decision values, or probabilities, to probabilities: numbers and arrays by name.
 
     An InputError where there are fewer examples of a class than folds.
     """
@@ -101,13 +94,6 @@ def fit_map(
         return {"kind": kind, "slope": slope, "offset": offset}
     steps = IsotonicRegression(out_of_bounds="clip").fit(x, positive, weights)
     return {"kind": kind, "at": steps.X_thresholds_, "to": steps.y_thresholds_}
-
-
-def apply_map(made: dict[str, Any], x: Floats) -> Floats:
-    """The probabilities that a map gives to scores, (rows,)."""
-    if made["kind"] == "sigmoid":
-        return np.asarray(expit(made["slope"] * x + made["offset"]))
-    return np.asarray(np.clip(np.interp(x, made["at"], made["to"]), 0.0, 1.0))
 
 
 def _sigmoid(scored: Floats, positive: Floats, weights: Floats | None) -> tuple[float, float]:
@@ -171,16 +157,20 @@ class PlugInClassifier(OuterClassifier):
         where, parts = type(self).__name__, (self._inner(), rows, positive, weights)
         self.calibration_: dict[str, Any] | None = None
         if self.calibration is not None:
-            self.calibration_ = fit_map(where, self.calibration, *parts, self.folds)
+            self.calibration_ = _fit_map(where, self.calibration, *parts, self.folds)
         self.estimator_ = fitted(where, *parts)
 
     def predict_proba(self, X: Any) -> Floats:
         """The probabilities of both classes for each row, (rows, 2)."""
-        rows = self._rows(X)
-        if self.calibration_ is None:
+        rows, made = self._rows(X), self.calibration_
+        if made is None or not hasattr(self.estimator_, "decision_function"):
             p = probabilities(self.estimator_, rows)
         else:
-            p = apply_map(self.calibration_, scores(self.estimator_, rows))
+            p = np.asarray(self.estimator_.decision_function(rows), np.float64).ravel()
+        if made is not None and made["kind"] == "sigmoid":
+            p = np.asarray(expit(made["slope"] * p + made["offset"]))
+        elif made is not None:
+            p = np.clip(np.interp(p, made["at"], made["to"]), 0.0, 1.0)
         return np.stack([1.0 - p, p], axis=1)
 
 

@@ -115,12 +115,10 @@ def first_use(where: str) -> Iterator[None]:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             yield
-    except FsmeuError as error:
-        text = f"{where}: {error}"
-        raise InputError(text) from None
     except Exception as error:  # whatever wrong types, names and shapes raise
         must = "what was learned must be there as it was written by save"
-        told = shorten(f"{type(error).__name__}: {error}")
+        kind = "" if isinstance(error, FsmeuError) else f"{type(error).__name__}: "
+        told = shorten(f"{kind}{error}").rstrip(".")
         raise InputError(message(where, f"{must} ({told})")) from error
 
 

@@ -71,7 +71,7 @@ def _searched(policy: Mixture, models: Sequence[Any], loss_of: LossOf) -> float:
 
 
 def iterations_of(iterations: Any, beta: Any, influence: float, longest: int, where: str) -> int:
-    """The greatest number of iterations: where none is given, until optimality has no influence.
+    """The greatest number of iterations; for None, as many as the optimal policy has influence.
 
     (1 - beta)^I <= influence for a fixed beta; I = 2 T^3 ln T by Theorem 2, where T is the longest
     search. A SizeLimitError says that more are derived than is reasonable.

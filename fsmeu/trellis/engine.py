@@ -60,6 +60,7 @@ class Structure:
         amounts: what terms add.
         weight_at: where the weights of each position begin among those of a model, (n + 1,).
         rows: the kernels of the rows of y's tape: numbers by count, or moments of the count.
+        serves: whether it serves shorter lengths, where that was asked.
     """
 
     tapes: Tapes
@@ -71,6 +72,7 @@ class Structure:
     amounts: Amounts
     weight_at: Ints
     rows: str = "count_kernels"
+    serves: dict[int, bool] = field(default_factory=dict)
     _memo: dict[Hashable, Any] = field(default_factory=dict)
 
     @property
@@ -160,12 +162,9 @@ class Structure:
         return Sums(values, found[:, 0].sum(axis=1), sizes, roundings)
 
     def _tables(self, n: int) -> tuple[Floats, Floats]:
-        """Offset and slopes, (k, 1 + counts, s); what counts may lose, (1 + counts, 1).
-
-        They are 0 for counts that no sequence of length n has.
-        """
+        """Offset and slopes, (k, 1 + counts, s), and what counts may lose, (1 + counts, 1)."""
         if ("tables", n) not in self._memo:
-            z, y = self.z.reachable(n), self.y.reachable(n)
+            z, y = self.z.reachable(n), self.y.reachable(n)  # other counts have the value 0
             hyp, ref = np.arange(len(z))[:, None], np.arange(len(y))[None, :]
             slopes, offset = values_at(self.tapes.form, n, hyp, ref, z[:, None] & y)
             lost = np.where(self.amounts.signs(self.counts)[0], self._greatest[:, n], 0.0)
@@ -173,18 +172,6 @@ class Structure:
             self._memo["tables", n] = tables
         found: tuple[Floats, Floats] = self._memo["tables", n]
         return found
-
-    def serves(self, n: int) -> bool:
-        """True when it is the structure of sequences of length n as well.
-
-        Requires that no step looks at the length, or that n is its own.
-        """
-        key = ("serves", n)
-        if key not in self._memo:
-            sides = ((self.tapes.z, self.z), (self.tapes.y, self.y))
-            kept = (tape.keeps_bounds(one.code[: one.width[n]], n) for tape, one in sides)
-            self._memo[key] = n == self.n or all(kept)
-        return bool(self._memo[key])
 
     def gradients(
         self, models: Sequence[ArcWeights], zs: Sequence[Ints]
@@ -492,13 +479,12 @@ class Structure:
             prunes, one_sign = np.zeros((2, self.n + 1), bool)
             parts = []
             for n in lengths:
-                tables = sign * self._tables(n)[0]
-                few = self.counts != 1 or len(tables) <= _FEW_ENDS
-                size_of = tables[:, 0].size
-                tables = np.roll(tables.swapaxes(0, 1).reshape(-1, size_of), -1, axis=0)
+                tables = sign * np.roll(self._tables(n)[0].swapaxes(0, 1), -1, axis=0)
+                few = self.counts != 1 or tables.shape[1] <= _FEW_ENDS
+                tables = tables.reshape(len(tables), -1)
                 prunes[n] = not few and (tables[0] >= 0).all() and self.is_nonnegative
                 one_sign[n] = have_one_sign(tables, signs)
-                at[n], size = size, size + size_of
+                at[n], size = size, size + tables.shape[1]
                 parts.append(tables)
             tables = np.concatenate(parts, axis=1)
             rounding = relative_error(1) * self._roundings.astype(np.float64)

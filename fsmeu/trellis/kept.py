@@ -61,12 +61,21 @@ def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None =
         key = (model.structure, longest)
         found = kept.pop(key) if key in kept else _if_defined(form, layered, longest)
         _keep(kept, key, found)
-        if found is not None and found.serves(n):
+        if found is not None and _serves(found, n):
             return found
     key = (model.structure, n)
     found = kept.pop(key, None) or _structure(form, layered, n, None)
     _keep(kept, key, found)
     return found
+
+
+def _serves(found: Structure, n: int) -> bool:
+    """Whether it is the structure of sequences of length n as well; no step looks at the length."""
+    if n not in found.serves:
+        sides = ((found.tapes.z, found.z), (found.tapes.y, found.y))
+        kept = (tape.keeps_bounds(one.code[: one.width[n]], n) for tape, one in sides)
+        found.serves[n] = all(kept)
+    return found.serves[n]
 
 
 def _keep(kept: dict[Any, Any], key: Hashable, found: object) -> None:

@@ -88,17 +88,16 @@ def test_bad_plots_are_refused():
     for arrays in (([], [], []), ([1.0], [1, 0], [1]), ([[1.0]], [[1]], [[1]])):
         with pytest.raises(InputError, match="for each example"):
             plot_threshold(F1, *arrays)
-    many = {str(k): TABLE for k in range(22)}
-    none = [
+    for curves, seen in (
         ({}, SEEN),
         ({"a": TABLE}, [1, 2]),
         ({"a": [TABLE]}, SEEN),
         ({"a": []}, []),
-        (many, SEEN),
-    ]
-    for curves, seen in none:
+    ):
         with pytest.raises(InputError, match="plot: "):
             plot_curves(curves, seen)
+    with pytest.raises(InputError, match="1 to 21 curves"):
+        plot_curves({str(k): TABLE for k in range(22)}, SEEN)
 
 
 def test_names_are_not_mathematics(tmp_path):

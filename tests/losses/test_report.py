@@ -72,8 +72,9 @@ def test_arcs_that_look_at_labels_are_proven_for_every_length():
 ARCS = "loss f labels 0 1 state a b arc a -> b when {} arc a -> a {} arc b -> b value at b"
 
 
-def test_arcs_that_look_at_the_position_are_proven_up_to_a_length():
-    found = of(ARCS.format("i % 2 == 0", "otherwise"), longest=5)
+@pytest.mark.parametrize("condition", ["i % 2 == 0", "n > 200"])
+def test_arcs_that_look_at_the_position_are_proven_up_to_a_length(condition):
+    found = of(ARCS.format(condition, "otherwise"), longest=5)
     assert (found.determinism.every_length, found.determinism.up_to) == (False, 5)
     assert "up to n = 5" in said(found, "steps")
 

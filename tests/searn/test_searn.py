@@ -9,12 +9,15 @@ from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 
 import fsmeu
+from fsmeu.corpora.score import are_chunk_tags
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
-from fsmeu.learning import load, save
+from fsmeu.learning import MaxExpectedUtilityTagger, load, save
 from fsmeu.searn import Searn
 from fsmeu.searn.learners.linear import Logistic
 from fsmeu.searn.learners.reductions import Multiclass
-from fsmeu.searn.spaces.tagging import LeftToRight
+from fsmeu.searn.searn import ColumnTagger
+from fsmeu.searn.spaces.chunks import ChunkAtATime
+from fsmeu.searn.spaces.tagging import Alternating, LeftToRight
 from fsmeu.searn.training import iterations_of
 from tests.searn.stubs import PlainTagging, running_sums, words
 
@@ -340,3 +343,85 @@ def test_bad_input_later(sums):
         quick(beta="search").fit(X, y, X[:1])
     assert made.predict([]) == []
     assert made.predict([[], X[0]])[0] == []
+
+
+# -- rows of texts -------------------------------------------------------------------------------
+
+ROWS = [
+    [("the", "DT"), ("man", "NN"), ("ate", "VBD")],
+    [("a", "DT"), ("fish", "NN"), ("swam", "VBD"), ("home", "NN")],
+] * 4
+TAGS = [["B-NP", "I-NP", "B-VP"], ["B-NP", "I-NP", "B-VP", "B-NP"]] * 4
+SPACES = ["word-at-a-time", "chunk-at-a-time", ChunkAtATime(longest=3), LeftToRight(history=1)]
+
+
+def few(space):
+    return Searn("chunk_fscore", space=space, iterations=2, folds=2, random_state=0)
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_it_learns_what_it_is_shown_and_comes_back_from_a_file(tmp_path, space):
+    made = ColumnTagger(searn=few(space), bits=16).fit(ROWS, TAGS)
+    assert made.predict(ROWS) == TAGS
+    save(made, tmp_path / "m.npz")
+    again = load(tmp_path / "m.npz")
+    unseen = [[("a", "DT"), ("man", "NN"), ("swam", "VBD")]]
+    assert again.predict(unseen) == made.predict(unseen)
+    assert again.width_ == 2
+
+
+def trained(kind):
+    """A tagger of a kind, or a ColumnTagger in this space."""
+    words = [[{"word": row[0]} for row in one] for one in ROWS]
+    if kind == "field":
+        made = MaxExpectedUtilityTagger(likelihood_iterations=2, utility_iterations=0)
+        return made.fit(words, TAGS)
+    if kind == "joint":
+        searn = few(Alternating()).set_params(loss="hamming", bits=8)
+        return searn.fit(words, [[(tag, tag[0]) for tag in one] for one in TAGS])
+    return ColumnTagger(searn=few(kind), bits=8).fit(ROWS, TAGS)
+
+
+@pytest.mark.parametrize("kind", ["field", "joint", *SPACES[:2]])
+def test_files_whose_arrays_do_not_fit_together_are_refused(tmp_path, kind):
+    """Else predictions read beyond the end of the weights, or stretch one weight to all labels."""
+    made = trained(kind)
+    save(made, tmp_path / "good.npz")
+    with np.load(tmp_path / "good.npz") as file:
+        arrays = dict(file)
+    tried = 0
+    for name in arrays.keys() - {"header"}:
+        size = arrays[name].shape
+        for axis, m in [(k, m) for k, most in enumerate(size) for m in {0, 1, most - 1} - {most}]:
+            changed = np.take(arrays[name], range(m), axis)
+            np.savez(tmp_path / "bad.npz", **{**arrays, name: changed})
+            with pytest.raises(InputError, match=r"^load .*bad\.npz: "):
+                load(tmp_path / "bad.npz")
+            tried += 1
+    assert tried > 10
+
+
+def test_templates_of_ones_own():
+    """One that sees the part of speech alone tells all apart, one that sees a constant none."""
+    searn = few("left-to-right").set_params(loss="hamming")
+    seeing = ColumnTagger(["pos"], crossed=["pos[-1]"], searn=searn, bits=14).fit(ROWS, TAGS)
+    assert [one[:3] for one in seeing.predict(ROWS)] == [one[:3] for one in TAGS]
+    blind = ColumnTagger(["bias"], searn=few(LeftToRight(history=0)), bits=14).fit(ROWS, TAGS)
+    assert len({tag for one in blind.predict(ROWS) for tag in one}) == 1
+
+
+def test_refusals():
+    tagger = ColumnTagger(searn=few("word-at-a-time"), bits=14).fit(ROWS, TAGS)
+    with pytest.raises(InputError, match="2 columns, as in training"):
+        tagger.predict([[("a",)]])
+    with pytest.raises(InputError, match="same number of columns"):
+        ColumnTagger().fit([[("a", "b"), ("a",)]], [["O", "O"]])
+    with pytest.raises(InputError, match="templates must be one of"):
+        ColumnTagger("nothing").fit(ROWS, TAGS)
+
+
+def test_chunk_tags():
+    assert are_chunk_tags([["O", "B-ROWS"], ["I-TAGS"]])
+    assert not are_chunk_tags([["O"]])
+    assert not are_chunk_tags([["O", "B"]])
+    assert not are_chunk_tags([["NN", "B-ROWS"]])

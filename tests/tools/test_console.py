@@ -36,11 +36,6 @@ def test_innermost_step_is_named():
     )
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
 def test_log_gets_a_line_for_each_state():
     stream = io.StringIO()
     step = console.Step("compiling", stream)
@@ -55,8 +50,8 @@ def test_log_gets_a_line_for_each_state():
 
 def test_terminal_gets_one_line_that_fits(monkeypatch):
     monkeypatch.setenv("COLUMNS", "30")
-    stream = Terminal()
-    step = console.Step("compiling " + "x" * 50, stream)
-    step.end("... done")
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    console.Step("compiling " + "x" * 50, stream).end("... done")
     assert stream.getvalue().count("\n") == 1
     assert all(len(line) < 30 for line in stream.getvalue().rstrip("\n").split("\r\x1b[2K"))

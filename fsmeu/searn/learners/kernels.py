@@ -14,7 +14,7 @@ fast: Any = njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc
 
 @compiled
 def _mixed(first, second):
-    """As ``hashing.mixed``, of two numbers."""
+    """As ``sentences.mixed``, of two numbers."""
     x = first * np.uint64(0x9E3779B97F4A7C15) + second + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -81,17 +81,11 @@ def column_table(columns: NDArray[np.int32], size: int) -> NDArray[np.int32]:
 @register
 @dataclass(eq=False, repr=False)
 class LinearModel(BaseEstimator):  # type: ignore[misc]
-    """Weights of features and actions.
+    """Weights of features and actions."""
 
-    Args:
-        columns: the hashed columns that have weights, int32 (U,).
-        weights: (U + 1, A); the last row, of all other columns, is 0.
-        probabilistic: whether softmax of the scores gives probabilities.
-    """
-
-    columns: Any = None
-    weights: Any = None
-    probabilistic: bool = True
+    columns: Any = None  # the hashed columns that have weights, int32 (U,)
+    weights: Any = None  # (U + 1, A); the last row, of all other columns, is 0
+    probabilistic: bool = True  # whether softmax of the scores gives probabilities
 
     def check_parts(self) -> None:
         """Refuses weights without a row for each column, which would be read beyond their end."""

@@ -240,8 +240,9 @@ def _ranks(values: Floats) -> Ints:
     """Numbers from 0 that are in order and equal where values are, of the same shape."""
     with np.errstate(invalid="ignore"):
         whole = values.astype(np.int64)
-    is_whole = (whole == values).all()
-    return distinct(whole)[1] if is_whole else np.unique(values, return_inverse=True)[1]
+    if (whole == values).all():
+        return distinct(whole)[1]
+    return np.unique(values, return_inverse=True)[1].reshape(values.shape)
 
 
 def _sums_of(swapped: SpecLoss) -> tuple[str, ...]:

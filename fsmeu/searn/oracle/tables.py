@@ -1,8 +1,8 @@
 """Tables of what can be reached from every state of machines over z, and how they are asked.
 
-Given where one count ends, the value is monotonic in another in many a loss: more
-matches are better for every number of items that z has. Then all that matters of what follows is,
-for each class and each number of further items, the greatest number of further matches:
+Given where one count ends, the value is monotonic in another in many a loss: more matches are
+better for every number of items that z has. Then all that matters of what follows is, for each
+class and each number of further items, the greatest number of further matches:
 
     best[class, k] = max over labels of  matches(label) + best'[class after it, k - items(label)]
 
@@ -114,11 +114,8 @@ class Ends(NamedTuple):
 class FrontierTables(Tables):
     """Frontiers; a state ends in (sum gained, sum counted).
 
-    ``amounts`` say what each number of ``Layer.kinds`` adds to these, (2, numbers).
-
-    Raises:
-        NotServedError: amounts are no whole numbers.
-        SizeLimitError: the tables would take too much room.
+    ``amounts`` say what each number of ``Layer.kinds`` adds to these, (2, numbers). Where they are
+    no whole numbers, a NotServedError is raised.
     """
 
     def __init__(self, paths: Sequence[Path], labels: int, amounts: Floats) -> None:
@@ -234,11 +231,8 @@ def counted_tables(
 ) -> FrontierTables:
     """Tables of machines whose value reads up to two counts.
 
-    ``roles`` are the numbers of the sum gained and of the axis, None for none.
-
-    Raises:
-        NotServedError: a sum is no count of whole numbers, or the value is not monotonic in the
-            sum gained, or not defined between its extremes.
+    ``roles`` are the numbers of the sum gained and of the axis, None for none. A NotServedError
+    says that the value is not monotonic in the sum gained, or not defined between its extremes.
     """
     amounts, one = machines[0].steps.amounts(), np.zeros(1, np.int64)
     chosen = np.array([np.zeros(amounts.shape[1]) if k is None else amounts[k] for k in roles])
@@ -310,8 +304,11 @@ def _end_scores(
 class SummedTables(Tables):
     """Sums; a state ends in the bits of the costs so far, two doubles.
 
-    Raises:
-        NotServedError: a value is not linear in the sums, reads something else, or is too great.
+    What is added so far does not change what is best: best[class] = max over labels of
+    amount(label) + best'[class after it]. Great amounts may cancel in the cost of a label, so that
+    sums are whole multiples of a power of 2, without rounding. The best value after a prefix is
+    that before it minus the costs of its labels. A NotServedError says that a value is not linear
+    in the sums, reads something else, or is too great.
     """
 
     def __init__(self, machines: Sequence[Machine], labels: int, sign: float) -> None:

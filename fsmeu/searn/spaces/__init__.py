@@ -32,7 +32,6 @@ from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, message
-from fsmeu.fst.alphabet import listed
 from fsmeu.learning.saving import register
 from fsmeu.searn.features.sentences import hashed_sentences
 
@@ -87,6 +86,14 @@ class ListStates(States):
     choices: Any  # the sequence of actions of each, objects (B,)
 
 
+def _as_list(values: Any, where: str, must: str) -> list[Any]:
+    """The values as they are given, of whatever can be iterated."""
+    try:
+        return list(values)
+    except TypeError as error:
+        raise InputError(message(where, must, values)) from error
+
+
 class CustomInputs(list[Any]):
     """Examples, with the number of bits of hashed features."""
 
@@ -102,13 +109,13 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
 
     def read_inputs(self, X: Any, bits: int, crossed: Any, where: str) -> CustomInputs:
         """The examples as they are given."""
-        found = CustomInputs(listed(X, where, "X must be a list of examples", rows=True))
+        found = CustomInputs(_as_list(X, where, "X must be a list of examples"))
         found.bits = bits
         return found
 
     def read_outputs(self, y: Any, inputs: CustomInputs, where: str) -> list[Any]:
         """The gold outputs as they are given, one for each example."""
-        found = listed(y, where, "y must be a list of outputs", rows=True)
+        found = _as_list(y, where, "y must be a list of outputs")
         if len(found) != len(inputs) or not found:
             must = "there must be one output for each example, and an example"
             raise InputError(message(where, must, f"{len(found)} for {len(inputs)}"))

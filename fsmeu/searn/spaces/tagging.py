@@ -64,11 +64,7 @@ def tag_parts(tag: Any) -> tuple[str, str]:
 
 
 def follows(labels: Sequence[Any]) -> Bools:
-    """Which tag may follow which, bool (L + 1, L); the last row is for the first tag.
-
-    Raises:
-        InputError: a label is no chunk tag, or none of them can come first.
-    """
+    """Which tag may follow which, bool (L + 1, L), the last row for the first; or an InputError."""
     names = [str(label) for label in labels]
     for name in names:
         tag_parts(name)
@@ -240,9 +236,6 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
 
         ``bind`` gives the loss over labels (of a stream, given its number). Without costs the
         losses of outputs alone are known.
-
-        Raises:
-            InputError: from right to left, the loss may depend on the order of positions.
         """
         found = copy.copy(self)
         found.sentences, found.gold, found.follows = inputs, [], []
