@@ -140,17 +140,18 @@ def machine_view(
     return SpecView(bound, n, None, linear, ends=ends, merge=merge)
 
 
-def least_states(bound: BoundLoss, n: int) -> int:
+def least_states(bound: BoundLoss, n: int, limit: int | None = None) -> int:
     """A number of states that the machine has at least, the hypothesis free.
 
     Where pairs of labels lead from the start back to it but for counts that no step looks at, sums
-    of r linearly independent gains, n of them at most, are so many states: n + r over r.
+    of r linearly independent gains, n of them at most, are so many states: n + r over r. It is 1
+    where all counts together do not pass the limit.
     """
     added, unread = steps(bound.spec), unread_registers(bound.spec)
     counts = tuple(name for name in added if name in unread and added[name][0] is not None)
-    view = machine_view(bound, n, None, linear=counts)
-    if not n or not counts:
+    if math.comb(n + len(counts), len(counts)) <= max_states(limit):
         return 1
+    view = machine_view(bound, n, None, linear=counts)
     targets, gains = view.advance(1, np.array([view.start]))
     rank = int(np.linalg.matrix_rank(gains[:, targets == view.start]))  # type: ignore[index]
     return min(math.comb(n + rank, rank), 10**18)
