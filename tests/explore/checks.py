@@ -148,8 +148,9 @@ def check_bounds(case, loss, random):
     holds(call, inside, f"lower {some.lower!r}, upper {some.upper!r}", repr(true))
     holds(call, 0 < some.kept <= 1 + MASS, f"kept {some.kept!r}", "0 < kept <= 1")
     if keep == 10**6:
-        # Weights that OpenFst holds as logarithms lose as many units as those are great.
-        logs = 1000 if engine == "openfst" else 1
+        # Weights that OpenFst holds as logarithms lose as many units as those are great; bounds
+        # count eight roundings for each position, and what the greatest value may lose by them.
+        logs = 1000 if engine == "openfst" else 2
         most = logs * STEPS * UNIT * float(np.nanmax(np.abs(truth.values))) + sys.float_info.min
         for part in ("lower", "value", "upper"):
             same(f"{call}.{part}", getattr(some, part), true, room + most)
