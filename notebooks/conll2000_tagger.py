@@ -49,6 +49,7 @@ from rich.table import Table
 
 from fsmeu.errors import InputError
 from fsmeu.learning.tagger import MaxExpectedUtilityTagger
+from searn.measures import counts_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "out" / "conll2000_tagger.png"
@@ -124,37 +125,14 @@ def features(sentence: Sentence) -> list[list[str]]:
     return found
 
 
-def chunks(sequence: list[str]) -> set[tuple[int, int, str]]:
-    """The chunks of a tag sequence: first position, the one after the last, type."""
-    found, begin, kind = set(), 0, ""
-    for i, tag in enumerate([*sequence, "O"]):
-        head, _, name = tag.partition("-")
-        if kind and (head != "I" or name != kind):
-            found.add((begin, i, kind))
-            kind = ""
-        if head != "O" and not kind:
-            begin, kind = i, name
-    return found
-
-
 def chunk_fscore(found: list[list[str]], given: list[list[str]]) -> float:
     """F1 of the chunks of all sentences together."""
-    right = guessed = known = 0
-    for one, other in zip(found, given, strict=True):
-        mine, theirs = chunks(one), chunks(other)
-        right += len(mine & theirs)
-        guessed, known = guessed + len(mine), known + len(theirs)
-    return 2 * right / max(1, guessed + known)
+    return float(counts_of(found, given).scores()["F1"])
 
 
 def accuracy(found: list[list[str]], given: list[list[str]]) -> float:
     """The share of tags that are right."""
-    pairs = [
-        one == other
-        for mine, theirs in zip(found, given, strict=True)
-        for one, other in zip(mine, theirs, strict=True)
-    ]
-    return sum(pairs) / len(pairs)
+    return float(counts_of(found, given).scores()["accuracy"])
 
 
 def drawn(sentences: list[Sentence], count: int, seed: int) -> list[Sentence]:

@@ -27,7 +27,7 @@ from fsmeu.decoding.problem import (
     RefusalError,
     checked_seconds,
 )
-from fsmeu.decoding.ranking import RANKING, RANKING_FAST, WHY_FAST, fast_values
+from fsmeu.decoding.ranking import RANKING, RANKING_FAST, WHY_FAST, fast_values, ranked_at_once
 from fsmeu.decoding.split import ADDITIVE, COUNTING
 from fsmeu.errors import (
     FsmeuError,
@@ -53,7 +53,6 @@ from fsmeu.parallel import checked_jobs, in_shares
 __all__ = ["EXACT", "METHODS", "Compared", "compare_methods", "decode", "decode_many", "explain"]
 
 FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
-RANKED_CELLS = 8_000_000  # cells of the distributions of counts ranked at once: 64 MB
 DECISIONS_AT_ONCE = 64  # decisions after which progress is told
 
 _EXACT = (MOMENTS, RANKING_FAST, ADDITIVE, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
@@ -166,16 +165,8 @@ def decode_many(
         must = "progress must be a function of the number of decisions made"
         raise InputError(message("decode_many", must, progress))
     tell = progress or (lambda made: None)
-    question: tuple[Loss, dict[str, Any]] = (
-        loss,
-        {
-            "method": method,
-            "keep": keep,
-            "constraint": constraint,
-            "budget": budget,
-            "seconds": seconds,
-        },
-    )
+    options = {"method": method, "keep": keep, "constraint": constraint, "budget": budget}
+    question: tuple[Loss, dict[str, Any]] = loss, {**options, "seconds": seconds}
     threads = checked_jobs("decode_many", jobs)
 
     def in_processes(some: list[Model]) -> list[Decision]:
@@ -243,30 +234,28 @@ def _alike(models: Mapping[int, Model]) -> list[list[int]]:
     return sorted(found.values(), key=lambda rows: -models[rows[0]].n)
 
 
-def _independent(models: Sequence[Any]) -> list[tuple[list[int], Floats]]:
+def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
     """Sequences of independent binary labels in blocks of equal length, probabilities stacked.
 
     What is no vector of probabilities is left to ``decode``, which says so.
     """
-    by_length: dict[int, list[int]] = {}
-    vectors: dict[int, Floats] = {}
+    by_length: dict[int, dict[int, Floats]] = {}
     for row, model in enumerate(models):
-        given = model.p if isinstance(model, Bernoulli) else None
-        if not isinstance(model, Model):
-            given = vector_of_numbers(model)
+        given = None if isinstance(model, Model) else vector_of_numbers(model)
+        if isinstance(model, Bernoulli):
+            given = model.p
         if given is not None:
-            vectors[row] = given
-            by_length.setdefault(len(given), []).append(row)
-    blocks = []
-    for n, rows in by_length.items():
-        size = max(1, RANKED_CELLS // (n + 1) ** 2)
-        for begin in range(0, len(rows), size):
-            part = rows[begin : begin + size]
-            p = np.stack([vectors[row] for row in part])
-            plain = np.flatnonzero(((p >= 0.0) & (p <= 1.0)).all(axis=1))
-            if len(plain):
-                blocks.append(([part[k] for k in plain.tolist()], p[plain]))
-    return blocks
+            by_length.setdefault(len(given), {})[row] = given
+    for n, vectors in by_length.items():
+        for begin in range(0, len(vectors), size := ranked_at_once(n)):
+            rows = list(vectors)[begin : begin + size]
+            p = np.stack([vectors[row] for row in rows])
+            plain = ((p >= 0.0) & (p <= 1.0)).all(axis=1)
+            if plain.any():
+                yield (
+                    [row for row, good in zip(rows, plain.tolist(), strict=True) if good],
+                    p[plain],
+                )
 
 
 def _ranked_together(

@@ -41,9 +41,12 @@ __all__ = [
     "best_ranked",
     "fast_values",
     "ranked",
+    "ranked_at_once",
+    "ranked_fault",
 ]
 
 LARGEST_DENOMINATOR = 200  # sum of a ratio's whole weights: its recurrence takes as many times z
+RANKED_CELLS = 8_000_000  # cells of the distributions of counts ranked at once: 64 MB
 RANKED_AT_ONCE = 1_000  # positions up to which one table holds all counts; then windows are faster
 
 NO_TABLE = "the value must depend on (tp, hyp, ref, n) of two labels only"
@@ -196,11 +199,19 @@ def _ranking_fast(problems: Sequence[Problem]) -> list[Answer]:
     ``_ROUNDINGS`` n units of rounding of the sums without signs, and the best is claimed if no
     other reaches it by more than ``PRECISION``.
     """
+    size = ranked_at_once(problems[0].n)
+    if len(problems) > size:
+        return _ranking_fast(problems[:size]) + _ranking_fast(problems[size:])
     p = np.stack([problem.probabilities for problem in problems])  # type: ignore[misc]
     order = np.argsort(-p, axis=1, kind="stable")
     tables = fast_values(problems[0], np.take_along_axis(p, order, axis=1))
     rows = zip(problems, order, *tables, strict=True)
     return [best_ranked(*row, WHY_FAST) for row in rows]
+
+
+def ranked_at_once(n: int) -> int:
+    """How many sequences of a length are ranked at once."""
+    return max(1, RANKED_CELLS // (n + 1) ** 2)
 
 
 def _ratio(problem: Problem) -> Fractional | str:

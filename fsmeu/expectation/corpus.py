@@ -194,7 +194,8 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     added: dict[str, Floats] = {}
     for name in names:
         if name in axes:
-            added[name] = axes[name] + sum(float(one[name].low - one[name].start) for one in spans)
+            least = sum(one[name].low - one[name].start for one in spans)
+            added[name] = axes[name].astype(np.float64) + least
         else:
             each = (sentence_counts(loss.bound, [(z, z)])[name][0] for loss, z, _ in sentences)
             added[name] = np.full(len(places), sum(map(float, each)))

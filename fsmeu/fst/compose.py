@@ -29,11 +29,9 @@ _VARIABLE = "FSMEU_MAX_STATES"
 
 def max_states(limit: int | None = None) -> int:
     """The limit on states of a machine: the argument, the environment, or five million."""
-    return (
-        limit_from(_VARIABLE, _MOST_STATES)
-        if limit is None
-        else check_int("machine", "max_states", limit)
-    )
+    if limit is None:
+        return limit_from(_VARIABLE, _MOST_STATES)
+    return check_int("machine", "max_states", limit)
 
 
 def guard_size(where: str, states: int, limit: int | None = None, least: bool = False) -> None:

@@ -174,15 +174,11 @@ def pair_layers(left: Layered, right: Layered) -> Layered:
     layers = []
     for k, (one, two) in enumerate(zip(left.layers, right.layers, strict=True)):
         guard_size("two acceptors side by side", len(one.source) * len(two.source))
-        layers.append(
-            Layer(
-                (one.source[:, None] * right.widths[k] + two.source).ravel(),
-                (one.label[:, None] * len(right.alphabet) + two.label).ravel(),
-                (one.target[:, None] * two.width + two.target).ravel(),
-                (one.weight[:, None] * two.weight).ravel(),
-                one.width * two.width,
-            )
-        )
+        source = (one.source[:, None] * right.widths[k] + two.source).ravel()
+        label = (one.label[:, None] * len(right.alphabet) + two.label).ravel()
+        target = (one.target[:, None] * two.width + two.target).ravel()
+        weight = (one.weight[:, None] * two.weight).ravel()
+        layers.append(Layer(source, label, target, weight, one.width * two.width))
     start = np.outer(left.start, right.start).ravel()
     final = np.outer(left.final, right.final).ravel()
     both = left.unambiguous and right.unambiguous

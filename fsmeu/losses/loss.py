@@ -180,9 +180,9 @@ class SpecLoss(Loss):
         """The view whose steps are the same at every position."""
         return machine_view(self.bound, n, z, merge=merge)
 
-    def least_states(self, n: int) -> int:
-        """A number of states that its machine has at least."""
-        return least_states(self.bound, n)
+    def least_states(self, n: int, limit: int | None) -> int:
+        """A number of states that its machine has at least, if the limit can be passed."""
+        return least_states(self.bound, n, limit)
 
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""

@@ -70,8 +70,8 @@ class Loss(Card):
         """The view that the machine for a hypothesis, or for all, is made of."""
         raise NotImplementedError
 
-    def least_states(self, n: int) -> int:
-        """A number of states that its machine has at least."""
+    def least_states(self, n: int, limit: int | None) -> int:
+        """A number of states that its machine has at least, if the limit can be passed."""
         return 1
 
     def linear(self, z_given: bool) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ class Loss(Card):
         name = f"{self.kind} {self.name}, n = {n}"
         try:
             if pairs is None and not minimize:
-                guard_size(name, self.least_states(n), max_states, least=True)
+                guard_size(name, self.least_states(n, max_states), max_states, least=True)
             machine = build_machine(name, self.alphabet, view, pairs, max_states)
         except SizeLimitError as error:
             counts = ", ".join(self.linear(given is not None))

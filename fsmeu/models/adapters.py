@@ -434,7 +434,7 @@ def _acceptor(
     machine = Layered(alphabet, first, tuple(built), last, unambiguous=False)
     arcs = all_arcs(machine)
     pairs = (arcs.source * len(alphabet) + arcs.label)[arcs.weight > 0]
-    is_deterministic = np.count_nonzero(first) <= 1 and len(np.unique(pairs)) == len(pairs)
+    is_deterministic = bool((first > 0).sum() <= 1) and len(np.unique(pairs)) == len(pairs)
     machine = replace(machine, unambiguous=is_deterministic)
     return Acceptor(machine, normalize=normalize, log_scale=log_scale)
 
@@ -446,13 +446,15 @@ def _layer(content: Any, where: str, width: int, alphabet: Alphabet) -> Layer:
     after = count(content["width"], f"{where} width")
     check_arcs(f"{where} width", after, "states")
     limits = {"source": width, "label": len(alphabet), "target": after}
-    numbers = [_numbers(content[key], f"{where} {key}", limits[key]) for key in limits]
+    source, label, target = (
+        _numbers(content[key], f"{where} {key}", limit) for key, limit in limits.items()
+    )
     weight = _weights(content["weight"], f"{where} weight")
-    lengths = {len(column) for column in (*numbers, weight)}
+    lengths = {len(column) for column in (source, label, target, weight)}
     if len(lengths) > 1:
         must = "source, label, target and weight must have the same length"
         raise InputError(message(where, must, f"lengths {sorted(lengths)}"))
-    return Layer(*numbers, weight, after)
+    return Layer(source, label, target, weight, after)
 
 
 def _weights(value: Any, where: str) -> Floats:

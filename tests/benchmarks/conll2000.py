@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from fsmeu.errors import InputError
+from fsmeu.models import from_crfsuite
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "notebooks")]
@@ -78,12 +79,10 @@ class Field:
         unary: for each sentence the scores of the tags, shape (n, 23); -inf for a tag that the
             training set does not have.
         pairwise: the scores of a tag (last axis) after another, shape (23, 23).
-        trained: the file with the tagger, as crfsuite writes it.
     """
 
     unary: list
     pairwise: np.ndarray
-    trained: Path
 
 
 def trained_field():
@@ -92,52 +91,24 @@ def trained_field():
     key = hashlib.sha256(Path(__file__).read_bytes())
     for name in ("train.txt.gz", "test.txt.gz"):
         key.update((data / name).read_bytes())
-    home = cache_directory() / "benchmarks"
-    trained = home / f"conll2000-{key.hexdigest()[:16]}.crfsuite"
-    kept = trained.with_suffix(".npz")
-    if not (trained.is_file() and kept.is_file()):
-        home.mkdir(parents=True, exist_ok=True)
-        _train(trained, kept)
+    kept = cache_directory() / "benchmarks" / f"conll2000-{key.hexdigest()[:16]}.npz"
+    if not kept.is_file():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        whole = kept.with_suffix(f".{os.getpid()}.npz")
+        np.savez(whole, **_trained(sentences("train"), sentences("test")))
+        whole.replace(kept)
     with np.load(kept) as arrays:
         unary = np.split(arrays["unary"], np.cumsum(arrays["lengths"])[:-1])
-        return Field(unary, arrays["pairwise"], trained)
+        return Field(unary, arrays["pairwise"])
 
 
-def tagger(trained=None, **settings):
-    """A tagger of sklearn-crfsuite; the test that asks is skipped where it is not installed."""
+def _trained(train, test):
+    """The arrays of a field, those of its sentences one after another, and their lengths."""
     reason = "sklearn-crfsuite is not installed (it is part of the extra 'dev')"
-    crfsuite = pytest.importorskip("sklearn_crfsuite", reason=reason)
-    return crfsuite.CRF(model_filename=None if trained is None else str(trained), **settings)
-
-
-def _train(trained, kept):
-    """Writes the tagger and the potentials, each under its name only when it is whole."""
-    part = trained.with_suffix(f".{os.getpid()}.part")
-    field = tagger(part, **SETTINGS)
-    known = sentences("train")
-    field.fit([features(sentence) for sentence in known], [tags(sentence) for sentence in known])
-    rows = [features(sentence) for sentence in sentences("test")]
-    weights = state_rows(field.state_features_)
-    unary = [state_scores(weights, field.classes_, row) for row in rows]
-    pairwise = np.zeros((len(TAGS), len(TAGS)))
-    for (before, after), weight in field.transition_features_.items():
-        pairwise[TAGS.index(before), TAGS.index(after)] = weight
-    lengths = [len(row) for row in rows]
-    whole = kept.with_suffix(f".{os.getpid()}.npz")
-    np.savez(whole, unary=np.concatenate(unary), pairwise=pairwise, lengths=lengths)
-    part.replace(trained)
-    whole.replace(kept)
-
-
-def state_rows(weights):
-    """For each feature the weights of the tags, from those of pairs (feature, tag)."""
-    rows = {}
-    for (name, tag), weight in weights.items():
-        rows.setdefault(name, np.zeros(len(TAGS)))[TAGS.index(tag)] = weight
-    return rows
-
-
-def state_scores(weights, known, rows):
-    """The sums of the weights of the features, shape (n, 23); -inf for tags that are not known."""
-    seen, none = np.where(np.isin(TAGS, known), 0.0, -np.inf), np.zeros(len(TAGS))
-    return np.array([seen + sum(weights.get(name, none) for name in row) for row in rows])
+    field = pytest.importorskip("sklearn_crfsuite", reason=reason).CRF(**SETTINGS)
+    field.fit([features(one) for one in train], [tags(one) for one in train])
+    models = [from_crfsuite(field, features(one)) for one in test]
+    known, rows = [TAGS.index(tag) for tag in models[0].labels], [one.unary for one in models]
+    unary, pairwise = np.full((sum(map(len, rows)), len(TAGS)), -np.inf), np.zeros((len(TAGS),) * 2)
+    unary[:, known], pairwise[np.ix_(known, known)] = np.concatenate(rows), models[0].pairwise
+    return {"unary": unary, "pairwise": pairwise, "lengths": [len(one) for one in rows]}

@@ -70,7 +70,7 @@ def test_growth(method, short, bar, model):
     assert record(f"{method}, F1: n = {short} | n = {2 * short}", less, more, at_most=bar)
 
 
-def within(title, limit, function, rounds=3):
+def in_time(title, limit, function, rounds=3):
     """A call takes at most so many seconds; the row shows the limit against them."""
     function()
     return record(f"{title}: the limit | ours", limit, seconds(function, rounds), at_most=1)
@@ -81,8 +81,8 @@ def test_chains():
     loss = fsmeu.load("fscore")
     first, second = chain(500), chain(300, 2)
     held = [
-        within("counting, F1, order 1, n = 500", 1, lambda: fsmeu.decode(loss, first)),
-        within("counting, F1, order 2, n = 300", 3, lambda: fsmeu.decode(loss, second)),
+        in_time("counting, F1, order 1, n = 500", 1, lambda: fsmeu.decode(loss, first)),
+        in_time("counting, F1, order 2, n = 300", 3, lambda: fsmeu.decode(loss, second)),
     ]
     assert fsmeu.decode(loss, first).method == "counting"
     assert all(held)
@@ -96,11 +96,11 @@ def test_chunks():
     )
     assert fsmeu.decode(loss, field).exact
     title = f"counting, chunk F1, 4 types, n = {n}"
-    assert within(title, 1, lambda: fsmeu.decode(loss, field))
+    assert in_time(title, 1, lambda: fsmeu.decode(loss, field))
 
 
 def test_many():
     """Twenty thousand sequences within a second."""
     loss, matrix = fsmeu.load("fscore"), np.random.default_rng(3).random((20_000, 25))
-    held = within("decode_many, F1, 20,000 of n = 25", 1, lambda: fsmeu.decode_many(loss, matrix))
+    held = in_time("decode_many, F1, 20,000 of n = 25", 1, lambda: fsmeu.decode_many(loss, matrix))
     assert held

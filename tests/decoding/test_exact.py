@@ -93,6 +93,11 @@ FAST = [
     ("jaccard", {}),
     ("jaccard", {"empty": 0}),
     ("fractional_linear", {}),
+    ("fractional_linear", {"c2": -0.5, "d2": 0}),  # 0/0 without ones of y, whatever z is
+    ("fractional_linear", {"c2": -1, "d0": 1, "d2": 0, "d3": -1}),  # where y has nothing else
+    ("fractional_linear", {"c0": 1, "c1": 1, "c2": -1, "c3": -1, "d0": 1, "d2": -1, "d3": 0}),
+    ("fractional_linear", {"c0": 1, "c1": 3, "c3": -1, "d0": 1, "d1": 0, "d2": 1, "d3": 0}),
+    ("fractional_linear", {"c0": 0, "c1": 3, "c3": -1, "d0": 1, "d1": 0, "d2": 1, "d3": 2}),
 ]
 
 

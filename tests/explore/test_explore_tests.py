@@ -17,6 +17,8 @@ from tests.explore.shrink import reproducer, shrunk
 from tests.explore.trial import run_case, run_check
 from tests.label_models import KINDS, random_model
 from tests.losses.meaning import Undefined, World
+from tests.support import loops
+from tests.support.kernels import kernels_that_run
 
 SEED = 20
 
@@ -176,3 +178,10 @@ def test_rounding_is_noticed():
     assert cancelled.size > 1e15
     with pytest.raises(Unsure):
         cancelled > 0.3  # noqa: B015
+
+
+@pytest.mark.parametrize("half", [loops.counts, loops.moments])
+def test_loops_can_be_compiled_beforehand(half):
+    """What the set-up and the explorer do."""
+    with kernels_that_run("compiled"):
+        half()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from fsmeu.errors import FsmeuError, InputError
-from fsmeu.models import Bernoulli, Markov, NBest, Potentials, from_json
+from fsmeu.models import Acceptor, Bernoulli, Markov, Mixture, NBest, Potentials, from_json
 from tests.label_models import PLAIN_KINDS, plain_model
 from tests.strategies import cases
 
@@ -37,6 +37,16 @@ def test_round_trip_of_empty_arrays(kind, n):
         again = from_json(json.dumps(model.to_json()))
         assert again.to_json() == model.to_json()
         assert abs(again.total_mass() - 1) < 1e-12
+
+
+def test_machines_with_several_paths_for_a_sequence():
+    """They are not taken for deterministic ones: the best sequence is that of the sum."""
+    weights, chances = [0.4, 0.35, 0.25], [(0.6, 0.6), (0.9, 0.1), (0.1, 0.9)]
+    mixed = Mixture([Bernoulli(p) for p in chances], weights)
+    again = from_json(Acceptor(mixed.layered()).to_json())
+    [(best, chance)] = again.most_probable()
+    assert best == [1, 0]  # 0.4 * 0.24 + 0.35 * 0.81 + 0.25 * 0.01, and [1, 1] has 0.198
+    assert chance == pytest.approx(0.382, rel=1e-12)
 
 
 def test_files_and_shorthand(tmp_path):

@@ -58,14 +58,6 @@ def test_ways_to_decide_under_softmaxes(load, conll2000):
     assert [len(one) for one in script.decided(formed)] == [len(one) for one in sentences[20:]]
 
 
-def test_chunks_are_counted_as_seqeval_counts_them(load):
-    metrics = pytest.importorskip("seqeval.metrics")
-    tags, random = ["O", "B-NP", "I-NP", "B-VP", "I-VP"], np.random.default_rng(7)
-    z, y = ([[tags[k] for k in random.integers(0, 5, 8)] for _ in range(20)] for _ in range(2))
-    found = load("conll2000_tagger").chunk_fscore(z, y)
-    assert found == pytest.approx(metrics.f1_score(y, z), rel=1e-12)
-
-
 @pytest.mark.nightly
 def test_quick_run_of_the_tagger(conll2000):
     told, _ = ran("conll2000_tagger.py", "--quick")

@@ -44,7 +44,7 @@ def counts():
     for one in (p, p / 500, *chains):
         fsmeu.expect(f1, fsmeu.decode(f1, one).labels, one)
     x, y = np.random.default_rng(1).normal(size=(30, 2)), np.arange(30) % 2
-    for learner in ("FOFO", "OFO", "OMCSL", "STAMP", "OnlineLogistic"):
+    for learner in ("FOFO", "OFO", "OnlineLogistic"):
         getattr(online, f"{learner}Classifier")().fit(x, y)
     CostOracle(loss, z).costs([])
     for learner in ("logistic", "perceptron"):

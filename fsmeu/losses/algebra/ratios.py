@@ -54,15 +54,10 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Ratio:
-    """N / D^power for several numbers k of ones of z.
+    """N / D^power for several numbers k of ones of z, power being 1 or 1/2.
 
-    Attributes:
-        top: coefficients of N on 1, A and B, (3, ks).
-        below: those of D, (3, ks).
-        power: 1 or 1/2.
-        most: bounds on the absolute value of the ratio, (ks,).
-        least_below: the least D that is not 0.
-        most_below: the greatest D.
+    ``top`` and ``below`` are coefficients of N and D on 1, A and B, (3, ks), ``most`` bounds on the
+    absolute value of the ratio, (ks,); of all D that are not 0, one is the least, one the greatest.
     """
 
     top: Floats
@@ -75,14 +70,11 @@ class Ratio:
 
 @dataclass(frozen=True, eq=False)
 class RatioSum:
-    """The value as a sum of ratios, for several numbers k of ones of z.
+    """The value as a sum of ratios, for several numbers k of ones of z; one whose D is 0 is 0.
 
-    Attributes:
-        ratios: the ratios; one whose D is 0 has the value 0.
-        no_ones: what the value adds to their sum where y has no ones, (ks,).
-        all_ones: the same where y has nothing else, (ks,).
-        rises: whether the value never falls with true positives, the number of ones of y given.
-        falls: whether it never rises.
+    ``no_ones`` and ``all_ones``, (ks,), are what the value adds to their sum where y has no ones or
+    nothing else. It ``rises`` or ``falls`` if it never does the other with true positives, the
+    number of ones of y given.
     """
 
     ratios: list[Ratio]

@@ -201,11 +201,8 @@ def _tapes_of(spec: Spec, expr: Expr) -> frozenset[str]:
 class TapeLoss:
     """One tape's share of a loss, as a loss of its own that reads labels as ``y``.
 
-    Attributes:
-        bound: a spec with the registers of this tape; features are accumulators ``#0``, ``#1``...
-        features: how many features there are.
-        registers: names of the registers that make up the state.
-        ends: those of them that the value looks at.
+    Its ``features``, so many, are accumulators ``#0``, ``#1``, ... of ``bound``; ``registers`` make
+    up the state, and the value looks at those that are ``ends``.
     """
 
     bound: BoundLoss
@@ -240,14 +237,10 @@ class JointCount:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A loss as two parts and the accumulators in which they meet.
+    """A loss as its parts on z and on y, and the accumulators in which they meet.
 
-    Attributes:
-        bound: the whole loss, sums of a count of each tape written as two counts.
-        z: what happens on z.
-        y: what happens on y.
-        joint_counts: the accumulators in which the value is affine.
-        additive: True when the value depends on nothing else: a sum over positions.
+    In ``bound``, the whole loss, sums of a count of each tape are written as two counts. The value
+    is affine in ``joint_counts``; if it is ``additive``, it depends on nothing else.
     """
 
     bound: BoundLoss

@@ -140,17 +140,18 @@ def machine_view(
     return SpecView(bound, n, None, linear, ends=ends, merge=merge)
 
 
-def least_states(bound: BoundLoss, n: int) -> int:
+def least_states(bound: BoundLoss, n: int, limit: int | None = None) -> int:
     """A number of states that the machine has at least, the hypothesis free.
 
     Where pairs of labels lead from the start back to it but for counts that no step looks at, sums
-    of r linearly independent gains, n of them at most, are so many states: n + r over r.
+    of r linearly independent gains, n of them at most, are so many states: n + r over r. It is 1
+    where all counts together do not pass the limit.
     """
     added, unread = steps(bound.spec), unread_registers(bound.spec)
     counts = tuple(name for name in added if name in unread and added[name][0] is not None)
-    view = machine_view(bound, n, None, linear=counts)
-    if not n or not counts:
+    if math.comb(n + len(counts), len(counts)) <= max_states(limit):
         return 1
+    view = machine_view(bound, n, None, linear=counts)
     targets, gains = view.advance(1, np.array([view.start]))
     rank = int(np.linalg.matrix_rank(gains[:, targets == view.start]))  # type: ignore[index]
     return min(math.comb(n + rank, rank), 10**18)
@@ -173,9 +174,7 @@ def build_machine(
     pairs: Layered | None = None,
     max_states: int | None = None,
 ) -> Machine:
-    """The explicit machine of a view that is the same at every position, the hypothesis free.
-
-    With ``pairs``, an acceptor of pairs z * L + y, only what these can reach is built.
+    """The explicit machine of a view, or of what an acceptor of pairs z * L + y can reach of it.
 
     Raises:
         SizeLimitError: there are more states than the limit.
@@ -331,11 +330,8 @@ def minimize(machine: Machine, *, layered: bool = False, limit: int | None = Non
     """A machine with fewer states that gives every pair of length n the same value.
 
     ``layered`` makes the least machine in layers: it is the same for all files of one loss, but a
-    state that many depths share is there once for each. Otherwise states that several depths share
-    stay shared, and there are never more of them than before.
-
-    Raises:
-        SizeLimitError: ``layered`` is set, and there are more states than the limit in all layers.
+    state that many depths share is there once for each, and a SizeLimitError is raised if they are
+    more than the limit. Otherwise there are never more states than before.
     """
     smaller = _merged(machine, refine(_steps(machine), same_values(machine.values)))
     most = max_states(limit)

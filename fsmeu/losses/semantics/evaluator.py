@@ -31,18 +31,16 @@ NONE = -1.0
 class BoundLoss:
     """A loss whose labels and parameters are known; only the length n is still open.
 
-    Labels enter arithmetic as their own numbers when all of them are ints that doubles tell apart
-    (``numeric``), otherwise as codes that can only be compared.
-
     Attributes:
         spec: the loss file.
         alphabet: the labels of both tapes.
         params: value of each parameter; a table is an array indexed by label index.
-        numeric: True when labels are numbers.
+        numeric: True when labels are ints that doubles tell apart, which enter arithmetic as such;
+            otherwise they are codes that can only be compared.
         label_values: what ``z`` or ``y`` is for each label index.
         codes: code of each text.
         kinds: code of the kind of each label code (B, I, O ...), and nan at the end.
-        types: code of the type of each label code (NP, PER ...), NONE where it has none; the same.
+        types: the same of its type (NP, PER ...), NONE where it has none.
     """
 
     spec: Spec
