@@ -221,7 +221,7 @@ short.txt --columns word,gold --gold golt -s 1 => Did you mean 'gold'?
 """),
     (["score --format conll"], """
 short.txt => --loss | For example
-- -l fscore <<< 'a no no' => decision, fscore | no
+- -l fscore <<< 'a 0 no' => decision, fscore | no
 one.txt --by-type => line 1 | column
 """),
     (["train t.csv -o m.npz"], """
