@@ -250,12 +250,9 @@ def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
         for begin in range(0, len(vectors), size := ranked_at_once(n)):
             rows = list(vectors)[begin : begin + size]
             p = np.stack([vectors[row] for row in rows])
-            plain = ((p >= 0.0) & (p <= 1.0)).all(axis=1)
-            if plain.any():
-                yield (
-                    [row for row, good in zip(rows, plain.tolist(), strict=True) if good],
-                    p[plain],
-                )
+            plain = np.flatnonzero(((p >= 0.0) & (p <= 1.0)).all(axis=1))
+            if len(plain):
+                yield [rows[k] for k in plain.tolist()], p[plain]
 
 
 def _ranked_together(
