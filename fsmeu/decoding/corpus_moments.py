@@ -40,7 +40,7 @@ from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.engine import Structure
-from fsmeu.trellis.moments import BINOMIAL, central_moments, needed_order, series_of
+from fsmeu.trellis.moments import BINOMIAL, central_moments, jet_order, needed_order, series_of
 from fsmeu.trellis.roundings import UNIT
 from fsmeu.trellis.tapes import values_at
 
@@ -136,7 +136,7 @@ def best_by_moments(
             counts = _counts(corpus, blocks)
             below, _, steep = ratio.below[:, int(counts.mean)]
             spread = counts.deviation * abs(steep / (below + steep * counts.mean))
-            needed = needed_order(float(spread), _ENOUGH, 4)
+            needed = jet_order(needed_order(float(spread), _ENOUGH, 4))
         search = _search(blocks, counts, ratio, sign, largest, pool)
         best, upper = best_number(search)
         zs = search.best_at(best)

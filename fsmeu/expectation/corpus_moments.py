@@ -27,6 +27,7 @@ from fsmeu.trellis.moments import (
     PROMISED,
     central_moments,
     cumulants_of,
+    jet_order,
     needed_order,
     series_of,
 )
@@ -119,7 +120,7 @@ def moment_value(corpus: Corpus, zs: Sequence[Ints]) -> tuple[float, float] | No
         return None
     if corpus.n < FEW_COUNTED:
         return None
-    order = 6  # four seldom suffice
+    order = 8  # four seldom suffice
     while order <= _MOST_ORDER:
         hyp, sums = _sums(corpus, zs, order)
         most = float(sums.counts.most.sum())
@@ -131,7 +132,7 @@ def moment_value(corpus: Corpus, zs: Sequence[Ints]) -> tuple[float, float] | No
         if needed <= order:
             value, error = ratio_value(ratio, sums, order, max(map(abs, sides)))
             return (value, error) if error <= 100 * PROMISED * abs(value) else None
-        order = needed
+        order = jet_order(needed)
     return None
 
 

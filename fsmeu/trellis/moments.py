@@ -146,6 +146,11 @@ def needed_order(spread: float, enough: float = 1e-13, least: int = 6) -> int:
     return MOST_ORDER + 2
 
 
+def jet_order(needed: int) -> int:
+    """The least multiple of 4 that is no less: loops over jets are compiled for each order."""
+    return -(-needed // 4) * 4
+
+
 def _series(form: Confusion, p: Floats, sign: float, order: int) -> Ranked:
     """The values by central moments up to an order."""
     n, run, polynomials = len(p), load_compiled("moment_kernels"), _cumulant_polynomials()

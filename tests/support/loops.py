@@ -15,7 +15,7 @@ from fsmeu.trellis.kept import structure_of
 from tests.support.kernels import kernels_that_run
 
 TAGS = ["O", "B-A", "I-A"]
-ORDERS = (4, 8, 6, 10, 12)
+ORDERS = (4, 8, 12)
 """Those of the series that corpora of the tests are decided by."""
 
 
