@@ -117,7 +117,7 @@ class Bernoulli(_Independent):
             remedy = "For more labels use Independent(probabilities, labels)"
             raise InputError(message("Bernoulli p", must, f"shape {array.shape}", remedy))
         check_arcs("Bernoulli", 2 * array.size)
-        self._keep(p=frozen(array), labels=BINARY.labels, n=len(array))
+        self._keep(p=frozen(array), alphabet=BINARY, labels=BINARY.labels, n=len(array))
 
     @property
     def rows(self) -> Floats:
@@ -172,7 +172,8 @@ def as_model(value: object) -> Model:
     """
     if isinstance(value, Model):
         return value
-    array = real_array(value, "model")  # type: ignore[arg-type]
+    is_array = type(value) is np.ndarray and value.dtype == np.float64  # needs no look beforehand
+    array: Any = value if is_array else real_array(value, "model")  # type: ignore[arg-type]
     if array.ndim in (1, 2):
         return (Bernoulli if array.ndim == 1 else Independent)(value)  # type: ignore[arg-type]
     must = "must be a label model, a list of probabilities, or a table, one row per position"
