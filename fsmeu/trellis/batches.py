@@ -1,7 +1,4 @@
-"""Batches of sentences as arrays, what kernels fill for them, and threads that share one.
-
-And what paths that are given count and score.
-"""
+"""Batches of sentences as arrays, what kernels fill for them, and threads that share one."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.trellis.structure import Hypotheses
 
 
 class ForwardLayers(NamedTuple):
@@ -184,34 +180,3 @@ def in_threads(part: Callable[[slice], None], lengths: Ints, jobs: int) -> None:
     rows = [slice(int(a), int(b)) for a, b in zip(starts, ends, strict=True) if b > a]
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(part, rows))
-
-
-def path_counts(h: Hypotheses, labels: Ints) -> Ints:
-    """Where the counters of hypotheses end, (batch,), from label indices, (batch, n)."""
-    found, pair = np.zeros((2, len(labels)), np.int64)
-    for i, label in enumerate(labels.T):
-        pair, _, counted = h.step[h.kind[i], pair, label].T
-        found = found + counted
-    return found
-
-
-def path_scores(h: Hypotheses, cells: Ints, scores: Scores, labels: Ints) -> Floats:
-    """Sums of the scores of the steps of paths, (batch, lanes).
-
-    Args:
-        h: the tape of z.
-        cells: position and score row of each score, (cells, 2).
-        scores: scores of steps.
-        labels: label indices of the paths, (batch, n).
-    """
-    batch, n = labels.shape
-    whole = scores.dense(len(cells))
-    place = np.full((n, int(max(h.early.max(initial=0), h.late.max(initial=0))) + 1), len(cells))
-    place[tuple(cells.T)] = np.arange(len(cells))
-    held = np.append(whole, np.zeros_like(whole[:, :1]), axis=1)  # what shows nothing
-    found, pair = np.zeros_like(held[:, 0]), np.zeros(batch, np.int64)
-    for i in range(n):
-        pair, colour, _ = h.step[h.kind[i], pair, labels[:, i]].T
-        for rows in (*h.early[colour].T, *h.late[h.kind[i], pair].T):
-            found += held[np.arange(batch), place[i, rows]]
-    return found

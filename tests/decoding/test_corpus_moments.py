@@ -8,7 +8,6 @@ from fsmeu.decoding import corpus_moments
 from fsmeu.expectation import corpus_moments as expected
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.models import arc_weights_many
-from fsmeu.trellis.batches import path_scores
 from fsmeu.trellis.kept import structure_of
 from tests.support.kernels import run_kernels
 
@@ -92,8 +91,20 @@ def test_moments_of_a_sentence_are_those_of_its_counts(name, how, monkeypatch):
         for power, lane in zip(powers, whole.T, strict=True):
             wanted, _ = structure.scores(layered, np.ascontiguousarray(power[None, None]))
             np.testing.assert_allclose(lane, wanted.dense(len(lane))[0, :, 0], rtol=1e-12)
-        found = path_scores(structure.h, structure.score_cells(n), scores, z[None])
-        np.testing.assert_allclose(found[0], powers @ joint, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(
+            score_of(structure, z, whole), powers @ joint, rtol=1e-12, atol=1e-15
+        )
+
+
+def score_of(structure, z, scores):
+    """The sum of the scores, (cells, lanes), of the steps of a hypothesis, (lanes,)."""
+    h, pair, found = structure.h, 0, np.zeros(scores.shape[1])
+    cells = {tuple(cell): k for k, cell in enumerate(structure.score_cells(len(z)).tolist())}
+    for i, label in enumerate(z):
+        pair, colour, _ = h.step[h.kind[i], pair, label]
+        for row in (*h.early[colour], *h.late[h.kind[i], pair]):
+            found += scores[cells[i, int(row)]] if (i, int(row)) in cells else 0.0
+    return found
 
 
 @pytest.mark.parametrize("name", ["jaccard", "kappa", "recall"])
