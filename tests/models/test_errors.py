@@ -76,6 +76,7 @@ BAD = {
     "no models": (lambda: Mixture([], []), ["at least one model"]),
     "no model": (lambda: Mixture([[0.5]], [1]), ["label model"]),
     "one weight": (lambda: Mixture([Bernoulli([1])], [0.5, 0.5]), ["(1,)"]),
+    "weights of 0.9": (lambda: Mixture([Bernoulli([1])] * 2, [0.5, 0.4]), ["sum to 1", "0.9"]),
     "mixed lengths": (
         lambda: Mixture([Bernoulli([1]), Bernoulli([1, 1])], [0.5, 0.5]),
         ["lengths 1 and 2"],
