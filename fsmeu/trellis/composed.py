@@ -24,6 +24,7 @@ from fsmeu.fst.layers import Layer
 from fsmeu.trellis.tapes import Tape
 
 Words = NDArray[np.uint64]
+_ARC_STATES = 4  # states that an arc counts as: a million arcs take about ten seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +188,7 @@ def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool)
             fresh = here.fresh(alive)
             if len(fresh):
                 cells += len(fresh) * here.degree
-                guard_size("decode", cells)
+                guard_size("decode", cells * _ARC_STATES)
                 more = _expanded(tape, i, pairs, fresh, here, weighted)
                 here.arcs = np.concatenate([here.arcs, more], axis=1)
             alive, most = here.reached(alive, len(pairs.code))
