@@ -140,7 +140,7 @@ def decode_corpus(
             progress(*sorted((sign * lower, sign * upper)))
 
     large = best_by_moments(corpus, sign, threads)
-    found = large or best_of_corpus(corpus, sign, float(gap), clock, tell)
+    found = large or (*best_of_corpus(corpus, sign, float(gap), clock, tell), None)
     decision = _decided(free, *found, sign)
     return decision if large is None else _told(decision, progress)
 
@@ -165,15 +165,26 @@ def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
 
 
 def _decided(
-    corpus: Corpus, chosen: list[Ints], upper: float, totals: int, sign: float
+    corpus: Corpus,
+    chosen: list[Ints],
+    upper: float,
+    totals: int,
+    known: tuple[float, float] | None,
+    sign: float,
 ) -> CorpusDecision:
-    """The decision for hypotheses, where sign times value of all others has an upper bound."""
-    found = linear_expectation(corpus, chosen)
-    value, low, high = found.value, found.lower, found.upper
-    sides = (low, max(high, upper)) if sign > 0 else (min(low, -upper), high)
-    reach = (sides[1] - sides[0]) / (2 * PRECISION)
-    exact = reach <= abs(value) or reach <= _step(corpus, chosen, value)
-    return CorpusDecision(_named(corpus, chosen), value, *sides, exact, totals)
+    """The decision for hypotheses, where sign times value of all others has an upper bound.
+
+    Their own value and a bound on its error may be known.
+    """
+    if known is None:
+        found = linear_expectation(corpus, chosen)
+        value, low, high = found.value, found.lower, found.upper
+    else:
+        value, low, high = known[0], known[0] - known[1], known[0] + known[1]
+    low, high = (low, max(high, upper)) if sign > 0 else (min(low, -upper), high)
+    reach = (high - low) / (2 * PRECISION)
+    exact = bool(reach <= abs(value) or reach <= _step(corpus, chosen, value))
+    return CorpusDecision(_named(corpus, chosen), value, float(low), float(high), exact, totals)
 
 
 def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:

@@ -99,10 +99,11 @@ class _Block:
 
 def best_by_moments(
     corpus: Corpus, sign: float, jobs: int = 1
-) -> tuple[list[Ints], float, int] | None:
+) -> tuple[list[Ints], float, int, tuple[float, float] | None] | None:
     """Label indices of the best hypotheses of a corpus, or None where moments do not serve it.
 
-    With an upper bound on sign times value of all hypotheses, and how many totals were tried.
+    With an upper bound on sign times value of all hypotheses, how many totals were tried, and the
+    value and a bound on its error, where the scores are those of their own total.
 
     Requires a value b T / D^a as the head of this module has it (derived from the text), in a
     finite declared range, T proven to be at least 0, and counts that are concentrated.
@@ -139,9 +140,13 @@ def best_by_moments(
             needed = jet_order(needed_order(float(spread), _ENOUGH, 4))
         search = _search(blocks, counts, ratio, sign, largest, pool)
         best, upper = best_number(search)
-        zs = search.best_at(best)
+        zs, total, score = search.best_at(best)
+    slack = float(search.sums(best)[best] - score + search.over_at(best, np.array([best]))[0])
+    value, error = float(sign * search.gain[best] * score), float(search.gain[best]) * slack
     none = _without_any(corpus, sign, most, _last_moment(counts) / counts.mean**order, largest)
-    return None if none > search.value(best) else (zs, upper, len(search.tried))
+    if none > search.value(best):
+        return None
+    return zs, upper, len(search.tried), (value, error) if total == best else None
 
 
 def _is_served(corpus: Corpus, rows: list[int], structure: Structure) -> bool:
@@ -230,11 +235,13 @@ def _search(
         found: Floats = rest + float(roundings @ counts.sizes(series, u[k]))
         return found
 
-    def best_at(k: int) -> list[Ints]:
+    def best_at(k: int) -> tuple[list[Ints], int, float]:
+        """The hypotheses, their total, and the sum of their scores."""
         hulls = kept[k]
-        inside = np.clip(hulls.knots, 1, high)
-        ends = hulls.ends(int((gain[inside] * hulls.values).argmax()))
-        return each(k, lambda b, own: b.structure.best_paths(b.scores, own, b.n, ends[b.rows]))
+        place = int((gain[np.clip(hulls.knots, 1, high)] * hulls.values).argmax())
+        ends = hulls.ends(place)
+        zs = each(k, lambda b, own: b.structure.best_paths(b.scores, own, b.n, ends[b.rows]))
+        return zs, int(hulls.knots[place]), float(hulls.values[place])
 
     first = high  # scores hardly depend on the total, and the ends are tried anyway
     found = ByNumber(1, high, first, u, gain, zero, zero, sums_at, over_at, best_at)
