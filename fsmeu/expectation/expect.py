@@ -59,6 +59,8 @@ T = TypeVar("T")
 
 ENGINES = ("lattice", "openfst")
 
+WEIGHTS_AT_ONCE = 1 << 22  # weights of models whose sentences are computed together: 32 MB
+
 DIGITS = 1e-10
 """A value whose error may be a greater part of it is computed once more with counts as states."""
 
@@ -135,7 +137,11 @@ def expect_many(
         if scheduler is not None or (threads > 1 and not _go_together(some[0])):
             apart += rows
         else:
-            values[rows] = [one.value for one in _expectations(some, jobs=threads)]
+            arcs = sum(len(layer.weight) for layer in some[0].model.layered().layers)
+            size = max(1, WEIGHTS_AT_ONCE // max(1, arcs))
+            for begin in range(0, len(rows), size):
+                found = _expectations(some[begin : begin + size], jobs=threads)
+                values[rows[begin : begin + size]] = [one.value for one in found]
     if len(apart) == 1 and scheduler is None:
         values[apart] = [one.value for one in _expectations([asked[apart[0]]])]
     elif apart:
