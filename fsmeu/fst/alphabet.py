@@ -138,7 +138,7 @@ class Alphabet:
         """The indices of a label sequence; a str is read character by character."""
         labels = listed(sequence, where)
         try:
-            return np.array([self.index[x] for x in labels], np.int64)
+            return np.array(list(map(self.index.__getitem__, labels)), np.int64)
         except Exception:  # not there, or whatever a strange label raises
             return np.array([self._encode_one(x, k, where) for k, x in enumerate(labels)], np.int64)
 

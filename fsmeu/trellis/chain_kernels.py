@@ -79,15 +79,13 @@ def _shifted(jets: Any, row: int, shift: Any, y: int, order: int, found: Any, go
 
 @inner
 def _moved(
-    jets: Any, first: int, states: int, steps: Any, i: int, shift: Any, order: int, mixed: Any,
-    after: Any,
-) -> float:  # fmt: skip
+    jets: Any, layers: int, steps: Any, i: int, shift: Any, order: int, mixed: Any, after: Any
+) -> float:
     """Fills ``after`` with jets after position i, from those before; returns the sum of masses.
 
     Args:
-        jets: jets, (rows, J + 1).
-        first: the row of state 0; those of other states follow.
-        states: their number.
+        jets: jets of so many sums, one after the other, of all states, (rows, J + 1).
+        layers: how many sums; the masses are those of the first.
         steps: the chain.
         i: the position.
         shift: ``_powers`` of what x gains with each label.
@@ -95,15 +93,16 @@ def _moved(
         mixed: room for a jet, (1 or more, J + 1).
         after: what is filled, in the same rows.
     """
-    total = 0.0
+    total, states = 0.0, len(steps[0])
     for target in range(states):
         y, low = target & 1, target >> 1
         high = low + (states >> 1)
         u, v = steps[i, low, y], steps[i, high, y]
-        for j in range(order + 1):
-            mixed[0, j] = u * jets[first + low, j] + v * jets[first + high, j]
-        _shifted(mixed, 0, shift, y, order, after, first + target)
-        total += after[first + target, 0]
+        for q in range(layers):
+            for j in range(order + 1):
+                mixed[0, j] = u * jets[q * states + low, j] + v * jets[q * states + high, j]
+            _shifted(mixed, 0, shift, y, order, after, q * states + target)
+        total += after[target, 0]
     return total
 
 
@@ -136,14 +135,13 @@ def chain_jets(
     for i in range(len(steps)):
         for y in range(2):
             _powers(below[z[i]] * (y - marginals[i]), order, binomial, shift, y)
-        total = _moved(jets, 0, states, steps, i, shift, order, mixed, after)
-        _moved(jets, states, states, steps, i, shift, order, mixed, after)
+        scale = 1.0 / _moved(jets, 2, steps, i, shift, order, mixed, after)
         spread = 0.0
         for s in range(states):
             gain = top[z[i]] * ((s & 1) - marginals[i])
             for j in range(order + 1):
-                jets[s, j] = after[s, j] / total
-                jets[states + s, j] = (after[states + s, j] + gain * after[s, j]) / total
+                jets[s, j] = after[s, j] * scale
+                jets[states + s, j] = (after[states + s, j] + gain * after[s, j]) * scale
             spread += jets[s, order]
         greatest = max(greatest, spread)
     for s in range(states):
@@ -180,10 +178,10 @@ def mixed_jets(
     for i in range(n):
         for y in range(2):
             _powers(y - marginals[i], order, binomial, shift, y)
-        mass, spread = _moved(jets, 0, states, steps, i, shift, order, moved, after), 0.0
+        scale, spread = 1.0 / _moved(jets, 1, steps, i, shift, order, moved, after), 0.0
         for s in range(states):
             for j in range(order + 1):
-                jets[s, j] = after[s, j] / mass
+                jets[s, j] = after[s, j] * scale
                 if s & 1:
                     kept[i, s >> 1, j] = jets[s, j]
             spread += jets[s, order]

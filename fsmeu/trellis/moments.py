@@ -394,7 +394,7 @@ def chain_of(first: Floats, steps: Floats) -> Chain:
     for i in range(m):
         table[i, : 2**i] = first.reshape(2**i, 2, -1).sum(axis=2)
     sums = table[:, :, :1] + table[:, :, 1:]
-    table = np.divide(table, sums, out=np.full_like(table, 0.5), where=sums > 0)
+    table /= np.where(sums > 0, sums, 1.0)  # states that are not reached have no steps
     place, marginals = np.arange(len(table)), np.zeros(len(table))
     off = load_compiled("chain_kernels").chain_marginals(table, marginals)
     ones = table[place, 2 ** np.minimum(place, m) - 1, 1]
