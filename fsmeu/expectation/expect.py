@@ -134,14 +134,14 @@ def expect_many(
     distributions = {row for row, one in enumerate(asked) if one.z is None}
     for rows in alike([one.model for one in asked], distributions):
         some = [asked[row] for row in rows]
-        if scheduler is not None or (threads > 1 and not _go_together(some[0])):
+        together = _go_together(some[0])
+        if scheduler is not None or (threads > 1 and not together):
             apart += rows
-        else:
-            arcs = sum(len(layer.weight) for layer in some[0].model.layered().layers)
-            size = max(1, WEIGHTS_AT_ONCE // max(1, arcs))
-            for begin in range(0, len(rows), size):
-                found = _expectations(some[begin : begin + size], jobs=threads)
-                values[rows[begin : begin + size]] = [one.value for one in found]
+            continue
+        size = _at_once(some[0].model) if together else len(rows)
+        for begin in range(0, len(rows), size):
+            found = _expectations(some[begin : begin + size], jobs=threads)
+            values[rows[begin : begin + size]] = [one.value for one in found]
     if len(apart) == 1 and scheduler is None:
         values[apart] = [one.value for one in _expectations([asked[apart[0]]])]
     elif apart:
@@ -149,6 +149,12 @@ def expect_many(
         sizes = [asked[row].n for row in apart]
         values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, jobs, scheduler)
     return values
+
+
+def _at_once(model: Model) -> int:
+    """How many models like this one are computed together: as many as memory should hold."""
+    arcs = sum(len(layer.weight) for layer in model.layered().layers)
+    return max(1, WEIGHTS_AT_ONCE // max(1, arcs))
 
 
 def _share(loss: Loss, parts: list[tuple[Any, Any, Model]]) -> list[float]:
