@@ -64,7 +64,7 @@ EXACT = tuple(method.name for method in _EXACT)
 """The methods that prove their answers, in the order in which "auto" takes them."""
 
 _TOGETHER = (RANKING_FAST.name, ADDITIVE.name, COUNTING.name, VITERBI.name, MARGINAL.name)
-"""The methods that decide several problems together, in threads."""
+"""The methods that decide several problems together; compiled loops do so in threads."""
 
 _WITH_KEEP = (RANKING.name, EXHAUSTIVE.name, NBEST.name)
 """The methods that value one candidate at a time, so that few states may be kept."""

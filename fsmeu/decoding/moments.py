@@ -127,7 +127,8 @@ class ByNumber:
         errors: bounds on the errors of ``rest``.
         sums_at: the greatest sums of scores Q(u_k) of hypotheses by their number, for one k.
         over_at: what these may lack, for one k and several numbers.
-        best_at: a hypothesis of the greatest sum at k, with k ones or about as many.
+        best_at: a hypothesis of the greatest sum at k, with k ones or about as many; for a corpus
+            those of all sentences, their total and the sum of their scores.
         tried: the sums by the k that was tried.
     """
 

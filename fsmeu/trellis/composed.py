@@ -49,23 +49,23 @@ class Composed:
     state: Ints
     columns: Ints
     first_feature: Ints
-    _reached: list[Bools] = field(default_factory=list)
-    _held: list[Words] = field(default_factory=list)
+    _memo: dict[str, tuple[list[Bools], Words]] = field(default_factory=dict)
 
     def reachable(self, n: int) -> Bools:
         """Which values the counter may have after n steps, (columns[n],)."""
-        if not self._held:
+        if "reached" not in self._memo:
             held = np.zeros((len(self.state), 1 + int(self.columns[-1]) // 64), np.uint64)
             held[: self.width[0], 0] = 1
-            self._held.append(held)
-        while len(self._reached) <= n:
-            i, held = len(self._reached), self._held[0]
+            self._memo["reached"] = [], held
+        reached, held = self._memo["reached"]
+        for i in range(len(reached), n + 1):
             found = np.bitwise_or.reduce(held, axis=0).view(np.uint8)  # as little endians have it
             bits = np.unpackbits(found, bitorder="little")[: self.columns[i]]
-            self._reached.append(bits.astype(bool))
+            reached = [*reached, bits.astype(bool)]
             if i < len(self.kind):
-                self._held[0] = _moved(self._moves[self.kind[i]], held)
-        return self._reached[n]
+                held = _moved(self._moves[self.kind[i]], held)
+        self._memo["reached"] = reached, held  # at once: another thread may do the same
+        return reached[n]
 
     @cached_property
     def _moves(self) -> list[list[_Move]]:

@@ -375,7 +375,8 @@ class Chain:
     """A chain of two labels, as ``chain_kernels.py`` has it.
 
     Attributes:
-        steps: P(next label | last m), (n, 2^m, 2); labels before the first one are 0.
+        steps: P(next label | last m), (n, 2^m, 2); labels before the first one are 0. Rows sum to
+            1, or are 0 where a state is not reached.
         marginals: P(y_i = 1), (n,).
         off: a bound on the errors of these.
         apart: the probabilities of no ones and of ones only.
