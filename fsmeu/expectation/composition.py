@@ -29,7 +29,7 @@ from fsmeu.expectation.result import (
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distance import backward, forward, minus_log, total_weight
-from fsmeu.fst.image import ArcTable, Fst, by_depth, fst_from_table, symbol_table, table_from_fst
+from fsmeu.fst.image import ArcTable, Fst, fst_from_table, symbol_table, table_from_fst
 from fsmeu.fst.layers import Layer, Layered, all_arcs, fst_from_layered, pair_layers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
@@ -200,7 +200,7 @@ def run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
     inside = np.full(table.states, -1, np.int64)
     if table.start >= 0:
         inside[table.start] = 0
-        for arcs in by_depth(table)[1]:
+        for arcs in table.depths[1]:
             here = inside[table.source[arcs]]
             inside[table.target[arcs]] = machine.next[here, table.ilabel[arcs] - 1, labels[arcs]]
     return inside
@@ -253,7 +253,7 @@ def _levels(built: Composition, ending: Floats) -> Levels:
 def _pruned_masses(built: Composition, keep: int) -> Floats:
     """The probability of ending in each state if only the most probable of a layer are expanded."""
     table = built.plain
-    depth, arcs_at = by_depth(table)
+    depth, arcs_at = table.depths
     mass = np.zeros(table.states)
     mass[table.start] = 1.0
     for layer, arcs in enumerate(arcs_at):

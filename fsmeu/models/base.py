@@ -16,7 +16,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Text
 from fsmeu.errors import shorten
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.layers import ArcWeights, Layered, arc_weights
+from fsmeu.fst.layers import ArcWeights, Layered
 from fsmeu.models.paths import (
     best_paths,
     log_probability,
@@ -87,7 +87,9 @@ class Model(Text, ABC):
 
     def arc_weights(self) -> ArcWeights:
         """The weights of the arcs of ``layered()``, without these where that is faster."""
-        return arc_weights(self.layered())
+        layered = self.layered()
+        arcs = np.concatenate([np.zeros(0), *(layer.weight for layer in layered.layers)])
+        return ArcWeights(layered.n, arcs, layered.start, layered.final)
 
     def all_weights(self) -> Floats:
         """Start weights, weights of the arcs of all positions, and final weights, in one array."""

@@ -15,7 +15,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, message
 from fsmeu.fst.alphabet import Alphabet, listed
-from fsmeu.fst.constraint import Neighbours, as_constraint, neighbours, restricted
+from fsmeu.fst.constraint import as_constraint, neighbours, restricted
 from fsmeu.fst.layers import from_logs, in_logs, reordered
 from fsmeu.models.base import Model, prepare_many
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
@@ -61,19 +61,14 @@ def given(model: Model, constraint: Any) -> Model:
     scores = None if local is None else _chain_scores(model)
     try:
         if local is not None and scores is not None:
-            return Potentials(*_masked(*scores, local), model.labels)
+            (unary, pairwise), (first, pairs, last) = scores, local
+            unary = unary.copy()
+            unary[0, ~first], unary[-1, ~last] = -np.inf, -np.inf
+            return Potentials(unary, np.where(pairs, pairwise, -np.inf), model.labels)
         return Acceptor(restricted(model.layered(), limits, "given"))
     except EmptyError:
         must = "some sequence that the constraint allows must have positive probability"
         raise EmptyError(message("given", must)) from None
-
-
-def _masked(unary: Floats, pairwise: Floats, local: Neighbours) -> tuple[Floats, Floats]:
-    """The potentials with -inf for what is not allowed."""
-    unary = unary.copy()
-    unary[0, ~local.first] = -np.inf
-    unary[-1, ~local.last] = -np.inf
-    return unary, np.where(local.pairs, pairwise, -np.inf)
 
 
 # -- over more labels ------------------------------------------------------------------------------
