@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
 
@@ -157,8 +157,16 @@ def is_text(name: object) -> bool:
 BINARY = Alphabet((0, 1))
 
 
-def as_alphabet(labels: Alphabet | Sequence[Label] | str) -> Alphabet:
-    """The alphabet of these labels; a str gives one label per character."""
+def as_alphabet(labels: Alphabet | Sequence[Label] | str, where: str = "labels") -> Alphabet:
+    """The alphabet of these labels, whatever they are given as; a str gives one per character."""
     if isinstance(labels, Alphabet):
         return labels
-    return Alphabet(tuple(plain(x) for x in listed(labels, "labels")))
+    given = tuple(listed(labels, where))
+    known = set(map(type, given)) <= {int, str}  # not bool: True is equal to 1, but is no label
+    return _kept(given) if known else Alphabet(tuple(map(plain, given)))
+
+
+@lru_cache(maxsize=16)
+def _kept(labels: tuple[Label, ...]) -> Alphabet:
+    """The alphabet of these labels, checked once for all models of a corpus."""
+    return Alphabet(labels)
