@@ -25,7 +25,7 @@ from fsmeu.expectation.composition import (
     compose_layers,
     path_roundings,
 )
-from fsmeu.expectation.corpus_query import Corpus
+from fsmeu.expectation.corpus import Corpus
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import bind_labels
 from fsmeu.expectation.result import check_finite

@@ -142,6 +142,11 @@ class Alphabet:
         """The labels with these indices."""
         return [self.labels[k] for k in indices]
 
+    def text(self, indices: Iterable[int]) -> str:
+        """A sequence as text: joined when every label is one character, else with spaces."""
+        names = [str(self.labels[k]) for k in indices]
+        return ("" if all(len(str(x)) == 1 for x in self.labels) else " ").join(names)
+
     def parse(self, text: str, where: str = "sequence") -> Ints:
         """Indices of a sequence written as text: spaces or commas between labels, or none."""
         parts = text.replace(",", " ").split()

@@ -333,18 +333,18 @@ def _const_dtypes(weight: str) -> tuple[np.dtype[Any], np.dtype[Any]]:
 # -- symbol tables ---------------------------------------------------------------------------------
 
 
+def label_names(alphabet: Alphabet) -> dict[int, str]:
+    """The names of numbers on a tape: 0 is epsilon, whose name is taken, k + 1 is label k."""
+    names = map(str, alphabet.labels)
+    return dict(enumerate([EPSILON, *(f"label {x}" if x == EPSILON else x for x in names)]))
+
+
 def symbol_table(alphabet: Alphabet) -> SymbolTable:
-    """The table that names label index k as number k + 1; 0 is epsilon."""
+    """The table of the names of labels."""
     table = SymbolTable()
-    table.add_symbol(EPSILON, 0)
-    for k, label in enumerate(alphabet.labels):
-        table.add_symbol(symbol_name(str(label)), k + 1)
+    for number, name in label_names(alphabet).items():
+        table.add_symbol(name, number)
     return table
-
-
-def symbol_name(label: str) -> str:
-    """What a label is called in a symbol table, where the name of epsilon is taken."""
-    return f"label {EPSILON}" if label == EPSILON else label
 
 
 def names_of(table: SymbolTableView | None, where: str) -> dict[int, str]:

@@ -16,18 +16,10 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, FstError, InputError, message
+from fsmeu.fst import image
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size, pynini
-from fsmeu.fst.image import (
-    ArcTable,
-    fst_from_table,
-    names_of,
-    symbol_name,
-    symbol_table,
-    table_from_fst,
-    trimmed,
-    without_zero_arcs,
-)
+from fsmeu.fst.image import ArcTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,8 +205,8 @@ def table_from_layered(layered: Layered) -> ArcTable:
 
 def fst_from_layered(layered: Layered) -> pynini.Fst:
     """The OpenFst acceptor (log64, arcs sorted by label) of a layered one."""
-    symbols = symbol_table(layered.alphabet)
-    return fst_from_table(table_from_layered(layered), symbols, symbols)
+    symbols = image.symbol_table(layered.alphabet)
+    return image.fst_from_table(table_from_layered(layered), symbols, symbols)
 
 
 def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "acceptor") -> LogLayered:
@@ -255,7 +247,7 @@ def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "accep
 
 def trimmed_acceptor(fst: pynini.Fst, where: str) -> ArcTable:
     """The arcs of an acceptor that accepted sequences use; an error if there are none."""
-    table = trimmed(without_zero_arcs(table_from_fst(fst, where)))
+    table = image.trimmed(image.without_zero_arcs(image.table_from_fst(fst, where)))
     if not np.isfinite(table.final).any():
         raise EmptyError(message(where, "it must accept at least one sequence"))
     if (table.ilabel != table.olabel).any():
@@ -265,8 +257,8 @@ def trimmed_acceptor(fst: pynini.Fst, where: str) -> ArcTable:
 
 def label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: str) -> Ints:
     """Label index of each arc, through the symbol table if the machine has one."""
-    symbols = names_of(fst.input_symbols(), where)
-    named = {symbol_name(str(label)): k for k, label in enumerate(alphabet.labels)}
+    symbols = image.names_of(fst.input_symbols(), where)
+    named = {name: number - 1 for number, name in image.label_names(alphabet).items()}
     known, arc = np.unique(table.ilabel, return_inverse=True)
     places = []
     for number in known.tolist():
@@ -275,7 +267,7 @@ def label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: s
             must = "the machine must be free of epsilon arcs"
             raise InputError(message(where, must, None, "Apply pynini.rmepsilon first"))
         places.append(named.get(name, len(alphabet)) if name is not None else number - 1)
-        if places[-1] >= len(alphabet):
+        if not 0 <= places[-1] < len(alphabet):
             must = f"each label must be one of {', '.join(map(str, alphabet.labels))}"
             raise InputError(message(where, must, name or number))
     return np.array(places, np.int64)[arc]

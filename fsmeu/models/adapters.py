@@ -422,7 +422,8 @@ def _layer(content: Any, where: str, width: int, alphabet: Alphabet) -> Layer:
     if len(lengths) > 1:
         must = "source, label, target and weight must have the same length"
         raise InputError(message(where, must, f"lengths {sorted(lengths)}"))
-    return Layer(*columns, weight, after)
+    source, label, target = columns
+    return Layer(source, label, target, weight, after)
 
 
 def _weights(value: Any, where: str) -> Floats:

@@ -206,7 +206,7 @@ def most_probable_many(models: Sequence[Model]) -> list[Ints | None]:
 def prepare_many(models: Sequence[Model]) -> None:
     """Computes together what building the layers of models needs, of those that have none yet."""
     fresh = {id(model): model for model in models if "_layered" not in model.__dict__}.values()
-    for kind in dict.fromkeys(map(type, fresh)):
+    for kind in {type(model) for model in fresh}:
         kind._prepare([model for model in fresh if type(model) is kind])
 
 

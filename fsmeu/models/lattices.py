@@ -270,9 +270,7 @@ def _read(fst: object, labels: Sequence[Label] | None) -> tuple[Layered, float]:
     if size > _MOST_WEIGHT:
         must = f"each weight must be a number up to {_MOST_WEIGHT:g} in size, or infinity for none"
         raise InputError(message("Acceptor fst", must, f"one of size {size:g}"))
-    if size <= _PLAIN:
-        return from_logs(logs), 0.0
-    return normalized(logs, "Acceptor fst")
+    return (from_logs(logs), 0.0) if size <= _PLAIN else normalized(logs, "Acceptor fst")
 
 
 # -- mixtures --------------------------------------------------------------------------------------
@@ -334,4 +332,5 @@ def _side_by_side(parts: list[Layered], position: int) -> Layer:
         layer = part.layers[position]
         columns.append((layer.source + before, layer.label, layer.target + after, layer.weight))
         before, after = before + part.widths[position], after + layer.width
-    return Layer(*map(np.concatenate, zip(*columns, strict=True)), after)
+    source, label, target, weight = map(np.concatenate, zip(*columns, strict=True))
+    return Layer(source, label, target, weight, after)

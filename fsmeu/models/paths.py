@@ -75,9 +75,8 @@ def normalized(layered: Layered, where: str | None = "model") -> tuple[Layered, 
     check_layers(layered)
     logs = in_logs(layered)
     sums, whole, layers = logs.final, 0.0, []
-    start = Layer(
-        *np.zeros((2, len(logs.start)), np.int64), np.arange(len(logs.start)), logs.start, 0
-    )
+    states, none = np.arange(len(logs.start)), np.zeros(len(logs.start), np.int64)
+    start = Layer(none, none, states, logs.start, len(states))
     for layer, width in zip((*logs.layers[::-1], start), (*logs.widths[-2::-1], 1), strict=True):
         top = float(sums.max(initial=-np.inf))
         behind, whole = (sums - top, whole + top) if np.isfinite(top) else (sums, top)
