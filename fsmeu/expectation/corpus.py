@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -27,17 +27,16 @@ from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import alike, encoded, fitted, further_tags, model_at, paired
 from fsmeu.expectation.result import Expectation, Levels, check_finite, level_sets
+from fsmeu.fst import constraint as constraints
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size, guard_work
-from fsmeu.fst.constraint import Constraint, as_constraint, walk
 from fsmeu.limits import CELLS_PER_STATE, FEW_COUNTED, LONG_SEQUENCE
 from fsmeu.losses.algebra.ratios import ratio_of_totals
-from fsmeu.losses.algebra.split import starts_of
-from fsmeu.losses.evaluate import check_totals, sentence_counts, value_of_totals
-from fsmeu.losses.language.syntax import Binary, Expr, Name, Number, names_read, tapes
+from fsmeu.losses.evaluate import added_counts, check_totals, counts_read, value_of_totals
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.losses.semantics.domains import Pool, check_range, declared_range, domain_of
+from fsmeu.losses.semantics.domains import check_range, declared_range
 from fsmeu.models import Independent, Model, arc_weights_many
 from fsmeu.models.chains import binary_marginals
 from fsmeu.trellis import moments
@@ -46,6 +45,7 @@ from fsmeu.trellis.kept import structure_of
 from fsmeu.trellis.moments import BINOMIAL, central_moments
 from fsmeu.trellis.roundings import UNIT, relative_error
 from fsmeu.trellis.tapes import UncountableError, values_at
+from fsmeu.trellis.walk import walk
 from fsmeu.trellis.windows import Window, sum_of_all
 
 MOST_CORPUS_TABLE = 4_000_000  # tuples of totals of a corpus whose distribution is tabled: 32 MB
@@ -82,10 +82,10 @@ class Corpus:
         """The total length."""
         return sum(model.n for model in self.models)
 
-    def constraint_at(self, row: int) -> Constraint | None:
+    def constraint_at(self, row: int) -> constraints.Constraint | None:
         """What the hypothesis of a sentence must satisfy."""
         model = self.models[row]
-        return as_constraint(self.constraint, model.alphabet, model.n)
+        return constraints.as_constraint(self.constraint, model.alphabet, model.n)
 
     def as_one(self) -> Model | None:
         """All sentences as one sequence, for values of a confusion table that sums over them.
@@ -135,7 +135,7 @@ def sentence_structure(corpus: Corpus, row: int) -> Structure:
     if corpus.constraint is None:
         return structure_of(loss, model)  # kept on the loss where models share it
     if row not in corpus.structures:
-        allowed = walk(corpus.constraint_at(row), len(loss.alphabet), model.n)
+        allowed = constraints.walk(corpus.constraint_at(row), len(loss.alphabet), model.n)
         if not len(allowed.ends):
             must = f"a sequence of length {model.n} must satisfy the constraint"
             raise InputError(message(f"decode_corpus, models[{row}]", must))
@@ -373,107 +373,55 @@ class _Table(NamedTuple):
 
 
 def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
-    """The expected value from the joint distribution of all counts that read the references.
+    """The expected value from the joint distribution of all counts that the value looks at.
 
-    That of a sentence is the distribution of a loss which is the number of the tuple of counts, in
-    mixed radix; those of sentences are convolved in a tree. The table of the corpus has a cell for
-    every tuple of totals: this serves small corpora, and a SizeLimitError refuses others.
+    Distributions of sentences are convolved in a tree. The table of the corpus has a cell for every
+    tuple of totals: this serves small corpora, and a SizeLimitError refuses others.
     """
-    bound, reach = corpus.loss.bound, tapes(corpus.loss.bound.spec)
-    read = names_read(bound.spec.value)
-    names = [r.name for r in bound.spec.registers if r.name in read]
-    random = [name for name in names if "y" in reach[name]]
-    sentences = list(zip(corpus.losses, zs, corpus.models, strict=True))
-    spans: list[dict[str, _Span]] = []
-    sizes = dict.fromkeys(random, 1)
-    for sentence in sentences:
-        spans.append(_spans(*sentence, random))
-        sizes = {name: size + spans[-1][name].size - 1 for name, size in sizes.items()}
-        cells = math.prod(sizes.values())
-        if cells > MOST_CORPUS_TABLE:
+    bound, names, parts = corpus.loss.bound, counts_read(corpus.loss.bound), list[_Table]()
+    least = size = np.zeros(1 + len(names))  # the first axis has one place, as there may be no name
+    for loss, z, model in zip(corpus.losses, zs, corpus.models, strict=True):
+        view = SpecView(loss.bound, len(z), z, merge=False)
+        final = walk(view, model.layered())
+        held = final.mass[0] > 0
+        ended, lengths = view.registers(final.codes[held]), np.full(int(held.sum()), len(z))
+        added = added_counts(loss.bound, ended, lengths)
+        counts = np.stack([0.0 * lengths, *(added[name] for name in names)])
+        low = counts.min(axis=1)
+        places = (counts - low[:, None]).astype(np.int64)
+        for name, column, place in zip(names, counts[1:], places[1:], strict=True):
+            if len(broken := column[column != column.min() + place]):
+                must = f"{name} must grow by whole numbers, for its distribution to be tabled"
+                raise InputError(message("expect_corpus", must, f"the value {broken[0]:g}"))
+        least, size = least + low, size + places.max(axis=1)
+        if (cells := math.prod((1 + size).tolist())) > MOST_CORPUS_TABLE:
             must = f"the counts of the corpus may have up to {MOST_CORPUS_TABLE:,} tuples of totals"
             remedy = "Use fewer sentences, or a value that is linear in what reads both sequences"
-            raise SizeLimitError(message("expect_corpus", must, f"{cells:,}", remedy))
-    none = np.ones((1,) * len(random))
-    parts = [_sentence(*one, span) for one, span in zip(sentences, spans, strict=True)]
+            raise SizeLimitError(message("expect_corpus", must, f"{cells:,.0f}", remedy))
+        chances = np.zeros(1 + places.max(axis=1))
+        np.add.at(chances, tuple(places), final.mass[0, held])
+        error = relative_error(final.roundings + 8) * float(np.linalg.norm(chances))
+        parts.append(_Table(chances, chances > 0, error))
+    none = np.ones((1,) * len(least))
     parts = parts or [_Table(none, none > 0, 0.0)]
     while len(parts) > 1:
         pairs = [_plus(*pair) for pair in zip(parts[0::2], parts[1::2], strict=False)]
         parts = pairs + parts[len(parts) - len(parts) % 2 :]
     [whole] = parts
-    places = np.flatnonzero(whole.possible)
-    axes = dict(zip(random, np.unravel_index(places, whole.chances.shape), strict=True))
-    added: dict[str, Floats] = {}
-    for name in names:
-        if name in axes:
-            least = sum(one[name].low - one[name].start for one in spans)
-            added[name] = axes[name].astype(np.float64) + least
-        else:
-            each = (sentence_counts(loss.bound, [(z, z)])[name][0] for loss, z, _ in sentences)
-            added[name] = np.full(len(places), sum(map(float, each)))
-    values = value_of_totals(bound, corpus.n, added, len(places))
-    chances = whole.chances.ravel()[places]
+    totals, chances = np.array(np.nonzero(whole.possible)), whole.chances[whole.possible]
+    added = dict(zip(names, (totals + least[:, None])[1:], strict=True))
+    values = value_of_totals(bound, corpus.n, added, len(chances))
     value = float(values @ chances)
     check_finite("expect_corpus", value)
     error = whole.error * float(np.linalg.norm(values))
-    error += relative_error(len(places) + 8) * float(np.abs(values) @ chances)
+    error += relative_error(len(chances) + 8) * float(np.abs(values) @ chances)
     kept, levels = float(chances.sum()), partial(level_sets, values, chances)
     return Expectation(value, value - error, value + error, kept, levels)
-
-
-class _Span(NamedTuple):
-    """The values of a count in one sentence: the least, how many there are, and the first."""
-
-    low: int
-    size: int
-    start: float
-
-
-def _spans(loss: SpecLoss, z: Ints, model: Model, names: Sequence[str]) -> dict[str, _Span]:
-    """The values of each count in one sentence: those of its domain, or that it reaches.
-
-    An InputError if a count does not grow by whole numbers.
-    """
-    found, starts = {}, starts_of(loss.bound, names, len(z))
-    registers = {one.name: one for one in loss.bound.spec.registers}
-    for name in names:
-        domain = domain_of(loss.bound, registers[name], len(z))
-        low, size = domain.low, domain.size
-        if isinstance(domain, Pool):
-            values = _levels_of(loss, z, model, Name(name)).values
-            broken = values[values != np.floor(values)]
-            if len(broken):
-                must = f"{name} must grow by whole numbers, for its distribution to be tabled"
-                raise InputError(message("expect_corpus", must, f"the value {broken[0]:g}"))
-            low, size = int(values.min()), int(values.max() - values.min()) + 1
-        found[name] = _Span(low, size, starts[name])
-    return found
-
-
-def _levels_of(loss: SpecLoss, z: Ints, model: Model, value: Expr) -> Levels:
-    """The distribution of another value of the registers of a loss."""
-    other = replace(loss, spec=replace(loss.spec, value=value, range=None, examples=()))
-    return expect(other, loss.alphabet.decode(z), model).levels
-
-
-def _sentence(loss: SpecLoss, z: Ints, model: Model, spans: dict[str, _Span]) -> _Table:
-    """The joint distribution of the counts of one sentence."""
-    number: Expr = Number(0.0)
-    for name, span in spans.items():
-        place = Binary("-", Name(name), Number(float(span.low)))
-        number = Binary("+", Binary("*", number, Number(float(span.size))), place)
-    levels = _levels_of(loss, z, model, number)
-    chances = np.zeros([span.size for span in spans.values()])
-    chances.reshape(-1)[levels.values.astype(np.int64)] = levels.probabilities
-    error = relative_error(len(z) * (len(loss.alphabet) ** 2 + 8) + 8)
-    return _Table(chances, chances > 0, error * float(np.linalg.norm(chances)))
 
 
 def _plus(left: _Table, right: _Table) -> _Table:
     """The joint distribution of the totals of two parts, by Fourier transforms."""
     error = left.error + right.error
-    if not left.chances.ndim:
-        return _Table(left.chances * right.chances, left.possible & right.possible, error)
     possible = _convolved(left.possible, right.possible) > 0.5
     chances = np.where(possible, _convolved(left.chances, right.chances), 0.0)
     # A transform errs by a part of the norm, and is multiplied by numbers up to the other's sum, 1.
