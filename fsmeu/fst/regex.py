@@ -123,11 +123,8 @@ def deterministic(
     An acceptor for all lengths is tried first, as it is smaller. ``build`` makes one of the symbols
     1, 2, ..., given how many states it may have and whether to leave out what is longer than n;
     ``symbols`` has for each label its symbol from 0, or -1; as many as ``given`` states there may
-    be in any case.
-
-    Raises:
-        EmptyError: no sequence is accepted.
-        SizeLimitError: there are too many states.
+    be in any case. An EmptyError if no sequence is accepted, a SizeLimitError if there are too many
+    states.
     """
     count, states = int(symbols.max()) + 1, max(1, max_states() // _SHARE, given)
     few = states if n is None else min(states, max(_FEW_STATES, given))
@@ -161,12 +158,8 @@ def deterministic(
 def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) -> Acceptor:
     """The minimal deterministic acceptor of the same sequences (of length n), weights forgotten.
 
-    The given one may have cycles, epsilons and several ways to read a sequence.
-
-    Raises:
-        EmptyError: nothing is accepted.
-        FstError: the machine is no machine.
-        SizeLimitError: there are too many states.
+    The given one may have cycles, epsilons and several ways to read a sequence. Errors are those of
+    ``deterministic``, and an FstError if it is no machine.
     """
     table = trimmed_acceptor(fst, "constraint")
     guard_size("constraint", table.states + table.arcs)
@@ -201,10 +194,7 @@ _MOST_CHARACTERS = 100_000
 def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Acceptor:
     """The minimal deterministic acceptor of a regular expression over labels (for length n).
 
-    Raises:
-        InputError: the expression is malformed, or names an unknown label.
-        EmptyError: no sequence matches.
-        SizeLimitError: the acceptor has too many states.
+    Errors are those of ``deterministic``, and an InputError if it is malformed.
     """
     if not isinstance(text, str):
         must = "a constraint must be a regular expression over labels or an acceptor"
