@@ -27,8 +27,7 @@ from fsmeu.decoding.corpus_hulls import Hulls, best_with_total, hulls_of
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.problem import Clock
 from fsmeu.errors import SizeLimitError, message
-from fsmeu.expectation.corpus import mass_to_cut
-from fsmeu.expectation.corpus_query import Corpus, sentence_structure
+from fsmeu.expectation.corpus import Corpus, mass_to_cut, sentence_structure
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, WINDOW_CELLS
