@@ -21,7 +21,6 @@ from fsmeu.losses.algebra.split import Split, split, swapped_spec
 from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec, linear_registers, tapes
-from fsmeu.losses.machine.machine import least_states, machine_view
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.bind import bind
@@ -175,14 +174,6 @@ class SpecLoss(Loss):
     @cached_property
     def _memos(self) -> dict[Hashable, dict[Hashable, Any]]:
         return {}
-
-    def machine_view(self, n: int, z: Ints | None, merge: bool) -> SpecView:
-        """The view whose steps are the same at every position."""
-        return machine_view(self.bound, n, z, merge=merge)
-
-    def least_states(self, n: int, limit: int | None) -> int:
-        """A number of states that its machine has at least, if the limit can be passed."""
-        return least_states(self.bound, n, limit)
 
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""

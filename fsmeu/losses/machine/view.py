@@ -12,7 +12,7 @@ continuation: of the age of the open chunk of y, all that matters is whether z's
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, evaluate, number
 from fsmeu.losses.semantics.walk import at_end, trajectories
 
 
-class View(Protocol):
+class View:
     """What an engine needs to know of a loss; states are int64 codes.
 
     Attributes:
@@ -58,6 +58,7 @@ class View(Protocol):
 
     def contexts(self) -> list[Hashable]:
         """For each position, what makes its step differ from the step at another position."""
+        raise NotImplementedError
 
     def advance(
         self, i: int, codes: Ints, symbols: Ints | None = None
@@ -67,19 +68,18 @@ class View(Protocol):
         Only what these symbols do is asked for, if they are given.
         A target of -1 stands for a step that no sequence of length n takes.
         """
+        raise NotImplementedError
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
         """Value of ending in each state with linear registers at their start, and their slopes."""
-
-
-class MachineView(View, Protocol):
-    """A view that an explicit machine can be made of."""
+        raise NotImplementedError
 
     def registers(self, codes: Ints) -> dict[str, Any]:
-        """The register values behind each code."""
+        """The register values behind each code, where an explicit machine is made of the view."""
+        raise NotImplementedError
 
 
-class SpecView:
+class SpecView(View):
     """The view of a loss written in the language, z being a hypothesis or None to leave it free.
 
     ``linear`` registers ride in the weight; gains come in the order of the file. ``ends`` has the
@@ -253,29 +253,25 @@ _Layer = tuple[Ints, dict[str, Floats]]
 """The contents of the core after a position, ascending, and what stands for each, by register."""
 
 
-class QuotientView:
+class _QuotientView(View):
     """A view whose steps lead to the state that stands for all that nothing can tell apart.
 
     ``inner`` is a view with z given, ``core`` the same with all registers that only add up in the
     weight, ``layers`` what stands for the contents of the core after positions 0, ..., n.
     """
 
-    space: int | None = None
-
     def __init__(self, inner: SpecView, core: SpecView, layers: list[_Layer]) -> None:
         self._inner, self._core, self._layers = inner, core, layers
         self.n, self.symbols, self.linear = inner.n, inner.symbols, inner.linear
         self.start = int(self._stand_in(0, np.array([inner.start]))[0])
-        self.memo: dict[Hashable, Any] = {}
+        self.space, self.memo = None, {}
 
     def contexts(self) -> list[Hashable]:
-        """Every position by itself."""
         return list(range(self.n))
 
     def advance(
         self, i: int, codes: Ints, symbols: Ints | None = None
     ) -> tuple[Ints, Floats | None]:
-        """Targets (states, symbols) of the step at position i, and gains (linear, same shape)."""
         targets, gains = self._inner.advance(i, codes, symbols)
         met, inverse = np.unique(targets, return_inverse=True)
         taken = met >= 0
@@ -283,7 +279,6 @@ class QuotientView:
         return met[inverse].reshape(targets.shape), gains
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
-        """Value of ending in each state with linear registers at their start, and their slopes."""
         return self._inner.values(codes)
 
     def _stand_in(self, i: int, codes: Ints) -> Ints:
@@ -294,7 +289,7 @@ class QuotientView:
         return np.asarray(self._inner.space_of.encode({**held, **others})[0])
 
 
-def quotient_given_z(view: SpecView, copies: int) -> QuotientView | None:
+def quotient_given_z(view: SpecView, copies: int) -> View | None:
     """The view (with z given) with states merged that nothing can tell apart; None if no gain.
 
     ``copies`` is how many times each content of the core is met beside what the view itself adds
@@ -313,7 +308,7 @@ def quotient_given_z(view: SpecView, copies: int) -> QuotientView | None:
         return None
     core = SpecView(view.bound, view.n, view.z, (*view.linear_names, *sums))
     layers = _walk(core, names)
-    return None if layers is None else QuotientView(view, core, layers)
+    return None if layers is None else _QuotientView(view, core, layers)
 
 
 def _walk(core: SpecView, names: list[str]) -> list[_Layer] | None:
