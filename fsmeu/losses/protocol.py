@@ -161,11 +161,18 @@ def encoded_pair(
     check_loss(loss, where)
     z, y = listed(z, "hypothesis z"), listed(y, "reference y")
     loss = loss.over((z, y))
-    zs, ys = loss.alphabet.encode(z, "hypothesis z"), loss.alphabet.encode(y, "reference y")
+    return loss, *label_indices(loss, z, y, where, ("hypothesis z", "reference y"))
+
+
+def label_indices(
+    loss: Loss, z: list[Any], y: list[Any], where: str, names: tuple[str, str]
+) -> tuple[Ints, Ints]:
+    """The label indices of two sequences, which must be as long, by their names in messages."""
+    zs, ys = loss.alphabet.encode(z, names[0]), loss.alphabet.encode(y, names[1])
     if len(zs) != len(ys):
         must = "hypothesis z and reference y must have the same length"
         raise InputError(message(where, must, f"lengths {len(zs)} and {len(ys)}"))
-    return loss, zs, ys
+    return zs, ys
 
 
 # -- in Python -------------------------------------------------------------------------------------

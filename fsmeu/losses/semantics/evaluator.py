@@ -150,9 +150,8 @@ def constant(expr: Expr, params: Mapping[str, Any], spec: Spec) -> float:
     try:
         return float(evaluate(expr, scope))
     except KeyError as error:
-        name = error.args[0]
-        message = f"only parameters (and n) may be used here, {name!r} is not one"
-        raise scope.fault(expr, message) from None
+        said = f"only parameters (and n) may be used here, {error.args[0]!r} is not one"
+        raise scope.fault(expr, said) from None
 
 
 def constant_at(bound: BoundLoss, expr: Expr, n: int) -> float:
@@ -376,8 +375,6 @@ def _index(expr: ast.Index) -> Function:
 
 def _table_entry(expr: ast.Index, at: list[Lanes], scope: Scope, active: Mask) -> Lanes:
     table, labels = scope.bound.params[expr.name], scope.bound.label_values
-    if table.ndim != len(at):
-        raise scope.fault(expr, f"{expr.name} has {table.ndim} sides, {len(at)} given")
     message = f"{expr.name} has no entry for this, only for labels"
     return table[tuple(_place(expr, message, labels, one, scope, active) for one in at)]
 
