@@ -15,7 +15,7 @@ one window, pays, and goes on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,8 +30,7 @@ from fsmeu.losses.algebra.split import partial_eval, replace_parts, slope, start
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Register, names_read, steps, tapes, walk
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.machine import Compiled, explore, in_blocks, machine_view, minimize
-from fsmeu.losses.machine.view import SpecView
+from fsmeu.losses.machine.machine import Compiled, explore, machine_view, minimize
 from fsmeu.losses.protocol import Loss, check_loss, encoded, reached_by
 from fsmeu.losses.semantics.domains import domain_of, memory_of
 from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at, evaluate
@@ -100,14 +99,25 @@ def _windows(loss: SpecLoss, n: int) -> Windows | None:
 
 
 def _may_fail(bound: BoundLoss, n: int, register: Register) -> bool:
-    """True for what follows the labels and may leave its bounds, or have no value, unseen."""
+    """True for what follows the labels and may leave its bounds, or have no value, unseen.
+
+    A memory with bounds may not if no pair of labels puts something else into it.
+    """
     if not tapes(bound.spec)[register.name] & _TAPES:
         return False
     if register.sugar in ("register", "state"):
         return True
-    if register.sugar == "memory" and register.low is not None:
-        return not _remembers_all(bound, n, register)
-    return _is_partial(bound, register.update)
+    if register.sugar != "memory" or register.low is None:
+        return _is_partial(bound, register.update)
+    entry, labels = register.update.entry, bound.label_values  # type: ignore[attr-defined]
+    if not _reads_labels(bound, entry):
+        return True
+    pairs = {"z": labels[:, None], "y": labels[None, :], "n": float(n)}
+    try:
+        entries = evaluate(entry, Scope(bound, pairs, {}, {}))
+    except LossFileError:
+        return True
+    return not np.isin(entries, memory_of(bound, register, n).values).all()
 
 
 def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
@@ -119,20 +129,6 @@ def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
             case ast.Index() if node.name in bound.params:
                 return True
     return False
-
-
-def _remembers_all(bound: BoundLoss, n: int, memory: Register) -> bool:
-    """True when no pair of labels puts into a memory what its bounds leave out."""
-    labels = bound.label_values
-    entry = memory.update.entry  # type: ignore[attr-defined]
-    if not _reads_labels(bound, entry):
-        return False
-    tapes_of_pair = {"z": labels[:, None], "y": labels[None, :], "n": float(n)}
-    try:
-        entries = evaluate(entry, Scope(bound, tapes_of_pair, {}, {}))
-    except LossFileError:
-        return False
-    return bool(np.isin(entries, memory_of(bound, memory, n).values).all())
 
 
 def _worth(bound: BoundLoss, n: int, k: int, slopes: Mapping[str, float]) -> Expr | None:
@@ -245,6 +241,8 @@ def _reads_labels(bound: BoundLoss, expr: Expr, *more: str) -> bool:
 
 
 _SHIFTED = 0.0
+_Arcs = list[tuple[Any, Any, Any, Any]]
+"""Sources, pairs of labels, real factors (arcs of 0 are left out) and targets, which broadcast."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -256,33 +254,6 @@ class SummedMachine(Compiled):
     alphabet: Alphabet
     table: ArcTable
     shift: float
-
-
-class _Arcs:
-    """Arcs as they are collected: weights are real factors, arcs of weight 0 are left out."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._parts: list[tuple[Ints, Ints, Floats, Ints]] = []
-
-    def add(self, source: Ints, pair: Ints, factor: Floats | float, target: Ints) -> None:
-        """More arcs; the arguments broadcast against each other."""
-        cells = np.broadcast_arrays(source, pair, np.asarray(factor, np.float64), target)
-        kept = cells[2].ravel() > 0
-        flat = [cell.ravel()[kept] for cell in cells]
-        self._parts.append((flat[0], flat[1], flat[2], flat[3]))
-
-    def table(self, final: Floats) -> ArcTable:
-        """The machine of these arcs; state 0 is the start, final weights are real numbers."""
-        source, pair, factor, target = (
-            np.concatenate([part[k] for part in self._parts]) for k in range(4)
-        )
-        order = np.lexsort((pair, source))
-        source, pair, factor, target = (cell[order] for cell in (source, pair, factor, target))
-        with np.errstate(divide="ignore"):
-            weights, ends = -np.log(factor), -np.log(final)
-        z, y = np.divmod(pair.astype(np.int64), self._size)
-        return ArcTable(0, source, z + 1, y + 1, weights, target, ends)
 
 
 def compile_summed(
@@ -346,13 +317,11 @@ def _over_windows(
     pairs = np.arange(steps.shape[1])
     worth, base = _signed(window.values, sign), float(_signed(form.base, sign))
     least = min(0.0, float(np.nanmin(worth)))
-    arcs = _Arcs(len(loss.alphabet))
-    for waiting in (0, end):
-        arcs.add(np.array(waiting), pairs, 1.0, np.array(waiting))
+    arcs: _Arcs = [(waiting, pairs, 1.0, waiting) for waiting in (0, end)]
     source, pair = np.nonzero(steps[inner] >= 0)
     target = steps[inner][source, pair]
     paid = np.where(number[target] < 0, worth[target] - least, 1.0)
-    arcs.add(source, pair, paid, np.where(number[target] < 0, end, number[target]))
+    arcs.append((source, pair, paid, np.where(number[target] < 0, end, number[target])))
     shift = max(0.0, -base)
     final = np.zeros(end + 1)
     final[0], final[end] = base + shift, 1.0
@@ -367,16 +336,14 @@ def _over_positions(
     """Paths that pay at one position, beside the path that pays the rest at the end."""
     view = machine_view(loss.bound, n, z, merge=True, linear=loss.linear(z is not None))
     size = len(loss.alphabet)
-    codes, targets, ending = explore(name, view, reached_by(loss, n, z), size, max_states)
+    codes, targets, ending, gains = explore(name, view, reached_by(loss, n, z), size, max_states)
     values, slopes = view.values(codes[ending])
     values = _signed(values, sign)
-    taken = targets >= 0
-    source, pair = np.nonzero(taken)
+    source, pair = np.nonzero(targets >= 0)
     waiting = source, pair, targets[source, pair]
-    arcs = _Arcs(size)
-    arcs.add(source, pair, 1.0, waiting[2])
+    arcs: _Arcs = [(source, pair, 1.0, waiting[2])]
     finals = [np.zeros(len(codes))]
-    for gain, rise in zip(_gains(view, codes, taken), slopes, strict=True):
+    for gain, rise in zip(gains[:, source, pair], slopes, strict=True):
         for toward in (1.0, -1.0):
             signed, worth = _signed(toward * gain, sign), np.maximum(toward * rise, 0.0)
             if len(gain) and worth.any():
@@ -398,37 +365,22 @@ def _signed(amounts: Any, sign: float) -> Any:
 def _finished(
     name: str, n: int, alphabet: Alphabet, arcs: _Arcs, final: Floats, shift: float
 ) -> SummedMachine:
-    """The machine, if doubles can hold what its paths add up to."""
-    table = arcs.table(final)
+    """The machine of these arcs and final weights, if doubles can hold what its paths add up to."""
+    parts = []
+    for arc in arcs:
+        cells = [np.ravel(cell) for cell in np.broadcast_arrays(*arc)]
+        parts.append([cell[cells[2] > 0] for cell in cells])
+    source, pair, factor, target = map(np.concatenate, zip(*parts, strict=True))
+    order = np.lexsort((pair, source))
+    z, y = np.divmod(pair[order].astype(np.int64), len(alphabet))
+    with np.errstate(divide="ignore"):
+        weights, ends = -np.log(factor[order]), -np.log(final)
+    table = ArcTable(0, source[order], z + 1, y + 1, weights, target[order], ends)
     finite = (np.isfinite(numbers).all() for numbers in (shift, final, table.weight))
     if not all(finite):
         must = "values and what counts add up to must be numbers that doubles can hold"
         raise InputError(message(name, must, None, "Scale the loss down"))
     return SummedMachine(name, n, alphabet, trimmed(table), shift)
-
-
-def _gains(view: SpecView, codes: Ints, taken: Bools) -> Floats:
-    """What each linear register gains on each arc, (linear, arcs).
-
-    ``taken`` says which steps (states, pairs of labels) are arcs; others may be undefined.
-    """
-    gains = np.zeros((view.linear, *taken.shape))
-    for sources, symbols in _alike(taken) if view.linear else ():
-        for block in in_blocks(sources, len(symbols)):
-            gained = view.advance(1, codes[block], symbols)[1]
-            gains[:, block[:, None], symbols] = gained
-    return gains[:, taken]
-
-
-def _alike(taken: Bools) -> Iterator[tuple[Ints, Ints]]:
-    """States with the pairs of labels that exactly these states read."""
-    columns = np.ascontiguousarray(np.packbits(taken, axis=0).T)
-    kinds = np.unique(columns.view(f"V{columns.shape[1]}").ravel(), return_inverse=True)[1]
-    order = np.argsort(kinds, kind="stable")
-    for symbols in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1):
-        sources = np.flatnonzero(taken[:, symbols[0]])
-        if len(sources):
-            yield sources, symbols
 
 
 def _add_paid(
@@ -441,12 +393,9 @@ def _add_paid(
     """
     source, pair, target = steps
     if (worth == worth[0]).all():
-        one = np.array(begin)
-        arcs.add(source, pair, paid, one)
-        arcs.add(one, np.unique(pair), 1.0, one)
+        arcs += [(source, pair, paid, begin), (begin, np.unique(pair), 1.0, begin)]
         return worth[:1]
-    arcs.add(source, pair, paid, begin + target)
-    arcs.add(begin + source, pair, 1.0, begin + target)
+    arcs += [(source, pair, paid, begin + target), (begin + source, pair, 1.0, begin + target)]
     final = np.zeros(len(ending))
     final[ending] = worth
     return final

@@ -162,6 +162,7 @@ def refuse_large(name: str, bound: BoundLoss, n: int, limit: int | None) -> None
         ways, back = np.nonzero(second[place] == view.start)
         ranks[1] = np.linalg.matrix_rank(once[:, 0, ways] + twice[:, place[ways], back])  # type: ignore[index]
     least, explored = 0, _Explored(name, view, view.symbols, limit)
+    explored.gains = explored.gains[:0]
     for m, fresh in zip(range((n - 1) * any(ranks), 0, -1), explored.by_depth(), strict=False):
         least += fresh * _sums(m, ranks)
         guard_size(name, least, limit, least=True)
@@ -199,7 +200,7 @@ def build_machine(
         LossFileError: a reachable step or value is not defined.
     """
     size = len(alphabet)
-    codes, targets, ending = explore(name, view, pairs, size, max_states)
+    codes, targets, ending, _ = explore(name, view, pairs, size, max_states)
     values = np.full(len(codes), np.nan)
     values[ending] = view.values(codes[ending])[0]
     least = np.nanmin(values) if ending.any() else 0.0
@@ -210,25 +211,26 @@ def build_machine(
 
 def explore(
     name: str, view: View, pairs: Layered | None, size: int, max_states: int | None
-) -> tuple[Ints, Ints, Bools]:
+) -> tuple[Ints, Ints, Bools, Floats]:
     """What pairs of length n, or those of an acceptor of pairs z * size + y, can reach.
 
     Returns:
-        State codes, targets (states, pairs of labels) as state numbers with -1 for none, and which
-        states a pair of length exactly n can end in.
+        State codes, targets (states, pairs of labels) as state numbers with -1 for none, which
+        states a pair of length exactly n can end in, and gains (linear, states, pairs of labels).
     """
     explored = _Explored(name, view, size * size, max_states)
     if pairs is None:
         for _ in explored.by_depth():
             pass
         targets = explored.targets
-        return explored.codes, targets, _ending(targets, view.n)
+        return explored.codes, targets, _ending(targets, view.n), explored.gains
     inside = (pairs.start > 0)[None, :]
     for i, layer in enumerate(pairs.layers, start=1):
         _expand_reached(i, layer, inside, explored)
         guard_size(f"{name}, with the model", len(explored.codes) * layer.width // 8, max_states)
         inside = _reached(layer, inside, explored)
-    return explored.codes, explored.targets, np.any(inside[:, pairs.final > 0], axis=1)
+    ending = np.any(inside[:, pairs.final > 0], axis=1)
+    return explored.codes, explored.targets, ending, explored.gains
 
 
 def _expand_reached(i: int, layer: Layer, inside: Bools, explored: _Explored) -> None:
@@ -294,6 +296,7 @@ class _Explored:
         self.name, self.view, self.max_states = name, view, max_states
         self.codes = np.array([view.start], np.int64)
         self.steps = np.full((1, pairs), _UNKNOWN)
+        self.gains = np.zeros((view.linear, 1, pairs))
         self._sorted, self._order = self.codes.copy(), np.zeros(1, np.int64)
 
     @property
@@ -318,14 +321,18 @@ class _Explored:
 
     def expand(self, i: int, states: Ints, columns: Ints) -> None:
         """Finds where these states lead on these pairs at position i."""
-        reached = self.view.advance(i, self.codes[states], columns)[0]
+        reached, gained = self.view.advance(i, self.codes[states], columns)
         numbers = self._number(reached)
         guard_size(self.name, len(self.codes), self.max_states, least=True)
         guard_arcs(self.name, len(self.codes) * self.steps.shape[1], self.max_states, least=True)
         if len(self.codes) > len(self.steps):
             more = np.full((len(self.codes), self.steps.shape[1]), _UNKNOWN)
             self.steps = np.concatenate([self.steps, more])
-        self.steps[states[:, None], columns[None, :]] = numbers
+            none = np.zeros((len(self.gains), *more.shape))
+            self.gains = np.concatenate([self.gains, none], axis=1)
+        self.steps[states[:, None], columns] = numbers
+        if len(self.gains):
+            self.gains[:, states[:, None], columns] = gained
 
     def _number(self, codes: Ints) -> Ints:
         """The numbers of these codes, new ones for codes not met before; -1 stays."""
