@@ -125,15 +125,11 @@ class SpecLoss(Loss):
         if set(own.labels) != set(new):
             must = f"its labels are {shorten(own.labels)}, in any order"
             raise InputError(message(f"{self.kind} {self.name}", must, shorten(new)))
-        order = [own.index[label] for label in new]
-        tables = [p.name for p in self.spec.params if p.type == "table"]
-        params = {
-            name: np.asarray(value)[np.ix_(*[order] * np.ndim(value))]
-            if name in tables and np.ndim(value)  # a number stands for all entries
-            else value
-            for name, value in self.params_given.items()
-        }
-        spec = self.spec
+        order, spec, params = [own.index[label] for label in new], self.spec, {**self.params_given}
+        for name in params.keys() & {p.name for p in spec.params if p.type == "table"}:
+            table = np.asarray(params[name])
+            if table.ndim:  # a number stands for all entries
+                params[name] = table[np.ix_(*[order] * table.ndim)]
         if spec.labels is not None and self.labels_given is not None:
             spec = replace(spec, labels=tuple(spec.labels[k] for k in order))
         return replace(self, spec=spec, params_given=params, labels_given=alphabet)

@@ -203,7 +203,10 @@ def sum_of_ratios(form: Confusion, n: int, ks: Floats) -> RatioSum | None:
         no_ones, all_ones = (_apart(form, n, ks, ratios, *table) for table in apart)
     except (NoFormError, LossFileError):
         return None
-    slopes = [places.values(_slope(ratio))[0] for ratio in ratios]
+    slopes = []  # affine functions with the sign of what one more true positive does, ref given
+    for one in ratios:
+        more, deeper = (side[1] - side[2] for side in (one.top, one.below))
+        slopes.append(places.values(more * one.below - one.power * deeper * one.top)[0])
     rises, falls = all((x >= 0).all() for x in slopes), all((x <= 0).all() for x in slopes)
     return RatioSum(ratios, no_ones, all_ones, rises, falls)
 
@@ -237,13 +240,6 @@ def _apart(
             raise NoFormError
         answers = answers - top * np.where(below > 0, below, np.inf) ** -ratio.power
     return answers
-
-
-def _slope(ratio: Ratio) -> Floats:
-    """An affine function with the sign of what one more true positive does, ref given, (3, ks)."""
-    more, deeper = ratio.top[1] - ratio.top[2], ratio.below[1] - ratio.below[2]
-    slope: Floats = more * ratio.below - ratio.power * deeper * ratio.top
-    return slope
 
 
 def ratio_of_totals(form: Split, n: int, ks: Floats, most: float) -> Ratio | None:

@@ -113,7 +113,12 @@ class SpecView(View):
         left_out = fixed | set(linear) | self.ends.keys()
         self.carried = [r for r in spec.registers if r.name not in left_out]
         self.gain_exprs = [steps(spec)[name][0] for name in self.linear_names]
-        self.space_of = self._space_of(merge)
+        merged = merged_registers(bound, n) if merge else {}
+        domains = {r.name: merged.get(r.name) or domain_of(bound, r, n) for r in self.carried}
+        self.space_of = Space(share_numbers(domains))
+        if self.space_of.size > 2**MAX_BITS:
+            must = f"the registers together may take at most 2^{MAX_BITS} values"
+            raise SizeLimitError(message(f"{spec.kind} {spec.name}", must, self.space_of.size))
         self.space = self.space_of.size if self.space_of.dense else None
         stepping = [*(r.name for r in self.carried), *self.linear_names]
         self._read = frozenset[str]().union(*(steps(spec)[name][1] for name in stepping))
@@ -124,20 +129,6 @@ class SpecView(View):
         self.symbols = len(pair)
         self._z, self._y = labels[pair // len(labels)], labels[pair % len(labels)]
         self.start = self._start_code()
-
-    def _space_of(self, merge: bool) -> Space:
-        """The numbers of the tuples of registers that are carried along."""
-        spec = self.bound.spec
-        merged = merged_registers(self.bound, self.n) if merge else {}
-        domains = {
-            r.name: merged[r.name] if r.name in merged else domain_of(self.bound, r, self.n)
-            for r in self.carried
-        }
-        space = Space(share_numbers(domains))
-        if space.size > 2**MAX_BITS:
-            must = f"the registers together may take at most 2^{MAX_BITS} values"
-            raise SizeLimitError(message(f"{spec.kind} {spec.name}", must, space.size))
-        return space
 
     def _start_code(self) -> int:
         starts = starts_of(self.bound, [r.name for r in self.carried], self.n)
@@ -168,12 +159,6 @@ class SpecView(View):
                 columns += [values[:, :-1], values[:, 1:]]
         return np.stack(columns, axis=-1) if columns else np.zeros((*z.shape, 0))
 
-    def _tapes_at(self, i: int, symbols: Ints | slice) -> dict[str, Floats | float]:
-        clock = {} if self.clock else {"i": float(i)}
-        given = None if self.z is None else float(self.bound.label_values[self.z[i - 1]])
-        z = self._z[None, symbols] if given is None else given
-        return {"z": z, "y": self._y[None, symbols], "n": float(self.n), **clock}
-
     def advance(
         self, i: int, codes: Ints, symbols: Ints | None = None
     ) -> tuple[Ints, Floats | None]:
@@ -184,7 +169,10 @@ class SpecView(View):
         """
         old = {name: column[:, None] for name, column in self.space_of.decode(codes).items()}
         old |= {name: track[0, i - 1] for name, track in self.track.items()}
-        current = {**old, **self._tapes_at(i, slice(None) if symbols is None else symbols)}
+        read = slice(None) if symbols is None else symbols
+        z = self._z[None, read] if self.z is None else float(self.bound.label_values[self.z[i - 1]])
+        clock = {} if self.clock else {"i": float(i)}
+        current = {**old, "z": z, "y": self._y[None, read], "n": float(self.n), **clock}
         scope = Scope(self.bound, current, old, self.memories)
         shape = (len(codes), self.symbols if symbols is None else len(symbols))
         gains = np.empty((self.linear, *shape)) if self.linear else None
@@ -197,8 +185,8 @@ class SpecView(View):
             elif name in self.ends:
                 continue
             elif gains is not None and name in self.linear_names:
-                read = evaluate if register.sugar == "feature" else number
-                gains[k] = read(self.gain_exprs[k], scope)  # type: ignore[arg-type]
+                compute = evaluate if register.sugar == "feature" else number
+                gains[k] = compute(self.gain_exprs[k], scope)  # type: ignore[arg-type]
                 k += 1
             else:
                 new[name] = evaluate(register.update, scope)

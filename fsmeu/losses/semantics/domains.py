@@ -41,8 +41,7 @@ MOST_WHOLE = 2.0**53
 class Domain:
     """The values low, ..., low + size - 1 of a register, numbered from 0, some ``reachable``.
 
-    In a ``strict`` one, leaving it is the file's mistake; the bounds of counts are ours, and no
-    reachable state leaves them.
+    To leave a ``strict`` one is the file's mistake; no reachable state leaves the bounds of counts.
     """
 
     low: int
@@ -75,11 +74,7 @@ class Pool(Domain):
         self._values, self._order = np.zeros(0), np.zeros(0, np.int64)
 
     def encode(self, values: Floats) -> tuple[Ints, Bools]:
-        """The numbers of these values; new values get new numbers, none lies outside.
-
-        Raises:
-            SizeLimitError: there are more values than a pool may hold.
-        """
+        """The numbers of these values; new values get new numbers, none lies outside."""
         distinct, inverse = np.unique(values, return_inverse=True)
         place, known = _places(self._values[self._order], distinct)
         if not known.all():
@@ -332,13 +327,11 @@ def check_range(bound: BoundLoss, n: int, values: Floats) -> None:
     spec = bound.spec
     if spec.range is None or not values.size:
         return
-    low, high = declared_range(bound, n)
-    slack = _SLACK * (
-        max((abs(side) for side in (low, high) if math.isfinite(side)), default=0) or 1
-    )
+    sides = low, high = declared_range(bound, n)
+    slack = _SLACK * (max((abs(side) for side in sides if math.isfinite(side)), default=0) or 1)
     for value in (values.min(), values.max()):
         if not low - slack <= value <= high + slack:
-            message = f"a value of {value:g} occurs, the declared range is {low:g} .. {high:g}"
+            said = f"a value of {value:g} occurs, the declared range is {low:g} .. {high:g}"
             place = spec.range[0].place
-            text = str(fault(spec.origin, spec.source, place, message))
+            text = str(fault(spec.origin, spec.source, place, said))
             raise RangeError(text, place.line, place.column)
