@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.errors import FsmeuError
-from fsmeu.losses.algebra.confusion import (
-    Counterexample,
-    Fractional,
-    confusion,
-    fractional,
-    tp_counterexample,
-)
+from fsmeu.losses.algebra import confusion as tables
 from fsmeu.losses.algebra.ratios import sum_of_ratios
 from fsmeu.losses.algebra.split import split
 from fsmeu.losses.language.syntax import Expr, Register, Spec, linear_registers, tapes
@@ -127,10 +121,10 @@ class Properties:
     y_ends: tuple[str, ...]
     additive: bool
     confusion: bool
-    fractional: Fractional | None
+    fractional: tables.Fractional | None
     ratios: int
     tp_monotonic: bool | None
-    counterexample: Counterexample | None
+    counterexample: tables.Counterexample | None
     tried: int = _LENGTHS_TRIED
 
 
@@ -140,12 +134,12 @@ def properties(bound: BoundLoss) -> Properties:
     When the value depends on (tp, hyp, ref, n) and is TP-monotonic, the probability ranking
     principle holds for independent labels (Natarajan 2016, Theorem 6).
     """
-    parts, form = split(bound), confusion(bound)
+    parts, form = split(bound), tables.confusion(bound)
     ratio, sums, counterexample = None, None, None
     if form is not None:
-        tried = (tp_counterexample(form, n) for n in range(1, _LENGTHS_TRIED + 1))
+        tried = (tables.tp_counterexample(form, n) for n in range(1, _LENGTHS_TRIED + 1))
         counterexample = next((case for case in tried if case is not None), None)
-        ratio = fractional(form)
+        ratio = tables.fractional(form)
         sums = sum_of_ratios(form, _LENGTHS_TRIED, np.arange(1.0, _LENGTHS_TRIED))
     return Properties(
         tapes=tapes(bound.spec),

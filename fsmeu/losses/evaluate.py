@@ -62,11 +62,7 @@ def evaluate_corpus(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> float:
 
 
 def check_totals(loss: Loss, where: str) -> BoundLoss:
-    """The loss with labels and parameters, if its value can be taken of a corpus.
-
-    Raises:
-        InputError: the loss is not that of a file, or its value looks at more than counts.
-    """
+    """The loss with labels and parameters; an InputError if a corpus has no value of it."""
     check_loss(loss, where)
     if not isinstance(loss, SpecLoss):
         must = "a corpus needs the loss of a file, whose counts are known"

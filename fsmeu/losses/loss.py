@@ -34,13 +34,7 @@ _MOST_MEMOS = 64
 
 @dataclass(frozen=True, eq=False)
 class SpecLoss(Loss):
-    """A loss from a file.
-
-    Attributes:
-        spec: the file's contents.
-        params_given: parameters that were given explicitly.
-        labels_given: labels that were given explicitly, or None.
-    """
+    """A loss from a file, with the parameters and perhaps labels that were given for it."""
 
     spec: Spec
     params_given: Mapping[str, Any] = field(default_factory=dict)

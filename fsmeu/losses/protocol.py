@@ -1,7 +1,4 @@
-"""What a loss is to everything above it, however it was written, and how it is compiled.
-
-Losses that no file can say are simple functions in Python (Jansche 2007, Algorithm 2).
-"""
+"""What every loss is; those that no file can say, in Python (Jansche 2007, Algorithm 2)."""
 
 from __future__ import annotations
 
@@ -26,10 +23,8 @@ class Loss(Card):
     """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences.
 
     Attributes:
-        name: the name in the file's header.
         kind: either "loss" or "utility".
-        alphabet: the labels of both tapes.
-        labels_open: True when the labels may still be chosen.
+        alphabet: the labels of both tapes; ``labels_open`` if they may still be chosen.
         bound: the spec with labels and parameters filled in, if the loss has one.
     """
 
@@ -153,11 +148,7 @@ def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
 def encoded_pair(
     loss: Loss, z: Iterable[object], y: Iterable[object], where: str
 ) -> tuple[Loss, Ints, Ints]:
-    """The loss over the labels of a pair of sequences, and their label indices, each of shape (n,).
-
-    Raises:
-        InputError: a label is unknown, or the lengths differ.
-    """
+    """The loss over the labels of a pair of sequences, and their label indices, each (n,)."""
     check_loss(loss, where)
     z, y = listed(z, "hypothesis z"), listed(y, "reference y")
     loss = loss.over((z, y))

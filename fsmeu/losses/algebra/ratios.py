@@ -40,11 +40,7 @@ class Places:
     known: bool = True
 
     def values(self, affine: Floats) -> tuple[Floats, Bools]:
-        """An affine function at the vertices, 0 where a k has not got one, and whether it is clear.
-
-        Raises:
-            NoFormError: it looks at a count that is not known.
-        """
+        """An affine function at the vertices, 0 where a k has not got one, and if it is clear."""
         if not self.known and affine[1].any():
             raise NoFormError
         values = np.where(self.inside, _value(affine, self.a, self.b), 0.0)

@@ -277,12 +277,10 @@ class Expressions:
             return self.lets[name]
         if name in self.tables:
             raise self.error(place, f"{name!r} is a table; ask for an entry such as {name}[z, y]")
+        if name == "inf":
+            return ast.Number(float("inf"), place=place)
         if self.meaning.get(name, _FUNCTION) != _FUNCTION:
-            return (
-                ast.Number(float("inf"), place=place)
-                if name == "inf"
-                else ast.Name(name, place=place)
-            )
+            return ast.Name(name, place=place)
         if name in self.states:
             said = f"{name!r} is a state; write 'at {name}' to ask whether it is reached"
             raise self.error(place, said)

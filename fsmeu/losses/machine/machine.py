@@ -86,8 +86,7 @@ class Machine(Compiled):
         next: target (states, z, y) of each step, -1 where no pair of length n takes it.
         values: value of ending in each state; nan where no pair of length n ends.
         registers: register values behind each state.
-        source: the loss that it was compiled from, which knows what registers mean; None if it was
-            made otherwise.
+        source: the loss that it was compiled from, which knows what registers mean, if known.
     """
 
     name: str
@@ -193,12 +192,7 @@ def build_machine(
     pairs: Layered | None = None,
     max_states: int | None = None,
 ) -> Machine:
-    """The explicit machine of a view, or of what an acceptor of pairs z * L + y can reach of it.
-
-    Raises:
-        SizeLimitError: there are more states than the limit.
-        LossFileError: a reachable step or value is not defined.
-    """
+    """The explicit machine of a view, or of what an acceptor of pairs z * L + y can reach of it."""
     size = len(alphabet)
     codes, targets, ending, _ = explore(name, view, pairs, size, max_states)
     values = np.full(len(codes), np.nan)

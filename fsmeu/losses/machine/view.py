@@ -23,16 +23,7 @@ from fsmeu.fst.distinct import bits, group, refine_layers
 from fsmeu.losses.algebra.split import slope, starts_of
 from fsmeu.losses.language.syntax import names_read, steps, tapes, unread_registers
 from fsmeu.losses.machine.quotient_register import MOST_MERGED_CELLS, merged_registers
-from fsmeu.losses.semantics.domains import (
-    MAX_BITS,
-    Space,
-    check_range,
-    domain_of,
-    keep_whole,
-    left_bounds,
-    memories_of,
-    share_numbers,
-)
+from fsmeu.losses.semantics import domains
 from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, evaluate, number
 from fsmeu.losses.semantics.walk import at_end, trajectories
 
@@ -105,7 +96,7 @@ class SpecView(View):
         self.ends = dict(ends or {})
         self.clock = any(r.sugar == "clock" for r in spec.registers)
         self.linear = len(linear)
-        self.memories = memories_of(bound, n)
+        self.memories = domains.memories_of(bound, n)
         reach = tapes(spec)
         constant_in_y = {name for name, t in reach.items() if z is not None and "y" not in t}
         fixed = constant_in_y - set(linear)
@@ -114,10 +105,10 @@ class SpecView(View):
         self.carried = [r for r in spec.registers if r.name not in left_out]
         self.gain_exprs = [steps(spec)[name][0] for name in self.linear_names]
         merged = merged_registers(bound, n) if merge else {}
-        domains = {r.name: merged.get(r.name) or domain_of(bound, r, n) for r in self.carried}
-        self.space_of = Space(share_numbers(domains))
-        if self.space_of.size > 2**MAX_BITS:
-            must = f"the registers together may take at most 2^{MAX_BITS} values"
+        of = {r.name: merged.get(r.name) or domains.domain_of(bound, r, n) for r in self.carried}
+        self.space_of = domains.Space(domains.share_numbers(of))
+        if self.space_of.size > 2**domains.MAX_BITS:
+            must = f"the registers together may take at most 2^{domains.MAX_BITS} values"
             raise SizeLimitError(message(f"{spec.kind} {spec.name}", must, self.space_of.size))
         self.space = self.space_of.size if self.space_of.dense else None
         stepping = [*(r.name for r in self.carried), *self.linear_names]
@@ -136,7 +127,7 @@ class SpecView(View):
         code, culprit = self.space_of.encode(values)
         if culprit is not None or int(code) < 0:
             register = next(r for r in self.carried if culprit in (None, r.name))
-            raise left_bounds(self.bound, register, "starts outside its bounds")
+            raise domains.left_bounds(self.bound, register, "starts outside its bounds")
         return int(code)
 
     def contexts(self) -> list[Hashable]:
@@ -162,11 +153,7 @@ class SpecView(View):
     def advance(
         self, i: int, codes: Ints, symbols: Ints | None = None
     ) -> tuple[Ints, Floats | None]:
-        """Targets (states, symbols) of the step at position i, and gains (linear, same shape).
-
-        Raises:
-            LossFileError: a register leaves its bounds, or an expression has no value.
-        """
+        """Targets (states, symbols) of the step at position i, and gains (linear, same shape)."""
         old = {name: column[:, None] for name, column in self.space_of.decode(codes).items()}
         old |= {name: track[0, i - 1] for name, track in self.track.items()}
         read = slice(None) if symbols is None else symbols
@@ -190,20 +177,16 @@ class SpecView(View):
                 k += 1
             else:
                 new[name] = evaluate(register.update, scope)
-                keep_whole(register, old[name], new[name], scope)
+                domains.keep_whole(register, old[name], new[name], scope)
                 current[name] = new[name]
         targets, culprit = self.space_of.encode(new)
         if culprit is not None:
             register = next(r for r in self.carried if r.name == culprit)
-            raise left_bounds(self.bound, register, f"leaves its bounds at position {i}")
+            raise domains.left_bounds(self.bound, register, f"leaves its bounds at position {i}")
         return np.broadcast_to(targets, shape), gains
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
-        """Value of ending in each state with linear registers at their start, and their slopes.
-
-        Raises:
-            LossFileError: an expression has no value, or it lies outside the declared range.
-        """
+        """Value of ending in each state with linear registers at their start, and their slopes."""
         tracks = {name: float(track[0, self.n]) for name, track in self.track.items()}
         return self.values_with(tracks, codes, (len(codes),), None)
 
@@ -218,7 +201,7 @@ class SpecView(View):
         rises = [slope(bound.spec, name) for name in names]
         slopes = [at_end(bound, one, registers, shape, n, active) for one in rises]
         if not self.linear:
-            check_range(self.bound, self.n, value if active is None else value[active])
+            domains.check_range(self.bound, self.n, value if active is None else value[active])
         return value, np.array(slopes).reshape(self.linear, *shape)
 
     def registers(self, codes: Ints) -> dict[str, Floats]:
@@ -289,9 +272,9 @@ def quotient_given_z(view: SpecView, copies: int) -> View | None:
     names = [r.name for r in view.carried if r.name not in sums]
     if view.z is None or not names:
         return None
-    domains = view.space_of.domains
-    size = int(np.prod([float(domains[name].size) for name in names]))
-    beside = copies * int(np.prod([float(min(domains[name].size, view.n + 1)) for name in sums]))
+    sizes = {name: domain.size for name, domain in view.space_of.domains.items()}
+    size = int(np.prod([float(sizes[name]) for name in names]))
+    beside = copies * int(np.prod([float(min(sizes[name], view.n + 1)) for name in sums]))
     if size < _SMALL_CORE or beside < _SMALL_CORE:
         return None
     core = SpecView(view.bound, view.n, view.z, (*view.linear_names, *sums))

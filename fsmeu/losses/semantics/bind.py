@@ -28,13 +28,7 @@ _MOST_WHOLE = 2**53  # doubles tell whole numbers apart up to there; greater lab
 
 
 def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> BoundLoss:
-    """The loss with its labels and parameters filled in.
-
-    Raises:
-        InputError: a parameter is unknown, missing, of the wrong type or out of its range, or the
-            labels do not suit the loss.
-        LossFileError: with these labels, an expression takes one sort of thing for another.
-    """
+    """The loss with its labels and parameters filled in, which must suit the file."""
     where = f"{spec.kind} {spec.name}"
     if spec.scheme:
         remedy = 'Give types=["NP", ...] or labels=["O", "B-NP", "I-NP", ...]'

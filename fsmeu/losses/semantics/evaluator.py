@@ -32,8 +32,6 @@ class BoundLoss:
     """A loss whose labels and parameters are known; only the length n is still open.
 
     Attributes:
-        spec: the loss file.
-        alphabet: the labels of both tapes.
         params: value of each parameter; a table is an array indexed by label index.
         numeric: True when labels are ints that doubles tell apart, which enter arithmetic as such;
             otherwise they are codes that can only be compared.
@@ -166,12 +164,7 @@ def number(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
 
 
 def evaluate(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
-    """The value of an expression in every lane.
-
-    Raises:
-        LossFileError: in an active lane, something is divided by zero, a root is taken of a
-            negative number, a result is not finite, or not exactly one arc of a state applies.
-    """
+    """The value of an expression in every lane; a LossFileError if an active one has none."""
     with np.errstate(all="ignore"):
         return function_of(expr)(scope, active)
 
