@@ -268,7 +268,6 @@ class FunctionLoss(Loss):
     kind: str
 
     def __repr__(self) -> str:
-        """Names what it computes."""
         return f"<{self.kind} {shorten(self.name)}, in Python>"
 
     def with_labels(self, alphabet: Alphabet) -> FunctionLoss:

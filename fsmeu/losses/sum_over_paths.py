@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -66,17 +67,12 @@ def windows(loss: SpecLoss, n: int) -> Windows | None:
     further, and at the position; and when they gain nothing before position k and the same way at
     every position from there on.
     """
-    memo = loss.memo(("windows", n))
-    if "form" not in memo:
-        memo["form"] = _windows(loss, n)
-    form: Windows | None = memo["form"]
-    return form
+    return _windows(loss.bound, n)
 
 
-def _windows(loss: SpecLoss, n: int) -> Windows | None:
-    bound = loss.bound
-    spec = bound.spec
-    linear = loss.linear(z_given=False)
+@lru_cache(maxsize=256)
+def _windows(bound: BoundLoss, n: int) -> Windows | None:
+    spec, linear = bound.spec, ast.linear_registers(bound.spec)
     if not linear or names_read(spec.value) & {r.name for r in spec.registers} - set(linear):
         return None
     beside = [r for r in spec.registers if r.name not in linear]
@@ -87,15 +83,22 @@ def _windows(loss: SpecLoss, n: int) -> Windows | None:
         return None
     k = memories[0].depth
     base = float(at_end(bound, spec.value, starts_of(bound, linear, n), (), n))
-    slopes = {name: float(at_end(bound, slope(spec, name), {}, (), n)) for name in linear}
-    worth = _worth(bound, n, k, slopes)
-    counted = None if worth is None else _counted(bound, n, k, worth)
+    worth: Expr = _ZERO  # what a window adds to the value: an expression of registers at its end
+    for name in linear:
+        rise = float(at_end(bound, slope(spec, name), {}, (), n))
+        gain = _gain(bound, n, k, name)
+        if gain is None or (not rise and _is_partial(bound, gain)):
+            return None
+        if rise and gain != _ZERO:
+            part = ast.Binary("*", ast.Number(rise), gain)
+            worth = part if worth == _ZERO else ast.Binary("+", worth, part)
+    counted = _counted(bound, n, k, worth)
     if counted is None:
         return None
     registers, value = counted
     alone = replace(spec, registers=registers, value=value, range=None, examples=())
     contents = max(len(memory.values) for memory in memories) ** k
-    return Windows(SpecLoss(alone, loss.params_given, loss.alphabet), k, base, contents)
+    return Windows(SpecLoss(alone, bound.params, bound.alphabet), k, base, contents)
 
 
 def _may_fail(bound: BoundLoss, n: int, register: Register) -> bool:
@@ -129,19 +132,6 @@ def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
             case ast.Index() if node.name in bound.params:
                 return True
     return False
-
-
-def _worth(bound: BoundLoss, n: int, k: int, slopes: Mapping[str, float]) -> Expr | None:
-    """What a window adds to the value: an expression over the registers at its end."""
-    total: Expr = _ZERO
-    for name, worth in slopes.items():
-        gain = _gain(bound, n, k, name)
-        if gain is None or (not worth and _is_partial(bound, gain)):
-            return None
-        if worth and gain != _ZERO:
-            part = ast.Binary("*", ast.Number(worth), gain)
-            total = part if total == _ZERO else ast.Binary("+", total, part)
-    return total
 
 
 def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:

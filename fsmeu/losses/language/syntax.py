@@ -354,7 +354,7 @@ def increment(register: Register) -> Expr | None:
     if register.sugar == "register":
         high, room = register.high, 0.0
         if isinstance(high, Binary) and high.operator == "+":
-            high, room = high.left, _plain(high.right)
+            room, high = _plain(high.right), high.left
         inside = _plain(register.low) <= _plain(register.start) <= room
         return amount if inside and high == Name("n") and is_truth(amount) else None
     return amount

@@ -58,7 +58,6 @@ class Compiled(Picture):
     shift: float
 
     def __repr__(self) -> str:
-        """Names what it computes and its size."""
         return f"<machine of {visible(self.name)}: {self.states:,} states, {self.arcs:,} arcs>"
 
     @property
