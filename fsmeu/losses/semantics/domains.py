@@ -155,13 +155,9 @@ def keep_bounds(
     bound: BoundLoss, register: Register, values: Lanes, low: Lanes, high: Lanes
 ) -> None:
     """Refuses values that leave the bounds which the file declares for a register, if it does."""
-    if register.sugar != "register":
-        return
-    if type(values) is float:
-        kept = low <= values <= high and values.is_integer()
-    else:
-        kept = ((values >= low) & (values <= high) & (values == np.floor(values))).all()
-    if not kept:
+    if register.sugar == "register" and not np.all(
+        (values >= low) & (values <= high) & (values == np.floor(values))
+    ):
         raise left_bounds(bound, register, "leaves its bounds")
 
 

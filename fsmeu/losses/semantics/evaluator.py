@@ -173,9 +173,33 @@ def function_of(expr: Expr) -> Function:
     """The expression as a function, which raises what ``evaluate`` does."""
     known: Function | None = vars(expr).get("_function")
     if known is None:
-        known = _FUNCTIONS[type(expr)](expr)
+        known = _made(expr)
         object.__setattr__(expr, "_function", known)
     return known
+
+
+def _made(expr: Any) -> Function:
+    match expr:
+        case ast.Number(value=value):
+            return lambda scope, active: value
+        case ast.Old(name=name):
+            return lambda scope, active: scope.old[name]
+        case ast.Name(name=name):
+            return lambda scope, active: (
+                scope.current[name] if name in scope.current else scope.bound.params[name]
+            )
+        case ast.Unary(operator="-", operand=operand):
+            inner = function_of(operand)
+            return lambda scope, active: -inner(scope, active)
+        case ast.Binary(operator="+" | "-" | "*" | "/" | "%" | "^"):
+            return _arithmetic(expr)
+        case ast.Unary() | ast.Binary() | ast.At():
+            holds = _truth(expr)
+            return lambda scope, active: holds(scope, active) * 1.0
+        case ast.Call(function="tally" | "sum"):
+            return _over_memory(expr)
+    kinds = {ast.Choice: _choice, ast.Text: _text, ast.Call: _call, ast.Index: _index}
+    return (kinds | {ast.Push: _push, ast.Arcs: _arcs})[type(expr)](expr)
 
 
 def _condition(expr: Expr) -> Function:
@@ -236,21 +260,7 @@ def _choice(expr: ast.Choice) -> Function:
     return chosen
 
 
-def _as_number(expr: Expr) -> Function:
-    holds = _truth(expr)
-    return lambda scope, active: holds(scope, active) * 1.0
-
-
-def _unary(expr: ast.Unary) -> Function:
-    if expr.operator == "not":
-        return _as_number(expr)
-    inner = function_of(expr.operand)
-    return lambda scope, active: -inner(scope, active)
-
-
-def _binary(expr: ast.Binary) -> Function:
-    if expr.operator not in _ARITHMETIC:
-        return _as_number(expr)
+def _arithmetic(expr: ast.Binary) -> Function:
     apply, refused = _ARITHMETIC[expr.operator], _ZERO_REFUSED.get(expr.operator)
     left, right = function_of(expr.left), function_of(expr.right)
 
@@ -267,18 +277,6 @@ def _binary(expr: ast.Binary) -> Function:
     return result
 
 
-def _name(expr: ast.Name) -> Function:
-    name = expr.name
-
-    def look_up(scope: Scope, active: Mask) -> Lanes:
-        try:
-            return scope.current[name]
-        except KeyError:
-            return scope.bound.params[name]
-
-    return look_up
-
-
 def _text(expr: ast.Text) -> Function:
     def code(scope: Scope, active: Mask) -> float:
         bound = scope.bound
@@ -292,8 +290,6 @@ def _text(expr: ast.Text) -> Function:
 
 
 def _call(expr: ast.Call) -> Function:
-    if expr.function in ("tally", "sum"):
-        return _over_memory(expr)
     arguments = [function_of(one) for one in expr.arguments]
 
     def result(scope: Scope, active: Mask) -> Lanes:
@@ -437,19 +433,3 @@ def _finite(expr: Expr, value: Lanes, scope: Scope, active: Mask) -> Lanes:
     if not finite.all():
         _refuse(expr, "the result is not a finite number", ~finite, scope, active)
     return value
-
-
-_FUNCTIONS: dict[type[Expr], Callable[[Any], Function]] = {
-    ast.Number: lambda expr: lambda scope, active, value=expr.value: value,  # type: ignore[misc]
-    ast.Name: _name,
-    ast.Binary: _binary,
-    ast.Choice: _choice,
-    ast.Unary: _unary,
-    ast.Old: lambda expr: lambda scope, active: scope.old[expr.name],
-    ast.At: _as_number,
-    ast.Text: _text,
-    ast.Call: _call,
-    ast.Index: _index,
-    ast.Push: _push,
-    ast.Arcs: _arcs,
-}
