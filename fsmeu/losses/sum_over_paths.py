@@ -139,7 +139,9 @@ def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
     spec, amount = bound.spec, steps(bound.spec)[name][0]
     if amount is None:
         return None
-    scalars = {p.name: bound.params[p.name] for p in spec.params if p.type != "table"}
+    scalars = [p.name for p in spec.params if p.type != "table"]
+    fixed: dict[Expr, float] = {ast.Name(name): bound.params[name] for name in scalars}
+    fixed[ast.Name("n")] = float(n)
     timed = {r for r, reads in tapes(spec).items() if not reads & _TAPES and r != name}
     tracks = trajectories(bound, n, np.zeros((1, n), np.int64), timed)
     plain = {r.name for r in spec.registers if r.sugar not in ("memory", "state")}
@@ -147,16 +149,12 @@ def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
     clock = np.arange(1.0, n + 1.0) if "i" in names_read(amount) else np.zeros(n)
     before = [track[0, :n] for track in tracks.values()]
     after = [track[0, 1:] for track in tracks.values()]
-    rows = np.stack([*before, *after, clock], axis=1)
-    met, kinds = np.unique(rows, axis=0, return_inverse=True)
+    met, kinds = np.unique(np.stack([*before, *after, clock], axis=1), axis=0, return_inverse=True)
     if len(met) > _MOST_WINDOW_GAINS:
         return None
-    gains = []
-    for row in met.tolist():
-        old, new = (dict(zip(tracks, row[at:], strict=False)) for at in (0, len(tracks)))
-        gains.append(
-            partial_eval(amount, {**scalars, **new, "i": row[-1], "n": float(n)}, old, spec)
-        )
+    read: list[Expr] = [*map(ast.Old, tracks), *map(ast.Name, tracks), ast.Name("i")]
+    rows = (dict(zip(read, row, strict=True)) for row in met.tolist())
+    gains = [partial_eval(amount, {**fixed, **row}, spec) for row in rows]
     kinds = kinds.reshape(-1)
     early, late = ({gains[kind] for kind in set(at.tolist())} for at in np.split(kinds, [k - 1]))
     if early - {_ZERO} or len(late) > 1:

@@ -200,9 +200,9 @@ def sum_of_ratios(form: Confusion, n: int, ks: Floats) -> RatioSum | None:
     except (NoFormError, LossFileError):
         return None
     slopes = []  # affine functions with the sign of what one more true positive does, ref given
-    for one in ratios:
-        more, deeper = (side[1] - side[2] for side in (one.top, one.below))
-        slopes.append(places.values(more * one.below - one.power * deeper * one.top)[0])
+    for ratio in ratios:
+        more, deeper = (side[1] - side[2] for side in (ratio.top, ratio.below))
+        slopes.append(places.values(more * ratio.below - ratio.power * deeper * ratio.top)[0])
     rises, falls = all((x >= 0).all() for x in slopes), all((x <= 0).all() for x in slopes)
     return RatioSum(ratios, no_ones, all_ones, rises, falls)
 

@@ -14,6 +14,7 @@ Before that stands how expressions and specs are made from others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -26,46 +27,33 @@ _ZERO, _ONE = ast.Number(0.0), ast.Number(1.0)
 _OTHER: dict[Expr, Expr] = {ast.Name("z"): ast.Name("y"), ast.Name("y"): ast.Name("z")}
 
 
-def partial_eval(
-    expr: Expr, known: Mapping[str, float], before: Mapping[str, float], spec: Spec
-) -> Expr:
+def partial_eval(expr: Expr, known: Mapping[Expr, float], spec: Spec) -> Expr:
     """The expression with what is known worked out as far as it goes.
 
-    ``known`` has the values of some names, ``before`` those of registers before the step. What has
-    no value is left as it is.
+    ``known`` has the values of some names, before the step and after it. What has no value is left.
     """
-    match expr:
-        case ast.Name() if expr.name in known:
-            return ast.Number(known[expr.name], place=expr.place)
-        case ast.Old() if expr.name in before:
-            return ast.Number(before[expr.name], place=expr.place)
-        case ast.Choice():
-            condition = partial_eval(expr.condition, known, before, spec)
-            if isinstance(condition, ast.Number):
-                return partial_eval(expr.yes if condition.value else expr.no, known, before, spec)
-    inside = tuple(partial_eval(part, known, before, spec) for part in parts(expr))
+    if isinstance(expr, ast.Name | ast.Old) and expr in known:
+        return ast.Number(known[expr], place=expr.place)
+    if isinstance(expr, ast.Choice):
+        condition = partial_eval(expr.condition, known, spec)
+        if isinstance(condition, ast.Number):
+            return partial_eval(expr.yes if condition.value else expr.no, known, spec)
+    inside = tuple(partial_eval(part, known, spec) for part in parts(expr))
     whole = ast.with_parts(expr, inside)
     if isinstance(whole, ast.Binary) and whole.operator in ("and", "or"):
-        return _lazy(whole)
+        left, right = inside
+        if not isinstance(left, ast.Number):
+            return whole
+        if bool(left.value) == (whole.operator == "or"):
+            return ast.Number(float(bool(left.value)), place=expr.place)
+        if isinstance(right, ast.Number):
+            return ast.Number(float(right.value != 0), place=expr.place)
+        return right if ast.is_truth(right) else whole
     fixed = all(isinstance(part, ast.Number) for part in inside)
     if isinstance(whole, ast.Unary | ast.Binary | ast.Call) and fixed:
-        try:
+        with suppress(LossFileError):
             return ast.Number(constant(whole, {}, spec), place=expr.place)
-        except LossFileError:
-            return whole
     return whole
-
-
-def _lazy(expr: ast.Binary) -> Expr:
-    """``and`` and ``or`` of which the left side decides, or is known."""
-    if not isinstance(expr.left, ast.Number):
-        return expr
-    left = bool(expr.left.value)
-    if left == (expr.operator == "or"):
-        return ast.Number(float(left), place=expr.place)
-    if isinstance(expr.right, ast.Number):
-        return ast.Number(float(expr.right.value != 0), place=expr.place)
-    return expr.right if ast.is_truth(expr.right) else expr
 
 
 def replace_parts(expr: Expr, others: Mapping[Expr, Expr]) -> Expr:
