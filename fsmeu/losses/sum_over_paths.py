@@ -15,7 +15,6 @@ one window, pays, and goes on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -23,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, LossFileError, message
+from fsmeu.errors import InputError, message
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import ArcTable, trimmed
@@ -33,8 +32,8 @@ from fsmeu.losses.language.syntax import Expr, Register, names_read, steps, tape
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Compiled, explore, machine_view, minimize
 from fsmeu.losses.protocol import Loss, check_loss, encoded, reached_by
-from fsmeu.losses.semantics.domains import domain_of, memory_of
-from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at, evaluate
+from fsmeu.losses.semantics.domains import memory_of
+from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import at_end, trajectories
 
 _LONGEST_WINDOWED = 50_000
@@ -63,9 +62,8 @@ def windows(loss: SpecLoss, n: int) -> Windows | None:
     """The value as a sum over windows; None where it is none, or where nothing is remembered.
 
     It is one when the value is affine in registers that ride in the weight and looks at no other;
-    when what they gain looks only at how much memories of one length k hold, at ages that count no
-    further, and at the position; and when they gain nothing before position k and the same way at
-    every position from there on.
+    when what they gain looks only at how much memories of one length k hold and at the position;
+    and when they gain nothing before position k and the same way at every position from there on.
     """
     return _windows(loss.bound, n)
 
@@ -76,7 +74,7 @@ def _windows(bound: BoundLoss, n: int) -> Windows | None:
     if not linear or names_read(spec.value) & {r.name for r in spec.registers} - set(linear):
         return None
     beside = [r for r in spec.registers if r.name not in linear]
-    if n > _LONGEST_WINDOWED or any(_may_fail(bound, n, r) for r in beside):
+    if n > _LONGEST_WINDOWED or any(_may_fail(bound, r) for r in beside):
         return None
     memories = [memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"]
     if len({memory.depth for memory in memories}) != 1:
@@ -101,26 +99,12 @@ def _windows(bound: BoundLoss, n: int) -> Windows | None:
     return Windows(SpecLoss(alone, bound.params, bound.alphabet), k, base, contents)
 
 
-def _may_fail(bound: BoundLoss, n: int, register: Register) -> bool:
-    """True for what follows the labels and may leave its bounds, or have no value, unseen.
-
-    A memory with bounds may not if no pair of labels puts something else into it.
-    """
+def _may_fail(bound: BoundLoss, register: Register) -> bool:
+    """True for what follows the labels and may leave its bounds, or have no value, unseen."""
     if not tapes(bound.spec)[register.name] & _TAPES:
         return False
-    if register.sugar in ("register", "state"):
-        return True
-    if register.sugar != "memory" or register.low is None:
-        return _is_partial(bound, register.update)
-    entry, labels = register.update.entry, bound.label_values  # type: ignore[attr-defined]
-    if not _reads_labels(bound, entry):
-        return True
-    pairs = {"z": labels[:, None], "y": labels[None, :], "n": float(n)}
-    try:
-        entries = evaluate(entry, Scope(bound, pairs, {}, {}))
-    except LossFileError:
-        return True
-    return not np.isin(entries, memory_of(bound, register, n).values).all()
+    bounded = register.sugar == "memory" and register.low is not None
+    return bounded or register.sugar in ("register", "state") or _is_partial(bound, register.update)
 
 
 def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
@@ -170,62 +154,28 @@ def _counted(
     A memory that is empty when the window begins loses nothing until its end: how often it holds
     something is how often that was put into it.
     """
-    held = {r.name: r for r in bound.spec.registers}
-    calls = [e for e in walk(worth) if isinstance(e, ast.Call) and e.function in ("tally", "sum")]
-    counts: dict[Expr, Register] = {}
-    for call in calls:
-        register = _count_for(bound, n, k, held, call, f"held.{len(counts)}")
-        if register is None:
+    memories: dict[str, Any] = {r.name: r for r in bound.spec.registers}
+    params, counts = {p.name for p in bound.spec.params}, dict[Expr, Register]()
+    for call in walk(worth):
+        if not isinstance(call, ast.Call) or call.function not in ("tally", "sum"):
+            continue
+        memory = memories[call.arguments[0].name]  # type: ignore[attr-defined]
+        entry, low, high, name = memory.update.entry, 0.0, float(k), f"held.{len(counts)}"
+        if not names_read(entry) <= _TAPES | params:
             return None
-        counts.setdefault(call, register)
-    if any(isinstance(node, ast.Old | ast.Index) for node in walk(worth)):
-        return None
+        if call.function == "tally":
+            if names_read(call.arguments[1]):
+                return None
+            entry = ast.Binary("==", entry, call.arguments[1])
+        else:
+            values = memory_of(bound, memory, n).values
+            low, high = min(0.0, k * values.min()), max(0.0, k * values.max())
+        update, bounds = ast.Binary("+", ast.Name(name), entry), (ast.Number(low), ast.Number(high))
+        counts.setdefault(call, Register(name, "count", _ZERO, update, *bounds, memory.place))
     value = replace_parts(worth, {call: ast.Name(r.name) for call, r in counts.items()})
-    ages = [held[name] for name in sorted(names_read(value) & held.keys())]
-    free = {r.name for r in counts.values()} | {p.name for p in bound.spec.params}
-    if not counts and worth != _ZERO:
+    if not names_read(value) <= params | {r.name for r in counts.values()}:
         return None
-    if not names_read(value) <= free | {r.name for r in ages}:
-        return None
-    if not all(_forgets(bound, n, k, age) for age in ages):
-        return None
-    return (*ages, *counts.values()), value
-
-
-def _count_for(
-    bound: BoundLoss, n: int, k: int, held: Mapping[str, Register], call: ast.Call, name: str
-) -> Register | None:
-    """A register that counts what a call asks of a memory."""
-    memory = held[call.arguments[0].name]  # type: ignore[attr-defined]
-    if not isinstance(memory.update, ast.Push) or not _reads_labels(bound, memory.update.entry):
-        return None
-    entry: Expr = memory.update.entry
-    low, high = 0.0, float(k)
-    if call.function == "tally":
-        if names_read(call.arguments[1]):
-            return None
-        entry = ast.Binary("==", entry, call.arguments[1])
-    else:
-        values = memory_of(bound, memory, n).values
-        if not np.array_equal(values, np.floor(values)):
-            return None
-        low, high = min(0.0, k * values.min()), max(0.0, k * values.max())
-    update = ast.Binary("+", ast.Name(name), entry)
-    return Register(name, "count", _ZERO, update, ast.Number(low), ast.Number(high), memory.place)
-
-
-def _forgets(bound: BoundLoss, n: int, k: int, register: Register) -> bool:
-    """True for an age that is the same after k positions, whatever was before them."""
-    if register.sugar != "age" or not _reads_labels(bound, register.update, register.name):
-        return False
-    domain = domain_of(bound, register, n)
-    most = domain.low + domain.size - 1
-    return most <= k and constant_at(bound, register.start, n) == most
-
-
-def _reads_labels(bound: BoundLoss, expr: Expr, *more: str) -> bool:
-    """True when an expression looks at the labels of a position, at parameters, and at these."""
-    return names_read(expr) <= _TAPES | {p.name for p in bound.spec.params} | set(more)
+    return (tuple(counts.values()), value) if counts or worth == _ZERO else None
 
 
 _SHIFTED = 0.0
