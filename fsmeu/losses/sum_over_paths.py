@@ -1,10 +1,9 @@
 """A loss as a transducer whose paths add up: counts ride in the weight.
 
 The machine of ``compile`` has one path per pair and the value at its end, so every count is part of
-its states. Where the value is linear in some of them, several paths per pair can share the work:
-one pays for the value with these counts at their start, and for each position one that waits, pays
-what a count gains there, and goes on. The weights of all paths of a pair sum to its value, so the
-total weight of a composition is the expected value still, and the machine is smaller by the counts.
+its states. Where the value is linear in some of them, several paths per pair share the work: one
+pays for the value with these counts at their start, and for each position one that waits, pays what
+a count gains there, and goes on. The weights of all paths of a pair sum to its value.
 
 WindowDiff remembers the last k labels of each tape, 2^k states for either, only to count them. Its
 value is linear in a count that gains something at the end of every window, and the gain looks at

@@ -87,9 +87,8 @@ class Token(NamedTuple):
 class Expressions:
     """The place in a file up to which it has been read, and what its names mean so far.
 
-    ``token`` is the next one, ``meaning`` what each name is, ``lets`` what stands for each ``let``,
-    ``sides`` how many labels choose an entry of a table. States may be named before they are
-    declared: ``named_states`` are those that were.
+    ``token`` is the next one, ``meaning`` what each name is, ``sides`` how many labels choose an
+    entry of a table, ``named_states`` those that were named, perhaps before they are declared.
     """
 
     def __init__(self, source: str, origin: str) -> None:

@@ -207,9 +207,8 @@ def explore(
 ) -> tuple[Ints, Ints, Bools, Floats]:
     """What pairs of length n, or those of an acceptor of pairs z * size + y, can reach.
 
-    Returns:
-        State codes, targets (states, pairs of labels) as state numbers with -1 for none, which
-        states a pair of length exactly n can end in, and gains (linear, states, pairs of labels).
+    Codes of states, targets (states, pairs of labels) as numbers of states with -1 for none, in
+    which a pair of length exactly n can end, and gains (linear, states, pairs of labels).
     """
     explored = _Explored(name, view, size * size, max_states)
     if pairs is None:
@@ -463,10 +462,9 @@ def _absorbed(machine: Machine) -> Machine:
 
 
 def _quotient(machine: Machine, classes: Ints, kept: Ints | None = None) -> Machine:
-    """The machine of these classes, without those that no pair of length n meets.
+    """The machine of those classes that pairs of length n meet: 0 is the start's, -1 left out.
 
-    Class 0 is that of the start, -1 is left out; ``kept`` stand for the classes, or the first of
-    each.
+    ``kept`` stand for the classes, or the first of each.
     """
     if kept is None:
         numbers, first = np.unique(classes, return_index=True)

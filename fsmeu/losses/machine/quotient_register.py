@@ -1,10 +1,9 @@
 """Values of a register that nothing in the file can tell apart.
 
 A file may remember more than it asks for: the last k labels where only the age of the newest
-boundary matters, a count of which only ``> m`` is tested. Two values of a register are the same
-when all that the file reads off it is the same, now and after every further step. That is found by
-refining the register's own small automaton, whatever the other registers do; the machine of the
-loss, which may be far too large to build, is not needed.
+boundary matters. Two values of a register are the same when all that the file reads off it is the
+same, now and after every further step. That is found by refining the register's own small
+automaton; the machine of the loss, which may be far too large to build, is not needed.
 """
 
 from __future__ import annotations

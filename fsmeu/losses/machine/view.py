@@ -3,10 +3,6 @@
 With the hypothesis free, a step reads a pair of labels and every register is part of the state.
 With the hypothesis given, a step reads a label of y only, and registers that look at z alone are
 constants. In both, registers in which the value is linear may ride in the weight.
-
-Some registers only add up and are looked at by the value alone; the others, the core, say what is
-added. With z given, two contents of the core after position i are one if they add the same on every
-continuation: of the age of the open chunk of y, all that matters is whether z's is the same.
 """
 
 from __future__ import annotations
@@ -73,10 +69,9 @@ class View:
 class SpecView(View):
     """The view of a loss written in the language, z being a hypothesis or None to leave it free.
 
-    ``linear`` registers ride in the weight; gains come in the order of the file. ``ends`` has the
-    last values of registers that are left out because no step looks at them, ``memo`` is shared by
-    all views with the same arguments but z. Without ``merge``, each state has the register values
-    that the file gives it; else values that nothing can tell apart are one.
+    ``linear`` registers ride in the weight, ``ends`` has the last values of registers that are left
+    out because no step looks at them, ``memo`` is shared by all views with the same arguments but
+    z. With ``merge``, values of a register that nothing can tell apart are one.
     """
 
     def __init__(
@@ -136,10 +131,7 @@ class SpecView(View):
         return list(map(tuple, self.context_cells(z, self.track)[0].tolist()))
 
     def context_cells(self, z: Ints, track: Mapping[str, Floats]) -> Floats:
-        """The numbers that make up the contexts of several hypotheses, (rows, positions, numbers).
-
-        ``z`` has a row of label indices for each, ``track`` the registers that look at z alone.
-        """
+        """The numbers that make up the contexts of rows of z, (rows, positions, numbers)."""
         columns: list[Floats] = []
         if "i" in self._read and not self.clock:
             columns.append(np.broadcast_to(np.arange(1.0, self.n + 1.0), z.shape))
@@ -225,10 +217,11 @@ _Layer = tuple[Ints, dict[str, Floats]]
 
 
 class _QuotientView(View):
-    """A view whose steps lead to the state that stands for all that nothing can tell apart.
+    """A view with z given whose steps lead to what stands for all that nothing can tell apart.
 
-    ``inner`` is a view with z given, ``core`` the same with all registers that only add up in the
-    weight, ``layers`` what stands for the contents of the core after positions 0, ..., n.
+    ``core`` has all registers that only add up in the weight; what they add on every continuation
+    makes its contents after positions 0, ..., n one: ``layers`` tell which stand for others. Of the
+    age of the open chunk of y, all that matters is whether z's is the same.
     """
 
     def __init__(self, inner: SpecView, core: SpecView, layers: list[_Layer]) -> None:

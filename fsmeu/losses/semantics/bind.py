@@ -1,10 +1,9 @@
-"""A spec with its labels and parameters filled in: everything that expressions may refer to.
+"""A spec with its labels and parameters filled in, of which each expression has a sort.
 
-Once the labels are known, each expression is a number (truth values are 0 and 1), a label, a text
-(the kind or type of a tag, or a quoted text that names no label), or a memory. Labels that are all
-whole numbers are numbers, too, if doubles tell them apart. Where a file leaves its labels open, a
-quoted text may be compared with numbers (it is none of them), and ``kind`` and ``type`` of such
-labels are refused only when they are asked for.
+It is a number (truth values are 0 and 1), a label, a text (the kind or type of a tag, or a quoted
+text that names no label), or a memory. Labels that are all whole numbers are numbers, too, if
+doubles tell them apart. Where a file leaves its labels open, a quoted text may be compared with
+numbers (it is none of them), and ``kind`` and ``type`` of such are refused when they are asked for.
 """
 
 from __future__ import annotations

@@ -65,8 +65,6 @@ class Pool(Domain):
     """Real values numbered as they are met, each as it was computed.
 
     0.1 + 0.2 and 0.3 are two values, as a loss may compare, floor or subtract what they differ in.
-    The price is a factor of 10 to 80 for sums of some hundred decimal fractions; what only adds up
-    to the value rides in the weight and pays none of it.
     """
 
     def __init__(self, size: int = _POOL_SIZE) -> None:
@@ -92,10 +90,9 @@ class Pool(Domain):
 
 
 class Merged(Domain):
-    """Classes of values that nothing can tell apart; one of each class stands for all of it.
+    """Classes of values that nothing can tell apart, for sequences of this length and longer ones.
 
-    ``values`` are all that occur, ascending, ``classes`` the class of each; the classes are the
-    same for sequences of this length and longer ones.
+    ``values`` are all that occur, ascending, ``classes`` theirs; one of each stands for all of it.
     """
 
     def __init__(self, values: Floats, classes: Ints, representatives: Floats, length: int) -> None:
