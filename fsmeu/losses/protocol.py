@@ -88,12 +88,8 @@ class Loss(Card):
             pairs: an acceptor of pairs of labels, z * L + y; then only what it can reach is built.
         """
         given, minimize = encoded(self, n, z), check_bool("compile", "minimize", minimize)
-        bound = self.bound
-        view = (
-            self.view(n)
-            if bound is None
-            else machines.machine_view(bound, n, given, merge=minimize)
-        )
+        bound, view_of = self.bound, machines.machine_view
+        view = self.view(n) if bound is None else view_of(bound, n, given, merge=minimize)
         name, pairs = f"{self.kind} {self.name}, n = {n}", pairs or reached_by(self, n, given)
         try:
             if bound is not None and pairs is None and not minimize:
