@@ -12,17 +12,18 @@ a piece it may lie above them, and the total is met by giving up a little in som
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.compiled import kernels
+from fsmeu.trellis.roundings import relative_error
 
-__all__ = ["Hulls", "best_with_total", "hulls_of"]
+__all__ = ["Hulls", "best_sums", "hulls_of"]
 
-CORPUS_EXCHANGES = 2_000_000  # exchanges between sentences that are tried to meet a total: a second
+EXACT_SUMS = 1 << 26  # sums of worths up to which those of all totals are exact: .1 s
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,63 +86,32 @@ def hulls_of(tables: Sequence[Floats]) -> Hulls:
     )
 
 
-def best_with_total(
-    tables: Sequence[Floats], hulls: Hulls, total: int, enough: float
-) -> tuple[float, Ints | None] | None:
-    """The best sum of worths with a total inside a piece, and the counts of the sentences.
+def best_sums(tables: Sequence[Floats]) -> tuple[Floats, Callable[[int], Ints], float]:
+    """The best sum of worths for each total, counts of the sentences, and a bound on roundings.
 
-    Starts from the counts at the end of the piece before, and exchanges in all sentences what does
-    not cost more at the price of the piece than there is between the bound and what is known: this
-    is a shortest path over sums of exchanges.
-
-    Returns:
-        The best sum of worths, or ``enough`` and None where none is greater; None where there are
-        too many ways to exchange.
+    Where there are many, sums are bounds from above, and the counts that a function gives for a
+    total have the total of the knot below it.
     """
-    pieces = hulls.piece(total)
-    ends, short = hulls.ends(pieces), total - int(hulls.knots[pieces])
-    width = int(hulls.knots[pieces + 1] - hulls.knots[pieces])
-    price = float(hulls.values[pieces + 1] - hulls.values[pieces]) / width
-    bound = float(hulls.values[pieces]) + price * short
-    spare = bound - enough
-    if spare < 0:
-        return enough, None
-    states: dict[int, float] = {0: 0.0}
-    taken: list[tuple[int, dict[int, int]]] = []
-    work = 0
-    for s, table in enumerate(tables):
-        held = int(ends[s])
-        costs = (table[held] - price * held) - (table - price * np.arange(len(table)))
-        options = [int(j) for j in np.flatnonzero(costs <= spare) if j != held]
-        work += len(states) * (1 + len(options))
-        if work > CORPUS_EXCHANGES:
-            return None
-        if options:
-            states, chosen = _exchanged(states, costs, options, held, spare)
-            taken.append((s, chosen))
-    if short not in states:
-        return enough, None
-    offset, found = short, ends.copy()
-    for s, chosen in reversed(taken):
-        if offset in chosen:
-            change = chosen[offset]
-            found[s] += change
-            offset -= change
-    return bound - states[short], found
+    size = 1 + sum(len(table) - 1 for table in tables)
+    if size * sum(map(len, tables)) > EXACT_SUMS:
+        hulls = hulls_of(tables)
+        error = relative_error(2 * len(hulls.knots) + 8) * hulls.size
+        return hulls.bounds(size), lambda total: hulls.ends(hulls.piece(total)), error
+    sums, greatest = [np.zeros(1)], 0.0
+    for table in tables:
+        before, after = sums[-1], np.full(len(sums[-1]) + len(table) - 1, -np.inf)
+        for j, worth in enumerate(table):
+            part = after[j : j + len(before)]
+            np.maximum(part, before + worth, out=part)
+        sums.append(after)
+        greatest += float(np.abs(table[np.isfinite(table)]).max())
 
+    def counts(total: int) -> Ints:
+        found = np.zeros(len(tables), np.int64)
+        for s in range(len(tables) - 1, -1, -1):
+            j = np.arange(max(0, total - len(sums[s]) + 1), min(total, len(tables[s]) - 1) + 1)
+            found[s] = j[(sums[s][total - j] + tables[s][j]).argmax()]
+            total -= int(found[s])
+        return found
 
-def _exchanged(
-    states: dict[int, float], costs: Floats, options: list[int], held: int, spare: float
-) -> tuple[dict[int, float], dict[int, int]]:
-    """The least cost of each sum of changes with one more sentence, and what it changes there.
-
-    A sum that is not in the second is reached without a change of this sentence.
-    """
-    after, chosen = dict(states), {}
-    for offset, cost in states.items():
-        for j in options:
-            reached, sum_of_costs = offset + j - held, cost + max(0.0, float(costs[j]))
-            if sum_of_costs <= spare and sum_of_costs < after.get(reached, np.inf):
-                after[reached] = sum_of_costs
-                chosen[reached] = j - held
-    return after, chosen
+    return sums[-1], counts, relative_error(len(tables) + 8) * greatest

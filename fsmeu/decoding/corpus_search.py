@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.decoding.corpus_hulls import Hulls, best_with_total, hulls_of
-from fsmeu.decoding.precision import PRECISION
+from fsmeu.decoding.corpus_hulls import best_sums
+from fsmeu.decoding.moments import ByNumber, best_number
 from fsmeu.decoding.problem import Clock
 from fsmeu.errors import SizeLimitError, message
 from fsmeu.expectation.corpus import mass_to_cut
@@ -45,7 +45,6 @@ __all__ = ["best_of_corpus"]
 
 CORPUS_WINDOW_CELLS = 1 << 26  # cells of the counts of all sentences but one, for each: 512 MB
 CORPUS_VALUES = 1 << 31  # pairs of totals of both sides that are valued, block by block: a minute
-CORPUS_TOTALS = 64  # totals that are decided one by one: near the best they hardly differ
 
 
 # -- the sentences ---------------------------------------------------------------------------------
@@ -270,75 +269,6 @@ def _best_by_count(block: _Block, scores: Scores) -> Floats:
 # -- the bounds ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Offsets:
-    """What is known of h(k, r) for each total k of the hypothesis.
-
-    Attributes:
-        means: E[h(k, R)] over the window of R, -inf where no hypothesis has this total, (K + 1,).
-        errors: bounds on their errors by rounding, (K + 1,).
-        below: what the references outside of the window may take from a value, at most 0.
-        above: what they may add, at least 0.
-    """
-
-    means: Floats
-    errors: Floats
-    below: float
-    above: float
-
-
-def _offsets(sentences: _Sentences) -> _Offsets:
-    """What is known of h; a SizeLimitError where there are very many totals."""
-    size, chances = len(sentences.hyp), sentences.whole.chances
-    if size * len(chances) > CORPUS_VALUES:
-        must = f"the totals of both sides may make up to {CORPUS_VALUES:,} pairs"
-        got = f"{size * len(chances):,}"
-        raise SizeLimitError(message("decode_corpus", must, got, "Decide parts of the corpus"))
-    means, absolute = np.zeros((2, size))
-    for ks, _, offset in sentences.tables(np.arange(size)):
-        means[ks], absolute[ks] = offset @ chances, np.abs(offset) @ chances
-    means[~sentences.hyp] = -np.inf
-    errors = relative_error(sentences.whole.operations + len(chances) + 8) * absolute
-    lost = sentences.whole.lost
-    low, high = sentences.range if lost else (0.0, 0.0)
-    return _Offsets(means, errors, lost * min(0.0, low), lost * max(0.0, high))
-
-
-@dataclass(frozen=True, eq=False)
-class _Cut:
-    """The best hypotheses at a total.
-
-    Attributes:
-        slopes: g_q(total, r) for r in the window, (counts, width).
-        sums: bounds on the sum of scores of hypotheses with each total, (K + 1,).
-        error: a bound on their error.
-    """
-
-    total: int
-    slopes: Floats
-    sums: Floats
-    error: float
-
-
-@dataclass(eq=False)
-class _Bounds:
-    """Bounds of the best expected value, greater being better.
-
-    Attributes:
-        upper: a bound on the best value for each total of the hypothesis, (K + 1,).
-        lower: a bound from below on the best value.
-        total: the total at which the best hypotheses that are known were found.
-        ends: the counts of their sentences.
-        cuts: the totals that were cut.
-    """
-
-    upper: Floats
-    lower: float = -np.inf
-    total: int = 0
-    ends: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    cuts: list[_Cut] = field(default_factory=list)
-
-
 def best_of_corpus(
     corpus: Corpus, sign: float, gap: float, clock: Clock, tell: Callable[[float, float], None]
 ) -> tuple[list[Ints], float, int]:
@@ -349,84 +279,95 @@ def best_of_corpus(
         sign: 1 where greater values are better, -1 where smaller ones are.
         gap: how far apart both bounds may stay.
         clock: the time that there is.
-        tell: called after each cut with both bounds.
+        tell: called with both bounds before a further total is tried.
     """
     clock.over()  # begins here
-    sentences = _sentences(corpus, sign)
-    known = _bounds_of(sentences, gap, clock, tell)
-    scores, _ = _scores_at(sentences, sentences.slopes(known.total))
+    search = _search(_sentences(corpus, sign))
 
-    def paths(block: _Block, some: Scores) -> Iterable[Ints]:
-        one = np.ones((len(block.rows), 1))
-        return block.structure.best_paths(some, one, block.n, known.ends[block.rows])
+    def stop(lower: float, upper: float) -> bool:
+        tell(lower, upper)
+        return clock.over()
 
-    return _each(sentences, scores, paths), float(known.upper.max()), len(known.cuts)
+    best, upper = best_number(search, gap=gap, stop=stop)
+    return search.best_at(best), upper, len(search.tried)
 
 
-def _bounds_of(
-    sentences: _Sentences, gap: float, clock: Clock, tell: Callable[[float, float], None]
-) -> _Bounds:
-    """The bounds of the best expected value, as near to each other as is asked for."""
-    offsets = _offsets(sentences)
-    known = _Bounds(np.where(sentences.hyp, sentences.range[1], -np.inf))
-    mean = float(sentences.whole.counts @ sentences.whole.chances)
+@dataclass(eq=False)
+class _Search(ByNumber):
+    """The values by total, whose bounds are by multiples of g at one or two totals.
+
+    ``slopes`` has g_q(k, r) for r in the window by the k that was tried, (counts, width).
+    """
+
+    sentences: _Sentences | None = None
+    slopes: dict[int, Floats] = field(default_factory=dict)
+
+    def bounds(self, ks: Ints, first: int, last: int) -> Floats:
+        """Upper bounds on values with totals ks, by those of two that were tried, and by both."""
+        assert self.sentences is not None
+        found = np.full(len(ks), self.sentences.range[1])
+        tried = sorted({first, last} & set(self.tried))
+        for totals in [[k] for k in tried] + [tried] * (len(tried) > 1):
+            sums = [self.sums(k)[ks] + self.over_at(k, ks) for k in totals]
+            factors, away = _spread(self.sentences, ks, [self.slopes[k] for k in totals])
+            values = (factors * sums).sum(axis=0) + self.rest[ks] + away + self.errors[ks]
+            found = np.minimum(found, values)
+        return np.where(self.sentences.hyp[ks], found, -np.inf)
+
+
+def _search(sentences: _Sentences) -> _Search:
+    """The values by total; a SizeLimitError where there are very many totals."""
+    size, whole = len(sentences.hyp), sentences.whole
+    if size * len(whole.chances) > CORPUS_VALUES:
+        must = f"the totals of both sides may make up to {CORPUS_VALUES:,} pairs"
+        got = f"{size * len(whole.chances):,}"
+        raise SizeLimitError(message("decode_corpus", must, got, "Decide parts of the corpus"))
+    means, errors = np.zeros((2, size))  # E[h(k, R)] over the window of R
+    rounding = relative_error(whole.operations + len(whole.chances) + 8)
+    for ks, _, offset in sentences.tables(np.arange(size)):
+        means[ks], errors[ks] = offset @ whole.chances, rounding * np.abs(offset) @ whole.chances
+    if whole.lost:
+        errors += whole.lost * max(0.0, sentences.range[1])
+    window = slice(whole.low, whole.low + len(whole.chances))
+    slopes, off, counts = (
+        dict[int, Floats](),
+        dict[int, float](),
+        dict[int, Callable[[int], Ints]](),
+    )
+
+    def sums_at(k: int) -> Floats:
+        at = sentences.slopes(k)
+        scores, error = _scores_at(sentences, at)
+        slopes[k] = at[:, window] * (whole.chances > 0)
+        sums, counts[k], rounding = best_sums(_each(sentences, scores, _best_by_count))
+        off[k] = error + rounding
+        return np.where(sentences.hyp, sums, 0.0)
+
+    def best_at(k: int) -> list[Ints]:
+        ends, (scores, _) = counts[k](k), _scores_at(sentences, sentences.slopes(k))
+
+        def paths(block: _Block, some: Scores) -> Iterable[Ints]:
+            one = np.ones((len(block.rows), 1))
+            return block.structure.best_paths(some, one, block.n, ends[block.rows])
+
+        return _each(sentences, scores, paths)
+
     possible = np.flatnonzero(sentences.hyp)
-    k = int(possible[np.abs(possible - mean).argmin()])
-    while True:
-        guess = _cut(sentences, offsets, known, k)
-        tell(known.lower, float(known.upper.max()))
-        left = known.upper.copy()
-        left[[cut.total for cut in known.cuts]] = -np.inf
-        reach = known.lower + max(gap, PRECISION * abs(known.lower))
-        # A total that was cut keeps its bound: where it is the greatest, others change nothing.
-        if known.upper.max() <= reach or left.max() < known.upper.max():
-            return known
-        if len(known.cuts) >= CORPUS_TOTALS or clock.over():
-            return known
-        k = guess if left[guess] > reach else int(left.argmax())
-
-
-def _cut(sentences: _Sentences, offsets: _Offsets, known: _Bounds, k: int) -> int:
-    """_Bounds the values of all totals by those of the best at k; returns what seems best then."""
-    at, whole = sentences.slopes(k), sentences.whole
-    scores, error = _scores_at(sentences, at)
-    tables = _each(sentences, scores, _best_by_count)
-    hulls = hulls_of(tables)
-    error += relative_error(2 * len(hulls.knots) + 8) * hulls.size
-    window = at[:, whole.low : whole.low + len(whole.chances)] * (whole.chances > 0)
-    cut = _Cut(k, window, hulls.bounds(len(sentences.hyp)), error)
-    active = np.flatnonzero(known.upper > known.lower)
-    values, loose = _lower_bounds(sentences, offsets, known, [cut], active)
-    is_knot = np.isin(active, hulls.knots)
-    reached = np.where(is_knot, values - loose + offsets.below, -np.inf)
-    best = int(reached.argmax())
-    if reached[best] > known.lower:
-        known.lower, known.total = float(reached[best]), k
-        known.ends = hulls.ends(hulls.piece(int(active[best])))
-    if known.upper[k] > known.lower and k not in hulls.knots:
-        _exchange(known, offsets, tables, hulls, cut)
-    for side in (-1, 1):  # between the cut and its neighbours
-        near = [one for one in known.cuts if side * (one.total - k) > 0]
-        if near:
-            other = min(near, key=lambda one: abs(one.total - k))
-            low, high = sorted((other.total, k))
-            ks = low + 1 + np.flatnonzero(known.upper[low + 1 : high] > known.lower)
-            _lower_bounds(sentences, offsets, known, [other, cut], ks)
-    known.cuts.append(cut)
-    return int(active[values.argmax()])
-
-
-def _lower_bounds(
-    sentences: _Sentences, offsets: _Offsets, known: _Bounds, cuts: Sequence[_Cut], ks: Ints
-) -> tuple[Floats, Floats]:
-    """Lowers upper bounds by one or two cuts; returns the best values by these, and errors."""
-    factors, away = _spread(sentences, ks, [cut.slopes for cut in cuts])
-    values, loose = offsets.means[ks], away + offsets.errors[ks]
-    for factor, cut in zip(factors, cuts, strict=True):
-        values = values + factor * cut.sums[ks]
-        loose = loose + factor * cut.error
-    known.upper[ks] = np.minimum(known.upper[ks], values + loose + offsets.above)
-    return values, loose
+    mean = float(whole.counts @ whole.chances)
+    return _Search(
+        low=int(possible[0]) - 1,  # neither this nor the next is tried: all others may be
+        high=int(possible[-1]) + 1,
+        first=int(possible[np.abs(possible - mean).argmin()]),
+        u=np.zeros(0),  # bounds are no chords
+        gain=np.ones(size),
+        rest=means,
+        errors=errors,
+        sums_at=sums_at,
+        over_at=lambda k, ks: np.full(len(ks), off[k]),
+        best_at=best_at,
+        sentences=sentences,
+        slopes=slopes,
+    )
 
 
 def _spread(sentences: _Sentences, ks: Ints, others: Sequence[Floats]) -> tuple[Floats, Floats]:
@@ -478,18 +419,3 @@ def _factors(chances: Floats, table: Floats, others: Sequence[Floats]) -> Floats
     if abs(np.linalg.det(pair)) <= 1e-12 * np.abs(pair).max() ** 2:
         return np.zeros((2, len(table)))
     return np.maximum(0.0, np.linalg.solve(pair, table[:, places].T))
-
-
-def _exchange(
-    known: _Bounds, offsets: _Offsets, tables: list[Floats], hulls: Hulls, cut: _Cut
-) -> None:
-    """Closes the gap between the relaxation and hypotheses with the cut's total, if it is quick."""
-    k = cut.total
-    loose, mean = cut.error + float(offsets.errors[k]), float(offsets.means[k])
-    found = best_with_total(tables, hulls, k, known.lower - mean + loose - offsets.below)
-    if found is None:
-        return
-    best, counts = found
-    known.upper[k] = min(known.upper[k], mean + best + loose + offsets.above)
-    if counts is not None:
-        known.lower, known.total, known.ends = mean + best - loose + offsets.below, k, counts

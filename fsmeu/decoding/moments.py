@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from itertools import pairwise
 from math import fsum
 from typing import Any
@@ -58,7 +59,7 @@ from fsmeu.trellis.roundings import UNIT
 __all__ = ["MOMENTS", "ByNumber", "best_number"]
 
 TILTED_CELLS = 1 << 26  # kept expectations E[y_i exp(-t ref)], for each t and label: 512 MB
-MOMENT_TRIES = 64  # numbers of ones that are tried where a bound leaves several; mostly five
+MOST_TRIES = 64  # numbers of ones that are tried where a bound leaves several; mostly five
 
 _WHY = (
     "the value is a sum of ratios of counts that never gets worse with more true positives, and "
@@ -211,28 +212,49 @@ def _best_of(
     return Answer(z, proven, why, problem.n + 1, value, error)
 
 
-def best_number(search: ByNumber, known: float = -np.inf) -> tuple[int, float]:
-    """The best number of ones, and an upper bound on all values, given one that is known."""
-    best, closed = search.first, -np.inf
-    anchors = sorted({search.low, best, search.high, *search.tried})
-    todo = list(pairwise(anchors))
-    while todo:
-        low, high = todo.pop()
-        best = max((best, low, high), key=search.value)
+def best_number(
+    search: ByNumber,
+    known: float = -np.inf,
+    gap: float = 0.0,
+    stop: Callable[[float, float], bool] = lambda lower, upper: False,
+) -> tuple[int, float]:
+    """The best number of ones, and an upper bound on all values: best first.
+
+    Args:
+        search: the values by number.
+        known: a value that is known.
+        gap: how far apart the best value and the bound may stay.
+        stop: called with both before a number is tried; True ends the search.
+    """
+    search.value(search.first)
+    todo: list[tuple[float, int, int, Ints, Floats]] = []  # the greatest bound first
+    closed = -np.inf
+
+    def add(low: int, high: int, ks: Ints) -> None:
+        if len(ks):
+            bounds = search.bounds(ks, low, high)
+            heappush(todo, (-float(bounds.max()), low, high, ks, bounds))
+
+    for low, high in pairwise(sorted({search.low, search.high, *search.tried})):
+        add(low, high, np.arange(low + 1, high))
+    while True:
+        best = max(search.tried, key=search.value)
         level = max(known, search.value(best))
-        inner = np.arange(low + 1, high)
-        bounds = search.bounds(inner, low, high)
-        above = bounds > level + _CLOSE * abs(level)
-        if above.any() and len(search.tried) < MOMENT_TRIES:
-            left, right = inner[above][0], inner[above][-1]
-            k = int(inner[bounds.argmax()])
-            if min(k - left, right - k) * 8 < right - left:
-                k = int(left + right) // 2  # a greatest bound at the edge would cut off little
-            todo += [(low, k), (k, high)]
-            bounds = bounds[~above]
-        closed = max(closed, float(bounds.max(initial=-np.inf)))
+        enough, greatest = level + max(gap, _CLOSE * abs(level)), -todo[0][0] if todo else -np.inf
+        late = len(search.tried) >= MOST_TRIES or stop(level, max(level, closed, greatest))
+        if greatest <= enough or late:
+            break
+        _, low, high, ks, bounds = heappop(todo)
+        above = bounds > enough
+        closed = max(closed, float(bounds[~above].max(initial=-np.inf)))
+        k, left = int(ks[bounds.argmax()]), ks[above]
+        if min(k - left[0], left[-1] - k) * 8 < left[-1] - left[0]:
+            k = int(left[len(left) // 2])  # a greatest bound at the edge would cut off little
+        search.sums(k)
+        add(low, k, left[left < k])
+        add(k, high, left[left > k])
     at = [float(search.bounds(np.array([k]), k, k)[0]) for k in search.tried]
-    return best, max(closed, *at)
+    return best, max(closed, greatest, *at)
 
 
 def _by_scores(
