@@ -5,8 +5,8 @@
   slopes. Its error is a part of the sum of these terms without their signs, which may be far
   greater than the value where large terms cancel. It is first bounded by the greatest sum that any
   pair of sequences has; where that is too much, sequences are valued with all counts as states.
-* A search from several starts, a beam over prefixes among them: a climb takes the best single-label
-  change while there is one that improves. When the time is over, the best so far is the answer.
+* A search from several starts: a climb takes the best single-label change while there is one that
+  improves. When the time is over, the best so far is the answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from fsmeu.expectation.expect import walked
 from fsmeu.expectation.query import query
 from fsmeu.fst.compose import guard_size, max_states
 from fsmeu.fst.distinct import distinct
-from fsmeu.limits import MAX_DENSE_ENTRIES
 from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss
 from fsmeu.models.base import most_probable_many
@@ -41,9 +40,6 @@ LARGEST_BLOCK = 1024  # sequences that are valued between two looks at the clock
 LIST_LENGTH = 100  # sequences of an n-best list
 SEARCH_STARTS = 4  # most probable sequences that a search climbs from, beside other starts
 CLIMB_STEPS = 100  # changes of one label in a climb, so that tiny gains come to an end
-BEAM_WIDTH = 4  # prefixes that a beam keeps: it only has to find starts
-BEAM_STATES = 1024  # states of a loss up to which there is a beam, of many candidates at once
-BEAM_BLOCK = 256  # candidates of a beam that are valued between two looks at the clock
 
 _PER_STEP = 20
 _UNMET = "a sequence must satisfy the constraint"
@@ -234,8 +230,8 @@ def _greatest(view: View) -> float:
 def _search(problem: Problem) -> Answer:
     """The best of several local optima under single-label changes.
 
-    Starts from a beam over prefixes, the most probable sequences, the most probable labels, and
-    ranked sequences. Not proven, unless no pair of sequences has a better value.
+    Starts from the most probable sequences, the most probable labels, and ranked sequences. Not
+    proven, unless no pair of sequences has a better value.
     """
     some = problem.some_sequence()
     if is_best_of_all(problem, some):
@@ -272,7 +268,6 @@ def _starts(problem: Problem, some: Ints) -> list[Ints]:
     """Distinct allowed sequences to climb from, the given one first."""
     marginals = problem.model.marginals()
     candidates = [some, *problem.most_probable(SEARCH_STARTS), marginals.argmax(axis=1)]
-    candidates += _beam(problem, some)
     order = np.argsort(marginals[:, 0], kind="stable")
     for share in (0.25, 0.5, 0.75):
         changed = np.zeros(problem.n, np.int64)
@@ -282,35 +277,6 @@ def _starts(problem: Problem, some: Ints) -> list[Ints]:
         candidates.append(changed)
     distinct = {z.tobytes(): z.astype(np.int64) for z in candidates if problem.allows(z)}
     return list(distinct.values())
-
-
-def _beam(problem: Problem, rest: Ints) -> list[Ints]:
-    """The best prefixes, extended position by position; the rest is that of the given sequence.
-
-    Only where many candidates can be valued at once: elsewhere each would cost a walk of its own.
-    """
-    size, n = len(problem.loss.alphabet), problem.n
-    space = problem.loss.view(n, rest, weights=True).space
-    if space is None or space > BEAM_STATES or n * BEAM_WIDTH * size > problem.budget:
-        return []
-    if sum(len(layer.weight) for layer in problem.model.layered().layers) > MAX_DENSE_ENTRIES:
-        return []
-    beam = [rest]
-    for i in range(n):
-        extended: dict[bytes, Ints] = {}
-        for indices, label in itertools.product(beam, range(size)):
-            changed = indices.copy()
-            changed[i] = label
-            if problem.allows(changed):
-                extended[changed.tobytes()] = changed
-        candidates = list(extended.values()) or beam
-        values = []
-        for begin in range(0, len(candidates), BEAM_BLOCK):
-            problem.clock.check()
-            values.append(problem.values(candidates[begin : begin + BEAM_BLOCK]))
-        order = np.argsort(-problem.sign * np.concatenate(values), kind="stable")
-        beam = [candidates[k] for k in order[:BEAM_WIDTH]]
-    return beam
 
 
 def _climb(problem: Problem, changes: Changes, start: Ints, best: _Best) -> None:

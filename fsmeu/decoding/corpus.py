@@ -21,7 +21,7 @@ from fsmeu.arrays import Ints
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.explicit import best_corpus_hypotheses
 from fsmeu.decoding.precision import PRECISION
-from fsmeu.decoding.problem import Clock, checked_seconds
+from fsmeu.decoding.problem import Clock
 from fsmeu.decoding.split import unmet_condition
 from fsmeu.errors import InputError, message, one_of
 from fsmeu.expectation.corpus import linear_expectation
@@ -115,7 +115,7 @@ def decode_corpus(
     if progress is not None and not callable(progress):
         must = "progress must be a function of two bounds"
         raise InputError(message("decode_corpus", must, progress))
-    clock, threads = Clock(checked_seconds(seconds)), checked_jobs("decode_corpus", jobs)
+    clock, threads = Clock(seconds), checked_jobs("decode_corpus", jobs)
     engine = one_of("decode_corpus", "engine", engine, ENGINES)
     free = corpus_of(loss, models, "decode_corpus")
     corpus = replace(free, constraint=constraint)

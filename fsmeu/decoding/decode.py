@@ -6,7 +6,7 @@ that differ in the numbers of their models alone are decided together, and one i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -25,21 +25,13 @@ from fsmeu.decoding.problem import (
     Method,
     Problem,
     RefusalError,
-    checked_seconds,
+    checked_limits,
 )
 from fsmeu.decoding.ranking import RANKING, RANKING_FAST, WHY_FAST, fast_values, ranked_at_once
 from fsmeu.decoding.split import ADDITIVE, COUNTING
-from fsmeu.errors import (
-    FsmeuError,
-    InputError,
-    LossFileError,
-    SizeLimitError,
-    check_int,
-    message,
-    one_of,
-)
+from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.expectation.query import bind_labels, fitted
+from fsmeu.expectation.query import alike, bind_labels, fitted
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
@@ -111,9 +103,8 @@ def decode(
     """
     method = one_of("decode", "method", method, ["auto", *METHODS])
     bound, made = fitted(loss, as_model(model), "decode")
-    clock = Clock(checked_seconds(seconds), progress)
-    limits = as_constraint(constraint, made.alphabet, made.n)
-    problem = Problem(bound, made, limits, *_checked_limits(keep, budget), clock)
+    clock, limits = Clock(seconds, progress), as_constraint(constraint, made.alphabet, made.n)
+    problem = Problem(bound, made, limits, *checked_limits(keep, budget), clock)
     if one_of("decode", "engine", engine, ENGINES) == "lattice":
         return _decide([problem], method)[0]
     if method != "auto" or keep is not None:
@@ -121,12 +112,6 @@ def decode(
         got = f"method={method!r}" if method != "auto" else f"keep={keep}"
         raise InputError(message("decode", must, got, "Leave method and keep out"))
     return _decision(problem, "composition", explicit_answer(problem))
-
-
-def _checked_limits(keep: int | None, budget: int) -> tuple[int | None, int]:
-    """The number of states that are kept, and the budget."""
-    kept = None if keep is None else check_int("decode", "keep", keep)
-    return kept, check_int("decode", "budget", budget)
 
 
 def decode_many(
@@ -160,14 +145,14 @@ def decode_many(
     check_loss(loss, "decode_many")
     models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
     method = one_of("decode_many", "method", method, ["auto", *METHODS])
-    limit, (keep, budget) = checked_seconds(seconds), _checked_limits(keep, budget)
+    limits = checked_limits(keep, budget)
+    Clock(seconds)  # refuses what is no number of seconds
     if progress is not None and not callable(progress):
         must = "progress must be a function of the number of decisions made"
         raise InputError(message("decode_many", must, progress))
-    tell = progress or (lambda made: None)
+    tell, threads = progress or (lambda made: None), checked_jobs("decode_many", jobs)
     options = {"method": method, "keep": keep, "constraint": constraint, "budget": budget}
     question: tuple[Loss, dict[str, Any]] = loss, {**options, "seconds": seconds}
-    threads = checked_jobs("decode_many", jobs)
 
     def in_processes(some: list[Model]) -> list[Decision]:
         sizes = [model.n for model in some]
@@ -188,9 +173,9 @@ def decode_many(
         bound = bind_labels(loss, first.alphabet, "decode_many")
         allowed = as_constraint(constraint, first.alphabet, first.n)
         problems = [
-            Problem(bound, left[row], allowed, keep, budget, Clock(limit), threads) for row in rows
+            Problem(bound, left[row], allowed, *limits, Clock(seconds), threads) for row in rows
         ]
-        if keep is not None or _first_among(problems[0], method, _TOGETHER) is None:
+        if not _are_decided_together(problems[0], method):
             alone.update(zip(rows, problems, strict=True))
             continue
         size = DECISIONS_AT_ONCE * threads
@@ -217,21 +202,16 @@ def _model(loss: Loss, model: Any, row: int) -> Model:
     try:
         return fitted(loss, as_model(model), "labels")[1]
     except FsmeuError as error:
-        message = f"decode_many, models[{row}]: {error}"
-        raise InputError(message) from None
+        text = f"decode_many, models[{row}]: {error}"
+        raise InputError(text) from None
 
 
-def _alike(models: Mapping[int, Model]) -> list[list[int]]:
-    """The rows of models with the same labels, length and structure; the longest first.
-
-    The structure that serves the longest serves the shorter ones, too.
-    """
-    found: dict[Hashable, list[int]] = {}
-    for row, model in models.items():
-        structure = row if model.structure is None else model.structure
-        kind = structure, binary_marginals(model) is None
-        found.setdefault((model.labels, model.n, kind), []).append(row)
-    return sorted(found.values(), key=lambda rows: -models[rows[0]].n)
+def _alike(models: Mapping[int, Model]) -> Iterator[list[int]]:
+    """The rows of models of one length, label order and structure, independent labels apart."""
+    for independent in (True, False):
+        some = [k for k, m in models.items() if (binary_marginals(m) is not None) == independent]
+        for rows in alike([models[row] for row in some]):
+            yield [some[k] for k in rows]
 
 
 def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
@@ -258,9 +238,9 @@ def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
 def _ranked_together(
     loss: Loss, rows: list[int], p: Floats, method: str, constraint: Any
 ) -> dict[int, Decision]:
-    """Decisions by ``ranking_fast`` for sequences of one length, those that it proves.
+    """Decisions by ``ranking_fast`` for sequences of one length, without a model for each.
 
-    They are made without a model for each. None where it does not fit.
+    Those that it proves; none where it does not fit.
     """
     n = p.shape[1]
     try:
@@ -294,28 +274,31 @@ def _ranked_together(
 # -- which method ----------------------------------------------------------------------------------
 
 
-def _exact_in_order(problem: Problem) -> tuple[str, ...]:
-    """The names of the methods that "auto" takes for a proven answer, in order.
+def _in_order(problem: Problem) -> tuple[str, ...]:
+    """The names of the methods that "auto" takes, in order.
 
     All sequences are compared where they are few; else only when that is asked for by name.
     """
-    most = min(problem.budget, FEW_SEQUENCES)
-    if len(problem.model.labels) ** min(problem.n, 64) > most:
-        return tuple(name for name in EXACT if name != EXHAUSTIVE.name)
-    return EXACT
+    if problem.keep is not None:
+        return _WITH_KEEP
+    few = len(problem.model.labels) ** min(problem.n, 64) <= min(problem.budget, FEW_SEQUENCES)
+    return tuple(one for one in (*EXACT, *_UNPROVEN) if few or one != EXHAUSTIVE.name)
 
 
-def _fitting(problem: Problem, names: Iterable[str]) -> Iterator[str]:
-    """The names of the methods that fit a problem; each condition is read when it is asked for."""
-    return (name for name in names if METHODS[name].fits(problem) is None)
-
-
-def _first_among(problem: Problem, method: str, these: Collection[str]) -> str | None:
+def _first_among(problem: Problem, method: str, these: tuple[str, ...]) -> str | None:
     """The method that ``decode`` takes first, if it is one of these; None where it is another."""
-    names = _exact_in_order(problem) if method == "auto" else (method,)
+    names = _in_order(problem) if method == "auto" else (method,)
     last = max((k for k, name in enumerate(names) if name in these), default=-1)
-    found = next(_fitting(problem, names[: last + 1]), None)
+    fitting = (name for name in names[: last + 1] if METHODS[name].fits(problem) is None)
+    found = next(fitting, None)
     return found if found in these else None
+
+
+def _are_decided_together(problem: Problem, method: str) -> bool:
+    """Whether several problems like this are decided faster together than one by one."""
+    found = None if problem.keep is not None else _first_among(problem, method, _TOGETHER)
+    alone = problem.constraint is not None or problem.model.structure is None
+    return found is not None and not (found == VITERBI.name and alone)
 
 
 def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
@@ -329,34 +312,31 @@ def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
 
 
 def _first_that_fits(problems: Sequence[Problem]) -> list[tuple[str, Answer]]:
-    """The first method that fits and proves its answer; else the best answer of those that fit."""
-    first = problems[0]
-    if first.keep is not None:
-        return [_first_answer(problem, _WITH_KEEP) for problem in problems]
-    found: list[list[tuple[str, Answer]]] = [[] for _ in problems]
-    left = dict(enumerate(problems))
-    for name in _fitting(first, _exact_in_order(first)):
+    """The first method that fits and proves its answer; else the best answer of those that fit.
+
+    A method that proves nothing, or may not, ends it. Where none answers, the last says why.
+    """
+    first, found = problems[0], [list[tuple[str, Answer]]() for _ in problems]
+    left, names = dict(enumerate(problems)), _in_order(problems[0])
+    for name in names:
+        if not left or METHODS[name].fits(first) is not None:
+            continue
+        ends = first.keep is not None or name in _UNPROVEN
         for row, answer in zip(list(left), _answers(list(left.values()), name), strict=True):
             if answer is not None:
                 found[row].append((name, answer))
-                if answer.exact:
+                if answer.exact or ends:
                     del left[row]
-        if not left:
-            break
     for row, problem in left.items():
-        every, sign = [_first_answer(problem, _UNPROVEN), *found[row]], problem.sign
-        found[row].append(max(every, key=lambda pair: sign * (pair[1].value or 0.0)))
-    return [answers[-1] for answers in found]
+        found[row] += [(names[-1], checked([problem], [METHODS[names[-1]](problem)])[0])]
+    return [_best(answers, first.sign) for answers in found]
 
 
-def _first_answer(problem: Problem, names: Sequence[str]) -> tuple[str, Answer]:
-    """The answer of the first of these methods that has one; an error where the last has none."""
-    *others, last = names
-    for name in _fitting(problem, others):
-        answer = _answers([problem], name)[0]
-        if answer is not None:
-            return name, answer
-    return last, checked([problem], [METHODS[last](problem)])[0]
+def _best(answers: list[tuple[str, Answer]], sign: float) -> tuple[str, Answer]:
+    """The answer that is proven, which is the last, or else the best; the last of equal ones."""
+    if answers[-1][1].exact:
+        return answers[-1]
+    return max(reversed(answers), key=lambda pair: sign * (pair[1].value or 0.0))
 
 
 def _answers(problems: Sequence[Problem], name: str) -> list[Answer | None]:

@@ -23,6 +23,7 @@ from fsmeu.errors import (
     InputError,
     LossFileError,
     SizeLimitError,
+    check_int,
     message,
     shorten,
     visible,
@@ -49,7 +50,7 @@ __all__ = [
     "OutOfTimeError",
     "Problem",
     "RefusalError",
-    "checked_seconds",
+    "checked_limits",
     "each",
 ]
 
@@ -60,26 +61,28 @@ class OutOfTimeError(FsmeuError):
     """The time of a decision is over; whoever tries candidates answers with the best so far."""
 
 
-def checked_seconds(seconds: float | None) -> float:
-    """The seconds that were given, infinite for None."""
-    if seconds is None:
-        return math.inf
-    if isinstance(seconds, bool) or not isinstance(seconds, Real) or not seconds > 0:
-        must = "seconds must be a number above 0, or None for no limit"
-        raise InputError(message("decode", must, seconds))
-    return float(seconds)
+def checked_limits(keep: int | None, budget: int) -> tuple[int | None, int]:
+    """The number of states that are kept, and the budget, as they were given."""
+    kept = None if keep is None else check_int("decode", "keep", keep)
+    return kept, check_int("decode", "budget", budget)
 
 
 class Clock:
-    """The time since it was first asked, against a limit in seconds that may be infinite.
+    """The time since it was first asked, against a limit in seconds, None for no limit.
 
     ``progress`` is called with the share of the work that is done, 0 to 1, a few times a second.
     """
 
     def __init__(
-        self, seconds: float = math.inf, progress: Callable[[float], None] | None = None
+        self, seconds: float | None = None, progress: Callable[[float], None] | None = None
     ) -> None:
-        self.seconds, self._progress = seconds, progress
+        if seconds is not None and (
+            isinstance(seconds, bool) or not isinstance(seconds, Real) or not seconds > 0
+        ):
+            must = "seconds must be a number above 0, or None for no limit"
+            raise InputError(message("decode", must, seconds))
+        self.seconds = math.inf if seconds is None else float(seconds)
+        self._progress = progress
         self._begin: float | None = None
         self._told = -math.inf
         self._done = 0.0
