@@ -30,8 +30,6 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.models.base import most_probable_many
 from fsmeu.trellis.roundings import relative_error
 
-__all__ = ["EXHAUSTIVE", "MARGINAL", "NBEST", "SEARCH", "VITERBI"]
-
 ZERO_ONE_STATES = 20_000  # states walked to see whether only equality counts: such losses have few
 ZERO_ONE_TRIAL = 3  # the length walked first: most losses show another value there already
 BOUNDED_STATES = 200_000  # states of a layer up to which the greatest value of all pairs is sought

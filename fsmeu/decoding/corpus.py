@@ -34,8 +34,6 @@ from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import Model
 from fsmeu.parallel import checked_jobs
 
-__all__ = ["CorpusDecision", "decode_corpus"]
-
 Tell = Callable[[float, float], None]
 
 _CHANGES = 8

@@ -21,8 +21,6 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.roundings import relative_error
 
-__all__ = ["Hulls", "best_sums", "hulls_of"]
-
 EXACT_SUMS = 1 << 26  # sums of worths up to which those of all totals are exact: .1 s
 
 

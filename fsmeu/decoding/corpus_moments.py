@@ -44,8 +44,6 @@ from fsmeu.trellis.moments import BINOMIAL, central_moments, jet_order, needed_o
 from fsmeu.trellis.roundings import UNIT
 from fsmeu.trellis.tapes import values_at
 
-__all__ = ["best_by_moments"]
-
 SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each power of a count
 
 _Group = tuple[list[int], Structure]

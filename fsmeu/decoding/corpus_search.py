@@ -41,8 +41,6 @@ from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import values_at
 from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
 
-__all__ = ["best_of_corpus"]
-
 CORPUS_WINDOW_CELLS = 1 << 26  # cells of the counts of all sentences but one, for each: 512 MB
 CORPUS_VALUES = 1 << 31  # pairs of totals of both sides that are valued, block by block: a minute
 

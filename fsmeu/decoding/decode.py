@@ -42,8 +42,6 @@ from fsmeu.models.chains import binary_marginals
 from fsmeu.models.checks import vector_of_numbers
 from fsmeu.parallel import checked_jobs, in_shares
 
-__all__ = ["EXACT", "METHODS", "Compared", "compare_methods", "decode", "decode_many", "explain"]
-
 FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
 DECISIONS_AT_ONCE = 64  # decisions after which progress is told
 

@@ -41,8 +41,6 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.models import as_model
 from fsmeu.trellis.roundings import LEAST, Sums
 
-__all__ = ["best_corpus_hypotheses", "explicit_answer", "hypotheses_composition"]
-
 ELEMENTS_PER_STATE = 20  # pairs (prefix, state) of determinization for each state allowed
 
 # -- one sequence ----------------------------------------------------------------------------------

@@ -56,8 +56,6 @@ from fsmeu.trellis.moments import (
 )
 from fsmeu.trellis.roundings import UNIT
 
-__all__ = ["MOMENTS", "ByNumber", "best_number"]
-
 TILTED_CELLS = 1 << 26  # kept expectations E[y_i exp(-t ref)], for each t and label: 512 MB
 MOST_TRIES = 64  # numbers of ones that are tried where a bound leaves several; mostly five
 

@@ -31,16 +31,6 @@ from fsmeu.models import Model
 from fsmeu.trellis.mover import Mover, Steps, steps_of
 from fsmeu.trellis.roundings import LEAST
 
-__all__ = [
-    "NO_BETTER",
-    "PRECISION",
-    "Changes",
-    "checked",
-    "is_best_of_all",
-    "is_proven",
-    "with_best_of_all",
-]
-
 HELD_STEPS = 1 << 24  # cells of steps held between two passes over single changes: 128 MB
 
 

@@ -42,18 +42,6 @@ from fsmeu.models import Model
 from fsmeu.models.chains import binary_marginals
 from fsmeu.models.paths import most_probable
 
-__all__ = [
-    "Answer",
-    "Clock",
-    "Decision",
-    "Method",
-    "OutOfTimeError",
-    "Problem",
-    "RefusalError",
-    "checked_limits",
-    "each",
-]
-
 _BETWEEN = 0.1
 
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import lcm
+from itertools import product
+from math import isqrt, lcm
 
 import numpy as np
 
@@ -33,21 +34,9 @@ from fsmeu.losses.algebra.confusion import (
 )
 from fsmeu.trellis.roundings import LEAST, relative_error
 
-__all__ = [
-    "NO_TABLE",
-    "RANKING",
-    "RANKING_FAST",
-    "WHY_FAST",
-    "best_ranked",
-    "fast_values",
-    "ranked",
-    "ranked_at_once",
-    "ranked_fault",
-]
-
 LARGEST_DENOMINATOR = 200  # sum of a ratio's whole weights: its recurrence takes as many times z
 RANKED_CELLS = 8_000_000  # cells of the distributions of counts ranked at once: 64 MB
-RANKED_AT_ONCE = 1_000  # positions up to which one table holds all counts; then windows are faster
+MOST_CELLS = 25_000_000  # cells of the distributions of counts of one sequence: 200 MB
 
 NO_TABLE = "the value must depend on (tp, hyp, ref, n) of two labels only"
 
@@ -178,8 +167,8 @@ def _fast_condition(problem: Problem) -> str | None:
     fault = ranked_fault(problem)
     if fault is None and problem.keep is not None:
         fault = "keep is for methods that value one candidate at a time"
-    if fault is None and problem.n > RANKED_AT_ONCE:
-        fault = f"one table holds the counts of up to {RANKED_AT_ONCE:,} labels"
+    if fault is None and problem.n**2 > MOST_CELLS:
+        fault = f"one table holds the counts of up to {isqrt(MOST_CELLS):,} labels"
     if fault is None and isinstance(ratio := _ratio(problem), str):
         fault = ratio
     return fault
@@ -216,19 +205,23 @@ def ranked_at_once(n: int) -> int:
 
 def _ratio(problem: Problem) -> Fractional | str:
     """The ratio, or what must hold of it and does not; derived once for a loss and a length."""
-    return problem.kept("ratio", lambda: _checked_ratio(problem))
+    return problem.kept("ratio", lambda: _derived_ratio(problem))
 
 
-def _checked_ratio(problem: Problem) -> Fractional | str:
-    """The same, derived; a RangeError where a value lies outside the declared range."""
+def _derived_ratio(problem: Problem) -> Fractional | str:
+    """The same; a RangeError where a value lies outside the declared range."""
     form, n = problem.confusion, problem.n
     assert form is not None
     ratio = fractional(form, n)
     if ratio is None:
         return "the value must be a ratio of sums of counts"
     fault = _fault(ratio, n, problem.sign)
-    if fault is None and form.bound.spec.range is not None:
-        value_of_counts(form, n, *_extremes(ratio, n))
+    if fault is None and n and form.bound.spec.range is not None:
+        # A ratio of linear functions is extreme at a vertex: all pairs in one cell of the table, or
+        # all but one where the denominator would be 0. Values outside of the range are refused.
+        tables = [t for t in product({0, 1, n - 1, n}, repeat=4) if sum(t) == n]
+        _, fn, fp, tp = np.array(tables, np.float64).T
+        value_of_counts(form, n, tp, fp + tp, fn + tp)
     return ratio if fault is None else fault
 
 
@@ -239,12 +232,6 @@ def _whole_weights(ratio: Fractional, n: int) -> tuple[int, tuple[int, int, int,
     scale = lcm(*(d.denominator for d in parts))
     start, d1, d2, d3 = (int(d * scale) for d in parts)
     return scale, (start, d1, d2, d3)
-
-
-def _cells(ratio: Fractional) -> tuple[Fraction, Fraction, Fraction, Fraction]:
-    """The denominator's weight of true and false negatives, false and true positives."""
-    d0, d1, d2, d3 = ratio.denominator
-    return d0, d0 + d3, d0 + d2, d0 + d1 + d2 + d3
 
 
 def _fault(ratio: Fractional, n: int, sign: float) -> str | None:
@@ -261,30 +248,12 @@ def _fault(ratio: Fractional, n: int, sign: float) -> str | None:
         slope = c1 * (d0 + d2 * hyp + d3 * ref) - d1 * (c0 + c2 * hyp + c3 * ref)
         if (slope < 0) if sign > 0 else (slope > 0):
             return "more true positives must never make it worse"
-    tn, fn, fp, tp = _cells(ratio)
+    tn, fn, fp, tp = d0, d0 + d3, d0 + d2, d0 + d1 + d2 + d3  # weights of the cells of the table
     if min(tn, fn, fp, tp) < 0:
         return "the denominator must never be negative"
     if not (tn + tp and fn + fp):  # else a swap can lead into or out of 0/0
         return "the denominator must count a kind of right labels and a kind of mistakes"
     return None
-
-
-def _extremes(ratio: Fractional, n: int) -> tuple[Floats, Floats, Floats]:
-    """Tables (tp, hyp, ref) among which are those of the least and the greatest ratio.
-
-    A ratio of linear functions is extreme at a vertex. Where the denominator is not zero, these
-    have all pairs in one cell that it counts, or one there and the others in one that it does not.
-    """
-    weights = _cells(ratio)
-    counted = [c for c in range(4) if weights[c]]
-    others = [c for c in range(4) if not weights[c]]
-    pairs = [(c, other) for c in counted for other in (c, *others)]
-    tables = np.zeros((len(pairs), 4))
-    for row, (one, rest) in zip(tables, pairs, strict=True):
-        row[rest] += n - 1
-        row[one] += 1
-    _, fn, fp, tp = tables.T
-    return tp, fp + tp, fn + tp
 
 
 def fast_values(problem: Problem, p: Floats) -> tuple[Floats, Floats]:

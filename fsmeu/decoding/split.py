@@ -64,8 +64,6 @@ from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.trellis.tapes import UncountableError, values_at
 from fsmeu.trellis.windows import Others, Window, count_window, without_each
 
-__all__ = ["ADDITIVE", "COUNTING", "split_answers", "unmet_condition"]
-
 COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then windows are faster
 
 
