@@ -26,8 +26,6 @@ from fsmeu.fst.layers import any_layers, pair_layers
 from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import RangeError, check_range, declared_range
-from fsmeu.losses.semantics.evaluator import BoundLoss
-from fsmeu.models import Model
 from fsmeu.trellis.mover import Mover, Steps, steps_of
 from fsmeu.trellis.roundings import LEAST
 
@@ -118,23 +116,12 @@ VALUE_PRECISION = 1e-10
 
 
 def is_proven(
-    problem: Problem,
-    values: Floats,
-    errors: Floats,
-    best: int,
-    chosen: Ints,
-    *,
-    thorough: bool = True,
+    problem: Problem, values: Floats, errors: Floats, best: int, chosen: Ints, thorough: bool = True
 ) -> bool:
     """True when no candidate can be better than the best by more than ``PRECISION``.
 
-    Args:
-        problem: what is decided.
-        values: the value of each candidate, greater being better.
-        errors: bounds on the error of each.
-        best: the candidate of greatest value.
-        chosen: label indices of its sequence.
-        thorough: whether changes of single labels are valued where the value is a small measure.
+    Values, greater being better, have bounds on their errors. The best one is that of ``chosen``,
+    whose changes of single labels are valued where its value is a small measure, if ``thorough``.
     """
     with np.errstate(invalid="ignore"):
         reach = float((values + errors).max() - values[best] + errors[best])
@@ -150,15 +137,8 @@ def checked(problems: Sequence[Problem], answers: Sequence[Answer]) -> list[Answ
 
     An answer is claimed to be exact no longer if the method had found another value. What was
     found is kept where its error is bounded by ``VALUE_PRECISION``. An answer whose value is the
-    best that a pair of sequences has is exact, whatever the method.
-
-    Args:
-        problems: problems that differ in the numbers of their models only.
-        answers: an answer to each.
-
-    Raises:
-        InputError: a value is no number that doubles can hold.
-        RangeError: a value lies outside the range that the file declares.
+    best that a pair of sequences has is exact, whatever the method. An InputError where a value is
+    no number that doubles hold, a RangeError where it is outside of the declared range.
     """
     unknown = [row for row, one in enumerate(answers) if not one.exact or one.value is None]
     values = dict[int, float]()
@@ -173,14 +153,28 @@ def checked(problems: Sequence[Problem], answers: Sequence[Answer]) -> list[Answ
 
 def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
     """The answer with the value that was computed again, or is computed now."""
-    if again is None and not _is_precise(answer):
-        known = answer.exact and answer.value is not None
-        again = _value(problem, answer.indices, _cheap_states(problem) if known else None)
+    known = answer.exact and answer.value is not None
+    if again is None and not (known and answer.error <= VALUE_PRECISION * abs(answer.value or 0.0)):
+        labels = problem.loss.alphabet.decode(answer.indices)
+        limit = _cheap_states(problem) if known else None
+        try:
+            again = expect(problem.loss, labels, problem.model, max_states=limit).value
+        except SizeLimitError:
+            if not known:
+                raise
     if again is not None:
-        answer = replace(_compared(problem, answer, again), value=again)
+        off = abs((answer.value or 0.0) - again) if known else 0.0
+        if off > PRECISION * abs(again) and off > PRECISION * _step(problem, answer.indices):
+            why = f"{answer.why}; but rounding hides which is best"
+            answer = replace(answer, exact=False, why=why)
+        answer = replace(answer, value=again)
     check_finite("decode", answer.value)  # type: ignore[arg-type]
     if again is None and isinstance(problem.loss, SpecLoss):
-        _check_range(problem.loss.bound, problem.n, answer.value, problem.model)
+        value, bound = np.array([answer.value], np.float64), problem.loss.bound
+        try:
+            check_range(bound, problem.n, value)
+        except RangeError:  # the mass may be off 1
+            check_range(bound, problem.n, value / (problem.model.total_mass() or 1.0))
     return with_best_of_all(problem, answer)
 
 
@@ -193,44 +187,9 @@ def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
     return answer
 
 
-def _check_range(bound: BoundLoss, n: int, value: float | None, model: Model) -> None:
-    """Refuses an expected value outside the declared range, by more than the mass is off 1."""
-    try:
-        check_range(bound, n, np.array([value], np.float64))
-    except RangeError:
-        check_range(bound, n, np.array([value], np.float64) / (model.total_mass() or 1.0))
-
-
-def _is_precise(answer: Answer) -> bool:
-    """True when an exact answer has a value whose error is bounded by ``VALUE_PRECISION``."""
-    known = answer.exact and answer.value is not None
-    return known and answer.error <= VALUE_PRECISION * abs(answer.value or 0.0)
-
-
-def _compared(problem: Problem, answer: Answer, again: float) -> Answer:
-    """The answer, not exact if its value is another one than was found again."""
-    off = 0.0 if answer.value is None else abs(answer.value - again)
-    if not answer.exact or off <= PRECISION * abs(again):
-        return answer
-    if off <= PRECISION * _step(problem, answer.indices):
-        return answer
-    return replace(answer, exact=False, why=f"{answer.why}; but rounding hides which is best")
-
-
 def _cheap_states(problem: Problem) -> int:
     """The number of states of a layer up to which walking all layers is cheap."""
     return max(1, CHEAP_STATES // max(1, problem.n))
-
-
-def _value(problem: Problem, indices: Ints, limit: int | None) -> float | None:
-    """The expected value of a sequence; None where it takes more states than the limit."""
-    labels = problem.loss.alphabet.decode(indices)
-    try:
-        return expect(problem.loss, labels, problem.model, max_states=limit).value
-    except SizeLimitError:
-        if limit is None:
-            raise
-        return None
 
 
 def _step(problem: Problem, indices: Ints) -> float:
