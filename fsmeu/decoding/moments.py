@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import pairwise
 from math import fsum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -110,36 +110,41 @@ def _by_moments(problem: Problem) -> Answer | str:
 # -- chains ----------------------------------------------------------------------------------------
 
 
+class Search(Protocol):
+    """Best values by a number from low to high, greater being better, and bounds on others."""
+
+    low: int
+    high: int
+    first: int  # a number that seems best
+    tried: dict[int, Floats]  # the sums by the number that was tried
+
+    def sums(self, k: int) -> Floats:
+        """The greatest sums of scores at k, by the number of ones; k is then tried."""
+
+    def value(self, k: int) -> float:
+        """The best value with k ones, roundings and the remainder aside."""
+
+    def bounds(self, ks: Ints, first: int, last: int) -> Floats:
+        """Upper bounds on values with ks ones, between two numbers that were tried, or at one."""
+
+
 @dataclass(eq=False)
 class ByNumber:
-    """Values by the number k of ones of z, greater being better: gain * sum of scores + rest.
+    """Values by the number k of ones of z: gain * sum of scores + rest. Arrays are by k.
 
-    Arrays are by k; those of numbers below ``low`` and above ``high`` are not used.
-
-    Attributes:
-        low: the least number.
-        high: the greatest.
-        first: a number that seems best.
-        u: what x is multiplied by in D / d.
-        gain: what sums of scores are multiplied by.
-        rest: what is added, whatever the hypothesis.
-        errors: bounds on the errors of ``rest``.
-        sums_at: the greatest sums of scores Q(u_k) of hypotheses by their number, for one k.
-        over_at: what these may lack, for one k and several numbers.
-        best_at: a hypothesis of the greatest sum at k, with k ones or about as many; for a corpus
-            those of all sentences, their total and the sum of their scores.
-        tried: the sums by the k that was tried.
+    ``best_at`` has a hypothesis of the greatest sum at k, with k ones or about as many; for a
+    corpus those of all sentences, their total and the sum of their scores.
     """
 
     low: int
     high: int
     first: int
-    u: Floats
-    gain: Floats
-    rest: Floats
-    errors: Floats
-    sums_at: Callable[[int], Floats]
-    over_at: Callable[[int, Ints], Floats]
+    u: Floats  # what x is multiplied by in D / d
+    gain: Floats  # what sums of scores are multiplied by
+    rest: Floats  # what is added, whatever the hypothesis
+    errors: Floats  # bounds on the errors of ``rest``
+    sums_at: Callable[[int], Floats]  # the greatest sums of scores Q(u_k), by number of ones
+    over_at: Callable[[int, Ints], Floats]  # what these may lack, for one k and several numbers
     best_at: Callable[[int], Any]
     tried: dict[int, Floats] = field(default_factory=dict)
 
@@ -211,7 +216,7 @@ def _best_of(
 
 
 def best_number(
-    search: ByNumber,
+    search: Search,
     known: float = -np.inf,
     gap: float = 0.0,
     stop: Callable[[float, float], bool] = lambda lower, upper: False,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.decoding import corpus_hulls, corpus_search
+from fsmeu.decoding import corpus_moments, corpus_search
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 from tests import corpora_by_listing as listing
 from tests import shelf
@@ -164,7 +164,7 @@ def test_bounds_hold_wherever_the_search_stops(name, kind, seed):
 
 def test_with_the_relaxation_alone(monkeypatch):
     """Where totals between two pieces are not met, the gap of the relaxation is told."""
-    monkeypatch.setattr(corpus_hulls, "EXACT_SUMS", 0)
+    monkeypatch.setattr(corpus_moments, "EXACT_SUMS", 0)
     for seed in range(4):
         loss, meaning, models, listed = corpus("chunk_fscore", "field", seed + 40)
         check(fsmeu.decode_corpus(loss, models), loss, meaning, listed)
@@ -179,8 +179,8 @@ def test_sums_by_total(rows):
     for counts in np.ndindex(*map(len, rows)):
         worth = sum(row[j] for row, j in zip(rows, counts, strict=True))
         best[sum(counts)] = max(worth, best.get(sum(counts), -np.inf))
-    sums, counts_of, _ = corpus_hulls.best_sums(tables)
-    hulls = corpus_hulls.hulls_of(tables)
+    sums, counts_of, _ = corpus_moments.best_sums(tables)
+    hulls = corpus_moments.hulls_of(tables)
     bounds = hulls.bounds(max(best) + 1)
     for total, worth in best.items():
         assert sums[total] == worth <= bounds[total] + 1e-9
