@@ -10,7 +10,7 @@ f being what a step adds to T. Of x, a sentence holds its own part, and the othe
 moments follow from the cumulants of all less its own: so E[f x^j] needs the scores of its steps for
 powers of its own count alone, which one sweep over moments gives (``trellis/jet_kernels.py``). For
 any k, one dynamic program gives the best sums of a sentence by its count, and their concave hulls
-the best sums by total (``corpus_hulls``). T >= 0 makes E[T (1 + u x)^-a] convex in u, and the chord
+the best sums by total. T >= 0 makes E[T (1 + u x)^-a] convex in u, and the chord
 bound excludes totals.
 
 The series leaves out at most B E[(u x)^J] of a value, B being the greatest absolute value that the
@@ -47,35 +47,23 @@ from fsmeu.trellis.tapes import values_at
 EXACT_SUMS = 1 << 26  # sums of scores up to which those of all totals are exact: .1 s
 SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each power of a count
 
+_MOST_ORDER = 8  # scores are kept for as many powers
+_NEGLIGIBLE = 1e-14  # a score that is left out, and in proportion those for powers of a count
+_ENOUGH = 2e-11  # the part of a value that the remainder of the series is meant to be
+
 _Group = tuple[list[int], Structure]
 """Sentences of one length, and the structure of both tapes and their models."""
-
-_MOST_ORDER = 8
-"""The highest order: scores are kept for as many powers."""
-
-_NEGLIGIBLE = 1e-14
-"""A score, and in proportion those for powers of a count, that is left out."""
-
-_ENOUGH = 2e-11
-"""The part of a value that the remainder of the series is meant to be."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Sentences of one length and structure.
+    """Sentences of one length and structure."""
 
-    Attributes:
-        rows: their places in the corpus.
-        scores: scores of steps that are not negligible, with a lane for each power of the own
-            count, divided by j!: J + 1 lanes.
-        chances: E[own count^j] / j!, (batch, J + 1).
-    """
-
-    rows: list[int]
+    rows: list[int]  # their places in the corpus
     n: int
     structure: Structure
-    scores: Scores
-    chances: Floats
+    scores: Scores  # those that are not negligible; J + 1 lanes for powers of the own count, by j!
+    chances: Floats  # E[own count^j] / j!, (batch, J + 1)
 
     def factors(self, weights: Floats, others: Floats) -> Floats:
         """Factors of lanes for a function of x, sum over j of weights[j] x^j, (batch, J).
@@ -113,11 +101,13 @@ def best_by_moments(
         return None
     groups = [(rows, sentence_structure(corpus, rows[0])) for rows in corpus.alike()]
     high = most = 0
+    served = True  # the joint count is at least 0, and 0 for hypotheses that count nothing
     for rows, structure in groups:
         n = corpus.models[rows[0]].n
         high += len(rows) * (len(structure.ends(n)) - 1)
         most += len(rows) * structure.most(n)
-    if most < FEW_COUNTED or not all(_is_served(corpus, *group) for group in groups):
+        served = served and structure.is_nonnegative and not structure.caps(n)[0]
+    if most < FEW_COUNTED or not served:
         return None
     totals = np.maximum(np.arange(high + 1.0), 1.0)  # that of none stands apart
     ratio = ratio_of_totals(form, corpus.n, totals, float(most))
@@ -133,7 +123,12 @@ def best_by_moments(
             blocks = list(pool.map(partial(_block, corpus, order), _parts(corpus, groups)))
             if sum(block.scores.value.size for block in blocks) > CORPUS_SCORE_CELLS:
                 return None
-            counts = _counts(corpus, blocks)
+            chances = np.zeros((len(corpus.models), order + 1))
+            greatest = np.zeros(len(corpus.models))
+            for block in blocks:
+                chances[block.rows] = block.chances
+                greatest[block.rows] = block.structure.most(block.n)
+            counts = counts_of(chances, greatest)
             below, _, steep = ratio.below[:, int(counts.mean)]
             spread = counts.deviation * abs(steep / (below + steep * counts.mean))
             needed = jet_order(needed_order(float(spread), _ENOUGH, 4))
@@ -146,11 +141,6 @@ def best_by_moments(
     if none > search.value(best):
         return None
     return zs, upper, len(search.tried), (value, error) if total == best else None
-
-
-def _is_served(corpus: Corpus, rows: list[int], structure: Structure) -> bool:
-    """Whether the joint count is at least 0, and 0 for hypotheses that count nothing."""
-    return structure.is_nonnegative and not structure.caps(corpus.models[rows[0]].n)[0]
 
 
 def _parts(corpus: Corpus, groups: list[_Group]) -> Iterator[_Group]:
@@ -173,15 +163,6 @@ def _block(corpus: Corpus, order: int, group: _Group) -> _Block:
         arc_weights_many(models), ends, least=least / powers_of(np.ones(order + 1))
     )
     return _Block(rows, models[0].n, structure, scores, chances)
-
-
-def _counts(corpus: Corpus, blocks: list[_Block]) -> Counts:
-    """The moments of the references' counts."""
-    size = blocks[0].chances.shape[1]
-    chances, most = np.zeros((len(corpus.models), size)), np.zeros(len(corpus.models))
-    for block in blocks:
-        chances[block.rows], most[block.rows] = block.chances, block.structure.most(block.n)
-    return counts_of(chances, most)
 
 
 def _without_any(corpus: Corpus, sign: float, most: int, chance: float, largest: float) -> float:

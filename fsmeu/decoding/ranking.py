@@ -69,10 +69,9 @@ def ranked(order: Ints, k: int) -> Ints:
 
 
 def best_ranked(problem: Problem, order: Ints, values: Floats, errors: Floats, why: str) -> Answer:
-    """The best of the sequences with ones at the first k positions of an order, (n,).
+    """The best of the sequences with ones at the first k positions of an order, given their values.
 
-    Values and bounds on their errors are given for each k, (n + 1,), and ``why`` the best of these
-    is the best of all.
+    Arrays are by k, (n + 1,); ``why`` says why the best of these is the best of all.
     """
     best = int((problem.sign * values).argmax())
     chosen = ranked(order, best)
@@ -104,25 +103,19 @@ def _condition(problem: Problem) -> str | None:
     found = problem.kept("tp_counterexample", lambda: tp_counterexample(form, problem.n))
     if found is None:
         return None
-    return (
-        f"more true positives must never make it worse; with n={found.n} hyp={found.hyp} "
-        f"ref={found.ref} the value is {found.value:g} at tp={found.tp} but "
-        f"{found.value_with_one_more:g} at tp={found.tp + 1}"
-    )
+    at = f"with n={found.n} hyp={found.hyp} ref={found.ref} the value is {found.value:g}"
+    worse = f"{found.value_with_one_more:g} at tp={found.tp + 1}"
+    return f"more true positives must never make it worse; {at} at tp={found.tp} but {worse}"
 
 
 def _ranking(problem: Problem) -> Answer:
     """The best of the n + 1 sequences that rank positions by probability.
 
-    Requires independent labels of two kinds and a loss of the confusion table that is TP-monotonic.
     With ``keep``, candidates are valued by their kept states, and nothing is proven.
 
-    Proven: every register adds an amount of the pair of labels alone (from the text), and at every
-    table of this length one more true positive is not worse (all tables are looked at), so that
-    swapping a one to a more probable position is never worse (Natarajan 2016, Theorem 6). The
-    n + 1 values are sums of probability times value, in which only values of both signs cancel:
-    their errors are at most ``_ROUNDINGS`` n units of rounding of their expected absolute values,
-    and the best is claimed if no other reaches it by more than ``PRECISION``.
+    Proven: at every table of this length one more true positive is not worse (all are looked at).
+    The n + 1 values are sums of probability times value, in which only values of both signs cancel:
+    their errors are at most ``_ROUNDINGS`` n units of rounding of their expected absolute values.
     """
     form, p = problem.confusion, problem.probabilities
     assert form is not None
@@ -140,9 +133,9 @@ def _ranking(problem: Problem) -> Answer:
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _candidate_values(form: Confusion, p: Floats) -> Floats:
-    """The expected value with ones at the first k of the sorted positions, (3, n + 1).
+    """The expected values with ones at the first k of the sorted positions, (3, n + 1).
 
-    Further rows are expected absolute values, and what was too small to be summed.
+    Then expected absolute values, and what was too small to be summed.
     """
     n = len(p)
     first, last = prefix_counts(p[None])[0], prefix_counts(p[None, ::-1])[0]
@@ -164,29 +157,22 @@ RANKING = Method("ranking", _condition, each(_ranking))
 
 def _fast_condition(problem: Problem) -> str | None:
     """What must hold of the problem and does not; None where the recurrence serves it."""
-    fault = ranked_fault(problem)
-    if fault is None and problem.keep is not None:
-        fault = "keep is for methods that value one candidate at a time"
-    if fault is None and problem.n**2 > MOST_CELLS:
-        fault = f"one table holds the counts of up to {isqrt(MOST_CELLS):,} labels"
-    if fault is None and isinstance(ratio := _ratio(problem), str):
-        fault = ratio
-    return fault
+    if problem.keep is not None:
+        return "keep is for methods that value one candidate at a time"
+    if problem.n**2 > MOST_CELLS:
+        return f"one table holds the counts of up to {isqrt(MOST_CELLS):,} labels"
+    fault = ranked_fault(problem) or _ratio(problem)
+    return fault if isinstance(fault, str) else None
 
 
 def _ranking_fast(problems: Sequence[Problem]) -> list[Answer]:
     """The best of the n + 1 sequences that rank positions by probability, in O(n^2).
 
-    Requires independent labels of two kinds and a fractional-linear value of the confusion table
-    with rational denominator, never negative, and never worse with more true positives.
-
-    Proven: the ratio is derived from the expression tree at this length (``fractional``); that more
-    true positives are not worse follows from the sign of its slope, which is linear in (hyp, ref),
-    at the corners, in fractions; tables where the denominator is zero are no neighbours of others.
-    So ranked sequences suffice (Natarajan 2016, Theorem 6). The recurrence averages positive
-    numbers, so that only terms of both signs in the numerator cancel: errors are at most
-    ``_ROUNDINGS`` n units of rounding of the sums without signs, and the best is claimed if no
-    other reaches it by more than ``PRECISION``.
+    Proven: that more true positives are not worse follows from the sign of the ratio's slope, which
+    is linear in (hyp, ref), at the corners, in fractions; tables where the denominator is zero are
+    no neighbours of others. The recurrence averages positive numbers, so that only terms of both
+    signs in the numerator cancel: errors are at most ``_ROUNDINGS`` n units of rounding of the sums
+    without signs.
     """
     size = ranked_at_once(problems[0].n)
     if len(problems) > size:
@@ -259,9 +245,7 @@ def _fault(ratio: Fractional, n: int, sign: float) -> str | None:
 def fast_values(problem: Problem, p: Floats) -> tuple[Floats, Floats]:
     """The expected values with ones at the first k positions, and bounds, (sequences, n + 1) each.
 
-    Args:
-        problem: one that the method fits; its loss and length are those of all sequences.
-        p: probabilities in descending order, (sequences, n).
+    Probabilities are in descending order, (sequences, n); loss and length are those of a problem.
     """
     n, form, ratio = p.shape[1], problem.confusion, _ratio(problem)
     assert form is not None

@@ -32,9 +32,6 @@ over s of P(s - 1 of the other labels are ones) g(k, s). So the best sequence wi
 at the k most probable positions, and what these are worth together is a sum over a window of ref
 that holds all but a stated mass. Work grows as n times the window's width, a few times sqrt(n), and
 memory as the width.
-
-Two things are only seen while computing, and are results: that a counter does not grow by whole
-numbers, once its steps are known, and that what a step is worth is more than doubles can hold.
 """
 
 from __future__ import annotations
@@ -71,14 +68,8 @@ COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then 
 def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     """The best sequence for each of several problems that differ in the numbers of the model only.
 
-    Requires a loss that splits by tape, its value looking at no more than one counter of each.
-
-    Proven: the split is derived from the expression trees, for every length. Errors are bounded,
-    and the best is claimed if no other reaches it by more than ``PRECISION``.
-
-    Returns:
-        Answers, or what must hold and does not: a counter does not grow by whole numbers, or the
-        score of a step is no number that doubles can hold.
+    Or what is only seen while computing: that a counter does not grow by whole numbers, or that the
+    score of a step is no number that doubles can hold.
     """
     first = problems[0]
     assert isinstance(first.loss, SpecLoss)
@@ -172,12 +163,9 @@ def _greatest(problem: Problem) -> float:
 def _in_windows(problem: Problem) -> Answer | None:
     """The best sequence; None where more true positives would make some value worse.
 
-    Requires that it ``_is_for_windows``; a SizeLimitError where there are too many tables.
-
-    Proven: see the head of this module. Tables whose ref lies outside of the window have a mass
-    that is bounded, and a value in the declared range; so is what is lost at the ends of windows on
-    the way. All probabilities are sums of nonnegative numbers, so that errors are a part of what is
-    summed without signs.
+    Tables whose ref lies outside of the window have a mass that is bounded, and a value in the
+    declared range; so is what is lost at the ends of windows on the way. All probabilities are sums
+    of nonnegative numbers, so that errors are a part of what is summed without signs.
     """
     p = problem.probabilities
     assert p is not None
