@@ -99,9 +99,9 @@ def decode_corpus(
             ``seconds`` is looked at.
         seconds: after how many seconds no further total is tried; None for as long as it takes.
         progress: called with lower and upper bound of the best value now and then.
-        engine: "lattice" bounds the best value as above; "openfst" values the hypotheses of all
-            sentences in one explicit composition, for any loss whose value looks at counts alone,
-            where there are few.
+        engine: "lattice" bounds the best value as above; "openfst" composes each sentence with loss
+            and model as an explicit machine and values all hypotheses, where there are few, for any
+            loss whose value looks at counts alone.
         jobs: how many threads decide large corpora.
 
     Raises:

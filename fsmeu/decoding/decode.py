@@ -53,14 +53,12 @@ METHODS: dict[str, Method] = {method.name: method for method in (*_EXACT, SEARCH
 EXACT = tuple(method.name for method in _EXACT)
 """The methods that prove their answers, in the order in which "auto" takes them."""
 
+# The methods that decide several problems together; compiled loops do so in threads.
 _TOGETHER = (RANKING_FAST.name, ADDITIVE.name, COUNTING.name, VITERBI.name, MARGINAL.name)
-"""The methods that decide several problems together; compiled loops do so in threads."""
-
+# Those that value one candidate at a time, so that few states may be kept.
 _WITH_KEEP = (RANKING.name, EXHAUSTIVE.name, NBEST.name)
-"""The methods that value one candidate at a time, so that few states may be kept."""
-
+# Those that answer where none proves its answer.
 _UNPROVEN = (SEARCH.name, NBEST.name)
-"""The methods that answer where none proves its answer."""
 
 
 def decode(
@@ -244,7 +242,7 @@ def _ranked_together(
     try:
         bound = bind_labels(loss, BINARY, "decode_many")
         problem = Problem(bound, Bernoulli(p[0]), as_constraint(constraint, BINARY, n))
-        if _first_among(problem, method, (RANKING_FAST.name,)) is None:
+        if _first(problem, method) != RANKING_FAST.name:
             return {}
         order = np.argsort(-p, axis=1, kind="stable")
         values, errors = fast_values(problem, np.take_along_axis(p, order, axis=1))
@@ -283,20 +281,17 @@ def _in_order(problem: Problem) -> tuple[str, ...]:
     return tuple(one for one in (*EXACT, *_UNPROVEN) if few or one != EXHAUSTIVE.name)
 
 
-def _first_among(problem: Problem, method: str, these: tuple[str, ...]) -> str | None:
-    """The method that ``decode`` takes first, if it is one of these; None where it is another."""
+def _first(problem: Problem, method: str) -> str | None:
+    """The method that ``decode`` takes first, if one fits."""
     names = _in_order(problem) if method == "auto" else (method,)
-    last = max((k for k, name in enumerate(names) if name in these), default=-1)
-    fitting = (name for name in names[: last + 1] if METHODS[name].fits(problem) is None)
-    found = next(fitting, None)
-    return found if found in these else None
+    return next((name for name in names if METHODS[name].fits(problem) is None), None)
 
 
 def _are_decided_together(problem: Problem, method: str) -> bool:
     """Whether several problems like this are decided faster together than one by one."""
-    found = None if problem.keep is not None else _first_among(problem, method, _TOGETHER)
     alone = problem.constraint is not None or problem.model.structure is None
-    return found is not None and not (found == VITERBI.name and alone)
+    first = _first(problem, method)
+    return first in _TOGETHER and problem.keep is None and not (first == VITERBI.name and alone)
 
 
 def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
@@ -379,7 +374,7 @@ def explain(decision: Decision) -> str:
     return f"Decided by {decision.method}: {decision.why}.{tried} {proof}."
 
 
-_QUICK = 0.5
+_QUICK = 0.5  # seconds of what is timed once more, when all is loaded
 
 
 @dataclass(frozen=True)
@@ -401,20 +396,12 @@ def compare_methods(
     """
     found = []
     for name in methods or METHODS:
+        times = [perf_counter()]
         try:
-            found.append(Compared(name, *_timed(loss, model, {**options, "method": name})))
+            while len(times) < 2 or (len(times) < 3 and times[1] - times[0] < _QUICK):
+                decision = decode(loss, model, **{**options, "method": name})
+                times.append(perf_counter())
+            found.append(Compared(name, decision, min(np.diff(times).tolist())))
         except (RefusalError, SizeLimitError) as error:
             found.append(Compared(name, refused=str(error)))
     return found
-
-
-def _timed(loss: Loss, model: Model, options: Mapping[str, Any]) -> tuple[Decision, float]:
-    """A decision and the seconds it takes; what is quick is timed again, once all is loaded."""
-    begin = perf_counter()
-    decision = decode(loss, model, **options)
-    seconds = perf_counter() - begin
-    if seconds < _QUICK:
-        begin = perf_counter()
-        decode(loss, model, **options)
-        seconds = min(seconds, perf_counter() - begin)
-    return decision, seconds
