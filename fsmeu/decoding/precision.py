@@ -29,6 +29,12 @@ from fsmeu.losses.semantics.domains import RangeError, check_range, declared_ran
 from fsmeu.trellis.mover import Mover, Steps, steps_of
 from fsmeu.trellis.roundings import LEAST
 
+PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scale
+VALUE_PRECISION = (
+    1e-10  # a value whose error is proven to be at most this part is not computed again
+)
+FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
+NO_BETTER = "no pair of sequences that is possible has a better value"
 HELD_STEPS = 1 << 24  # cells of steps held between two passes over single changes: 128 MB
 
 
@@ -46,51 +52,36 @@ class Changes:
 
     def values(self, indices: Ints) -> Floats:
         """The expected value with the label at i replaced by a, (n, labels), if there is time."""
-        layers, held = self._layers(indices)
-        mover, size = self._mover, self._size
-        masses = [mover.start]
+        mover, view, size = self._mover, self._view, self._size
+        path = np.array([view.start], np.int64)  # states without a change
+        layers, masses, held = [path], [mover.start], dict[int, Steps]()
+        cells = mass_cells = 0
         for i, label in enumerate(indices.tolist()):
             self._clock.check()
-            masses.append(mover.forward(i, masses[-1], self._steps(i, layers, held), label * size))
-        ending, slopes = self._view.values(layers[-1])
+            codes, columns = layers[-1], slice(label * size, (label + 1) * size)
+            mass_cells += len(codes) * mover.layered.widths[i]
+            guard_size("search", mass_cells // CELLS_PER_STATE)
+            targets, gains = self._advance(i, codes)
+            after = targets[np.isin(codes, path)]
+            changed = np.union1d(after, targets[:, columns])
+            layers.append(changed[changed >= 0])
+            path = np.unique(after[:, columns])
+            path = path[path >= 0]
+            steps = _numbered(targets, gains, layers[-1])
+            masses.append(mover.forward(i, masses[-1], steps, label * size))
+            cells += targets.size * (1 + view.linear)
+            if cells <= HELD_STEPS:
+                held[i] = steps
+        ending, slopes = view.values(layers[-1])
         ends = np.concatenate([ending[None], slopes])  # (quantities, states)
         beyond = ends[:, None, :] * mover.layered.final[:, None]
         table = np.empty((len(indices), size))
         for i in range(len(indices) - 1, -1, -1):
             self._clock.check()
-            steps, mass = self._steps(i, layers, held), masses.pop(i)
-            table[i] = mover.changed(i, mass, steps, beyond, size)
+            steps = held.get(i) or _numbered(*self._advance(i, layers[i]), layers[i + 1])
+            table[i] = mover.changed(i, mass := masses.pop(i), steps, beyond, size)
             beyond, _ = mover.backward(i, mass, steps, beyond, int(indices[i]) * size)
         return table
-
-    def _layers(self, indices: Ints) -> tuple[list[Ints], dict[int, Steps]]:
-        """States that one change can reach, layer by layer, and as many steps as memory takes."""
-        size = self._size
-        kept = np.array([self._view.start], np.int64)
-        layers, held = [kept], {}
-        cells = masses = 0
-        for i, label in enumerate(indices.tolist()):
-            self._clock.check()
-            codes = layers[-1]
-            targets, gains = self._advance(i, codes)
-            columns = slice(label * size, (label + 1) * size)
-            on_path = targets[np.isin(codes, kept)]
-            kept = np.unique(on_path[:, columns])
-            changed = np.union1d(on_path, targets[:, columns])
-            layers.append(changed[changed >= 0])
-            kept = kept[kept >= 0]
-            masses += len(codes) * self._mover.layered.widths[i]
-            guard_size("search", masses // CELLS_PER_STATE)
-            cells += targets.size * (1 + self._view.linear)
-            if cells <= HELD_STEPS:
-                held[i] = _numbered(targets, gains, layers[-1])
-        return layers, held
-
-    def _steps(self, i: int, layers: list[Ints], held: dict[int, Steps]) -> Steps:
-        """The steps at position i, numbered by the states that one change can reach."""
-        if i in held:
-            return held[i]
-        return _numbered(*self._advance(i, layers[i]), layers[i + 1])
 
     def _advance(self, i: int, codes: Ints) -> tuple[Ints, Floats | None]:
         guard_size("search", len(codes) * self._view.symbols // CELLS_PER_STATE)
@@ -101,18 +92,6 @@ def _numbered(targets: Ints, gains: Floats | None, after: Ints) -> Steps:
     """Steps whose targets are numbers of the states after them, -1 for all others."""
     place = np.minimum(np.searchsorted(after, targets), len(after) - 1)
     return steps_of(np.where(after[place] == targets, place, -1), gains, len(after))
-
-
-PRECISION = 1e-9
-"""What is claimed to be best is so up to this part of its scale."""
-
-NO_BETTER = "no pair of sequences that is possible has a better value"
-
-FAR = 1e-6
-"""A value that is farther from the end of the range, as a part of it, is not looked at again."""
-
-VALUE_PRECISION = 1e-10
-"""A value whose error is proven to be at most this part of it is not computed again."""
 
 
 def is_proven(
