@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import FsmeuError, InputError, message, nearest, shorten
+from fsmeu.errors import FsmeuError, InputError, as_number, message, nearest, shorten
 
 MAX_ITEMS = 20_000_000
 """Most items of a sequence, so that one without an end is refused."""
@@ -188,3 +188,10 @@ def as_alphabet(labels: Alphabet | Sequence[Label] | str) -> Alphabet:
     if isinstance(labels, Alphabet):
         return labels
     return Alphabet(tuple(plain(x) for x in listed(labels, "labels")))
+
+
+def as_labels(words: Sequence[str]) -> tuple[Label, ...]:
+    """Labels of these texts: numbers when all of them are whole numbers, as in a loss file."""
+    numbers = [as_number(word) for word in words]
+    whole = tuple(k for k in numbers if k is not None)
+    return whole if list(map(str, whole)) == list(words) else tuple(words)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsmeu.corpora.parse import inputs_and_tags, parse, read_sentences, written
+from fsmeu.corpora.parse import Places, inputs_and_tags, read_record, read_sentences, written
 from fsmeu.corpora.records import Record
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 
@@ -23,8 +23,9 @@ CRF_TEST = (
 
 def read_sentence(text, column):
     """The model of a sentence, and the labels in a column."""
-    item = parse(Record(1, 1, text.encode()), "conll", column)
-    return item.model, item.z
+    places = Places("", (str(column),) if column else ())
+    item = read_record(Record(1, 1, text.encode()), "conll", places)
+    return item.model, list(*item.systems.values())
 
 
 def test_probabilities_after_a_colon():
@@ -45,7 +46,7 @@ def test_probabilities_after_a_slash():
     assert read_sentence(CRF_TEST, 3)[1] == ["B", "I"]
     model, tags = read_sentence("a 0:0.25 1:0.75", 0)
     assert model.labels == (0, 1)
-    assert tags is None
+    assert tags == []
 
 
 BAD = {

@@ -6,12 +6,12 @@ import io
 import pytest
 
 from fsmeu.corpora import records as module
-from fsmeu.corpora.records import Record, blocks, format_of, open_corpus, read_from, records
+from fsmeu.corpora.records import Record, Source, blocks, format_of, open_corpus, records
 from fsmeu.errors import FsmeuError
 
 
 def read(content, form="jsonl"):
-    return list(records(read_from(io.BytesIO(content)).lines(), form))
+    return list(records(Source("stdin", io.BytesIO(content)).lines(), form))
 
 
 def test_lines_and_sentences_are_records():
