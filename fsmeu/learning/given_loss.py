@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, message
 from fsmeu.expectation.query import bind_labels
-from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.alphabet import plain as python_value
+from fsmeu.fst.alphabet import Alphabet, Label, plain_label
 from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.loss import SpecLoss, bind_loss, load, read_spec
 from fsmeu.losses.protocol import Loss, check_loss
@@ -54,9 +53,7 @@ def binary_loss(where: str, loss: Any, params: Any = None) -> Loss:
 
 def label_name(value: Any) -> Label:
     """The name of a class as a label: an int for whole numbers and truth values, else a text."""
-    given = python_value(value)
-    if isinstance(given, bool) or (isinstance(given, float) and given.is_integer()):
-        return int(given)
+    given = plain_label(value)
     return given if isinstance(given, int | str) else str(given)
 
 
