@@ -172,10 +172,6 @@ class MaxExpectedFClassifier(LogisticClassifier):
 
         A weight of 2 counts an example twice. ``progress`` is called after each start with the
         share of the work that is done, from 0 to 1.
-
-        Raises:
-            InputError: a parameter is out of its range, there are not two classes, or all
-                examples of a class have weight 0.
         """
         where = type(self).__name__
         if self.restarts != "auto":
