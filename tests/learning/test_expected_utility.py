@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
@@ -20,17 +20,8 @@ from fsmeu.learning.expected_utility import (
 )
 from tests.support.values import differences
 
-LOSSES = [
-    fsmeu.load(name, **params)
-    for name, params in (
-        ("fscore", {"beta": 2}),
-        ("mcc", {}),
-        ("g_mean", {}),
-        ("hamming", {}),
-        ("pk", {"k": 2}),
-        ("zero_one", {}),
-    )
-]
+LOSSES = [fsmeu.load("fscore", beta=2), fsmeu.load("pk", k=2)]
+LOSSES += [fsmeu.load(name) for name in ("mcc", "g_mean", "hamming", "zero_one")]
 by_name = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 QUICK = {"restarts": 1, "max_iter": 50, "random_state": 0}
 
@@ -59,23 +50,22 @@ def separated(n=80, features=3, seed=0):
 # -- counts of events -----------------------------------------------------------------------------
 
 
-@given(st.integers(0, 200), st.integers(0, 2**32 - 1))
-def test_the_distribution_of_a_count_is_a_product_of_polynomials(n, seed):
-    p = np.random.default_rng(seed).random(n)
-    expected = np.ones(1)
-    for q in p:
-        expected = np.append(expected * (1 - q), 0) + np.append(0, expected * q)
-    assert CountTree(p).distribution == pytest.approx(expected, rel=1e-11, abs=1e-300)
-
-
 @given(st.integers(1, 90), st.integers(0, 2**32 - 1))
-def test_derivatives_are_differences_of_events_that_are_certain(n, seed):
-    """The expectation is linear in each probability."""
+@settings(max_examples=40)
+def test_distributions_and_derivatives_of_counts(n, seed):
+    """A product of polynomials; the expectation is linear in each probability."""
     random = np.random.default_rng(seed)
     p, worth, k = random.random(n), random.normal(size=n + 1), int(random.integers(n))
-    one, none = p.copy(), p.copy()
-    one[k], none[k] = 1.0, 0.0
-    expected = worth @ (CountTree(one).distribution - CountTree(none).distribution)
+
+    def by_hand(p):
+        product = np.ones(1)
+        for q in p:
+            product = np.append(product * (1 - q), 0) + np.append(0, product * q)
+        return product
+
+    assert CountTree(p).distribution == pytest.approx(by_hand(p), rel=1e-11, abs=1e-300)
+    one, none = (np.where(np.arange(n) == k, certain, p) for certain in (1.0, 0.0))
+    expected = worth @ (by_hand(one) - by_hand(none))
     assert CountTree(p).derivatives(worth)[k] == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
