@@ -152,7 +152,7 @@ class ScoreQuestion:
             prepare_many(models)
         for way in self.ways if models else ():
             if way == "viterbi":
-                best = [next(iter(model.most_probable(1)), None) for model in models]
+                best: list[Any] = [next(iter(m.most_probable(1)), None) for m in models]
                 if None in best:
                     must = "some sequence must have positive probability"
                     raise InputError(message("model", must))
