@@ -152,11 +152,7 @@ class ScoreQuestion:
             prepare_many(models)
         for way in self.ways if models else ():
             if way == "viterbi":
-                best: list[Any] = [next(iter(m.most_probable(1)), None) for m in models]
-                if None in best:
-                    must = "some sequence must have positive probability"
-                    raise InputError(message("model", must))
-                decided[way] = [one[0] for one in best]
+                decided[way] = [next(iter(model.most_probable(1)))[0] for model in models]
             elif way == "marginal":  # the first label of several
                 tops = [model.marginals().argmax(axis=1) for model in models]
                 decided[way] = [m.alphabet.decode(k) for m, k in zip(models, tops, strict=True)]

@@ -71,13 +71,6 @@ TEXT = "Great JJ B-NP\nAmerican NNP I-NP\n\n\nsaid VBD B-VP"
 TOKENS = st.text(st.characters(exclude_categories=("Z", "C")), min_size=1, max_size=4)
 
 
-def test_rows_and_tags(tmp_path):
-    (tmp_path / "a.txt").write_text(TEXT)
-    inputs, tags = inputs_and_tags(read_sentences(tmp_path / "a.txt", least=3))
-    assert inputs == [[("Great", "JJ"), ("American", "NNP")], [("said", "VBD")]]
-    assert tags == [["B-NP", "I-NP"], ["B-VP"]]
-
-
 @given(
     st.lists(st.lists(st.tuples(TOKENS, TOKENS), min_size=1, max_size=3), min_size=1, max_size=3)
 )
@@ -109,6 +102,9 @@ def test_bad_files(tmp_path, monkeypatch):
         read_sentences(tmp_path / "c.gz")
 
 
-def test_standard_input(monkeypatch):
+def test_rows_and_tags(monkeypatch):
+    """Of standard input."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
-    assert len(read_sentences("-")) == 2
+    inputs, tags = inputs_and_tags(read_sentences("-", least=3))
+    assert inputs == [[("Great", "JJ"), ("American", "NNP")], [("said", "VBD")]]
+    assert tags == [["B-NP", "I-NP"], ["B-VP"]]

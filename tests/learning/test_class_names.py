@@ -20,6 +20,7 @@ from fsmeu.learning.base import BinaryClassifier
 from fsmeu.learning.given_loss import measures
 from fsmeu.learning.plug_in import held_out_parts
 from fsmeu.searn import CostOracle, CostOracles, Searn
+from tests.support.python_losses import Mistakes
 
 TAGS = ("B-X", "I-X", "O")
 SEARN = {"iterations": 1, "folds": 2, "bits": 10, "random_state": 0}
@@ -42,17 +43,11 @@ value   bad / n or 0 when n == 0
 """
 
 
-class Weighted:
+class Weighted(Mistakes):
     """A loss in Python: another cost for each pair of tags."""
-
-    def start(self):
-        return 0
 
     def step(self, state, z, y):
         return state + (0 if z == y else 1 + TAGS.index(z) + 4 * TAGS.index(y))
-
-    def value(self, state):
-        return float(state)
 
 
 def tagged(seed=1, count=6):
@@ -74,7 +69,10 @@ def tagger_losses(order):
     }
 
 
-@pytest.mark.parametrize("name", ["chunk_fscore", "cost_matrix", "function"])
+NAMED = pytest.mark.parametrize("name", ["chunk_fscore", "cost_matrix", "function"])
+
+
+@NAMED
 def test_the_tagger_learns_the_same_for_every_order(name):
     (X, y), loss = tagged(), tagger_losses(TAGS)[name]
     first, *others = (
@@ -101,12 +99,14 @@ def test_a_file_with_other_tags_of_its_own_is_refused():
             learner.fit(X, y)
 
 
-SPACES = ["left-to-right", "right-to-left", "word-at-a-time", "chunk-at-a-time"]
-
-
 @pytest.mark.parametrize(
     ("name", "space"),
-    zip(("chunk_fscore", "cost_matrix", "function", "chunk_fscore"), SPACES, strict=True),
+    [
+        ("chunk_fscore", "left-to-right"),
+        ("cost_matrix", "right-to-left"),
+        ("function", "word-at-a-time"),
+        ("chunk_fscore", "chunk-at-a-time"),
+    ],
 )
 def test_searn_learns_the_same_for_every_order(name, space):
     X, y = tagged()
@@ -119,7 +119,7 @@ def test_searn_learns_the_same_for_every_order(name, space):
         assert [report["loss"] for report in one.reports_] == pytest.approx(losses)
 
 
-@pytest.mark.parametrize("name", ["chunk_fscore", "cost_matrix", "function"])
+@NAMED
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("asked", [TAGS, TAGS[::-1]])
 @pytest.mark.thirds
@@ -256,7 +256,7 @@ def test_truth_values_are_classes_of_every_estimator():
 # -- queries of models whose labels stand in another order -----------------------------------------
 
 
-@pytest.mark.parametrize("name", ["chunk_fscore", "cost_matrix", "function"])
+@NAMED
 def test_models_of_several_orders_in_one_call(name):
     """Queries of many models match the labels of each."""
     loss, random, plain, mixed = tagger_losses(TAGS)[name], np.random.default_rng(0), [], []

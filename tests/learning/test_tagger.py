@@ -187,17 +187,19 @@ def test_the_expected_value_equals_enumeration(name):
 QUICK = {"likelihood_iterations": 20, "utility_iterations": 8, "utility_c2": 0.01}
 
 
-def test_training_raises_the_expected_utility():
+@pytest.mark.parametrize(("name", "gain"), [("chunk_fscore", 0.02), ("hamming", -0.01)])
+def test_training_improves_the_expected_value(name, gain):
+    """A utility rises, a loss falls."""
     sentences, tags = drawn()
-    made = MaxExpectedUtilityTagger(**QUICK).fit(sentences, tags)
+    made = MaxExpectedUtilityTagger(name, **QUICK).fit(sentences, tags)
     likely = clone(made).set_params(utility_iterations=0).fit(sentences, tags)
-    loss = fsmeu.load("chunk_fscore", labels=made.classes_.tolist())
+    loss = fsmeu.load(name, labels=made.classes_.tolist())
     before, after = (
         fsmeu.expect_many(loss.swapped, tags, one.models(sentences)).mean()
         for one in (likely, made)
     )
     assert made.expected_values_ == pytest.approx([before, after], rel=1e-9)
-    assert after > before + 0.02
+    assert (after - before) / gain > 1
     assert likely.expected_values_ == []
 
 
@@ -229,16 +231,6 @@ def test_a_warm_start_with_other_sentences_keeps_weights_by_name():
     assert made.transition_weights_[1:, 1:].tolist() == moves.tolist()
     assert not made.state_weights_[:, 0].any()
     assert not made.state_weights_[made.feature_names_.index("other")].any()
-
-
-def test_a_loss_is_minimised():
-    sentences, tags = drawn()
-    made = MaxExpectedUtilityTagger("hamming", **QUICK).fit(sentences, tags)
-    before, after = made.expected_values_
-    assert after < before - 0.01
-    rows = zip(made.predict_marginals(sentences), tags, strict=True)
-    errors = [np.mean([1 - p[tag] for p, tag in zip(*row, strict=True)]) for row in rows]
-    assert after == pytest.approx(np.mean(errors), rel=1e-9)
 
 
 def test_decisions_are_those_of_decode():
