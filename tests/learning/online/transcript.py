@@ -27,10 +27,10 @@ class Learner:
         w = np.mean(self.all[first:], axis=0) if self.average and self.all else self.w
         return sigmoid(w @ np.append(x, 1))
 
-    def update(self, x, y):
+    def update(self, x, y, cost=1.0):
         self.t += 1
         x = np.append(x, 1)
-        gradient = (sigmoid(self.w @ x) - y) * x
+        gradient = cost * (sigmoid(self.w @ x) - y) * x
         self.w = self.w - self.c / math.sqrt(self.t) * gradient
         self.all.append(self.w)
 
