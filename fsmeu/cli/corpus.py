@@ -119,4 +119,4 @@ def _output(
     if given.corpus != STDIN and path.exists() and path.samefile(corpus.expanduser()):
         refuse("--output", "it must not be the corpus itself")
     with open_output(path, given.resume) as output:
-        yield output.write, output.last
+        yield output

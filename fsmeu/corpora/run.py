@@ -11,13 +11,13 @@ import math
 import pickle
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from fsmeu.corpora.parse import Item, LineError, Places, read_record
 from fsmeu.corpora.records import Record, Source, blocks, records
@@ -28,6 +28,7 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.parallel import Workers
 
 Data = dict[str, Any]
+Write = Callable[[list[Data]], None]
 
 
 class Question(Protocol):
@@ -132,21 +133,9 @@ def as_line(data: Data) -> str:
 _BEGIN = b'{"record": '
 
 
-class Output(NamedTuple):
-    """A file of results that is open, and the last result in it; None when it holds none."""
-
-    file: BinaryIO
-    last: Data | None = None
-
-    def write(self, results: Iterable[Data]) -> None:
-        """Adds results; the system has them when this returns."""
-        self.file.write("".join(as_line(data) + "\n" for data in results).encode())
-        self.file.flush()
-
-
 @contextmanager
-def open_output(path: Path, resume: bool) -> Iterator[Output]:
-    """The file that results are written to, new or empty unless a run is resumed.
+def open_output(path: Path, resume: bool) -> Iterator[tuple[Write, Data | None]]:
+    """What adds results to a file, new or empty unless a run is resumed, and the last one in it.
 
     That goes on after the last complete line; one that is incomplete is cut off. An InputError
     where the file holds something else, or another run writes to it.
@@ -176,7 +165,12 @@ def open_output(path: Path, resume: bool) -> Iterator[Output]:
                 must = "must hold results of this command to be resumed"
                 raise InputError(message(where, must, "another text"))
             file.truncate(end)
-        yield Output(file, last or None)
+
+        def write(results: list[Data]) -> None:
+            file.write("".join(as_line(data) + "\n" for data in results).encode())
+            file.flush()  # the system has them when this returns
+
+        yield write, last or None
 
 
 BAD = ("stop", "skip")

@@ -50,6 +50,7 @@ def test_records_that_are_too_long(monkeypatch, form):
     if form == "conll":
         (sentence,) = read(b"abcd\nabcd\nabcd\n", "conll")
         assert "at most 10 bytes" in sentence.fault
+        assert sentence.text == b""
 
 
 def test_blocks_end_by_count_or_by_size(monkeypatch):

@@ -51,8 +51,8 @@ def _tagged(path):
 
 
 def _resumed(path):
-    with open_output(path, resume=True) as output:
-        return output.last
+    with open_output(path, resume=True) as (_, last):
+        return last
 
 
 def _checked(path):
