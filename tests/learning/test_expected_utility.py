@@ -84,6 +84,7 @@ def test_the_expected_value_equals_enumeration(loss, y):
 
 @by_name
 def test_the_gradient_equals_differences(loss):
+    """Of the mean over batches, less the penalty on the weights; the intercept goes free."""
     rows, y = separated(12)
     batches = [np.arange(0, 7), np.arange(7, 12)]
     objective = _of_weights(rows, 0.1, _expected(loss, y, batches))
@@ -114,18 +115,6 @@ def test_training_improves_the_expected_value(name, sign):
     size = made.coef_[0] @ made.coef_[0]
     assert made.objectives_.max() == pytest.approx(sign * after - 0.0005 * size, rel=1e-9)
     assert made.objectives_.shape == (2,)
-
-
-def test_the_intercept_goes_free():
-    """Where zero lies on the axes of features makes no difference."""
-    rows, y = separated()
-    given = {"l2": 0.05, "restarts": 0, "max_iter": 500}
-    one, other = (
-        MaxExpectedUtilityClassifier("fscore", **given).fit(rows + by, y) for by in (0.0, 2.0)
-    )
-    assert other.coef_ == pytest.approx(one.coef_, abs=1e-4)  # where climbs end
-    assert other.expected_value_ == pytest.approx(one.expected_value_, abs=1e-6)
-    assert other.intercept_ == pytest.approx(one.intercept_ - 2.0 * one.coef_.sum(), abs=1e-3)
 
 
 def test_batches_are_trained_on():
