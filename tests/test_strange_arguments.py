@@ -67,6 +67,7 @@ NO_SEQUENCES = {
     "no axes": np.array(0.5),
     "two axes": np.array([[1, 0]]),
     "cannot be read": Refusing(),
+    "list that cannot be read": [Refusing()],
     "failing": Breaking(),
     "masked": np.ma.array([0, 1], mask=[False, True]),
     "nested": [[0.5], [0.5]],
