@@ -1,5 +1,6 @@
 """`fsmeu check`: examples are run, what follows from a definition is said, sizes are counted."""
 
+import re
 from itertools import product
 from math import comb
 
@@ -58,17 +59,11 @@ def check(fsmeu):
 
 def facts_of(ran):
     """The lines under 'Derived with ...', joined where they are wrapped."""
-    lines = ran.out.splitlines()
-    begin = next(k for k, text in enumerate(lines) if text.startswith("Derived with"))
     found, heading = {}, ""
-    for text in lines[begin + 1 :]:
-        if not text.startswith("  "):
-            if found:
-                break
-            continue
-        head, rest = text[2:18].strip(), text[18:].strip()
-        heading = head or heading
-        found[heading] = f"{found.get(heading, '')} {rest}".strip()
+    derived = ran.out.partition("\nDerived with")[2].partition("\n\n")[0]
+    for head, rest in re.findall(r"^  (.{16})(.*)$", derived, re.MULTILINE):
+        heading = head.strip() or heading
+        found[heading] = f"{found.get(heading, '')} {rest.strip()}".strip()
     return found
 
 
@@ -76,7 +71,6 @@ def facts_of(ran):
 
 
 def test_failing_examples_are_told_one_by_one(check):
-    """The exit code is 1; a value that differs and a pair without value are told apart."""
     ran = check(WRONG)
     assert (ran.code, ran.err) == (1, "")
     for part in (
@@ -200,24 +194,18 @@ def test_what_is_given_assumed_and_missing(fsmeu, check):
     assert check(text, "-p", "w=2", "--json").json["growth"]
     costs = [[0, 2], [1, 0]]
     for words, labels, assumed, parameters in (
-        (["pk"], [0, 1], ["k"], {"k": 3}),
-        (["pk", "-p", "k=2"], [0, 1], [], {"k": 2}),
-        (
-            ["cost_matrix", "--labels", "A,B", "-p", f"cost={costs}"],
-            ["A", "B"],
-            [],
-            {"cost": costs},
-        ),
-        (["chunk_fscore", "--types", "NP"], ["O", "B-NP", "I-NP"], [], {}),
+        ("pk", [0, 1], ["k"], {"k": 3}),
+        ("pk -p k=2", [0, 1], [], {"k": 2}),
+        ("cost_matrix --labels A,B -p cost=[[0,2],[1,0]]", ["A", "B"], [], {"cost": costs}),
+        ("chunk_fscore --types NP", ["O", "B-NP", "I-NP"], [], {}),
     ):
-        measured = fsmeu("check", *words, "-n", 3, "--json").json["measured"]
+        measured = fsmeu("check", *words.split(), "-n", 3, "--json").json["measured"]
         assert (measured["labels"], measured["assumed"]) == (labels, assumed)
         assert measured["parameters"].items() >= parameters.items()
     assert "k = 3 (assumed)" in fsmeu("check", "pk", "-n", 4).out
 
 
 def test_overflow_is_reported_and_not_warned_of(fsmeu, recwarn):
-    """Values that doubles cannot hold: the report says so, numpy does not."""
     ran = fsmeu("check", "cost_matrix", "--n", "4", "-p", "cost=1e308")
     assert "not a finite number" in " ".join(ran.out.split())
     fsmeu("check", "cost_matrix", "-n", "4", "-p", "cost=[[1e308,-1e308],[-1e308,1e308]]")

@@ -55,11 +55,10 @@ def test_known_values(fsmeu, z, probs, options, value):
 
 @pytest.mark.parametrize("engine", ["lattice", "openfst"])
 @pytest.mark.parametrize("from_stdin", [True, False])
-def test_a_chain_from_a_file(fsmeu, tmp_path, engine, from_stdin):
+def test_a_chain_from_a_file(fsmeu, keep, engine, from_stdin):
     """Mean, variance and quantiles of F1 under a Markov chain, by enumeration."""
-    file = tmp_path / "m.json"
-    file.write_text(json.dumps(MARKOV))
-    options = ["--model", "-" if from_stdin else file, "--engine", engine, "--json"]
+    file = "-" if from_stdin else keep("m.json", MARKOV)
+    options = ["--model", file, "--engine", engine, "--json"]
     data = fsmeu("expect", "fscore", "0110", *options, stdin=json.dumps(MARKOV)).json
     of_y = brute_force.markov(np.array(INITIAL), np.array(TRANSITION), (0, 1), 4)
     pairs = pairs_of((0, 1, 1, 0), of_y)
@@ -72,10 +71,9 @@ def test_a_chain_from_a_file(fsmeu, tmp_path, engine, from_stdin):
         assert quantile == pytest.approx(brute_force.quantile(pairs, float(q)), abs=1e-9)
 
 
-def test_losses_and_labels_from_elsewhere(fsmeu, tmp_path):
+def test_losses_and_labels_from_elsewhere(fsmeu, keep):
     """A loss that is not built in, under a model from a file; labels are those of the model."""
-    file = tmp_path / "m.json"
-    file.write_text(json.dumps({"probs": [0.25, 0.5, 1.0]}))
+    file = keep("m.json", {"probs": [0.25, 0.5, 1.0]})
     text = "loss twice labels 0 1 count bad when z != y value 2 * bad"
     out = fsmeu("expect", "-", "011", "-m", file, stdin=text).out
     assert float(out) == pytest.approx(2 * (0.25 + 0.5 + 0.0), rel=1e-12)
@@ -117,7 +115,6 @@ WANTED = brute_force.levels(pairs_of((1, 1, 0, 1, 0), bernoulli([0.9, 0.5, 0.3, 
 
 @pytest.mark.parametrize("engine", ["lattice", "openfst"])
 def test_levels_are_those_of_enumeration(fsmeu, engine):
-    """Every value once, in ascending order."""
     data = fsmeu(*LEVELS, "--engine", engine, "--json").json
     found = list(zip(data["values"], data["probabilities"], strict=True))
     assert np.array(found) == pytest.approx(np.array(WANTED), rel=1e-12, abs=1e-300)
@@ -148,7 +145,6 @@ def test_only_the_most_probable_are_shown(fsmeu):
 
 
 def test_levels_are_plotted(fsmeu, tmp_path):
-    """The table is printed as always, the plot goes into a file, in a new folder if need be."""
     path = tmp_path / "new" / "levels.png"
     assert fsmeu(*LEVELS, "--plot", path).out == fsmeu(*LEVELS).out
     assert path.read_bytes().startswith(b"\x89PNG")
@@ -207,7 +203,7 @@ def test_corpus(fsmeu):
     vectors = [[0.9, 0.5], [0.2], [0.3, 0.6, 0.7, 0.1], []]
     text = "".join(json.dumps({"probs": p}) + "\n\n" for p in vectors)
     ran = fsmeu("decode", "fscore", "--corpus", "-", "--json", stdin=text)
-    decided = [json.loads(line)["labels"] for line in ran.out.splitlines()]
+    decided = [one["labels"] for one in ran.records]
     assert decided == [list(best(bernoulli(p))) for p in vectors]
     ran = fsmeu("decode", "fscore", "--corpus", "-", "--explain", stdin=text)
     cells = [line.split("\t") for line in ran.out.splitlines()]
@@ -255,19 +251,18 @@ def test_explicit_engine_and_its_picture(fsmeu, tmp_path):
 
 
 @pytest.fixture(params=["regex", "file of a regex", "acceptor"])
-def condition(request, tmp_path):
+def condition(request, keep):
     """The same condition, in every way to give it: first a 0, then at least one 1."""
     if request.param == "regex":
         return "0 (. 1 | 1 .)"
-    file = tmp_path / "c"
     if request.param == "file of a regex":
-        file.write_text("0 (. 1\n   | 1 .)\n")
-    else:  # label 0 is the symbol 1, label 1 the symbol 2
-        pynini.union("[1][1][2]", "[1][2][1]", "[1][2][2]").optimize().write(str(file))
-    return file
+        return keep("c", "0 (. 1\n   | 1 .)\n")
+    # label 0 is the symbol 1, label 1 the symbol 2
+    machine = pynini.union("[1][1][2]", "[1][2][1]", "[1][2][2]").optimize()
+    return keep("c", machine.write_to_string())
 
 
-def test_models_on_a_condition(fsmeu, condition, tmp_path):
+def test_models_on_a_condition(fsmeu, condition, keep):
     p = (0.3, 0.6, 0.2)
     kept = {y: q for y, q in bernoulli(p).items() if y[0] == 0 and sum(y)}
     of_y = {y: q / sum(kept.values()) for y, q in kept.items()}
@@ -279,8 +274,7 @@ def test_models_on_a_condition(fsmeu, condition, tmp_path):
     assert np.dot(levels["values"], levels["probabilities"]) == value
     found = fsmeu("decode", "fscore", *given, "--json").json
     assert [found["value"], expected(found["labels"], of_y)] == [most, most]
-    corpus = tmp_path / "c.jsonl"
-    corpus.write_text(json.dumps({"probs": p, "z": "011"}) + "\n" + json.dumps({"probs": p}) + "\n")
+    corpus = keep("c.jsonl", [{"probs": p, "z": "011"}, {"probs": p}])
     given = ["--corpus", corpus, "--given", condition]
     assert float(fsmeu("expect", "fscore", *given, "--on-error", "skip").out) == value
     lines = fsmeu("decode", "fscore", *given).out.splitlines()
@@ -288,10 +282,10 @@ def test_models_on_a_condition(fsmeu, condition, tmp_path):
 
 
 @pytest.mark.parametrize(("scheme", "wrong"), [("bio", "I-X"), ("iob1", "B-X")])
-def test_schemes(fsmeu, tmp_path, scheme, wrong):
+def test_schemes(fsmeu, keep, scheme, wrong):
     """The most probable tags among those that are well formed, and a decision among them."""
-    rows, file = ((0.2, 0.3, 0.5), (0.5, 0.1, 0.4)), tmp_path / "m.json"
-    file.write_text(json.dumps({"model": "independent", "probabilities": rows, "labels": TAGS}))
+    rows = ((0.2, 0.3, 0.5), (0.5, 0.1, 0.4))
+    file = keep("m.json", {"model": "independent", "probabilities": rows, "labels": TAGS})
     chances = brute_force.independent(rows, TAGS)
     kept = {y: p for y, p in chances.items() if y[0] != wrong and y != ("O", wrong)}
     told = fsmeu("decode", "zero_one", "--model", file, "--given", scheme, "--json").json
