@@ -39,11 +39,11 @@ def mutated(name, content, others, draw):
 def _spliced(content, others, draw, pattern):
     """Parts of the content, as the pattern finds them, replaced, repeated, moved or left out."""
     parts = re.findall(pattern, content)
-    for _ in range(draw.choice([1, 1, 2, 5])):
+    for _ in range(draw.choice([1, 1, 1, 2, 5])):
         at, begin = (draw.randint(0, len(parts)) for _ in range(2))
-        size, other = draw.choice([1, 1, 2, 8, 64]), draw.choice(others)
+        size, other = draw.choice([1, 1, 1, 2, 8, 64]), draw.choice(others)
         numbers = [k for k, part in enumerate(parts) if part[:1].isdigit()]
-        match draw.randrange(8):
+        match draw.randrange(10):
             case 0:
                 parts[at:at] = [draw.choice(_BYTES)] * draw.choice([1, 1, 3, 100])
             case 1:
