@@ -118,7 +118,6 @@ OFF, PLACE = "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"
     ],
 )
 def test_compiled_modules_are_kept(given, kept):
-    """Python writes them beside the sources, unless it is told not to: then in the environment."""
     variables = dict(given)
     launch.keep_bytecode(Project(Path("/copy")), variables)
     assert variables == kept
