@@ -298,11 +298,7 @@ def parameters(model):
 
 
 def derivatives(model, values):
-    """What the gradient must be, by name, when a reference y is worth ``values[y]``.
-
-    A listed expectation is an analytic function of every parameter, so the imaginary part of
-    E(x + ih) / h is its derivative up to rounding for tiny h (the complex step).
-    """
+    """The gradient by name where y has ``values[y]``, by the complex step: Im E(x + ih) / h."""
     found = {}
     for name, (array, distribution) in parameters(model).items():
         found[name] = np.zeros(array.shape)

@@ -96,10 +96,7 @@ def test_snippets(page, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_links_and_names_of_files(page):
-    """Links lead to a file of the project or to a generated page, and to headings that exist.
-
-    Scripts and modules in a text or a command are there under that name.
-    """
+    """Links lead to a file or a generated page, and to headings; scripts are there."""
     text = page.read_text(encoding="utf-8")
     for name in re.findall(r"\b(?:notebooks|tests|tools|fsmeu)/[\w/]+\.(?:py|yml)\b", text):
         assert (ROOT / name).is_file(), name

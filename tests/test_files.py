@@ -38,8 +38,6 @@ def test_a_kill_at_each_step(tmp_path, step):
 @pytest.mark.parametrize("step", ["fdopen", "fchmod", "fsync", "replace"])
 @pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_failure_at_each_step(tmp_path, monkeypatch, step, fault):
-    """The old content stays, and nothing beside it."""
-
     def fail(*_, **__):
         raise fault
 
@@ -87,7 +85,6 @@ def test_links_keep_pointing(tmp_path):
 
 
 def test_a_named_pipe(tmp_path):
-    """What is read at its other end; it stays a pipe."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     read = []

@@ -22,7 +22,6 @@ X, Y = make_classification(40, 4, random_state=0)
 
 
 def npy(array):
-    """The bytes of an array as numpy saves it."""
     file = io.BytesIO()
     np.save(file, array)
     return file.getvalue()
@@ -105,7 +104,6 @@ def test_archives_that_cannot_be_unpacked(tmp_path):
 
 
 def test_sizes_are_summed_before_anything_is_unpacked(tmp_path, monkeypatch):
-    """A small archive of large arrays, each within the limit, and of small numbers as doubles."""
     monkeypatch.setenv("FSMEU_MAX_BYTES", "100000")
     zeros = npy(np.zeros((9, 1000)))
     path = archive(tmp_path / "a.npz", {"X": zeros, "y": zeros})

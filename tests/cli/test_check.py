@@ -53,7 +53,6 @@ GAP = "loss gap labels 0 1 state a b arc a -> b when z == 1 arc b -> b value at 
 
 @pytest.fixture
 def check(fsmeu):
-    """Checks the text of a file."""
     return lambda text, *options: fsmeu("check", "-", *options, stdin=text)
 
 
@@ -123,7 +122,6 @@ def test_labels_may_be_given_to_examples(check):
 
 @pytest.mark.parametrize("name", every_third(library()))
 def test_reports_fit_into_80_columns(fsmeu, name, monkeypatch):
-    """Every built-in file is measured, and nothing sticks out but what the file itself says."""
     monkeypatch.setenv("COLUMNS", "80")
     ran = fsmeu("check", name, "-n", 3)
     assert ran.code == 0, ran.out
@@ -251,7 +249,6 @@ def test_f_score_has_as_many_states_as_counts(fsmeu, n):
 
 
 def test_growth_is_shown_for_a_quarter_and_a_half(fsmeu):
-    """Hamming distance counts to n."""
     data = fsmeu("check", "--sizes", "hamming", "-n", 20, "--labels", "A,B,C", "--json").json
     sizes = [[size[name] for name in ("n", "states", "arcs", "values")] for size in data["growth"]]
     assert sizes == [[5, 6, 45, 6], [10, 11, 90, 11], [20, 21, 180, 21]]
@@ -262,7 +259,6 @@ def test_growth_is_shown_for_a_quarter_and_a_half(fsmeu):
 
 
 def test_the_table_for_people(fsmeu):
-    """The same numbers, the registers, at most 80 columns."""
     ran = fsmeu("check", "pk", "--sizes", "-p", "k=2", "--n", 4)
     assert ran.code == 0
     assert max(map(len, ran.out.splitlines())) <= 80

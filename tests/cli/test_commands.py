@@ -18,7 +18,6 @@ from tests import brute_force
 
 
 def test_help_imports_no_numpy():
-    """The list of commands is shown before anything is loaded."""
     script = (
         "import sys; from fsmeu.cli.main import app; app(['--help'], standalone_mode=False); "
         "assert 'numpy' not in sys.modules and 'pynini' not in sys.modules"
@@ -30,7 +29,6 @@ def test_help_imports_no_numpy():
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_pages(fsmeu, command, monkeypatch):
-    """They fit into 80 columns, nothing is cut off, and no word is a riddle."""
     monkeypatch.setenv("COLUMNS", "80")
     ran = fsmeu(*command.split(), "--help")
     assert ran.code == 0
@@ -50,7 +48,6 @@ def test_the_list_of_commands_is_whole(fsmeu, monkeypatch):
 
 
 def test_every_version_is_the_installed_one(fsmeu):
-    """The five lines agree with the package metadata that pip wrote."""
     shown = dict(line.split() for line in fsmeu("--version").out.splitlines())
     assert list(shown) == ["fsmeu", "pynini", "OpenFst", "numpy", "Python"]
     for package in ("fsmeu", "pynini", "numpy"):
@@ -58,7 +55,6 @@ def test_every_version_is_the_installed_one(fsmeu):
 
 
 def test_demo_decides_and_draws(fsmeu, tmp_path):
-    """The independent row agrees with enumeration, and the picture is where it says."""
     ran = fsmeu("demo", "--output", tmp_path / "out")
     of_y = brute_force.bernoulli(INDEPENDENT)
     values = {z: sum(p * brute_force.fscore(z, y) for y, p in of_y.items()) for z in of_y}
@@ -73,7 +69,6 @@ def test_demo_decides_and_draws(fsmeu, tmp_path):
 
 
 def test_every_built_in_file_is_listed(fsmeu):
-    """Each with the kind that its file begins with; parameters with default and range."""
     shown = {row["name"]: row for row in fsmeu("losses", "--json").json}
     files = {path.stem: path.read_text() for path in grammar_folder().glob("*.loss")}
     assert sorted(shown) == sorted(files)
@@ -89,7 +84,6 @@ def test_every_built_in_file_is_listed(fsmeu):
 
 
 def test_the_table_fits_a_terminal(fsmeu):
-    """No line is wider than 80 columns, and no name is broken."""
     ran = fsmeu("losses")
     assert max(map(len, ran.out.splitlines())) <= 80
     _, _, *rows = [line for line in ran.out.splitlines() if line[:1] > " "]
@@ -149,7 +143,6 @@ value cost
 
 
 def test_counts_and_outputs_of_the_f_score(fsmeu):
-    """Every row holds the counts up to its position; outputs are those of scikit-learn."""
     z, y = "10110", "11010"
     data = fsmeu("evaluate", "--steps", "fscore", z, y, "--json").json
     zs, ys = ([int(x) for x in tape] for tape in (z, y))
@@ -235,7 +228,6 @@ def test_packages_are_those_of_the_project(fsmeu, monkeypatch):
 
 
 def test_what_cannot_compute(fsmeu, monkeypatch):
-    """A broken pynini is told in words, with the way out; other commands lead here."""
     monkeypatch.setattr("fsmeu.load", broken)
     ran = fsmeu("doctor")
     assert ran.code == 1

@@ -29,7 +29,6 @@ def chain(rng):
 
 
 def expected(z, record):
-    """The expected F1 by listing all references."""
     tables = (np.array(record[name]) for name in ("initial", "transition"))
     of_y = brute_force.markov(*tables, (0, 1), len(z))
     return sum(p * brute_force.fscore(z, y) for y, p in of_y.items())
@@ -172,7 +171,6 @@ BAD = [
 
 @pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
 def test_bad_records_are_skipped_or_fatal(fsmeu, bad, keep):
-    """The line is named; the others are answered under their own numbers."""
     file = keep("c.jsonl", f"{GOOD}\n\n{bad}\n{GOOD}\n")
     ask = ("decode", "fscore", "--corpus", file, "--json")
     fsmeu(*ask).is_refused("line 3: ")

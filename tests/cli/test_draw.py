@@ -17,7 +17,6 @@ def starred(text):
 
 
 def test_small_machines_are_drawn_and_larger_ones_listed(fsmeu):
-    """States side by side with values below and labels on the lines; or layer by layer."""
     ran = fsmeu("draw", "hamming", "--n", "2")
     row = next(line for line in ran.out.splitlines() if "((bad=0))" in line)
     assert row.index("((bad=0))") < row.index("((bad=1))") < row.index("((bad=2))")
@@ -73,7 +72,6 @@ def test_figure_of_the_paper(fsmeu):
 
 @pytest.mark.parametrize("kind", ["svg", "png", "html", "fst"])
 def test_files_and_standard_output(fsmeu, tmp_path, kind):
-    """The ending or --format says the kind; where it went is said on stderr."""
     path, other = tmp_path / f"picture.{kind}", tmp_path / "other"
     ran = fsmeu("draw", "zero_one", "--n", "2", "-o", path)
     assert (ran.code, ran.out) == (0, "")
@@ -174,7 +172,6 @@ def test_probabilities_and_labels_to_begin_with(tables):
     ],
 )
 def test_first_pair_of_tags_is_well_formed(tables, words, allowed):
-    """At every length it is a sequence that the constraint of the scheme allows, with a chunk."""
     data = tables(*words, "-n", "3")
     labels = data["labels"]
     for machine in data["machines"]:

@@ -85,7 +85,6 @@ def test_index_has_thumbnails_of_the_machines(gallery):
 
 @pytest.mark.parametrize("name", library())
 def test_lines_of_usage_say_what_is_so(fsmeu, name):
-    """The line of Python is run as it stands; the command ends in the same value."""
     spec = read_spec(name)
     line, command = usage(spec, run_examples(spec), loss_to_measure(spec, {})[1])
     code, _, value = line.partition("  # ")
@@ -123,7 +122,6 @@ def shown(fsmeu, keep, tmp_path):
 
 
 def test_hostile_texts_stay_texts(shown):
-    """Summaries, references and labels cannot add elements, attributes or scripts."""
     text = shown(HOSTILE)
     page = Page(text)
     assert len(page.all("script")) == 1

@@ -47,7 +47,6 @@ def orders(count, shuffles, seed, passes=1):
 
 
 def test_shuffles_and_learners(fsmeu, files):
-    """Mean and standard deviation over the orders; own parameters, and those of all."""
     named = ["-c", "FOFOClassifier:gamma_scale=16,beta=1", "-c", "OFOClassifier"]
     options = [*named, "-p", "step=0.5", "--shuffles", 3, "--seed", 7, "--passes", 2]
     told = fsmeu("train", "--online", files / "train.csv", *options, "--json").json
@@ -87,7 +86,6 @@ def test_offline(fsmeu, files):
 
 
 def test_files_of_curves(fsmeu, files):
-    """csv and json hold the same values, and the last is what is printed."""
     both = ("OFOClassifier", "OnlineLogisticClassifier")
     named = ["-c", both[0], "-c", both[1]]
     command = ["train", "--online", files / "train.csv", *named]

@@ -54,7 +54,6 @@ def test_streams_that_cannot_be_used(command, words, code, said):
 
 
 def test_a_machine_through_a_pipe(fsmeu, tmp_path):
-    """Standard output gets the same bytes as a file, and nothing else."""
     file = tmp_path / "f.fst"
     fsmeu("draw", "--format", "fst", "fscore", "--n", 3, "-o", file)
     piped = shell('"$@"', "draw", "--format", "fst", "fscore", "--n", "3", "-o", "-")
@@ -103,7 +102,6 @@ def test_terminals(command, environment, code, there, not_there):
 
 
 def test_terminals_that_know_ascii_only():
-    """Tables are drawn with what there is; labels are escaped."""
     words = ("evaluate", "--steps", "hamming", "é a", "a a")
     ran = shell('"$@"', *words, PYTHONIOENCODING="ascii")
     assert ran.returncode == 0
@@ -163,7 +161,6 @@ FILES = {
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A folder with losses and models of strange names."""
     monkeypatch.chdir(tmp_path)
     for name, content in FILES.items():
         Path(name).write_text(content)
@@ -218,7 +215,6 @@ def test_cards_are_visible(place):
 
 
 def test_terminals_show_escapes_and_pipes_carry_what_is_there(fsmeu, place):
-    """A text or labels: as they are for programs, visible for people."""
     words = ["decode", "any.loss", "-m", "m.json"]
     assert fsmeu("losses", "spoken.loss").out == SPOKEN
     assert fsmeu(*words).out.split("\n")[0] == " ".join(LABELS)

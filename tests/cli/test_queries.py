@@ -56,7 +56,6 @@ def test_known_values(fsmeu, z, probs, options, value):
 @pytest.mark.parametrize("engine", ["lattice", "openfst"])
 @pytest.mark.parametrize("from_stdin", [True, False])
 def test_a_chain_from_a_file(fsmeu, keep, engine, from_stdin):
-    """Mean, variance and quantiles of F1 under a Markov chain, by enumeration."""
     file = "-" if from_stdin else keep("m.json", MARKOV)
     options = ["--model", file, "--engine", engine, "--json"]
     data = fsmeu("expect", "fscore", "0110", *options, stdin=json.dumps(MARKOV)).json
@@ -87,7 +86,6 @@ def test_losses_and_labels_from_elsewhere(fsmeu, keep):
 
 
 def test_bounds_hold_the_truth(fsmeu):
-    """With --beam the bounds on stderr are those of --json, and hold the exact value."""
     command = ["expect", "fscore", "11010", "--probs", "0.9,0.5,0.3,0.6,0.2"]
     exact = expected((1, 1, 0, 1, 0), bernoulli([0.9, 0.5, 0.3, 0.6, 0.2]))
     ran = fsmeu(*command, "--beam", 3)
@@ -121,7 +119,6 @@ def test_levels_are_those_of_enumeration(fsmeu, engine):
 
 
 def test_the_table_has_bars(fsmeu):
-    """The same numbers, rounded; the most probable value has the longest bar."""
     ran = fsmeu(*LEVELS)
     rows = [row for row in ran.rows() if row and row[0][0].isdigit()]
     numbers = np.array([[float(cell) for cell in row[:2]] for row in rows])
@@ -159,7 +156,6 @@ def test_levels_are_plotted(fsmeu, tmp_path):
     ],
 )
 def test_without_matplotlib(fsmeu, tmp_path, monkeypatch, words, file, instead):
-    """What is missing is named, before the work, with what can be had instead."""
     monkeypatch.setattr("fsmeu.errors.is_installed", lambda name: False)
     ran = fsmeu(*words, tmp_path / file)
     ran.is_refused("matplotlib must be installed", "fsmeu[plot]", instead)
@@ -170,7 +166,6 @@ def test_without_matplotlib(fsmeu, tmp_path, monkeypatch, words, file, instead):
 
 
 def test_one_model(fsmeu):
-    """Labels on a line, their value on the next; as data, and in words."""
     of_y = bernoulli(P)
     z, value = fsmeu(*DECODE).out.split()
     assert z == "".join(map(str, best(of_y)))
@@ -199,7 +194,6 @@ def test_constraint_beam_and_time(fsmeu):
 
 
 def test_corpus(fsmeu):
-    """A line for each model of standard input, in order, whatever their lengths."""
     vectors = [[0.9, 0.5], [0.2], [0.3, 0.6, 0.7, 0.1], []]
     text = "".join(json.dumps({"probs": p}) + "\n\n" for p in vectors)
     ran = fsmeu("decode", "fscore", "--corpus", "-", "--json", stdin=text)
@@ -215,7 +209,6 @@ def test_corpus(fsmeu):
 
 
 def test_compare(fsmeu):
-    """A row for each method that fits; the others say why not."""
     of_y = bernoulli(P)
     rows = fsmeu(*DECODE, "--compare", "--json").json
     decided = {row["method"]: row for row in rows if "refused" not in row}
@@ -237,7 +230,6 @@ def test_compare(fsmeu):
 
 
 def test_explicit_engine_and_its_picture(fsmeu, tmp_path):
-    """The machine that was asked, with an arc of each label that was decided on in colour."""
     file = tmp_path / "new" / "composition.svg"
     asked = (*DECODE, "--engine", "openfst")
     assert fsmeu(*asked, "--draw", file).out == fsmeu(*DECODE).out

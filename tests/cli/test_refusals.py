@@ -321,7 +321,6 @@ BLANK = {"format": "fsmeu estimator 1", "class": "DTAClassifier", "parameters": 
 
 @pytest.fixture(scope="module")
 def material(tmp_path_factory):
-    """A folder with what the commands read."""
     folder = tmp_path_factory.mktemp("material")
     for name, content in FILES.items():
         write(folder / name, content)
@@ -370,7 +369,6 @@ def test_machines_past_the_limit(fsmeu, n, monkeypatch):
 
 
 def test_debug_shows_where_an_error_comes_from(fsmeu):
-    """Wherever --debug stands, the exception itself comes out."""
     for args in (["--debug", "losses", "fscor"], ["losses", "fscor", "--debug"]):
         ran = fsmeu(*args)
         assert ran.code != 0

@@ -63,7 +63,6 @@ def columns(tmp_path_factory):
 
 
 def test_columns_as_conlleval_reads_them(fsmeu, columns):
-    """The last column is decided, the one before is the reference."""
     file, gold, one, _ = columns
     told = fsmeu("score", file, "-l", "chunk_fscore:empty=0", "-l", "accuracy", "--json").json
     assert (told["sentences"], told["labels"]) == (len(gold), len(flat(gold)))

@@ -63,7 +63,6 @@ def test_predict_and_eval(fsmeu, folder):
 
 
 def test_predict_without_tags(fsmeu, folder):
-    """From standard input, greedily; as many lines as went in."""
     text = "the DT\ncat NN\n\nfish NN\n"
     ran = fsmeu("predict", folder / "m.npz", "-", "--beam", "1", stdin=text)
     assert [line.split()[:2] for line in ran.out.splitlines()] == [

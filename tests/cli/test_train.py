@@ -22,7 +22,6 @@ def model(fsmeu, tmp_path):
 
 @pytest.mark.parametrize("ending", WRITERS)
 def test_there_and_back(fsmeu, tmp_path, ending):
-    """The measures are those of scikit-learn for the classes that are printed."""
     train, test = tmp_path / f"train.{ending}", tmp_path / f"test.{ending}"
     WRITERS[ending](train, X[:60], Y[:60])
     WRITERS[ending](test, X[60:], Y[60:])
@@ -52,7 +51,6 @@ def test_probabilities_and_files_without_labels(fsmeu, model, tmp_path):
 
 
 def test_columns_texts_and_tables(fsmeu, keep, tmp_path):
-    """The label may stand anywhere, and be a word."""
     rows = zip(np.array(["ham", "spam"])[Y], X, strict=True)
     file = keep("t.tsv", "kind\ta\tb\n" + "\n".join(f"{y}\t{x[0]}\t{x[1]}" for y, x in rows))
     for label in ("kind", "1"):
@@ -79,7 +77,6 @@ def test_several_labels(fsmeu, tmp_path):
 
 
 def test_parameters(fsmeu, tmp_path, model):
-    """Those of the classifier, of its loss, and of its estimator."""
     options = ["-p", "loss=fscore", "-p", "loss__beta=2", "-p", "estimator=LogisticRegression"]
     options += ["-p", "estimator__C=0.25", "-p", "calibration=sigmoid", "-p", "folds=3"]
     ran = fsmeu("train", tmp_path / "train.csv", "-o", tmp_path / "p.npz", *options)
@@ -201,7 +198,6 @@ def test_plots_of_decisions(fsmeu, tmp_path, words, measure, monkeypatch):
 
 
 def test_plots_need_labels(fsmeu, model, tmp_path):
-    """One for each example, and a loss of the confusion table."""
     rows = tmp_path / "rows.csv"
     np.savetxt(rows, X[:20], delimiter=",")
     fsmeu("predict", model, rows, "--plot", tmp_path / "x.png").is_refused("labels")

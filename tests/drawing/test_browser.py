@@ -158,7 +158,6 @@ def show(browser, tmp_path):
 
 
 def best_value(loss, model, n):
-    """The best expected value of all hypotheses."""
     tried = [fsmeu.expect(loss, h, model).value for h in product(loss.labels, repeat=n)]
     return (max if loss.kind == "utility" else min)(tried)
 
@@ -173,7 +172,6 @@ def best_value(loss, model, n):
     ],
 )
 def test_numbers_are_those_of_python(show, name, params, z, y, p):
-    """Value, expectation, levels and best decision, typed and slid in the page."""
     loss = fsmeu.load(name, **params)
     tab = show(loss, len(z))
     tab.put(z=z, y=y, **{f"number_{i}_0": repr(chance) for i, chance in enumerate(p)})
@@ -213,10 +211,7 @@ def test_more_than_two_labels(show):
 
 
 def test_chunk_losses_can_be_read(show, browser):
-    """The first pair is well-formed, the picture merged and no smaller than can be read.
-
-    Steps are those of the loss itself, values those of the pair, and the picture follows.
-    """
+    """The first pair is well-formed, the picture merged and no smaller than can be read."""
     loss = fsmeu.load("chunk_fscore", types=["NP"])
     tab = show(loss, 4)
     assert (tab.get("z"), tab.get("y")) == ("B-NP I-NP O B-NP", "B-NP O B-NP O")
@@ -247,10 +242,7 @@ def test_chunk_losses_can_be_read(show, browser):
 
 
 def test_pair_is_walked_step_by_step(show):
-    """Steps go back and forth, by buttons and rows; the path and the state are shown.
-
-    The best hypothesis can be taken as z; then its expectation is the best one.
-    """
+    """By buttons and rows; the best hypothesis can be taken as z."""
     tab = show(F1, 3, probs=[0.45, 0.4, 0.35])
     assert float(tab.get("range-1-0")) == 0.4
     tab.press("take")
@@ -274,7 +266,6 @@ def test_pair_is_walked_step_by_step(show):
 
 
 def test_wrong_input_is_said_and_survived(show):
-    """A strange label, a missing one, and a probability out of range."""
     tab = show(F1, 3)
     before = tab.number("expected")
     tab.put(z="1x0")
@@ -293,7 +284,6 @@ def test_wrong_input_is_said_and_survived(show):
 
 
 def test_picture_obeys_keys(show):
-    """With the picture in focus: zoom, move, see all, go through the states."""
     tab = show(F1, 2)
     stage, views = tab.find("#stage"), [tab.view()]
     for key in ("+", Keys.ARROW_RIGHT, Keys.ARROW_DOWN, "-"):
@@ -311,7 +301,6 @@ def test_picture_obeys_keys(show):
 
 
 def test_mouse_moves_zooms_and_points(show):
-    """Dragging moves, the wheel zooms, pointing tells registers and value."""
     tab = show(F1, 2)
     stage, view = tab.find("#stage"), tab.view()
     drag = ActionChains(tab.driver).move_to_element_with_offset(stage, -300, 250).click_and_hold()
@@ -328,7 +317,6 @@ def test_mouse_moves_zooms_and_points(show):
 
 
 def test_everything_is_reached_by_tab(show):
-    """Tab goes through every control; arrow keys slide a probability."""
     tab = show(F1, 2)
     seen = set()
     for _ in range(30):
@@ -344,7 +332,6 @@ def test_everything_is_reached_by_tab(show):
 
 
 def test_states_are_found(show):
-    """Words narrow the states down, Enter goes through them."""
     tab = show(F1, 3)
     find = tab.find("#find")
     find.send_keys("tp=1 ref=2")
@@ -359,7 +346,6 @@ def test_states_are_found(show):
 
 
 def test_hostile_names_do_nothing(show):
-    """Names that try to be scripts are shown as text."""
     labels = ["</script><script>window.bad=1</script>", "<img src=x onerror=window.bad=2>", 'a"\nb']
     loss = fsmeu.load("hamming", labels=labels)
     tab = show(loss, 2)
@@ -371,7 +357,6 @@ def test_hostile_names_do_nothing(show):
 
 
 def test_drawings_as_pages(show):
-    """The page of a drawing shows states, path and probabilities; of a large one, the summary."""
     drawing = fsmeu.draw(F1, z="110", y="101", model=[0.9, 0.5, 0.3])
     tab = show(drawing.html)
     assert len(tab.all(".node")) == drawing.automaton.states

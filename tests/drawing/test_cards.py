@@ -87,7 +87,6 @@ def test_printed_numbers_are_those_of_the_object():
 
 
 def test_distributions_are_drawn():
-    """Bars are as high as they are probable, and the mean stands where it belongs."""
     e = fsmeu.expect(F1, "10", [0.5, 0.25])
     picture = distribution_picture(e.levels, e.value)
     bars = [shape for shape in picture.shapes if isinstance(shape, Box)]
@@ -129,7 +128,6 @@ print(*(machine._repr_svg_() for machine in machines), sep="\\n")
 
 
 def test_what_is_shown_does_not_depend_on_what_was_imported():
-    """Fresh processes show the same, whether or not names of the package were touched before."""
     touched = "import fsmeu\nfsmeu.load, fsmeu.draw, fsmeu.models\n"
     shown = [
         subprocess.run(

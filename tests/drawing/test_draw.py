@@ -61,7 +61,6 @@ def test_every_format_is_written(tmp_path, kind):
 
 
 def test_states_show_registers_and_values():
-    """A state is captioned with its registers; a final one has its F-score."""
     drawing = fsmeu.draw(F1, n=3)
     for caption in drawing.frame.captions:
         found = re.fullmatch(r"tp=(\d) hyp=(\d) ref=(\d)", caption.lines[0])
@@ -72,7 +71,6 @@ def test_states_show_registers_and_values():
 
 
 def test_named_states_and_memories_are_spelled_out():
-    """States of a loss have their names, memories their entries, newest first."""
     assert fsmeu.draw(fsmeu.load("zero_one"), n=1).frame.captions[1].lines == ("state=different",)
     loss = fsmeu.loads("loss a\nlabels any\nmemory m of z last 2\nvalue tally(m, 1)\n")
     texts = {caption.lines[0] for caption in fsmeu.draw(loss, n=2).frame.captions}
@@ -84,7 +82,6 @@ def test_named_states_and_memories_are_spelled_out():
 
 
 def test_path_of_a_pair_is_coloured():
-    """The states and arcs on the way of (z, y) are marked, and no others."""
     drawing = fsmeu.draw(F1, z="110", y="101")
     route = drawing.route
     captions = {drawing.frame.captions[s].lines[0] for s in route.states}
@@ -121,7 +118,6 @@ def test_a_hypothesis_among_others_is_coloured():
 
 
 def test_composition_shows_probabilities():
-    """Shades and widths are the probabilities that enumeration gives."""
     z = "1100"
     drawing = fsmeu.draw(F1, z=z, y="1010", model=P)
     automaton = drawing.automaton
@@ -149,10 +145,7 @@ def test_composition_shows_probabilities():
 
 
 def test_parts_can_be_chosen():
-    """States that agree in the kept registers are one, with values where they agree.
-
-    Of a cut-off machine there are the states within so many steps, and what of a path is there.
-    """
+    """States that agree in the kept registers are one, with values where they agree."""
     drawing = fsmeu.draw(fsmeu.load("recall"), n=3, given_z=True)
     assert {c.lines[0] for c in drawing.frame.captions} == {
         f"tp={tp} ref={ref}" for ref in range(4) for tp in range(ref + 1)
@@ -182,7 +175,6 @@ def test_large_machines_are_summed_up():
 
 
 def test_text_tells_all():
-    """Every merged arc has a line in the listing, every caption its place in the drawing."""
     drawing = fsmeu.draw(F1, z="11", y="01")
     lines = drawing.text.splitlines()
     arcs = [line for line in lines if "→" in line or line.endswith("↺")]
@@ -195,7 +187,6 @@ def test_text_tells_all():
 
 
 def test_wide_characters_keep_their_columns():
-    """A character that takes two columns is counted as two."""
     from rich.cells import cell_len
 
     drawing = fsmeu.draw(fsmeu.load("hamming", labels=["日本", "e\u0301"]), n=1)
@@ -206,7 +197,6 @@ def test_wide_characters_keep_their_columns():
 
 
 def test_missing_matplotlib_is_explained(monkeypatch):
-    """Without matplotlib, painted formats say how to get it; the others work."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr("fsmeu.errors.is_installed", lambda name: False)
     drawing = fsmeu.draw(F1, n=1)
@@ -265,7 +255,6 @@ FIGURE = fsmeu.draw(fsmeu.load("fscore", labels=("n", "Y")), n=4, given_z=True, 
 
 
 def test_graph_is_that_of_the_paper():
-    """States, arcs, labels and start are those of the printed figure."""
     graph = fsmeu.to_networkx(FIGURE.automaton)
     held = {k: node["registers"] for k, node in graph.nodes.items()}
     name = {k: f"{r['tp']:g},{r['ref']:g}" for k, r in held.items()}

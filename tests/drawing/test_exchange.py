@@ -54,10 +54,7 @@ def tables(draw):
 
 
 def test_machines_go_there_and_back(machine, tmp_path):
-    """The graph holds everything: arcs, weights, names, registers, values, probabilities.
-
-    The file is OpenFst's own, and reading and writing it again changes no byte.
-    """
+    """The graph holds everything, and the file is OpenFst's own."""
     there, back = as_automaton(machine), fsmeu.from_networkx(fsmeu.to_networkx(machine))
     assert (there.inputs, there.outputs, there.name) == (back.inputs, back.outputs, back.name)
     assert there.values.tobytes() == back.values.tobytes()
@@ -84,7 +81,6 @@ def test_networkx_finds_the_most_probable_path():
 
 
 def test_graph_written_by_hand():
-    """A graph of someone else needs labels on its edges and no more."""
     graph = nx.MultiDiGraph(start="A")
     graph.add_edge("A", "B", input="x", output="y", weight=0.5)
     graph.add_edge("B", "B", label="x")
@@ -113,7 +109,6 @@ def test_graph_that_is_no_machine(graph, message):
 @settings(max_examples=80, deadline=None)
 @given(tables())
 def test_any_machine_survives_all_formats(table):
-    """Binary image and graph keep every bit of any machine with a start."""
     machine = fsmeu.from_openfst(fst_from_table(table))
     assert same_bits(machine.table, table)
     assert same_bits(fsmeu.from_openfst(fsmeu.to_openfst(machine)).table, table)
@@ -122,7 +117,6 @@ def test_any_machine_survives_all_formats(table):
 
 @pytest.mark.parametrize("image", [b"", b"hello", b"\xd6\xfd\xb2~", None])
 def test_bad_bytes_are_refused(image):
-    """What is not a machine is refused in a sentence, also when it is cut short."""
     if image is None:
         image = fsmeu.to_openfst(fsmeu.load("hamming").compile(2))[:90]
     with pytest.raises(FstError, match="must be a whole OpenFst machine"):

@@ -54,7 +54,6 @@ def test_bars_are_levels():
 
 
 def test_rows_compare_hypotheses():
-    """One row for each hypothesis, with its name and its mean; on the axes that are given."""
     names = ["110", "100", "111"]
     _, (left, right) = plt.subplots(1, 2)
     axes = fsmeu.plot_hypotheses(F1, names, P, ax=right)
@@ -70,7 +69,6 @@ def test_rows_compare_hypotheses():
 
 
 def test_many_levels_are_gathered():
-    """Several hundred levels become bins that hold all of the probability."""
     p = [(k + 0.5) / 40 for k in range(40)]
     e = fsmeu.expect(F1, [int(x > 0.4) for x in p], p)
     assert len(e.levels.values) > 200
@@ -80,7 +78,6 @@ def test_many_levels_are_gathered():
 
 
 def test_bad_plots_are_refused():
-    """No distribution, and impossible quantiles; other arrays than a plot needs."""
     with pytest.raises(FsmeuError, match="1 to 40 distributions"):
         fsmeu.plot_levels([])
     with pytest.raises(FsmeuError, match=r"quantiles must lie in 0\.\.1"):
@@ -101,7 +98,6 @@ def test_bad_plots_are_refused():
 
 
 def test_names_are_not_mathematics(tmp_path):
-    """Dollars and underlines in names are painted, not typeset."""
     loss = fsmeu.load("hamming", labels=["$x", "y_{"])
     model = fsmeu.models.Independent([[0.5, 0.5]], labels=["$x", "y_{"])
     axes = fsmeu.plot_hypotheses(loss, [["$x"], ["y_{"]], model)
@@ -115,14 +111,12 @@ def test_names_are_not_mathematics(tmp_path):
 
 
 def on_curve(axes, x):
-    """The value that is drawn for a threshold."""
     values, edges, _ = axes.patches[0].get_data()
     return values[np.searchsorted(edges[1:-1], x)]
 
 
 @pytest.mark.parametrize(("name", "measure"), [("fscore", f1_score), ("hamming", hamming_loss)])
 def test_the_curve(name, measure):
-    """Between the scores, at them, below and above all."""
     axes = plot_threshold(fsmeu.load(name, labels=[0, 1]), SCORES, LABELS, SCORES >= 0.5)
     for t in (*SCORES, *(SCORES + 0.04), 0.001, 0.999):
         assert on_curve(axes, t) == pytest.approx(measure(LABELS, t <= SCORES), abs=1e-12)

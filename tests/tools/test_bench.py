@@ -48,7 +48,6 @@ def test_what_got_slower_is_marked():
 
 @pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"rows": [1]}', '{"rows": [{}]}', "[["])
 def test_files_that_are_none_of_ours(tmp_path, content):
-    """They are refused in a sentence, before anything is measured."""
     file = tmp_path / "old.json"
     if content is not None:
         file.write_text(content)

@@ -52,7 +52,6 @@ def test_innermost_step_is_named():
 
 
 def test_a_line_for_each_state_or_one_that_fits(monkeypatch):
-    """In a log, and on a terminal."""
     log, terminal = io.StringIO(), io.StringIO()
     step = console.Step("compiling", log)
     step.progress(1, 2, "a.cc")

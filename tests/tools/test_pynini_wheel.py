@@ -48,7 +48,6 @@ def test_cache_follows_the_environment(monkeypatch):
 
 
 def test_version_is_pinned_in_one_place():
-    """The launcher finds the pin in the project's own pyproject.toml."""
     text = (ROOT / "pyproject.toml").read_text()
     assert f'"pynini=={pynini_wheel.pinned_version(text)}"' in text
     with pytest.raises(SetupFailure, match="does not pin pynini"):
@@ -87,7 +86,6 @@ def test_wheel_of_another_version_or_recipe_is_not_used(tmp_path, name, used):
 
 
 def test_made_once_and_published_whole(cache, monkeypatch):
-    """Until the wheel is finished its place is empty; afterwards nothing is made again."""
     made = []
 
     def make(version, python, workshop):
@@ -164,17 +162,12 @@ def shop(tmp_path, monkeypatch, programs):
 
 
 def compiled(log):
-    """Returns the names of the sources compiled, in order."""
     calls = [line.split() for line in log.read_text().splitlines()]
     return [call[call.index("-c") + 1].rpartition("/")[2] for call in calls if "-c" in call]
 
 
 def test_modules_find_their_libraries_beside_them(shop):
-    """The run path is relative, of the old kind, and every library is kept, the shim last.
-
-    Unoptimised copies of OpenFst's templates must not take the place of its own code, so that the
-    modules export nothing that it holds.
-    """
+    """The run path is relative; the modules export nothing that OpenFst holds."""
     modules = shop()
     assert [module.name.partition(".")[0] for module in modules] == ["_pywrapfst", "_pynini"]
     links = shop.log.read_text().splitlines()[-2:]
