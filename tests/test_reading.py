@@ -42,9 +42,6 @@ def archive(path, members, method=zipfile.ZIP_DEFLATED):
     return path
 
 
-# -- archives of arrays ---------------------------------------------------------------------------
-
-
 def test_arrays_come_back(tmp_path):
     given = {"a": np.arange(6.0).reshape(2, 3).T, "b": np.array("text"), "c": np.zeros((0, 3), "?")}
     np.savez_compressed(tmp_path / "a.npz", **given)
@@ -124,8 +121,6 @@ def test_a_large_file_is_given_on_purpose(tmp_path, monkeypatch):
     assert np.array_equal(read_examples(str(tmp_path / "a.npz")).rows, given)
 
 
-# -- compressed and plain texts -------------------------------------------------------------------
-
 TEXT = "".join(f"{k % 2} 1:{k}\n" for k in range(1, 200)).encode()
 
 
@@ -173,9 +168,6 @@ def test_a_package_that_is_broken_is_not_installed(tmp_path, monkeypatch):
     assert not is_installed("broken_package")
     assert not is_installed("no_such_package")
     assert is_installed("json")
-
-
-# -- what files have learned ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,7 @@ def test_the_list_of_commands_is_whole(fsmeu, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     shown = " ".join(fsmeu("--help").out.split())
     for name, (panel, _, text) in COMMANDS.items():
-        assert f"{name} " in shown
-        assert panel in shown
-        assert text in shown
+        assert [part for part in (f"{name} ", panel, text) if part not in shown] == []
     assert "demo" in "".join(fsmeu().out + fsmeu().err)  # a bare `fsmeu` explains itself
 
 
@@ -65,9 +63,6 @@ def test_demo_decides_and_draws(fsmeu, tmp_path):
     assert "tp=1" in (tmp_path / "out" / "fscore.svg").read_text()
 
 
-# -- losses ---------------------------------------------------------------------------------------
-
-
 def test_every_built_in_file_is_listed(fsmeu):
     shown = {row["name"]: row for row in fsmeu("losses", "--json").json}
     files = {path.stem: path.read_text() for path in grammar_folder().glob("*.loss")}
@@ -75,11 +70,10 @@ def test_every_built_in_file_is_listed(fsmeu):
     for name, text in files.items():
         assert shown[name]["kind"] == re.search(r"^(loss|utility)\b", text, re.MULTILINE).group(1)
         assert shown[name]["summary"] in text
-    params = {param["name"]: param for param in shown["fscore"]["parameters"]}
-    beta, empty = params["beta"], params["empty"]
-    assert (beta["default"], beta["low"], beta["high"]) == (1, 0, None)
-    assert beta["text"] == "beta = 1 in 0.."
-    assert (empty["type"], empty["default"], empty["low"]) == ("real", 1, None)
+    beta, _, empty = shown["fscore"]["parameters"]
+    known = {"name": "beta", "default": 1, "low": 0, "high": None, "text": "beta = 1 in 0.."}
+    assert beta.items() >= known.items()
+    assert empty.items() >= {"name": "empty", "type": "real", "default": 1, "low": None}.items()
     assert shown["fscore"]["labels"] == [0, 1]
 
 
@@ -92,28 +86,20 @@ def test_the_table_fits_a_terminal(fsmeu):
     assert "\x1b" not in ran.out
 
 
-def test_a_file_is_given_back(fsmeu, tmp_path):
+def test_a_file_is_given_back(fsmeu, keep):
     """Byte for byte, with a last line break; where it is goes to stderr."""
-    built_in, mine = grammar_folder() / "pk.loss", tmp_path / "mine.loss"
-    mine.write_text("loss mine value 1")
+    built_in, mine = grammar_folder() / "pk.loss", keep("mine.loss", "loss mine value 1")
     for name, path, stdin in (("pk", built_in, None), (mine, mine, None), ("-", mine, "loss a ")):
         ran = fsmeu("losses", name, stdin=stdin and mine.read_text())
         assert ran.out == path.read_text().rstrip("\n") + "\n"
         assert ran.err == f"# {whereabouts('-') if stdin else path}\n"
 
 
-def test_the_head_of_a_file_as_data(fsmeu, tmp_path):
+def test_the_head_of_a_file_as_data(fsmeu, keep):
     """Parameters are told as written, over line ends and comments, and as numbers."""
-    file = tmp_path / "mine.loss"
-    file.write_text(
-        "utility mine(a: int = min(3, 4) in -1..2^3,  # (first, of three\n"
-        '             b = a / 2, c: table) "what, it (is)"\n'
-        'reference "R"\n'
-        "labels bio\n"
-        "flag f when z == y\n"
-        "value f\n"
-        "example O O = 1\n"
-    )
+    head = "utility mine(a: int = min(3, 4) in -1..2^3,  # (first, of three\n b = a / 2, c: table)"
+    body = '"what, it (is)" reference "R" labels bio flag f when z == y value f example O O = 1'
+    file = keep("mine.loss", f"{head} {body}")
     data = fsmeu("losses", file, "--json").json
     params = data.pop("parameters")
     assert [p["text"] for p in params] == ["a: int = min(3, 4) in -1..2^3", "b = a / 2", "c: table"]
@@ -124,8 +110,6 @@ def test_the_head_of_a_file_as_data(fsmeu, tmp_path):
     assert data.items() >= known.items()
     assert data["registers"] == [{"name": "f", "kind": "flag"}]
 
-
-# -- evaluate -------------------------------------------------------------------------------------
 
 MEMORIES = """
 loss changes(k: int = 2)
@@ -202,9 +186,6 @@ def test_a_long_pair_is_refused_before_it_is_followed(fsmeu, monkeypatch):
     monkeypatch.setattr("fsmeu.losses.describe.trace_pairs", lambda *given: 1 / 0)
     ran = fsmeu("evaluate", "--steps", "fscore", "0" * 100_000, "1" * 100_000)
     ran.is_refused("10,000 labels", "100,000")
-
-
-# -- doctor ---------------------------------------------------------------------------------------
 
 
 def broken(*_, **__):

@@ -86,9 +86,6 @@ def test_sentences_in_columns(fsmeu, keep):
     assert [one["labels"][0] for one in decided] == ["B", "O"]
 
 
-# -- going on -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("command", ["decode", "expect"])
 def test_resumed_wherever_it_was_cut(fsmeu, corpus, tmp_path, small_blocks, command):
     """Complete lines stay, a partial one is made anew, and the results are those of one run."""
@@ -152,8 +149,6 @@ def test_results_of_something_else_are_not_touched(fsmeu, corpus, tmp_path):
         fsmeu("decode", "fscore", *ask, "--resume").is_refused("must hold results")
         assert out.read_bytes() == other
 
-
-# -- what is bad ----------------------------------------------------------------------------------
 
 GOOD = '{"probs": [0.5, 0.25]}'
 BAD = [

@@ -93,9 +93,6 @@ def test_a_chart_in_place_of_the_machine_is_told(fsmeu, tmp_path):
     assert "bar chart" not in fsmeu("draw", "fscore", "--n", 2, "-f", "svg").err
 
 
-# -- machines -------------------------------------------------------------------------------------
-
-
 SIGNED = "loss signed labels 0 1 count d by z - y value d / 2"
 F1 = package.load("fscore")
 
@@ -120,9 +117,6 @@ def test_machines_are_those_of_the_package(fsmeu, tmp_path, words, made):
     arcs = pynini.Fst.read(str(path)).num_arcs
     told = f": {machine.states} states, {sum(map(arcs, range(machine.states)))} arcs, "
     assert ran.err.endswith(f"{told}shift {machine.shift}\n")
-
-
-# -- pages ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -158,9 +158,6 @@ def test_windows(fsmeu, tmp_path):
         assert found[name, "z", "sentence"]["value"] == pytest.approx(wanted, rel=1e-12)
 
 
-# -- models ---------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     """Markov chains over 0 and 1, and what each decides by listing all sequences."""

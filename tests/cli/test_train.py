@@ -154,9 +154,6 @@ def test_files_of_examples(fsmeu, keep, tmp_path, name):
     fsmeu("train", "--online", path).is_refused(*parts)
 
 
-# -- plots ----------------------------------------------------------------------------------------
-
-
 def f_two(y, z):
     return fbeta_score(y, z, beta=2)
 

@@ -369,9 +369,6 @@ def test_drawings_as_pages(show):
     assert "1,771 states" in tab.get("stage", "textContent")
 
 
-# -- the gallery ----------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def page(browser, tmp_path_factory):
     path = tmp_path_factory.mktemp("gallery") / "index.html"
