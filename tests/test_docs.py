@@ -123,14 +123,11 @@ def anchors(place):
     return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", h).strip().lower()) for h in headings}
 
 
-def test_readme_is_short():
+def test_readme():
+    """It is short; its loss file is the built-in Pk, which is held against nltk."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 120
     assert f"{len(fsmeu.library())} built-in" in text
-
-
-def test_loss_file_of_the_readme():
-    """It is the built-in Pk, which is held against nltk: as many states, and the same values."""
     texts = [text for _, title, text, _ in blocks(ROOT / "README.md") if title == "pk.loss"]
     shown, own = (one.compile(16) for one in (fsmeu.loads(texts[0], k=3), fsmeu.load("pk", k=3)))
     assert shown.states == own.states

@@ -17,6 +17,15 @@ from fsmeu.losses.loss import grammar_folder, library
 from tests import brute_force
 
 
+def broken(*_, **__):
+    message = "No module named 'pywrapfst'"
+    raise ModuleNotFoundError(message, name="pywrapfst")
+
+
+def missing(name):
+    raise metadata.PackageNotFoundError(name)
+
+
 def test_help_imports_no_numpy():
     script = (
         "import sys; from fsmeu.cli.main import app; app(['--help'], standalone_mode=False); "
@@ -45,11 +54,14 @@ def test_the_list_of_commands_is_whole(fsmeu, monkeypatch):
     assert "demo" in "".join(fsmeu().out + fsmeu().err)  # a bare `fsmeu` explains itself
 
 
-def test_every_version_is_the_installed_one(fsmeu):
-    shown = dict(line.split() for line in fsmeu("--version").out.splitlines())
+def test_every_version_is_the_installed_one(fsmeu, monkeypatch):
+    shown = dict(fsmeu("--version").rows())
     assert list(shown) == ["fsmeu", "pynini", "OpenFst", "numpy", "Python"]
     for package in ("fsmeu", "pynini", "numpy"):
         assert shown[package] == metadata.version(package)
+    monkeypatch.setattr(metadata, "version", missing)
+    shown = dict(fsmeu("--version").rows())
+    assert (shown["pynini"], shown["OpenFst"]) == ("missing", "unknown")
 
 
 def test_demo_decides_and_draws(fsmeu, tmp_path):
@@ -186,11 +198,6 @@ def test_a_long_pair_is_refused_before_it_is_followed(fsmeu, monkeypatch):
     monkeypatch.setattr("fsmeu.losses.describe.trace_pairs", lambda *given: 1 / 0)
     ran = fsmeu("evaluate", "--steps", "fscore", "0" * 100_000, "1" * 100_000)
     ran.is_refused("10,000 labels", "100,000")
-
-
-def broken(*_, **__):
-    message = "No module named 'pywrapfst'"
-    raise ModuleNotFoundError(message, name="pywrapfst")
 
 
 def test_packages_are_those_of_the_project(fsmeu, monkeypatch):

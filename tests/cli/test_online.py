@@ -87,12 +87,10 @@ def test_offline(fsmeu, files):
 
 def test_files_of_curves(fsmeu, files):
     both = ("OFOClassifier", "OnlineLogisticClassifier")
-    named = ["-c", both[0], "-c", both[1]]
-    command = ["train", "--online", files / "train.csv", *named]
+    command = ["train", "--online", files / "train.csv", "-c", both[0], "-c", both[1]]
     for ending in ("csv", "json"):
         assert fsmeu(*command, "--shuffles", 2, "--plot", files / f"out/c.{ending}").code == 0
-    with (files / "out/c.csv").open() as file:
-        lines = list(csv.DictReader(file))
+    lines = list(csv.DictReader((files / "out/c.csv").read_text().splitlines()))
     whole = json.loads((files / "out/c.json").read_text())
     assert whole["seen"] == list(range(1, 161))
     assert len(lines) == 2 * 2 * 160

@@ -26,8 +26,7 @@ def test_there_and_back(fsmeu, tmp_path, ending):
     WRITERS[ending](train, X[:60], Y[:60])
     WRITERS[ending](test, X[60:], Y[60:])
     options = ["-c", "EUMClassifier", "-p", "loss=jaccard", "-p", "random_state=0"]
-    ran = fsmeu("train", train, "-o", tmp_path / "m.npz", *options, "--test", test, "--json")
-    told = ran.json
+    told = fsmeu("train", train, "-o", tmp_path / "m.npz", *options, "--test", test, "--json").json
     assert (told["examples"], told["features"], told["positive"]) == (60, 4, int(Y[:60].sum()))
     assert told["classes"] == [0, 1]
     found = fsmeu("predict", tmp_path / "m.npz", test)
@@ -77,16 +76,17 @@ def test_several_labels(fsmeu, tmp_path):
 
 
 def test_parameters(fsmeu, tmp_path, model):
-    options = ["-p", "loss=fscore", "-p", "loss__beta=2", "-p", "estimator=LogisticRegression"]
-    options += ["-p", "estimator__C=0.25", "-p", "calibration=sigmoid", "-p", "folds=3"]
-    ran = fsmeu("train", tmp_path / "train.csv", "-o", tmp_path / "p.npz", *options)
-    assert ran.code == 0, ran.err
-    made = load(tmp_path / "p.npz")
-    assert (made.loss_.params["beta"], made.estimator.C, made.folds) == (2, 0.25, 3)
-    assert made.calibration_["kind"] == "sigmoid"
-    options = ["-c", "EUMClassifier", "-p", "estimator=FOFOClassifier", "-p", "estimator__step=0.5"]
-    assert fsmeu("train", tmp_path / "train.csv", "-o", tmp_path / "p.npz", *options).code == 0
-    assert load(tmp_path / "p.npz").estimator.step == 0.5
+    def made(options):
+        ran = fsmeu("train", tmp_path / "train.csv", "-o", tmp_path / "p.npz", *options.split())
+        assert ran.code == 0, ran.err
+        return load(tmp_path / "p.npz")
+
+    loss, estimator = "-p loss=fscore -p loss__beta=2", "-p estimator=LogisticRegression"
+    one = made(f"{loss} {estimator} -p estimator__C=0.25 -p calibration=sigmoid -p folds=3")
+    assert (one.loss_.params["beta"], one.estimator.C, one.folds) == (2, 0.25, 3)
+    assert one.calibration_["kind"] == "sigmoid"
+    one = made("-c EUMClassifier -p estimator=FOFOClassifier -p estimator__step=0.5")
+    assert one.estimator.step == 0.5
 
 
 def test_every_registered_classifier_is_listed(fsmeu):
@@ -199,12 +199,12 @@ def test_plots_need_labels(fsmeu, model, tmp_path):
     np.savetxt(rows, X[:20], delimiter=",")
     fsmeu("predict", model, rows, "--plot", tmp_path / "x.png").is_refused("labels")
     np.savez(tmp_path / "t.npz", X=X, y=np.stack([Y, 1 - Y], axis=1))
-    several = ["train", tmp_path / "t.npz", "-c", "ExampleWiseClassifier", "-o", tmp_path / "x.npz"]
-    several += ["--test", tmp_path / "t.npz", "--plot", tmp_path / "x.png"]
-    fsmeu(*several).is_refused("one label")
-    command = ["train", tmp_path / "train.csv", "-o", tmp_path / "x.npz"]
-    options = ["-c", "MaxExpectedUtilityClassifier", "-p", "restarts=0", "-p", "max_iter=1"]
-    options += ["-p", "loss=pk", "-p", "loss__k=2", "-p", "batch_size=10"]
-    options += ["--test", tmp_path / "train.csv", "--plot", tmp_path / "x.png"]
-    fsmeu(*command, *options).is_refused("confusion table", "pk")
+    windows = "MaxExpectedUtilityClassifier -p restarts=0 -p max_iter=1 -p batch_size=10"
+    for file, words, said in (
+        ("t.npz", "ExampleWiseClassifier", ["one label"]),
+        ("train.csv", f"{windows} -p loss=pk -p loss__k=2", ["confusion table", "pk"]),
+    ):
+        options = ["-o", tmp_path / "x.npz", "--test", tmp_path / file, "-c", *words.split()]
+        ran = fsmeu("train", tmp_path / file, *options, "--plot", tmp_path / "x.png")
+        ran.is_refused(*said)
     assert not (tmp_path / "x.png").exists()

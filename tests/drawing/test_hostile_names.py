@@ -145,8 +145,6 @@ def test_terminal_gets_no_controls(drawing):
     assert all(character.isprintable() for row in cells for character, _ in row)
 
 
-@pytest.mark.parametrize("kind", ["png", "pdf"])
-def test_painted_names_are_not_mathematics(kind):
-    pytest.importorskip("matplotlib")
-    image = ARCS.render(kind)
-    assert image.startswith({"png": b"\x89PNG", "pdf": b"%PDF"}[kind])
+def test_painted_names_are_not_mathematics():
+    assert ARCS.render("png").startswith(b"\x89PNG")
+    assert ARCS.render("pdf").startswith(b"%PDF")

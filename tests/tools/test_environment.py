@@ -118,7 +118,6 @@ def test_extras_are_added_and_never_lost(project, calls):
 
 
 def test_loops_are_compiled_after_a_first_installation(project, calls):
-    """Beside the installation there is nothing yet that could compile."""
     environment.bring_up_to_date(project, "dev")
     assert calls == ["venv", "[dev]", "loops 0", "loops 1", "waited", "waited"]
 
