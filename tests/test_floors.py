@@ -11,30 +11,21 @@ ROOT = Path(__file__).resolve().parent.parent
 LONGEST_FILE = 500
 ENGINE = {"pynini", "pywrapfst", "_pynini", "_pywrapfst"}
 # The package itself ("") gathers what the floors below it offer; the command line is the door.
-FLOORS = {
-    "arrays": 0,
-    "display": 0,
-    "errors": 0,
-    "bootstrap": 1,
-    "limits": 0,
-    "files": 1,
-    "fst": 1,
-    "parallel": 1,
-    "constraints": 2,
-    "losses": 2,
-    "models": 2,
-    "trellis": 3,
-    "expectation": 4,
-    "decoding": 5,
-    "learning": 6,
-    "checking": 6,
-    "searn": 7,
-    "corpora": 7,
-    "exchange": 8,
-    "drawing": 9,
-    "": 10,
-    "cli": 11,
-}
+LEVELS = [
+    "arrays display errors limits",
+    "bootstrap files fst parallel",
+    "constraints losses models",
+    "trellis",
+    "expectation",
+    "decoding",
+    "learning checking",
+    "searn corpora",
+    "exchange",
+    "drawing",
+    "",
+    "cli",
+]
+FLOORS = {name: level for level, names in enumerate(LEVELS) for name in names.split(" ")}
 # The one module that imports from floors above, within its methods only.
 LAZY = "fsmeu.display"
 # The stages within a floor, in the order of the data flow; modules beside these rooms come last.
