@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import FsmeuError, InputError, message, nearest, shorten
+from fsmeu.errors import FsmeuError, InputError, as_number, message, nearest, shorten
 
 MAX_ITEMS = 20_000_000
 """Most items of a sequence, so that one without an end is refused."""
@@ -175,3 +175,10 @@ def as_alphabet(labels: Alphabet | Sequence[Label] | str, where: str = "labels")
 def _kept(labels: tuple[Label, ...]) -> Alphabet:
     """The alphabet of these labels, checked once for all models of a corpus."""
     return Alphabet(labels)
+
+
+def as_labels(words: Sequence[str]) -> tuple[Label, ...]:
+    """Labels of these texts: numbers when all of them are whole numbers, as in a loss file."""
+    numbers = [as_number(word) for word in words]
+    whole = tuple(k for k in numbers if k is not None)
+    return whole if list(map(str, whole)) == list(words) else tuple(words)
