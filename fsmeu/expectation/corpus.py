@@ -55,8 +55,7 @@ _FFT_UNITS = 16 * float(np.finfo(np.float64).eps)
 """The error of the transforms of a convolution, for each doubling of its size, as a part of the
 sum of the norms of both tables."""
 
-_CUT = 1e-22
-"""What each end of a window may lose at each product; a corpus has thousands of them."""
+_CUT = 1e-22  # what each end of a window may lose at each product; a corpus has thousands of them
 
 
 @dataclass(frozen=True, eq=False)

@@ -117,8 +117,7 @@ Fst = pynini.Fst
 MACHINE_START = struct.pack("<i", 2125659606)
 """The first bytes of an OpenFst file."""
 _SYMBOLS_START = struct.pack("<i", 2125658996)
-_HEADER = "<iiQqqq"
-"""Version, flags, properties, start, number of states, number of arcs."""
+_HEADER = "<iiQqqq"  # version, flags, properties, start, number of states, number of arcs
 _EXPANDED = 1
 _ALIGNED = 4
 _HAS_SYMBOLS = (1, 2)
@@ -146,10 +145,8 @@ def fst_from_table(
     header = struct.pack(_HEADER, 2, 0, _EXPANDED, table.start, table.states, table.arcs)
     image = MACHINE_START + texts + header + rows.tobytes() + cells.tobytes()
     fst = Fst.read_from_string(image)
-    if isymbols is not None:
-        fst.set_input_symbols(isymbols)
-    if osymbols is not None:
-        fst.set_output_symbols(osymbols)
+    fst.set_input_symbols(isymbols)
+    fst.set_output_symbols(osymbols)
     return fst
 
 

@@ -37,8 +37,7 @@ _SHARE = 250
 """The part of the states of a machine that a constraint may have: it is composed with others."""
 _FEW_STATES = 1000
 """States of a constraint for all lengths; one with more is made for the length asked for alone."""
-_MOST_WORK = 50_000_000
-"""Arcs times states of a determinization: a few seconds."""
+_MOST_WORK = 50_000_000  # arcs times states of a determinization: a few seconds
 STATES_BEFORE = 10
 """How many times the states of a deterministic acceptor one may have that is not."""
 _MOST_PAIRS = 10_000_000
