@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tests.explore.asking import Fault, ask, holds, same
+from tests.explore.cases import Fault, ask, holds, same
 from tests.explore.rounded import UNIT
 from tests.explore.truth import RELATIVE, STEPS, tolerance
 from tests.label_models import by_name, parameters
@@ -19,15 +19,11 @@ STEP = 1e-30
 """The complex step of derivatives: it leaves out the third derivative times its square."""
 
 
-def some_sequence(case, random):
-    return random.choice(case.truth.sequences)
-
-
 def evaluate(case, random):
     """One pair, by the package and by the second reading."""
     truth = case.truth
     for _ in range(3):
-        z, y = some_sequence(case, random), some_sequence(case, random)
+        z, y = case.draw(random), case.draw(random)
         true, slack = (table[truth.row(z), truth.row(y)] for table in (truth.values, truth.slack))
         call = f"fsmeu.evaluate(loss, {list(z)}, {list(y)})"
         got = ask(case, call, math.isnan(true))
@@ -39,7 +35,7 @@ def evaluate(case, random):
 
 def expect(case, random, engine=None):
     """Value, levels, variance and quantiles of one hypothesis, by any engine or by this one."""
-    z, truth, p = some_sequence(case, random), case.truth, case.chances[0]
+    z, truth, p = case.draw(random), case.truth, case.chances[0]
     engine = engine or random.choice(ENGINES)
     call = f"fsmeu.expect(loss, {list(z)}, model, engine={engine!r})"
     answer = ask(case, call, truth.lacks(z, p))
@@ -136,7 +132,7 @@ def range_line(truth):
 
 
 def check_bounds(case, loss, random):
-    z, truth, p = some_sequence(case, random), case.truth, case.chances[0]
+    z, truth, p = case.draw(random), case.truth, case.chances[0]
     engine, keep = random.choice(ENGINES), random.choice((1, 1, 2, 3, 8, 10**6))
     call = f"fsmeu.expect(loss, {list(z)}, model, engine={engine!r}, keep={keep})"
     lacking = truth.lacks(z, p)
@@ -161,7 +157,7 @@ def expect_many(case, random):
     truth, rows = case.truth, [0, 0, 1, 2, 1]
     random.shuffle(rows)
     rows = rows[: random.randint(1, 5)]
-    zs = [some_sequence(case, random) for _ in rows]
+    zs = [case.draw(random) for _ in rows]
     names = [("model", "alike", "other")[row] for row in rows]
     call = f"fsmeu.expect_many(loss, {[list(z) for z in zs]}, [{', '.join(names)}])"
     pairs = list(zip(zs, (case.chances[row] for row in rows), strict=True))
@@ -174,7 +170,7 @@ def expect_many(case, random):
 def gradient(case, random, engine=None):
     """A few entries of the gradient, by a complex step of the listed expectation."""
     truth, model, spec = case.truth, case.built[0], case.models[0]
-    z, engine = some_sequence(case, random), engine or random.choice(ENGINES)
+    z, engine = case.draw(random), engine or random.choice(ENGINES)
     if spec.kind in ("nbest", "mixture"):
         return
     call = f"fsmeu.value_and_gradient(loss, {list(z)}, model, engine={engine!r})"
@@ -210,7 +206,7 @@ def check_entry(call, found, index, distribution, array, case, row):
 def compiled(case, random):
     """Every pair has one path in the machine, and its end has the pair's value."""
     truth = case.truth
-    z = some_sequence(case, random) if random.random() < 0.3 else None
+    z = case.draw(random) if random.random() < 0.3 else None
     least = random.random() < 0.3
     call = f"loss.compile({case.n}, z={None if z is None else list(z)}, minimize={least})"
     rows = range(len(truth.sequences)) if z is None else [truth.row(z)]
@@ -233,7 +229,7 @@ def compiled(case, random):
 def summed(case, random):
     """The weights of the paths of a pair sum to its value, but for what the shift rounds away."""
     truth = case.truth
-    z = some_sequence(case, random) if random.random() < 0.4 else None
+    z = case.draw(random) if random.random() < 0.4 else None
     call = f"fsmeu.compile_summed(loss, {case.n}, z={None if z is None else list(z)})"
     rows = truth.values if z is None else truth.values[[truth.row(z)]]
     lacking = bool(np.isnan(rows).any())
@@ -249,7 +245,7 @@ def summed(case, random):
 
 def composed(case, random):
     """The total weight of the composition, but for what the shift rounds away."""
-    z, truth, p = some_sequence(case, random), case.truth, case.chances[0]
+    z, truth, p = case.draw(random), case.truth, case.chances[0]
     least = random.random() < 0.3
     call = f"fsmeu.compose(loss, {list(z)}, model, minimize={least})"
     whole = ask(case, call, truth.lacks(z, p), not truth.defined)

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from fsmeu.decoding.decode import EXACT, METHODS
-from tests.explore.asking import ask, holds, same
+from tests.explore.cases import ask, holds, same
 from tests.explore.rounded import UNIT
 
 TRIED = [name for name in METHODS if name not in ("nbest", "marginal")]

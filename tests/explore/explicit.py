@@ -9,7 +9,7 @@ import numpy as np
 import fsmeu
 from tests.expectation.test_gradient import by_name
 from tests.explore import checks, decisions
-from tests.explore.asking import Refused, ask, holds, same
+from tests.explore.cases import Refused, ask, holds, same
 from tests.explore.rounded import UNIT
 from tests.explore.truth import RELATIVE, STEPS
 
@@ -35,7 +35,7 @@ def explicit(case, random):
 
 def expectation(case, random):
     checks.expect(case, random, "openfst")
-    z, p, truth = checks.some_sequence(case, random), case.chances[0], case.truth
+    z, p, truth = case.draw(random), case.chances[0], case.truth
     call, lacking = f"fsmeu.expect(loss, {list(z)}, model", truth.lacks(z, p)
     ours, theirs = (ask(case, f"{call}, engine={e!r}).value", lacking) for e in checks.ENGINES)
     same(f"{call}).value of both engines", theirs, ours, EQUAL / RELATIVE * truth.tolerance(z, p))
@@ -47,7 +47,7 @@ def tape(case, random):
 
 def derivatives(case, random):
     checks.gradient(case, random, "openfst")
-    z, truth = checks.some_sequence(case, random), case.truth
+    z, truth = case.draw(random), case.truth
     row = truth.row(z)
     if case.models[0].kind in ("nbest", "mixture") or np.isnan(truth.values[row]).any():
         return
@@ -87,7 +87,7 @@ def decide(case, text, allowed):
 
 def oracle(case, random):
     """The cost of every label after some prefixes, by both engines and by listing."""
-    truth, y = case.truth, checks.some_sequence(case, random)
+    truth, y = case.truth, case.draw(random)
     column = truth.values[:, truth.row(y)]
     room = EQUAL * np.abs(column) + STEPS * UNIT * truth.sizes[:, truth.row(y)]
     sign = 1.0 if case.loss.kind == "utility" else -1.0

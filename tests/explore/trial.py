@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from fsmeu.errors import FsmeuError
 from tests.explore import checks, decisions, explicit
-from tests.explore.asking import Fault, Refused
-from tests.explore.cases import random_case
+from tests.explore.cases import Fault, Refused, random_case
 from tests.explore.rounded import Unsure
 from tests.support.kernels import kernels_that_run
 
