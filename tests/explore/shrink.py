@@ -13,12 +13,16 @@ _TOKEN = re.compile(r'"[^"]*"|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\w+|\.\.|->|[<>=!]=|\S
 def shrunk(case, outcome, seconds=8.0):
     """The smallest case found, greedily, that fails like this one, with its outcome."""
     end = time.process_time() + seconds
-    found, progress = (case, outcome), True
+    found, progress, seen = (case, outcome), True, set()
     while progress:
         progress = False
         for candidate in smaller(found[0]):
+            known = (candidate.program.text, *(model.text() for model in candidate.models))
+            if known in seen:
+                continue
             if time.process_time() > end:
                 return found
+            seen.add(known)
             failed = _fails(candidate, found[1])
             if failed is not None:
                 found, progress = (candidate, failed), True
