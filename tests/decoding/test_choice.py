@@ -6,7 +6,7 @@ import pytest
 import fsmeu
 from fsmeu.decoding.decode import METHODS
 from fsmeu.decoding.problem import RefusalError
-from fsmeu.errors import EmptyError, FsmeuError, InputError
+from fsmeu.errors import FsmeuError, InputError
 from fsmeu.models import Bernoulli, Independent, Markov
 from tests import brute_force
 from tests.decoding.listing import check, make_listing
@@ -177,9 +177,3 @@ def test_a_loss_written_in_python():
     far = fsmeu.decode(loss, [0.2] * 18)
     assert far.labels == [0] * 18
     assert not far.exact
-
-
-@pytest.mark.parametrize("method", ["auto", "viterbi", "search", "counting", "exhaustive"])
-def test_a_constraint_that_no_sequence_of_this_length_satisfies(method):
-    with pytest.raises(EmptyError, match="at least one sequence of length 4"):
-        fsmeu.decode(fsmeu.load("fscore"), P, method=method, constraint="1 0 1")

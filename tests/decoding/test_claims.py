@@ -1,8 +1,8 @@
 """What is claimed to be exact, for losses that are nearly of the class that a method is for."""
 
 import itertools
-import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -17,7 +17,9 @@ from tests import brute_force
 from tests.losses.meaning import World
 from tests.strategies import ModelCase, model_case
 from tests.support.nightly import every_third
+from tests.support.values import count_weights
 
+NAMES = ("tp", "hyp", "ref")
 COUNTS = "labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1 count ref when y == 1 "
 EMPTY = " or 1 when hyp + ref == 0"
 BY_ALGEBRA = ("auto", "ranking_fast", "ranking", "counting", "additive", "viterbi")
@@ -27,61 +29,31 @@ def table_loss(value, kind="utility"):
     return fsmeu.loads(f"{kind} u {COUNTS} value {value}")
 
 
-# -- the truth for labels of two probabilities ----------------------------------------------------
-
-
-def binomial(n, p):
-    """P(k of n) for k = 0, ..., n, times the n-th power of the denominator of p: whole numbers."""
-    one, none = p.numerator, p.denominator - p.numerator
-    return [math.comb(n, k) * one**k * none ** (n - k) for k in range(n + 1)]
-
-
-def convolve(a, b):
-    sums = [0] * (len(a) + len(b) - 1)
-    for (i, x), (j, y) in itertools.product(enumerate(a), enumerate(b)):
-        sums[i + j] += x * y
-    return sums
-
-
 class Truth:
     """Expected values in fractions when the first m labels are 1 with one probability, others q.
 
-    A hypothesis counts by its ones among the first m and among the others. Sums are of whole
-    numbers, over one denominator.
+    A hypothesis counts by its ones among the first m and among the others.
     """
 
     def __init__(self, loss, m, p, others, q):
-        self.n, self.m = m + others, m
-        p, q = Fraction(p), Fraction(q)
-        self.sign = 1 if loss.kind == "utility" else -1
+        self.m, self.sign = m, 1 if loss.kind == "utility" else -1
         self.values, self.sizes = {}, {}
-        known, denominator = self._tables(loss)
-        whole = p.denominator**m * q.denominator**others * denominator
+        world, p, q = World(loss.spec, (0, 1), m + others), Fraction(p), Fraction(q)
+        known = cache(lambda *counts: Fraction(world.value(dict(zip(NAMES, counts, strict=True)))))
+        first, last = ((x.denominator - x.numerator, x.numerator) for x in (p, q))
+        whole = p.denominator**m * q.denominator**others
         for i, j in itertools.product(range(m + 1), range(others + 1)):
-            hits = convolve(binomial(i, p), binomial(j, q))
-            missed = convolve(binomial(m - i, p), binomial(others - j, q))
-            mean = size = 0
-            for (tp, a), (fn, b) in itertools.product(enumerate(hits), enumerate(missed)):
-                value = known[tp, i + j, tp + fn]
-                mean += a * b * value
-                size += a * b * abs(value)
-            self.values[i, j] = Fraction(mean, whole)
-            self.sizes[i, j] = Fraction(size, whole)
-
-    def _tables(self, loss):
-        """The values of all (tp, hyp, ref) as whole numbers over a denominator, and that."""
-        world, found = World(loss.spec, (0, 1), self.n), {}
-        for hyp, ref in itertools.product(range(self.n + 1), repeat=2):
-            for tp in range(max(0, hyp + ref - self.n), min(hyp, ref) + 1):
-                state = {"tp": Fraction(tp), "hyp": Fraction(hyp), "ref": Fraction(ref)}
-                found[tp, hyp, ref] = Fraction(world.value(state))
-        denominator = math.lcm(*(value.denominator for value in found.values()))
-        return {table: int(value * denominator) for table, value in found.items()}, denominator
+            hits = count_weights([first] * i + [last] * j)
+            missed = count_weights([first] * (m - i) + [last] * (others - j))
+            terms = [
+                a * b * known(Fraction(tp), Fraction(i + j), Fraction(tp + fn))
+                for (tp, a), (fn, b) in itertools.product(enumerate(hits), enumerate(missed))
+            ]
+            self.values[i, j], self.sizes[i, j] = sum(terms) / whole, sum(map(abs, terms)) / whole
 
     def check(self, decision):
         """The value is that of the sequence, and the best if it is claimed to be."""
-        z = decision.labels
-        own = sum(z[: self.m]), sum(z[self.m :])
+        own = sum(decision.labels[: self.m]), sum(decision.labels[self.m :])
         size = float(self.sizes[own])
         assert abs(decision.value - float(self.values[own])) <= 1e-12 * size, decision
         best = max(self.sign * value for value in self.values.values())
@@ -207,18 +179,15 @@ def claims(loss, case, n, methods=EVERY, doubles=False):
             decision = fsmeu.decode(loss, case.model, method=method)
         except FsmeuError:
             continue
-        own, size = found[tuple(decision.labels)]
+        z = tuple(decision.labels)
+        own, size = found[z]
         if decision.exact:
             exact.add(method)
-            near = [abs(found[change(decision.labels, i)][0] - own) for i in range(n)]
+            near = [abs(found[(*z[:i], 1 - z[i], *z[i + 1 :])][0] - own) for i in range(n)]
             scale = max(size, sorted(near)[n // 2] if n else 0)
             assert abs(Fraction(decision.value) - own) <= scale * 2e-9, (decision, float(own))
             assert best - sign * own <= scale * 2e-9, (decision, float(best), float(own))
     return exact
-
-
-def change(labels, i):
-    return tuple(1 - a if j == i else a for j, a in enumerate(labels))
 
 
 NUMBERS = ["tp", "hyp", "ref", "n", "1", "0.3", "10^6", "10^13", "10^(0 - 7)", "2^ref", "n % 2"]
@@ -314,10 +283,11 @@ def test_counts_in_large_steps(amounts):
 
 
 RAGGED = [[[0.5, [0.5]], [0.5]], [[[0.5], [0.5, 0.3]]], [[0.5], None], [object()], [[0.5, "a"]]]
+NO_PROBABILITIES = [[[0.5], [1.5]], [[0.5], [float("nan")]], [[0.5], "abc"]]
 
 
-@pytest.mark.parametrize("models", RAGGED)
-def test_ragged_input(models):
+@pytest.mark.parametrize("models", [*RAGGED, *NO_PROBABILITIES])
+def test_models_that_are_none(models):
     loss = fsmeu.load("fscore")
     with pytest.raises(FsmeuError, match=r"models\[\d\]"):
         fsmeu.decode_many(loss, models)

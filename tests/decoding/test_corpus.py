@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.decoding import corpus_hulls, corpus_search
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
+from tests import brute_force, shelf
 from tests import corpora_by_listing as listing
-from tests import shelf
 
 DECIDED = ["fscore", "fbeta", "hamming", "chunk_fscore"]
 
@@ -76,27 +76,25 @@ def test_the_explicit_engine_decides_any_value_of_counts():
 @pytest.mark.parametrize("engine", ["lattice", "openfst"])
 def test_outcomes_that_cancel_leave_no_proof(engine):
     """Expected values of about 1 are differences of sums of about 10^12 here."""
-    text = (
+    loss = fsmeu.loads(
         "utility f labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1 "
         "count ref when y == 1 value 10^12 * (2 * ref - n) + 2 * tp / (hyp + ref + 1)"
     )
-    loss, p = fsmeu.loads(text), [0.375, 0.625, 0.25, 0.75]  # as many 1s as 0s are expected
 
-    def expected(z):
-        total = Fraction(0)
-        for y in product((0, 1), repeat=4):
-            chance = np.prod([Fraction(q if y[i] else 1 - q) for i, q in enumerate(p)])
-            both, ones = sum(z[i] * y[i] for i in range(4)), sum(y)
-            total += chance * (10**12 * (2 * ones - 4) + Fraction(2 * both, sum(z) + ones + 1))
-        return total
+    def value(totals, n):
+        tp, hyp, ref, _ = totals
+        return 10**12 * (2 * ref - n) + Fraction(2 * tp, hyp + ref + 1)
 
-    best = max(expected(z) for z in product((0, 1), repeat=4))
-    alone = fsmeu.decode(loss, p, engine=engine)
-    assert not alone.exact
-    found = fsmeu.decode_corpus(loss, [p[:2], p[2:]], engine=engine)
+    parts = [[0.375, 0.625], [0.25, 0.75]]  # as many 1s as 0s are expected
+    listed = [brute_force.bernoulli(map(Fraction, p)) for p in parts]
+    methods = ("auto", "ranking", "counting", "exhaustive") if engine == "lattice" else ("auto",)
+    for method in methods:
+        assert not fsmeu.decode(loss, np.concatenate(parts), engine=engine, method=method).exact
+    found = fsmeu.decode_corpus(loss, parts, engine=engine)
     assert not found.exact
-    assert found.lower <= best <= found.upper
-    assert found.lower <= expected([one for z in found.labels for one in z]) <= found.upper
+    own = listing.expected([tuple(z) for z in found.labels], listed, listing.of_labels, value)
+    for true in (own, listing.best(listed, [0, 1], listing.of_labels, value)):
+        assert found.lower <= true <= found.upper
 
 
 def test_independent_labels_are_one_sequence():
@@ -239,49 +237,24 @@ def test_the_shelf():
     assert decided >= 18
 
 
-CANCELLING = """{kind} cancels "a great multiple of what is always 0, beside F1"
-labels 0 1
-count tp when z == 1 and y == 1
-count fn when z == 0 and y == 1
-count hyp when z == 1
-count ref when y == 1
-value {great} * (tp + fn - ref) {sign} 2 * tp / (hyp + ref) or 0 {sign} 1 when hyp + ref == 0
-"""
-
-
-def cancelling(great, sign):
-    """The loss, and what it means in fractions."""
-    text = CANCELLING.format(kind="utility" if sign == "+" else "loss", great=great, sign=sign)
-    factor = 1 if sign == "+" else -1
-    meaning = [0, 1], listing.of_labels, lambda totals, n: factor * listing.fbeta(totals, n)
-    return fsmeu.loads(text), meaning
-
-
-def test_terms_that_cancel_are_no_measure():
-    """The terms are 10^8 times the value: a gap of .2 is none, although a small part of these."""
-    loss, meaning = cancelling("10^8", "+")
-    ps = [[0.4, 0.3, 0.6], [0.2, 0.25], [0.5, 0.1, 0.15]]
-    rows = [{y: np.prod([Fraction(a if b else 1 - a) for a, b in zip(p, y, strict=True)])
-             for y in product([0, 1], repeat=len(p))} for p in ps]  # fmt: skip
-    best = float(listing.best(rows, *meaning))
-    assert best == pytest.approx(0.5262, abs=1e-4)
-    found = fsmeu.decode_corpus(loss, ps)
-    assert found.lower <= best <= found.upper
-    assert not found.exact or found.value == pytest.approx(best, rel=1e-9)
-
-
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 16), st.sampled_from("+-"), st.sampled_from(["independent", "markov"]),
        st.integers(0, 10**6))  # fmt: skip
 def test_exact_where_terms_cancel(great, sign, kind, seed):
+    """A great multiple of what is always 0 beside F1: it is no measure of a gap."""
     rng = np.random.default_rng(seed)
-    loss, meaning = cancelling(f"10^{great}", sign)
+    kind_of_value, factor = ("utility", 1) if sign == "+" else ("loss", -1)
+    loss = fsmeu.loads(
+        f"{kind_of_value} cancels labels 0 1 count tp when z == 1 and y == 1 "
+        "count fn when z == 0 and y == 1 count hyp when z == 1 count ref when y == 1 "
+        f"value 10^{great} * (tp + fn - ref) {sign} 2 * tp / (hyp + ref) "
+        f"or 0 {sign} 1 when hyp + ref == 0"
+    )
+    meaning = listing.of_labels, lambda totals, n: factor * listing.fbeta(totals, n)
     models, listed = zip(*listing.models(kind, rng, rng.integers(0, 4, 3), [0, 1]), strict=True)
     found = fsmeu.decode_corpus(loss, models)
-    best, own = (
-        float(listing.best(listed, *meaning, greatest=sign == "+")),
-        float(listing.expected([tuple(z) for z in found.labels], listed, *meaning[1:])),
-    )
+    best = float(listing.best(listed, [0, 1], *meaning, greatest=sign == "+"))
+    own = float(listing.expected([tuple(z) for z in found.labels], listed, *meaning))
     assert found.lower - 1e-15 <= best <= found.upper + 1e-15
     if great <= 3:
         assert found.exact

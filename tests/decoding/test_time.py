@@ -21,11 +21,6 @@ def ticks(monkeypatch):
     monkeypatch.setattr(clock.time, "monotonic", lambda: float(next(now)))
 
 
-def signed(listing, case, decision):
-    values = listing.sign * listing.expected(case.distribution)
-    return values[listing.sequences.index(tuple(decision.labels))]
-
-
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["jaccard", "boundary_fscore", "threshold"])
 def test_more_time_is_never_worse(ticks, name, method):
@@ -40,7 +35,7 @@ def test_more_time_is_never_worse(ticks, name, method):
         found = fsmeu.decode(
             listing.loss, case.model, method=method, seconds=seconds, constraint="!(1 1 .*)"
         )
-        value = signed(listing, case, found)
+        value = listing.worth(found.labels, case.distribution)
         assert listing.sign * found.value == pytest.approx(value, rel=1e-12, abs=1e-13)
         assert found.labels[:2] != [1, 1]
         assert value >= reached - 1e-12
