@@ -75,6 +75,7 @@ TWO = (
 REFUSALS = [
     ("moments", "fscore", P, {}, "at least 1,000 labels"),
     ("moments", "pk", P, {}, "(tp, hyp, ref, n)"),
+    ("moments", "mcc", [0.4] * 1200, {}, "the value must be a sum of ratios of counts"),
     ("ranking_fast", "fscore", CHAIN, {}, "labels must be independent"),
     ("ranking_fast", "g_mean", P, {}, "ratio of sums of counts"),
     ("ranking_fast", "pk", P, {}, "(tp, hyp, ref, n)"),
