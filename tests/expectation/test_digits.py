@@ -25,6 +25,8 @@ BODIES = (
     "count c by if i == 1 then {whole} else z + 2 * y value c",
     "count c by if z == y then {unit} else 3 * {unit} value c * c / {unit}",
     "count c by 1000000 * 2 when z != y value c * c",
+    "count c by if i == 1 then 10^6 else 2^-30 * y value (c - 10^6) * 2^30 * (c > 1)",
+    "count c by 1000000.5 when z != y value c * c",
 )
 UNITS = st.integers(-480, 450).map(lambda k: 2.0**k) | st.integers(-60, 60).map(lambda k: 2.0**k)
 WHOLES = st.sampled_from([10**6, 10**12, 10**15, 2**52, 2**53 - 20])
@@ -112,23 +114,18 @@ def test_small_values_keep_their_sign_beside_great_ones():
 @pytest.mark.parametrize(
     "body",
     [
-        "count c by if i == 1 then 10^15 else z * y value (c - 10^15) ^ 2",
-        "count c by if i == 1 then 10^6 else 2^-30 * y value (c - 10^6) * 2^30 * (c > 1)",
         "count c by 2^33 * y value 10^6 + 2^-30 * c",
         "count c by 10 ^ 10 * y value 10^9 + (2 ^ -50) * c",
-        "count c by 1000000.5 when z != y value c * c",
         "count c by 0.1 * (1 + y) value floor(10 * c)",
     ],
 )
-def test_counts_keep_their_digits(body, engine):
-    z, probs, loss = (1, 0, 1, 1, 1), [0.5] * 5, binary(body)
+def test_what_rounds_does_so_as_in_the_loss(body, engine):
+    z, loss = (1, 0, 1, 1, 1), binary(body)
     pairs = [(Fraction(loss(z, y)), Fraction(1, 32)) for y in itertools.product((0, 1), repeat=5)]
     mean, size, variance = truth(pairs)
-    known = fsmeu.expect(loss, z, probs, engine=engine)
+    known = fsmeu.expect(loss, z, [0.5] * 5, engine=engine)
     assert known.value == near(mean, size)
     assert known.variance == near(variance, variance)
-    if "0.1" not in body:  # else sums round, and floor sees it
-        assert mean == near(truth(exact_pairs(f"loss f labels 0 1 {body}", z, probs))[0], size)
 
 
 @engines

@@ -13,10 +13,8 @@ from fsmeu.errors import InputError, SizeLimitError
 from tests import brute_force, shelf
 from tests.expectation.checks import ENGINES, close, engines
 from tests.support.kernels import run_kernels
-from tests.support.nightly import every_third
 from tests.support.python_losses import Differs, Mistakes
 
-LOSSES = fsmeu.library()
 TINY = 5e-324
 ALMOST = math.nextafter(1.0, 0.0)
 
@@ -32,19 +30,6 @@ def model_for(loss, rows):
     return fsmeu.models.Independent(table, loss.alphabet.labels)
 
 
-@pytest.mark.parametrize("name", every_third(LOSSES))
-@engines
-def test_empty_sequence(name, engine):
-    """The only pair has one value, and it is certain."""
-    loss = shelf.load(name)
-    known = fsmeu.expect(loss, [], model_for(loss, []), engine=engine)
-    meant = float(shelf.case(name).world(0).run([], []))
-    assert fsmeu.evaluate(loss, [], []) == meant
-    assert (known.value, known.lower, known.upper, known.kept) == (meant, meant, meant, 1.0)
-    assert (known.levels.values.tolist(), known.variance) == ([meant], 0.0)
-    assert known.quantile(0.5) == meant
-
-
 @pytest.mark.parametrize("name", ["hamming", "accuracy", "zero_one"])
 @engines
 @pytest.mark.parametrize("n", [0, 1, 5])
@@ -58,7 +43,7 @@ def test_one_label(name, engine, n):
 
 @settings(max_examples=100, deadline=None)
 @given(
-    name=st.sampled_from(LOSSES),
+    name=st.sampled_from(fsmeu.library()),
     rows=st.lists(
         st.sampled_from([0.0, 1.0, TINY, ALMOST, 1e-300, 1 - 1e-16, 0.5, 1e-16]), max_size=6
     ),

@@ -8,43 +8,26 @@ import pytest
 
 import fsmeu
 from fsmeu.errors import FsmeuError, InputError
-from fsmeu.models import Acceptor, Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
+from fsmeu.models import Bernoulli, Independent, Markov
 from fsmeu.trellis import walk
 from tests import shelf
+from tests.label_models import plain_model
 from tests.support.nightly import every_third
 
 TAGS = ("O", "B-X", "I-X", "B-Y", "I-Y")
-KINDS = ("vector", "table", "bernoulli", "independent", "markov", "field", "list", "mixture", "any")
+KINDS = ("vector", "table", "bernoulli", "independent", "markov", "potentials", "nbest", "mixture",
+         "acceptor")  # fmt: skip
 
 
 def some_model(random, labels, n, kind):
     """A model of the kind, or what may stand for it."""
-    size = len(labels)
-    rows = random.dirichlet(np.ones(size), size=n)
     if kind == "vector" and labels == (0, 1):
         return random.random(n) if random.random() < 0.5 else random.random(n).round(0).tolist()
-    if kind == "table" and labels == tuple(range(size)) and n:
-        return rows
-    if kind == "bernoulli" and labels == (0, 1):
-        return Bernoulli(random.random(n))
-    if kind == "markov":
-        order = int(random.integers(1, 3))
-        initial = random.dirichlet(np.ones(size**order)).reshape((size,) * order)
-        transition = random.dirichlet(np.ones(size), size=(size,) * order)
-        return Markov(initial, transition, n, labels)
-    if kind == "field":
-        return from_potentials(
-            random.normal(size=(n, size)), random.normal(size=(size,) * 2), labels
-        )
-    if kind == "list":
-        listed = random.integers(0, size, (3, n))
-        return NBest([[labels[k] for k in row] for row in listed], [0.5, 0.3, 0.2], labels)
-    if kind == "mixture":
-        other = Independent(random.dirichlet(np.ones(size), size=n), labels)
-        return Mixture([Independent(rows, labels), other], [0.25, 0.75])
-    if kind == "any":
-        return Acceptor(Independent(rows, labels).layered())
-    return Independent(rows, labels)
+    if kind in ("vector", "table", "bernoulli") and (kind != "bernoulli" or labels != (0, 1)):
+        rows = random.dirichlet(np.ones(len(labels)), size=n)
+        as_rows = kind == "table" and labels == tuple(range(len(labels))) and n
+        return rows if as_rows else Independent(rows, labels)
+    return plain_model(random, kind, labels, n).build()
 
 
 def some_pairs(seed, labels, count=25, longest=6):
