@@ -117,40 +117,6 @@ def test_thousands_of_independent_vectors(name, params, rounds):
             assert listing.sign * decision.value == pytest.approx(own, rel=1e-12, abs=1e-12)
 
 
-ORACLE = [
-    ([0.9, 0.5, 0.3], 1, "110", 0.731333),
-    ([0.9, 0.5, 0.3], 0, "110", 0.731333),
-    ([0.45, 0.3, 0.2, 0.1], 1, "1100", 0.423720),
-    ([0.2, 0.2, 0.1], 1, "000", 0.576),
-    ([0.2, 0.2, 0.1], 0, "110", 0.2472),
-]
-
-
-@pytest.mark.parametrize("method", ["ranking_fast", "ranking", "counting", "exhaustive"])
-@pytest.mark.parametrize(("p", "empty", "labels", "value"), ORACLE)
-def test_points_computed_elsewhere(p, empty, labels, value, method):
-    """Six digits from a listing in plain Python and from a maximiser of the general F-measure."""
-    decision = fsmeu.decode(fsmeu.load("fscore", empty=empty), p, method=method)
-    assert "".join(map(str, decision.labels)) == labels
-    assert decision.value == pytest.approx(value, abs=5e-7)
-    assert decision.exact
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_nothing_to_decide(method):
-    """Length 0, and one position."""
-    for name in ("fscore", "hamming", "zero_one"):
-        loss = fsmeu.load(name)
-        empty = ask(loss, [], method=method)
-        if empty is not None:
-            assert empty.labels == []
-            assert empty.value == loss([], [])
-        one = ask(loss, [0.75], method=method)
-        if one is not None:
-            assert one.labels == [1]
-            assert one.value == pytest.approx(0.75 if loss.kind == "utility" else 0.25)
-
-
 def test_one_label():
     """With one label there is one sequence."""
     loss = fsmeu.load("hamming", labels=["A"])
