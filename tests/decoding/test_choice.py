@@ -11,6 +11,7 @@ from fsmeu.models import Bernoulli, Independent, Markov
 from tests import brute_force
 from tests.decoding.listing import check, make_listing
 from tests.strategies import ModelCase
+from tests.support.python_losses import Mistakes
 
 P = [0.9, 0.5, 0.3, 0.2]
 CHAIN = Markov(np.array([0.4, 0.6]), np.array([[0.7, 0.3], [0.2, 0.8]]), n=4)
@@ -156,25 +157,8 @@ def test_keep_is_never_proven(rounds):
 
 def test_a_loss_written_in_python():
     """No algebra is known of it: listed while that is cheap, searched beyond."""
-
-    class Late:
-        """Only the last mistake counts: where it was."""
-
-        def start(self):
-            return 0, 0
-
-        def step(self, state, z, y):
-            i, last = state
-            return i + 1, i + 1 if z != y else last
-
-        def value(self, state):
-            return float(state[1])
-
-    loss = fsmeu.function_loss(Late(), labels=(0, 1), kind="loss", name="late")
+    loss = fsmeu.function_loss(Mistakes(), labels=(0, 1), kind="loss")
     decision = fsmeu.decode(loss, [0.2, 0.6, 0.9])
-    assert decision.labels == [0, 1, 1]
-    assert decision.method == "exhaustive"
-    assert decision.exact
+    assert (decision.labels, decision.method, decision.exact) == ([0, 1, 1], "exhaustive", True)
     far = fsmeu.decode(loss, [0.2] * 18)
-    assert far.labels == [0] * 18
-    assert not far.exact
+    assert (far.labels, far.exact) == ([0] * 18, False)

@@ -13,6 +13,7 @@ from fsmeu.trellis import walk
 from tests import shelf
 from tests.label_models import plain_model
 from tests.support.nightly import every_third
+from tests.support.python_losses import Keeper
 
 TAGS = ("O", "B-X", "I-X", "B-Y", "I-Y")
 KINDS = ("vector", "table", "bernoulli", "independent", "markov", "potentials", "nbest", "mixture",
@@ -88,22 +89,9 @@ def test_nothing():
     assert fsmeu.expect_many(fsmeu.load("fscore"), [], []).shape == (0,)
 
 
-class Runs:
-    """How many runs of agreement there are; states are tuples."""
-
-    def start(self):
-        return (0, False)
-
-    def step(self, state, z, y):
-        runs, inside = state
-        return (runs + (z == y and not inside), z == y)
-
-    def value(self, state):
-        return state[0] ** 2
-
-
 def test_python_losses():
-    assert_same(fsmeu.function_loss(Runs()), *some_pairs(12, (0, 1)))
+    """States are tuples."""
+    assert_same(fsmeu.function_loss(Keeper(mistakes=True)), *some_pairs(12, (0, 1)))
 
 
 @pytest.mark.parametrize(

@@ -100,18 +100,6 @@ def test_files_that_are_nearly_sums_over_windows(body):
             assert known.value == close(brute_force.mean(pairs), scale_of(pairs))
 
 
-@pytest.mark.parametrize("k", [7, 12])
-def test_windows_equal_states(k, monkeypatch):
-    """The same expectation with memories as states, for a chain of order 2."""
-    rng = np.random.default_rng(k)
-    first, then = rng.dirichlet(np.ones(4)).reshape(2, 2), rng.dirichlet(np.ones(2), (2, 2))
-    model = fsmeu.models.Markov(first, then, n=30)
-    z = rng.integers(0, 2, 30)
-    summed = fsmeu.expect(fsmeu.load("windowdiff", k=k), z, model).value
-    monkeypatch.setattr(composition, "MUCH_TO_REMEMBER", 2**60)
-    assert summed == close(fsmeu.expect(fsmeu.load("windowdiff", k=k), z, model).value)
-
-
 @pytest.mark.parametrize("k", [12, 33])
 def test_windows_of_independent_labels(k):
     """z has no boundary: a window is bad unless y has none there either."""

@@ -85,17 +85,6 @@ def test_other_values_are_no_sums_of_ratios(name):
     assert sum_of_ratios(fsmeu.load(name).confusion, 9, np.arange(1.0, 9)) is None
 
 
-@pytest.mark.parametrize("power", [1.0, 0.5])
-@pytest.mark.parametrize(("low", "high"), [(1.0, 40.0), (0.2, 2e7)])
-def test_sums_of_exponentials(power, low, high):
-    nodes, weights, bound = moments.exponentials(power, low, high)
-    s = np.geomspace(low, high, 5000)
-    off = np.abs(s**power * (np.exp(-np.outer(s, nodes)) @ weights) - 1.0)
-    assert off.max() <= bound <= 1e-13
-    assert len(nodes) < 100
-    assert (weights > 0).all()
-
-
 @pytest.mark.parametrize(("name", "params"), LOSSES)
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32), n=st.integers(2, 60), order=st.sampled_from([2, 6, 12, 20]))
