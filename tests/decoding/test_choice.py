@@ -6,7 +6,7 @@ import pytest
 import fsmeu
 from fsmeu.decoding.decode import METHODS
 from fsmeu.decoding.problem import RefusalError
-from fsmeu.errors import FsmeuError, InputError
+from fsmeu.errors import FsmeuError
 from fsmeu.models import Bernoulli, Independent, Markov
 from tests import brute_force
 from tests.decoding.listing import check, make_listing
@@ -108,11 +108,6 @@ def test_refusals(method, loss, model, options, says):
 
 def test_every_method_but_the_search_can_refuse():
     assert {method for method, *_ in REFUSALS} == set(METHODS) - {"search"}
-
-
-def test_unknown_method():
-    with pytest.raises(InputError, match="'ranking'"):
-        fsmeu.decode(fsmeu.load("fscore"), P, method="rankin")
 
 
 def test_faults_of_a_file_are_not_swallowed():

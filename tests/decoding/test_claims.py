@@ -9,7 +9,7 @@ import pytest
 
 import fsmeu
 from fsmeu.decoding.problem import RefusalError
-from fsmeu.errors import FsmeuError, LossFileError
+from fsmeu.errors import FsmeuError
 from fsmeu.models import Bernoulli
 from tests import brute_force
 from tests.losses.meaning import World
@@ -185,28 +185,6 @@ def claims(loss, case, n, methods=EVERY):
 # -- what is refused ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["utility", "loss"])
-@pytest.mark.parametrize("value", ["inf", "tp * inf", "if hyp == 1 then inf else tp", "0 - inf"])
-@pytest.mark.parametrize(
-    "method", ["auto", "ranking", "additive", "counting", "exhaustive", "search"]
-)
-def test_infinite_values_are_refused(value, kind, method):
-    with pytest.raises(FsmeuError):
-        fsmeu.decode(table_loss(value, kind), [0.3] * 4, method=method)
-
-
-@pytest.mark.parametrize("p", [[0.8] * 4, [0.1, 0.2]])
-@pytest.mark.parametrize(
-    "value", [f"3 * tp / (hyp + ref){EMPTY}", "2 * sqrt(tp) / sqrt(n)", "3 * hyp - 2 * ref"]
-)
-def test_values_outside_the_declared_range_are_seen(value, p):
-    loss = fsmeu.loads(f"utility u {COUNTS} value {value} range 0 .. 1")
-    with pytest.raises(LossFileError, match=r"the declared range is 0 \.\. 1"):
-        fsmeu.decode(loss, p)
-    with pytest.raises(LossFileError, match=r"the declared range is 0 \.\. 1"):
-        fsmeu.decode_many(loss, [p, p])
-
-
 @pytest.mark.parametrize("amounts", [("10^9", "1"), ("1", "10^9"), ("10^4", "10^4"), ("1", "10^6")])
 def test_counts_in_large_steps(amounts):
     """Arrays that would span all counts are refused before they are made."""
@@ -219,19 +197,6 @@ def test_counts_in_large_steps(amounts):
     p = [0.3, 0.4, 0.2, 0.6]
     case = ModelCase(Bernoulli(p), brute_force.bernoulli(p))
     assert "auto" in claims(loss, case, 4, ("auto", "counting"))
-
-
-RAGGED = [[[0.5, [0.5]], [0.5]], [[[0.5], [0.5, 0.3]]], [[0.5], None], [object()], [[0.5, "a"]]]
-NO_PROBABILITIES = [[[0.5], [1.5]], [[0.5], [float("nan")]], [[0.5], "abc"]]
-
-
-@pytest.mark.parametrize("models", [*RAGGED, *NO_PROBABILITIES])
-def test_models_that_are_none(models):
-    loss = fsmeu.load("fscore")
-    with pytest.raises(FsmeuError, match=r"models\[\d\]"):
-        fsmeu.decode_many(loss, models)
-    with pytest.raises(FsmeuError, match=r"models\[\d\]"):
-        fsmeu.expect_many(loss, ["0"] * len(models), models)
 
 
 def test_certain_labels_are_decided_exactly():

@@ -271,21 +271,10 @@ def test_no_sentences():
     assert (found.labels, found.value, found.exact) == ([], 1.0, True)
 
 
-def test_refused(monkeypatch):
-    f1 = fsmeu.load("fscore")
-    chain = fsmeu.models.Markov([0.5, 0.5], [[0.5, 0.5], [0.4, 0.6]], n=2)
-    for name, reason in (("zero_one", "looks at state"), ("g_mean", "linear")):
-        with pytest.raises(InputError, match=reason):
-            fsmeu.decode_corpus(fsmeu.load(name), [chain])
-    for options in ({"gap": -1}, {"gap": "no"}, {"seconds": 0}, {"progress": 3}):
-        with pytest.raises(FsmeuError):
-            fsmeu.decode_corpus(f1, [[0.5]], **options)
-    for models in (3, [3], ["a"], [[2.0]]):
-        with pytest.raises(FsmeuError, match="decode_corpus"):
-            fsmeu.decode_corpus(f1, models)
+def test_too_many_scores_are_refused(monkeypatch):
     monkeypatch.setattr(corpus_search, "CORPUS_SCORE_CELLS", 3)
     with pytest.raises(SizeLimitError, match="scores of steps"):
-        fsmeu.decode_corpus(f1, [[0.5] * 4])
+        fsmeu.decode_corpus(fsmeu.load("fscore"), [[0.5] * 4])
 
 
 # -- large corpora by moments of their counts, beside the search over windows of counts ------------

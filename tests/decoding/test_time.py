@@ -7,7 +7,6 @@ import pytest
 
 import fsmeu
 from fsmeu.decoding import problem as clock
-from fsmeu.errors import FsmeuError
 from fsmeu.models import NBest
 from tests.decoding.listing import random_model, shelf_listing
 
@@ -78,10 +77,3 @@ def test_a_list_of_sequences_is_searched():
     value = sum(w * loss(found.labels, y) for y, w in zip(sequences, weights, strict=True))
     assert "local optimum" in found.why
     assert found.value == pytest.approx(value / weights.sum(), rel=1e-12)
-
-
-@pytest.mark.parametrize("seconds", [0, -1, float("nan"), "10", True])
-def test_seconds_must_be_a_number(seconds):
-    for ask, model in ((fsmeu.decode, [0.5]), (fsmeu.decode_many, [[0.5]])):
-        with pytest.raises(FsmeuError, match="seconds must be a number above 0"):
-            ask(fsmeu.load("fscore"), model, seconds=seconds)

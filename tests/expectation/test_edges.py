@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.errors import InputError, SizeLimitError
+from fsmeu.errors import SizeLimitError
 from tests import brute_force, shelf
 from tests.expectation.checks import ENGINES, close, engines
 from tests.support.kernels import kernels_that_run
@@ -71,47 +71,6 @@ def test_no_probability_makes_a_nan(name, rows, data):
     assert some.lower <= exact.value <= some.upper
 
 
-# -- questions that do not fit -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("z", "model", "options", "message"),
-    [
-        ("01", [0.5], {}, "same length. Got lengths 2 and 1"),
-        ("02", [0.5, 0.5], {}, "hypothesis z: label 2 must be one of 0, 1"),
-        (None, [0.5], {}, "z must be a label sequence or a model"),
-        (3, [0.5], {}, "z must be a label sequence or a model"),
-        ("0", [1.5], {}, "must be a probability"),
-        ("0", [float("nan")], {}, "must be a probability"),
-        ("0", "x", {}, "model"),
-        ("0", [0.5], {"engine": "abacus"}, "engine must be one of lattice, openfst. Got abacus"),
-        *(
-            ("0", [0.5], {name: count}, f"{name} must be a whole number of at least 1. Got {count}")
-            for name in ("keep", "max_states")
-            for count in (math.nan, math.inf, 0, -1, 2.5, 2.0, "3", True, [1])
-        ),
-        ("0", fsmeu.models.Independent([[1.0]], ("a",)), {}, "same labels"),
-    ],
-)
-def test_question_that_does_not_fit(z, model, options, message):
-    with pytest.raises(InputError) as caught:
-        fsmeu.expect(fsmeu.load("fscore"), z, model, **options)
-    assert message in str(caught.value)
-
-
-@pytest.mark.parametrize("q", [-0.1, 1.1, float("nan")])
-def test_quantile_needs_a_probability(q):
-    known = fsmeu.expect(fsmeu.load("hamming"), "0", [0.5])
-    with pytest.raises(InputError, match="q must lie in 0"):
-        known.quantile(q)
-
-
-@pytest.mark.parametrize("n", [-1, 2.5, "3", None, True])
-def test_length_must_be_whole(n):
-    with pytest.raises(InputError, match="n must be a whole number"):
-        fsmeu.load("hamming").compile(n)
-
-
 def test_limit_of_states_can_be_set():
     loss = fsmeu.load("fscore")
     with pytest.raises(SizeLimitError, match="at most 50 states"):
@@ -152,19 +111,6 @@ def test_python_loss_with_labels():
     assert (mine.name, mine.kind, mine.labels) == ("differs", "loss", ("a", "b", "c"))
     model = fsmeu.models.Independent([[0.2, 0.3, 0.5]], ("a", "b", "c"))
     assert fsmeu.expect(mine, "c", model).value == pytest.approx(0.5)
-
-
-def test_python_loss_must_be_one():
-    with pytest.raises(InputError, match="one without step"):
-        fsmeu.function_loss(type("Half", (), {"start": print, "value": print})())
-    with pytest.raises(InputError, match="kind must be"):
-        fsmeu.function_loss(Differs(), kind="cost")
-    for words, methods in (
-        ("states must be hashable", {"step": lambda self, state, z, y: [z, y]}),
-        ("must be a finite number", {"value": lambda self, state: math.inf}),
-    ):
-        with pytest.raises(InputError, match=words):
-            fsmeu.expect(fsmeu.function_loss(type("Odd", (Differs,), methods)()), "0", [0.5])
 
 
 @pytest.mark.parametrize("how", ["plain", "compiled"])

@@ -10,8 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.errors import InputError
-from fsmeu.models import Acceptor, Bernoulli, Markov, Mixture, NBest, from_potentials
+from fsmeu.models import Bernoulli, from_potentials
 from tests import brute_force, shelf
 from tests.expectation.checks import ENGINES, engines
 from tests.label_models import by_name, derivatives, parameters, plain_model
@@ -67,24 +66,6 @@ def test_potentials_of_a_position_can_be_moved_together():
     assert np.abs(found["unary"].sum(axis=1)).max() < 1e-14
     assert np.abs(found["pairwise"].sum(axis=(1, 2))).max() < 1e-14
     assert np.abs(found["unary"]).max() > 1e-4
-
-
-CHAIN = Markov([0.5, 0.5], [[0.5, 0.5], [0.1, 0.9]], n=2)
-
-
-@pytest.mark.parametrize(
-    ("z", "model", "engine", "words"),
-    [
-        ((0, 1), NBest([(0, 1), (1, 1)], [0.5, 0.5]), "lattice", "must have parameters.*Got NBest"),
-        ((0, 1), Mixture([CHAIN, Bernoulli([0.1, 0.2])], [0.3, 0.7]), "openfst", "Got Mixture"),
-        ((0, 1), Acceptor(CHAIN.layered()), "lattice", "must have parameters.*Got Acceptor"),
-        ((0, 1, 1), CHAIN, "lattice", r"gradient: .*same length\. Got lengths 3 and 2"),
-        ((0, 1), CHAIN, "magic", "gradient: engine must be one of lattice, openfst"),
-    ],
-)
-def test_what_has_no_gradient(z, model, engine, words):
-    with pytest.raises(InputError, match=words):
-        fsmeu.gradient(fsmeu.load("fscore"), z, model, engine=engine)
 
 
 UNDEFINED = {

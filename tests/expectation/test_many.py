@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.errors import FsmeuError, InputError
+from fsmeu.errors import FsmeuError
 from fsmeu.models import Bernoulli, Independent, Markov
 from fsmeu.trellis import walk
 from tests import shelf
@@ -112,37 +112,6 @@ def test_losses_of_too_many_states(monkeypatch):
     """Sequences that are too long for the arrays are asked about one at a time."""
     monkeypatch.setattr(walk, "SMALL_SPACE", 4)
     assert_same(fsmeu.load("jaccard"), *some_pairs(13, (0, 1)))
-
-
-GOOD = ["01", "11", "10"], [[0.5, 0.5], [0.1, 0.2], [0.5, 0.25]]
-MODELS = ([0.5, 1.5], [0.5, -0.1], [0.5, np.nan], ["a", "b"], [[0.5], [0.1, 0.9]], None)
-
-
-@pytest.mark.parametrize(
-    ("zs", "models", "words"),
-    [
-        (GOOD[0], GOOD[1][:1], "expect_many: there must be one model for each hyp.*Got 3 and 1"),
-        (
-            ["01", "1", "011"],
-            [[0.5] * 2, [0.5], [0.5] * 2],
-            r"expect_many, zs\[2\]: .*same length\. Got lengths 3 and 2",
-        ),
-        (
-            ["01"],
-            [Independent([[0.5, 0.5]] * 2, ("a", "b"))],
-            "expect_many: utility fscore and model must have the same labels",
-        ),
-        *((GOOD[0], [*GOOD[1][:2], bad], r"expect_many, models\[2\]: ") for bad in MODELS),
-        *(
-            (["01", bad], GOOD[1][:2], r"expect_many, zs\[1\]: ")
-            for bad in ("21", [0, 7], 5, None, [0.5, 0.5])
-        ),
-    ],
-)
-def test_what_does_not_fit_is_told_with_its_place(zs, models, words):
-    with pytest.raises(InputError) as caught:
-        fsmeu.expect_many(fsmeu.load("fscore"), zs, models)
-    assert re.match(words, str(caught.value))
 
 
 @pytest.mark.parametrize("value", ["1 / (n - 3)", "log(c)", "c * c"])
