@@ -119,7 +119,7 @@ FsmeuError: decode_corpus
 FsmeuError: seconds must be a number above 0
     decode_corpus(F1, [[0.5]], seconds=0) |
 SizeLimitError: tuples of totals
-    expect_corpus(load("jaccard"), [[0] * 1500] * 2, [LONG, LONG]) |
+    expect_corpus(load("jaccard"), [[0, 1] * 750] * 2, [LONG, LONG]) |
 """
 """The error and what it says, and the calls that are refused so."""
 
