@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Ints
+from fsmeu.errors import InputError, message
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import Fst
@@ -112,8 +113,12 @@ def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Const
     if callable(getattr(given, "over", None)):
         made: Constraint = given.over(alphabet)
         return made
-    build = acceptor_table if isinstance(given, Fst) else regex_acceptor
-    return Constraint(*build(given, alphabet, n))
+    if isinstance(given, Fst):
+        return Constraint(*acceptor_table(given, alphabet, n))
+    if not isinstance(given, str):
+        must = "a constraint must be a regular expression over labels or an acceptor"
+        raise InputError(message("constraint", must, type(given).__name__))
+    return Constraint(*regex_acceptor(given, alphabet, n))
 
 
 def restricted(layered: Layered, constraint: Constraint, where: str = "decode") -> Layered:

@@ -190,23 +190,16 @@ _MOST_DEPTH = 100
 _MOST_CHARACTERS = 100_000
 
 
+@lru_cache(maxsize=64)
 def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Acceptor:
     """The minimal deterministic acceptor of a regular expression over labels (for length n).
 
     Errors are those of ``deterministic``, and an InputError if it is malformed.
     """
-    if not isinstance(text, str):
-        must = "a constraint must be a regular expression over labels or an acceptor"
-        raise InputError(message("constraint", must, type(text).__name__))
     if len(text) > _MOST_CHARACTERS:
         must = f"a regular expression may have at most {_MOST_CHARACTERS:,} characters"
         remedy = "Give an acceptor (a pynini machine)"
         raise SizeLimitError(message("constraint", must, f"{len(text):,}", remedy))
-    return _acceptor(text, alphabet, n)
-
-
-@lru_cache(maxsize=64)
-def _acceptor(text: str, alphabet: Alphabet, n: int | None) -> Acceptor:
     parser = _Parser(text, alphabet)
     term = parser.term(0)
     rest, place = parser.take()
