@@ -198,8 +198,17 @@ def _made(expr: Any) -> Function:
             return lambda scope, active: holds(scope, active) * 1.0
         case ast.Call(function="tally" | "sum"):
             return _over_memory(expr)
-    kinds = {ast.Choice: _choice, ast.Text: _text, ast.Call: _call, ast.Index: _index}
-    return (kinds | {ast.Push: _push, ast.Arcs: _arcs})[type(expr)](expr)
+        case ast.Call():
+            return _call(expr)
+        case ast.Choice():
+            return _choice(expr)
+        case ast.Text():
+            return _text(expr)
+        case ast.Index():
+            return _index(expr)
+        case ast.Push():
+            return _push(expr)
+    return _arcs(expr)
 
 
 def _condition(expr: Expr) -> Function:
