@@ -160,7 +160,8 @@ def constant_at(bound: BoundLoss, expr: Expr, n: int) -> float:
 def number(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
     """The value of an expression that is a result: a finite number in every active lane."""
     value = np.asarray(evaluate(expr, scope, active), np.float64)[()]  # a scalar, or an array
-    return _finite(expr, value, scope, active)
+    _finite(expr, value, scope, active)
+    return value
 
 
 def evaluate(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
@@ -310,7 +311,7 @@ def _call(expr: ast.Call) -> Function:
                 first = _extreme(first, others, *_CHOOSE[expr.function])
             case "sqrt":
                 _refuse(expr, "root of a negative number", np.sign(first) < 0.0, scope, active)
-                return np.sqrt(first)
+                first = np.sqrt(first)
             case "log":
                 _refuse(expr, "logarithm of a number <= 0", np.less_equal(first, 0), scope, active)
                 first = np.log(first)
@@ -436,8 +437,8 @@ def _refuse(expr: Expr, message: str, bad: Any, scope: Scope, active: Mask) -> N
 
 
 def _finite(expr: Expr, value: Lanes, scope: Scope, active: Mask) -> Lanes:
-    if type(value) is float and value - value == 0.0:
-        return value
+    if isinstance(value, float) and value - value == 0.0:
+        return float(value)  # numpy's would make arrays of functions of counts
     finite = np.isfinite(value)
     if not finite.all():
         _refuse(expr, "the result is not a finite number", ~finite, scope, active)
