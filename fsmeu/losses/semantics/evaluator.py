@@ -9,6 +9,7 @@ function of a scope once, and keeps it. In place of numbers there may be functio
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -437,7 +438,7 @@ def _refuse(expr: Expr, message: str, bad: Any, scope: Scope, active: Mask) -> N
 
 
 def _finite(expr: Expr, value: Lanes, scope: Scope, active: Mask) -> Lanes:
-    if isinstance(value, float) and value - value == 0.0:
+    if isinstance(value, float) and math.isfinite(value):
         return float(value)  # numpy's would make arrays of functions of counts
     finite = np.isfinite(value)
     if not finite.all():
