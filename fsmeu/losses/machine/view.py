@@ -116,16 +116,12 @@ class SpecView(View):
         pair = np.arange(len(labels) ** (2 if z is None else 1))
         self.symbols = len(pair)
         self._z, self._y = labels[pair // len(labels)], labels[pair % len(labels)]
-        self.start = self._start_code()
-
-    def _start_code(self) -> int:
-        starts = starts_of(self.bound, [r.name for r in self.carried], self.n)
-        values = {name: np.array(start) for name, start in starts.items()}
-        code, culprit = self.space_of.encode(values)
+        starts = starts_of(bound, [r.name for r in self.carried], n)
+        code, culprit = self.space_of.encode({k: np.array(start) for k, start in starts.items()})
         if culprit is not None or int(code) < 0:
             register = next(r for r in self.carried if culprit in (None, r.name))
-            raise domains.left_bounds(self.bound, register, "starts outside its bounds")
-        return int(code)
+            raise domains.left_bounds(bound, register, "starts outside its bounds")
+        self.start = int(code)
 
     def contexts(self) -> list[Hashable]:
         """For each position the numbers that its step looks at: i, z, registers that read z."""
