@@ -11,7 +11,6 @@ by cell, so that a sum is taken for what its fractions say only where its double
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -197,26 +196,15 @@ class Form:
     __lt__ = __le__ = __gt__ = __ge__ = _refused
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
-        """What numpy's functions of it, and its operations with numpy's numbers, are."""
+        """What numpy's functions of it are."""
         if ufunc is np.isfinite:
             return np.True_
         if ufunc is np.sign:  # the evaluator asks before it takes a root, whose user looks himself
             return 1.0
         if ufunc is np.sqrt:
             return self.root()
-        if ufunc not in _OPERATIONS:
-            raise NoFormError
-        return _OPERATIONS[ufunc](*map(self._other, inputs))
+        raise NoFormError
 
-
-_OPERATIONS = {
-    np.add: operator.add,
-    np.subtract: operator.sub,
-    np.multiply: operator.mul,
-    np.true_divide: operator.truediv,
-    np.equal: operator.eq,
-    np.not_equal: operator.ne,
-}
 
 _EPS = float(np.finfo(np.float64).eps)
 _WHOLE = 2**53

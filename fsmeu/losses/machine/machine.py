@@ -273,14 +273,6 @@ def _ending(targets: Ints, n: int) -> Bools:
     return here
 
 
-def _distinct(codes: Ints) -> Ints:
-    """The distinct codes in order, by sorting: many are new, which is slow for a table of them."""
-    ordered: Ints = np.sort(codes)
-    new = np.ones(len(ordered), bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    return ordered[new]
-
-
 class _Explored:
     """The states so far, and their steps as far as they are known."""
 
@@ -328,7 +320,8 @@ class _Explored:
 
     def _number(self, codes: Ints) -> Ints:
         """The numbers of these codes, new ones for codes not met before; -1 stays."""
-        met = _distinct(codes[codes >= 0])
+        met = np.sort(codes[codes >= 0])  # many are new, which is slow for a table of them
+        met = met[np.diff(met, prepend=-1) != 0]
         place = np.searchsorted(self._sorted, met)
         near = np.minimum(place, len(self._sorted) - 1)
         numbers, new = self._order[near], self._sorted[near] != met
