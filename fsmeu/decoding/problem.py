@@ -11,14 +11,14 @@ import math
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from numbers import Real
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import (
+    EmptyError,
     FsmeuError,
     InputError,
     LossFileError,
@@ -30,8 +30,8 @@ from fsmeu.errors import (
 )
 from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.fst.alphabet import Label
-from fsmeu.fst.constraint import Constraint, restricted, walk
-from fsmeu.fst.layers import any_layers
+from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
+from fsmeu.fst.layers import Layered, any_layers
 from fsmeu.limits import CANDIDATES
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
@@ -53,6 +53,15 @@ def checked_limits(keep: int | None, budget: int) -> tuple[int | None, int]:
     """The number of states that are kept, and the budget, as they were given."""
     kept = None if keep is None else check_int("decode", "keep", keep)
     return kept, check_int("decode", "budget", budget)
+
+
+def allowed_by(given: Any, model: Model) -> Constraint | None:
+    """The constraint that was given, which must allow a sequence of the model's length."""
+    found = as_constraint(given, model.alphabet, model.n)
+    if found is not None and not len(walk(found, len(model.labels), model.n).ends):
+        must = f"it must allow at least one sequence of length {model.n}"
+        raise EmptyError(message("constraint", must))
+    return found
 
 
 class Clock:
@@ -143,13 +152,6 @@ class Problem:
         """P(y_i = second label) when labels are independent and there are two, else None."""
         return binary_marginals(self.model)
 
-    @cached_property
-    def feasible(self) -> bool:
-        """True when a sequence of this length satisfies the constraint."""
-        if self.constraint is None:
-            return True
-        return len(walk(self.constraint, len(self.model.labels), self.n).ends) > 0
-
     def kept(self, what: Hashable, derive: Callable[[], T]) -> T:
         """A property of the loss at this length, derived once and kept on a loss of a file."""
         if not isinstance(self.loss, SpecLoss):
@@ -169,20 +171,17 @@ class Problem:
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""
-        layered = self.model.layered()
-        if self.constraint is not None:
-            layered = restricted(layered, self.constraint)
-        return [indices for indices, _ in most_probable(layered, k)]
+        return self._best_paths(self.model.layered(), k)
 
     def some_sequence(self) -> Ints:
         """The most probable allowed sequence, or any that is allowed; there must be one."""
-        found = self.most_probable(1)
-        if not found:
-            everything = any_layers(self.model.alphabet, self.n)
-            if self.constraint is not None:
-                everything = restricted(everything, self.constraint)
-            found = [indices for indices, _ in most_probable(everything, 1)]
-        return found[0]
+        everything = any_layers(self.model.alphabet, self.n)
+        return (self.most_probable(1) or self._best_paths(everything, 1))[0]
+
+    def _best_paths(self, layered: Layered, k: int) -> list[Ints]:
+        if self.constraint is not None:
+            layered = restricted(layered, self.constraint)
+        return [indices for indices, _ in most_probable(layered, k)]
 
     def allows(self, indices: Ints) -> bool:
         """True when the constraint accepts the sequence."""
