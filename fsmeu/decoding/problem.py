@@ -16,18 +16,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from fsmeu import errors
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import (
-    EmptyError,
-    FsmeuError,
-    InputError,
-    LossFileError,
-    SizeLimitError,
-    check_int,
-    message,
-    shorten,
-    visible,
-)
 from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
@@ -45,14 +35,14 @@ from fsmeu.models.paths import most_probable
 _BETWEEN = 0.1
 
 
-class OutOfTimeError(FsmeuError):
+class OutOfTimeError(errors.FsmeuError):
     """The time of a decision is over; whoever tries candidates answers with the best so far."""
 
 
 def checked_limits(keep: int | None, budget: int) -> tuple[int | None, int]:
     """The number of states that are kept, and the budget, as they were given."""
-    kept = None if keep is None else check_int("decode", "keep", keep)
-    return kept, check_int("decode", "budget", budget)
+    kept = None if keep is None else errors.check_int("decode", "keep", keep)
+    return kept, errors.check_int("decode", "budget", budget)
 
 
 def allowed_by(given: Any, model: Model) -> Constraint | None:
@@ -60,7 +50,7 @@ def allowed_by(given: Any, model: Model) -> Constraint | None:
     found = as_constraint(given, model.alphabet, model.n)
     if found is not None and not len(walk(found, len(model.labels), model.n).ends):
         must = f"it must allow at least one sequence of length {model.n}"
-        raise EmptyError(message("constraint", must))
+        raise errors.EmptyError(errors.message("constraint", must))
     return found
 
 
@@ -76,7 +66,7 @@ class Clock:
         given = math.inf if seconds is None else seconds
         if isinstance(given, bool) or not isinstance(given, Real) or not given > 0:
             must = "seconds must be a number above 0, or None for no limit"
-            raise InputError(message("decode", must, seconds))
+            raise errors.InputError(errors.message("decode", must, seconds))
         self.seconds, self._progress = float(given), progress
         self._begin: float | None = None
         self._told, self._done = -math.inf, 0.0
@@ -101,7 +91,7 @@ class Clock:
     def check(self) -> None:
         """Raises an OutOfTimeError when there is no time left."""
         if self.over():
-            raise OutOfTimeError(message("decode", f"it may take {self.seconds:g} seconds"))
+            raise OutOfTimeError(errors.message("decode", f"it may take {self.seconds:g} seconds"))
 
     def tell(self, done: float) -> None:
         """Takes note of the share of the work that is done."""
@@ -222,7 +212,7 @@ class Decision:
 
     def __repr__(self) -> str:
         """Labels, value and method."""
-        labels = shorten(" ".join(map(str, self.labels)))
+        labels = errors.shorten(" ".join(map(str, self.labels)))
         proven = "proven best under the model" if self.exact else "not proven best"
         return f"<decision {labels}: {self.value:.6g}, by {self.method}, {proven}>"
 
@@ -230,10 +220,11 @@ class Decision:
         """A card of one screen; a notebook calls this."""
         from html import escape
 
-        return f"<div><code>{escape(repr(self))}</code><p>{escape(visible(self.why))}</p></div>"
+        why = escape(errors.visible(self.why))
+        return f"<div><code>{escape(repr(self))}</code><p>{why}</p></div>"
 
 
-class RefusalError(InputError):
+class RefusalError(errors.InputError):
     """A method's condition does not hold for a problem."""
 
 
@@ -260,7 +251,7 @@ class Method:
             return self.condition(problem)
         except RangeError:
             raise
-        except (LossFileError, SizeLimitError) as error:
+        except (errors.LossFileError, errors.SizeLimitError) as error:
             return str(error)
 
     def __call__(self, problem: Problem) -> Answer:
@@ -274,7 +265,7 @@ class Method:
         told = [answer for answer in found if isinstance(answer, str)]
         if told:
             remedy = 'Use method="auto", or one that fits'
-            raise RefusalError(message(f"decode by {self.name}", told[0], None, remedy))
+            raise RefusalError(errors.message(f"decode by {self.name}", told[0], None, remedy))
         return [answer for answer in found if not isinstance(answer, str)]
 
 
