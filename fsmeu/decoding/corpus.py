@@ -24,8 +24,7 @@ from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.problem import Clock
 from fsmeu.decoding.split import unmet_condition
 from fsmeu.errors import InputError, message, one_of
-from fsmeu.expectation.corpus import linear_expectation
-from fsmeu.expectation.corpus_query import Corpus, corpus_of
+from fsmeu.expectation.corpus import Corpus, corpus_of, linear_expectation
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
 from fsmeu.limits import LONG_SEQUENCE

@@ -31,8 +31,14 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.moments import ByNumber, best_number
-from fsmeu.expectation.corpus_moments import Counts, counts_of, moment_roundings, powers_of
-from fsmeu.expectation.corpus_query import Corpus, sentence_structure
+from fsmeu.expectation.corpus import (
+    Corpus,
+    Counts,
+    counts_of,
+    moment_roundings,
+    powers_of,
+    sentence_structure,
+)
 from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED
 from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range

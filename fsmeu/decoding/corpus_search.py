@@ -25,8 +25,7 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.decoding.corpus_moments import best_sums
 from fsmeu.decoding.moments import best_number
 from fsmeu.errors import SizeLimitError, message
-from fsmeu.expectation.corpus import mass_to_cut
-from fsmeu.expectation.corpus_query import Corpus, sentence_structure
+from fsmeu.expectation.corpus import Corpus, mass_to_cut, sentence_structure
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, WINDOW_CELLS

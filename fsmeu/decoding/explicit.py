@@ -25,14 +25,14 @@ from fsmeu.expectation.composition import (
     compose_layers,
     path_roundings,
 )
-from fsmeu.expectation.corpus_query import Corpus
+from fsmeu.expectation.corpus import Corpus
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import bind_labels
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
 from fsmeu.fst.distance import signed_parts, weights_of_inputs
-from fsmeu.fst.image import ArcTable, by_depth
+from fsmeu.fst.image import ArcTable
 from fsmeu.fst.layers import any_layers
 from fsmeu.limits import CANDIDATES, KEPT_CELLS_PER_STATE
 from fsmeu.losses.evaluate import counts_read, value_of_totals
@@ -150,7 +150,7 @@ def _best(where: str, sign: float, values: Floats, errors: Floats, sequences: In
 def _guard_prefixes(table: ArcTable, sequences: int) -> None:
     """Refuses what determinization may list: each prefix with each state of its layer."""
     labels = float(table.ilabel.max(initial=1))
-    widths = np.bincount(by_depth(table)[0])
+    widths = np.bincount(table.depths[0])
     prefixes = np.minimum(labels ** np.arange(len(widths)), sequences)
     guard_size("composition", int(widths @ prefixes) // ELEMENTS_PER_STATE)
 
