@@ -63,7 +63,7 @@ class Clock:
     def __init__(
         self, seconds: float | None = None, progress: Callable[[float], None] | None = None
     ) -> None:
-        given = math.inf if seconds is None else seconds
+        given: Any = math.inf if seconds is None else seconds
         if isinstance(given, bool) or not isinstance(given, Real) or not given > 0:
             must = "seconds must be a number above 0, or None for no limit"
             raise errors.InputError(errors.message("decode", must, seconds))

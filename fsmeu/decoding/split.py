@@ -208,7 +208,7 @@ def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, F
         (zero, _), (_, one) = table.amounts[part.counter] if part.counter else ((0, 0), (0, 1))
         counts.append(zero * (n - ones) + one * ones)
     shape = np.ones((len(hyp), len(ref)), bool)
-    slopes, offset = values_at(form, problem.n, *counts, shape)
+    slopes, offset = values_at(form, problem.n, counts[0], counts[1], shape)
     slope, size = np.zeros(shape.shape), np.abs(offset)
     for joint_count, each in zip(form.joint_counts, slopes, strict=True):
         (tn, fn), (fp, tp) = table.amounts[joint_count.register]
