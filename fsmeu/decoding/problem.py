@@ -64,7 +64,7 @@ class Clock:
         self, seconds: float | None = None, progress: Callable[[float], None] | None = None
     ) -> None:
         given: Any = math.inf if seconds is None else seconds
-        if isinstance(given, bool) or not isinstance(given, Real) or not given > 0:
+        if isinstance(given, bool) or not isinstance(given, Real) or not float(given) > 0:
             must = "seconds must be a number above 0, or None for no limit"
             raise errors.InputError(errors.message("decode", must, seconds))
         self.seconds, self._progress = float(given), progress
