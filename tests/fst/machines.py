@@ -6,7 +6,7 @@ import pywrapfst
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.fst.image import ArcTable, by_depth
+from fsmeu.fst.image import ArcTable
 
 WEIGHTS = st.floats(allow_nan=False, allow_infinity=False)
 FINALS = st.one_of(WEIGHTS, st.just(np.inf))
@@ -51,7 +51,7 @@ def summed_forward(machine):
     mass = np.zeros(machine.states)
     if machine.start >= 0:
         mass[machine.start] = 1.0
-    for arcs in by_depth(machine)[1]:
+    for arcs in machine.depths[1]:
         np.add.at(mass, machine.target[arcs], mass[machine.source[arcs]] * machine.factor[arcs])
     return mass
 
@@ -59,7 +59,7 @@ def summed_forward(machine):
 def summed_backward(machine, ending):
     """The summed weight of the paths from each state, each times what ending there is worth."""
     worth = ending.copy()
-    for arcs in reversed(by_depth(machine)[1]):
+    for arcs in reversed(machine.depths[1]):
         np.add.at(worth, machine.source[arcs], worth[machine.target[arcs]] * machine.factor[arcs])
     return worth
 

@@ -13,7 +13,7 @@ from fsmeu.errors import FstError, InputError, SizeLimitError
 from fsmeu.fst.alphabet import BINARY, Alphabet
 from fsmeu.fst.compose import compose, guard_arcs, guard_size, max_states
 from fsmeu.fst.distance import backward, forward, total_weight
-from fsmeu.fst.image import by_depth, fst_from_table, symbol_table, table_from_fst
+from fsmeu.fst.image import fst_from_table, symbol_table, table_from_fst
 from fsmeu.fst.layers import (
     Layer,
     Layered,
@@ -105,7 +105,7 @@ def test_distances_are_sums_over_paths(layered, seed):
     worths = np.random.default_rng(seed).normal(size=machine.states)
     sizes = summed_backward(machine, np.abs(worths))
     off = backward(machine, worths) - summed_backward(machine, worths)
-    reached = by_depth(machine)[0] >= 0
+    reached = machine.depths[0] >= 0
     assert (np.abs(off) <= 1e-12 * sizes)[reached].all()
     ends = masses * np.exp(-machine.final)
     room = 1e-12 * float(ends @ np.abs(worths)) + 1e-300

@@ -202,6 +202,16 @@ def test_no_machine_is_refused_that_has_as_many_states_as_the_limit(name):
     assert fsmeu.load(name).compile(12, max_states=states).states == states
 
 
+def test_machines_of_chunks_are_refused_early_and_none_that_fits(cells):
+    """Counts and ages of open chunks together; a chunk of one tag takes two steps to come back."""
+    loss = fsmeu.load("chunk_fscore", types=["NP"])
+    with pytest.raises(SizeLimitError, match="this one would have at least"):
+        loss.compile(3000)
+    assert sum(cells) < 1000
+    states = loss.compile(8).states
+    assert loss.compile(8, max_states=states).states == states
+
+
 def test_a_machine_that_stops_growing_is_built():
     """Two ages up to 40: new states up to depth 40, none after it."""
     ages = "age a since z == 1 up to 40 age b since y == 1 up to 40"

@@ -68,7 +68,7 @@ BAD = {
     "empty list": (lambda: NBest([], []), ["at least one sequence"]),
     "lengths": (lambda: NBest(["01", "011"], [1, 1]), ["lengths 2", "3"]),
     "weights": (lambda: NBest(["01"], [1, 1]), ["1 weights", "(2,)"]),
-    "negative": (lambda: NBest(["01", "10"], [1, -1]), ["-1.0 at 1"]),
+    "negative": (lambda: NBest(["01", "10"], [1, -1]), ["-1.0 at entry 1"]),
     "all zero": (lambda: NBest(["01"], [0]), ["positive"]),
     "all -inf": (lambda: NBest(["01"], [-INF], log=True), ["positive"]),
     "log nan": (lambda: NBest(["01"], [np.nan], log=True), ["nan"]),
