@@ -63,24 +63,15 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """A record that was read.
+    """A record that was read."""
 
-    Attributes:
-        number: the number of the record, which begins in ``line``.
-        id: what the corpus calls it; None where it does not.
-        model: its label model, or None.
-        gold: its reference, where one is asked for.
-        systems: decisions by the key or column that they stand in, each as long as the reference.
-        lines: the line of each label, in columns; empty where the record is one line.
-    """
-
-    number: int
-    line: int
-    id: str | int | None
-    model: Any
-    gold: Sequence[Label] = ()
-    systems: Mapping[str, Sequence[Label]] = field(default_factory=dict)
-    lines: Sequence[int] = ()
+    number: int  # of the record, from 1
+    line: int  # the one in which it begins
+    id: str | int | None  # what the corpus calls it
+    model: Any  # its label model, or None
+    gold: Sequence[Label] = ()  # its reference, where one is asked for
+    systems: Mapping[str, Sequence[Label]] = field(default_factory=dict)  # decisions by their place
+    lines: Sequence[int] = ()  # that of each label, in columns
 
 
 def read_record(record: Record, form: str, places: Places, given: Any = None) -> Item:
@@ -136,10 +127,7 @@ def conditioned(model: Model, constraint: Any) -> Model:
 
 
 def _tokens(text: str, line: int) -> list[_Token]:
-    """The tokens of a sentence that begins in this line of the corpus.
-
-    Lines at its beginning that start with # and have no probabilities are comments.
-    """
+    """The tokens of a sentence; lines before them with # and no probabilities are comments."""
     tokens: list[_Token] = []
     for number, content in enumerate(text.split("\n"), start=line):
         cells = content.split()
@@ -257,11 +245,7 @@ Sentence: TypeAlias = list[tuple[str, ...]]
 def read_sentences(name: str | Path, least: int = 1, most: int | None = None) -> list[Sentence]:
     """The sentences of a file, lists of rows of texts; "-" is standard input.
 
-    All rows have as many columns, at least ``least``; at most ``most`` sentences are read.
-
-    Raises:
-        InputError: it cannot be read, is no UTF-8 text, or rows differ in their columns.
-        SizeLimitError: it is too large.
+    All rows must have as many columns, at least ``least``; at most ``most`` sentences are read.
     """
     where = "standard input" if str(name) == STDIN else f"file {name}"
     rows = enumerate((tuple(line.split()) for line in read_text(name, where).split("\n")), start=1)
