@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fsmeu
 from fsmeu.corpora.parse import Places, inputs_and_tags, read_record, read_sentences, written
 from fsmeu.corpora.records import Record
+from fsmeu.corpora.run import ModelQuestion
 from fsmeu.errors import FsmeuError, InputError
 
 CRFSUITE = "the\tDT\tB:0.75\tO:0.25\nend\tNN\tO:0.5\tB:0.5"
@@ -47,6 +49,15 @@ def test_probabilities_after_a_slash():
     model, tags = read_sentence("a 0:0.25 1:0.75", 0)
     assert model.labels == (0, 1)
     assert tags == []
+
+
+def test_hypotheses_are_matched_by_their_text():
+    """Labels of a sentence that are all numbers, under a model that has others too."""
+    question = ModelQuestion("expect", fsmeu.load("hamming"), "conll", Places("", ("2",)))
+    record = Record(1, 1, b"a 0 0:0.25 1:0.5 X:0.25")
+    item = read_record(record, "conll", question.places)
+    for items in ([item], [item] * 2):
+        assert question.answers(items) == [{"value": 0.75}] * len(items)
 
 
 @pytest.mark.parametrize(
