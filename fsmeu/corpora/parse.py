@@ -63,7 +63,7 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """A record that was read."""
+    """A record that was read; labels of its sequences are texts, which are known to any loss."""
 
     number: int  # of the record, from 1
     line: int  # the one in which it begins
@@ -176,7 +176,7 @@ def _independent(tokens: Sequence[_Token]) -> Independent:
 
 
 def _column_labels(tokens: Sequence[_Token], names: tuple[str, ...], place: str) -> Sequence[Label]:
-    """The labels in a column, by its name, or by its number from 1 or from -1 backwards."""
+    """The texts of a column, by its name, or by its number from 1 or from -1 backwards."""
     column = as_number(place)
     if not column and not names:
         must = "a column must be a number, from 1 or from -1 backwards"
@@ -186,7 +186,7 @@ def _column_labels(tokens: Sequence[_Token], names: tuple[str, ...], place: str)
         if abs(column) > len(token.cells):
             got = f"{len(token.cells)}{' before the probabilities' if token.chances else ''}"
             raise LineError(message("columns", f"column {column} must be there", got), token.line)
-    return as_labels([token.cells[column - (column > 0)] for token in tokens])
+    return [token.cells[column - (column > 0)] for token in tokens]
 
 
 def _object_of(text: str) -> tuple[str | int | None, dict[str, Any]]:
@@ -204,8 +204,8 @@ def _object_of(text: str) -> tuple[str | int | None, dict[str, Any]]:
     return name, content
 
 
-def _key_labels(content: dict[str, Any], model: Model | None, key: str) -> Sequence[Label]:
-    """The labels of a key: a list, or a text as on the command line, words or letters of one."""
+def _key_labels(content: dict[str, Any], model: Model | None, key: str) -> list[str]:
+    """The texts of labels: a list, or a text as on the command line, words or letters of one."""
     value = content.get(key)
     if value is None:
         must = f'a record must have the key "{key}", as in "{key}": [0, 1] or "{key}": "01"'
@@ -213,13 +213,13 @@ def _key_labels(content: dict[str, Any], model: Model | None, key: str) -> Seque
     if isinstance(value, str):
         words = value.replace(",", " ").split()
         letters = len(words) == 1 and (model is None or words[0] not in model.alphabet.index)
-        return as_labels(list(words[0]) if letters else words)
+        return list(words[0]) if letters else words
     if not isinstance(value, list) or not all(
         isinstance(label, int | str) and not isinstance(label, bool) and label != ""
         for label in value
     ):
         raise InputError(message(f"key '{key}'", "must be a list of labels, or a text", value))
-    return value
+    return list(map(str, value))
 
 
 def half_mean_segment(rows: Iterable[Sequence[int]]) -> tuple[Fraction, int]:

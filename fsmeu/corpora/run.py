@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -63,7 +62,7 @@ class ModelQuestion:
         """The answers for records together."""
         models, alone = [item.model for item in items], len(items) == 1
         if self.kind == "expect":
-            zs = [[str(label) for label in chain(*item.systems.values())] for item in items]
+            zs = [next(iter(item.systems.values())) for item in items]
             if alone:
                 return [{"value": float(expect(self.loss, zs[0], models[0]).value)}]
             return [{"value": float(value)} for value in expect_many(self.loss, zs, models)]

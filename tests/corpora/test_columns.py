@@ -13,6 +13,7 @@ import fsmeu
 from fsmeu.corpora.parse import Places, inputs_and_tags, read_record, read_sentences, written
 from fsmeu.corpora.records import Record
 from fsmeu.corpora.run import ModelQuestion
+from fsmeu.corpora.score import ScoreQuestion
 from fsmeu.errors import FsmeuError, InputError
 
 CRFSUITE = "the\tDT\tB:0.75\tO:0.25\nend\tNN\tO:0.5\tB:0.5"
@@ -51,13 +52,23 @@ def test_probabilities_after_a_slash():
     assert tags == []
 
 
-def test_hypotheses_are_matched_by_their_text():
-    """Labels of a sentence that are all numbers, under a model that has others too."""
-    question = ModelQuestion("expect", fsmeu.load("hamming"), "conll", Places("", ("2",)))
-    record = Record(1, 1, b"a 0 0:0.25 1:0.5 X:0.25")
-    item = read_record(record, "conll", question.places)
-    for items in ([item], [item] * 2):
-        assert question.answers(items) == [{"value": 0.75}] * len(items)
+@pytest.mark.parametrize(
+    ("text", "columns", "wrong"),
+    [("a {} 0:0.25 1:0.5 X:0.25", ("2",), [1, 0, 1]), ("a {} 1", (None, "-1"), [1, 0, 1])],
+)
+def test_labels_are_matched_by_their_text(text, columns, wrong):
+    """A sentence may have numbers alone, and its model or another sentence other labels too."""
+    hamming = fsmeu.load("hamming")
+    question = ScoreQuestion((("hamming", hamming),), "conll", Places(columns[0], columns[1:]))
+    records = [Record(k, k, text.format(tag).encode()) for k, tag in enumerate("01X")]
+    items = [read_record(record, "conll", question.places) for record in records]
+    assert [one["scores"][0][0] for one in question.answers(items)] == wrong
+    if len(columns) == 1:
+        asked = ModelQuestion("expect", hamming, "conll", Places("", columns))
+        items = [read_record(record, "conll", asked.places) for record in records]
+        found = [one["value"] for one in asked.answers(items)]
+        assert found == pytest.approx([0.75, 0.5, 0.75])
+        assert asked.answers(items[:1])[0]["value"] == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize(
