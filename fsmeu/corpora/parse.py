@@ -175,7 +175,7 @@ def _independent(tokens: Sequence[_Token]) -> Independent:
     return Independent(rows, as_labels(labels))
 
 
-def _column_labels(tokens: Sequence[_Token], names: tuple[str, ...], place: str) -> Sequence[Label]:
+def _column_labels(tokens: Sequence[_Token], names: tuple[str, ...], place: str) -> list[str]:
     """The texts of a column, by its name, or by its number from 1 or from -1 backwards."""
     column = as_number(place)
     if not column and not names:
