@@ -19,7 +19,7 @@ from fsmeu.cli.main import app
 from fsmeu.learning import DTAClassifier
 from fsmeu.learning.saving import save
 from fsmeu.searn.search import Mixture
-from fsmeu.searn.training import Trained
+from fsmeu.searn.searn import Trained
 
 OLD = b"the old content"
 DATA = "data.csv"

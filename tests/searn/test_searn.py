@@ -15,10 +15,10 @@ from fsmeu.learning import MaxExpectedUtilityTagger, load, save
 from fsmeu.searn import Searn
 from fsmeu.searn.learners.linear import Logistic
 from fsmeu.searn.learners.reductions import Multiclass
+from fsmeu.searn.search import iterations_of
 from fsmeu.searn.searn import ColumnTagger
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight
-from fsmeu.searn.training import iterations_of
 from tests.searn.stubs import PlainTagging, running_sums, words
 
 QUICK = {"bits": 12, "random_state": 0, "crossed": ("number",), "learner": Logistic(rate=0.1)}

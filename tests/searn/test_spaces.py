@@ -11,7 +11,7 @@ import fsmeu
 from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.fst.tags import chunks_of
 from fsmeu.searn import search as searches
-from fsmeu.searn.features.sentences import HashedSentences, hashed_sentences, indices, mixed
+from fsmeu.searn.features import HashedSentences, hashed_sentences, indices, mixed
 from fsmeu.searn.spaces import CustomSpace, tagging
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
@@ -118,7 +118,7 @@ def test_tag_costs_are_those_of_well_formed_completions(space, loss):
 @pytest.mark.parametrize("loss", ["hamming", "fscore"])
 def test_label_costs_are_those_of_enumeration(space, loss):
     """Also from right to left, where completions are to the left: these are listed reversed."""
-    rng, order = np.random.default_rng(2), -1 if space.backwards else 1
+    rng, order = np.random.default_rng(2), space.order
     ys = [[0, 1, 1, 0], [1, 1, 0], [0, 0, 0, 1]]
     search, labels = searched(space, loss, ys, rng)
     values = [listed(loss, labels, y, lambda z: True) for y in ys]

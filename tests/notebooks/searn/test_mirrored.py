@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import fsmeu
-from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.features import HashedSentences
 from searn.measures import chunks
 from searn.task import Part, mirrored, mirrored_tags
 

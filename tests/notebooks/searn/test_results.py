@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from fsmeu.errors import InputError
-from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.features import HashedSentences
 from fsmeu.searn.learners.linear import AveragedPerceptron
 from searn import experiment as module
 from searn.experiment import Plan, differences, experiment, rows_of
