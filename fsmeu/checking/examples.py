@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fsmeu.errors import FsmeuError, as_number
-from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.errors import FsmeuError
+from fsmeu.fst.alphabet import Alphabet, Label, as_labels
 from fsmeu.fst.tags import KINDS, is_tag
 from fsmeu.losses.language.syntax import Example, Spec
 from fsmeu.losses.loss import bind_loss
@@ -95,10 +95,3 @@ def labels_in(texts: Iterable[str], tags: bool = False) -> tuple[Label, ...]:
         return ("O", *sorted(words - {"O"}))
     found: Any = as_labels(sorted(words))  # all numbers, or all texts
     return () if set(found) <= {0, 1} else tuple(sorted(found))
-
-
-def as_labels(words: Sequence[str]) -> tuple[Label, ...]:
-    """Labels of these texts: numbers when all of them are whole numbers, as in a loss file."""
-    numbers = [as_number(word) for word in words]
-    whole = tuple(k for k in numbers if k is not None)
-    return whole if list(map(str, whole)) == list(words) else tuple(words)
