@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from fsmeu.errors import InputError
 from fsmeu.searn import features
-from fsmeu.searn.features import mixed, parse_template, parse_templates, uniform
+from fsmeu.searn.features import parse_template, parse_templates, uniform
 
 ROWS = st.tuples(st.sampled_from(["the", "The", "cat", "ran"]), st.sampled_from(["DT", "NN", "V"]))
 CORPORA = st.lists(st.lists(ROWS, min_size=1, max_size=4), min_size=1, max_size=3)
@@ -56,14 +56,6 @@ def test_draws_are_uniform():
     shares = np.histogram(found, 10, (0, 1))[0] / 50_000
     assert np.abs(shares - 0.1).max() < np.sqrt(np.log(2e10) / 100_000)
     assert not np.array_equal(found, uniform(4, np.arange(50_000), np.arange(50_000) % 7))
-
-
-def test_indices_spread_evenly():
-    """Of 2^12 numbers, 2^16 hashes take each 16 times on average; the chi-square test agrees."""
-    hashes = mixed(np.arange(1 << 16, dtype=np.uint64), np.uint64(5))
-    seen = np.bincount(features.indices(hashes, 12), minlength=1 << 12)
-    assert abs(((seen - 16) ** 2 / 16).sum() - 4095) < 5 * np.sqrt(2 * 4095)
-    assert len(seen) == 1 << 12
 
 
 # -- templates ------------------------------------------------------------------------------------
