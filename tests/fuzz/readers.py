@@ -24,7 +24,7 @@ from fsmeu.exchange.openfst import read_constraint
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load, save
 from fsmeu.losses.loss import grammar_folder, read_spec
-from fsmeu.searn.features.templates import template_set
+from fsmeu.searn.features import template_set
 from fsmeu.searn.searn import ColumnTagger, Searn
 from tests.fst.machines import images
 from tests.support import examples
