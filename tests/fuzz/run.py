@@ -19,7 +19,6 @@ from functools import partial
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from fsmeu.errors import FsmeuError
 from tests.fuzz.mutate import mutated
@@ -142,16 +141,6 @@ def keep(tallies, seed, files, folder, console):
         console.print(cases[0][1], markup=False, highlight=False, soft_wrap=True)
 
 
-def summary(tallies):
-    """The outcomes as a table."""
-    table = Table("reader", "inputs", "values", "FsmeuErrors", "others", "slowest", "most memory")
-    for reader, tally in tallies.items():
-        counts = [tally.counts[kind] for kind in ("value", "refused", "other")]
-        costs = (f"{tally.slowest:.2f} s", f"{tally.memory / 1e6:.0f} MB")
-        table.add_row(reader, *(f"{n:,}" for n in (sum(counts), *counts)), *costs)
-    return table
-
-
 def main(words=None):
     """Runs the command; returns the exit code: 1 when something failed."""
     parser = argparse.ArgumentParser(prog="./run fuzz", description=__doc__)
@@ -171,7 +160,10 @@ def main(words=None):
                     READERS[reader](path)
     tallies = fuzz(given.reader or list(READERS), given.seed, given.inputs, given.jobs, files)
     keep(tallies, given.seed, files, Path("out/fuzz"), console)
-    console.print(summary(tallies))
+    for reader, tally in tallies.items():
+        counts = ", ".join(f"{tally.counts[x]:,} {x}" for x in ("value", "refused", "other"))
+        costs = f"at most {tally.slowest:.2f} s and {tally.memory / 1e6:.0f} MB"
+        console.print(f"{reader}: {counts}; {costs}", highlight=False)
     return int(any(tally.failures for tally in tallies.values()))
 
 
