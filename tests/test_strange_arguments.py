@@ -11,6 +11,7 @@ import fsmeu
 from fsmeu import models
 from fsmeu.errors import FsmeuError
 from tests.support.python_losses import Constant
+from tests.test_inputs import Tensor
 
 
 class Refusing:
@@ -54,16 +55,6 @@ class Worth(Constant):
         return self.worth
 
 
-class Frame:
-    """What a table of another library looks like to numpy."""
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array([[0.5, 0.5], [0.5, 0.5]])
-
-    def __len__(self):
-        return 2
-
-
 NO_SEQUENCES = {
     "no axes": np.array(0.5),
     "two axes": np.array([[1, 0]]),
@@ -105,7 +96,7 @@ STRANGE = {
     "dates": np.array(["2020-01-01"], "datetime64[D]"),
     "objects": np.array([object(), 1], object),
     "complex": [1j, 2],
-    "frame": Frame(),
+    "tensor": Tensor([[0.5, 0.5], [0.5, 0.5]]),
     "object": object(),
     "half a surrogate pair": "\ud800",
     "with nul": "a\0b",

@@ -219,9 +219,6 @@ def test_plots_need_labels(fsmeu, model, tmp_path):
     assert not (tmp_path / "x.png").exists()
 
 
-# -- online --------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def files(tmp_path):
     """Where train.csv, test.csv and other files are."""
