@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.errors import FsmeuError, SizeLimitError
 from tests import corpora_by_listing as listing
 from tests.corpora_by_listing import TAGS, loaded
 
@@ -65,17 +64,3 @@ def test_labels_in_another_order():
     zs = [["B-X", "I-X"], ["B-X", "O"]]
     mixed = fsmeu.expect_corpus(loss, zs, [one, other]).value
     assert mixed == pytest.approx(fsmeu.expect_corpus(loss, zs, [one, one]).value, rel=1e-14)
-
-
-def test_refused():
-    f1 = fsmeu.load("fscore")
-    with pytest.raises(FsmeuError, match="looks at state"):
-        fsmeu.expect_corpus(fsmeu.load("zero_one"), ["01"], [[0.5, 0.5]])
-    for zs, models in ((["01"], []), (["0"], [[0.5, 0.5]]), ([["a"]], [[0.5]]), (3, [[0.5]])):
-        with pytest.raises(FsmeuError, match="expect_corpus"):
-            fsmeu.expect_corpus(f1, zs, models)
-    with pytest.raises(FsmeuError, match=r"models\[1\]"):
-        fsmeu.expect_corpus(f1, ["0", "0"], [[0.5], "no model"])
-    chain = fsmeu.models.Markov([0.5, 0.5], [[0.5, 0.5], [0.4, 0.6]], n=1500)
-    with pytest.raises(SizeLimitError, match="tuples of totals"):
-        fsmeu.expect_corpus(fsmeu.load("jaccard"), [[0] * 1500] * 2, [chain, chain])

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import SizeLimitError
-from fsmeu.expectation import long_counts
+from fsmeu.expectation import expect
 from tests.support.nightly import mostly_nightly
+from tests.support.values import count_weights
 
 OF_TABLES = [
     "accuracy", "balanced_accuracy", "fscore", "g_mean", "g_tp_pr", "h_mean", "hamming", "jaccard",
@@ -19,22 +20,11 @@ OF_TABLES = [
 ]  # fmt: skip
 
 
-def weights_of_counts(eighths):
-    """How many of 8^n outcomes have each count, whole numbers; event k happens in so many of 8."""
-    found = np.array([1], dtype=object)
-    for one in eighths:
-        longer = np.append(found * (8 - one), 0)
-        longer[1:] += found * one
-        found = longer
-    return found
-
-
 @pytest.mark.parametrize("n", mostly_nightly([1000, 2000], quick=1))
 def test_expected_fscore_without_rounding(n):
     random = np.random.default_rng(3)
     eighths, z = random.integers(0, 9, size=n), random.integers(0, 2, size=n)
-    first = weights_of_counts(eighths[z == 1].tolist())
-    last = weights_of_counts(eighths[z == 0].tolist())
+    first, last = (count_weights([(8 - p, p) for p in eighths[z == k].tolist()]) for k in (1, 0))
     hyp, whole = int(z.sum()), 8**n
     hits, terms = first * np.arange(len(first)), []
     for ref in range(n + 1):
@@ -61,10 +51,10 @@ def test_short_sequences_as_by_machines(name, seed, n):
     loss = fsmeu.load(name)
     wanted = fsmeu.expect(loss, z, p, engine="openfst")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_counts, "LONG_SEQUENCE", 0)
+        patch.setattr(expect, "LONG_SEQUENCE", 0)
         found = fsmeu.expect(loss, z, p)
         asked = fsmeu.expectation.query.query(loss, z, p)
-        assert long_counts.long_expectation(asked, pytest.fail) is not None
+        assert expect.long_expectation(asked, pytest.fail) is not None
     assert found.value == pytest.approx(wanted.value, rel=1e-12, abs=1e-12)
     assert found.lower <= min(found.value, wanted.value + 1e-13)
     assert found.upper >= max(found.value, wanted.value - 1e-13)
@@ -75,7 +65,7 @@ def test_short_sequences_as_by_machines(name, seed, n):
 
 
 def test_distributions_of_too_many_tables_are_refused(monkeypatch):
-    monkeypatch.setattr(long_counts, "MOST_LEVEL_CELLS", 1000)
+    monkeypatch.setattr(expect, "MOST_LEVEL_CELLS", 1000)
     found = fsmeu.expect(fsmeu.load("fscore"), [1, 0] * 1500, np.full(3000, 0.5))
     assert found.value == pytest.approx(0.5, abs=0.01)
     with pytest.raises(SizeLimitError, match="may have up to 1,000 tables"):

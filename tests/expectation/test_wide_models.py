@@ -1,6 +1,6 @@
 """Models with many states, of which few are connected by arcs."""
 
-import itertools
+from itertools import product
 
 import numpy as np
 import pytest
@@ -8,31 +8,20 @@ import pytest
 import fsmeu
 from tests import brute_force
 from tests.expectation.checks import assert_same, close
-
-LABELS = (0, 1, 2, 3)
-
-
-def chain(rng, order, n):
-    """A chain over four labels and the probability of every sequence."""
-    initial = rng.dirichlet(np.ones(4**order)).reshape((4,) * order)
-    transition = rng.dirichlet(np.ones(4), (4,) * order)
-    model = fsmeu.models.Markov(initial, transition, n=n, labels=LABELS)
-    return model, brute_force.markov(initial, transition, LABELS, n)
+from tests.label_models import plain_model
+from tests.strategies import listed
 
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_two_chains_of_order_three(n):
     """Both tapes follow a chain: 4096 pairs of histories, each seen with 16 pairs of labels."""
     rng = np.random.default_rng(n)
-    (ours, of_z), (theirs, of_y) = chain(rng, 3, n), chain(rng, 3, n)
-    mistakes = {
-        (z, y): sum(a != b for a, b in zip(z, y, strict=True))
-        for z, y in itertools.product(of_z, of_y)
-    }
-    pairs = brute_force.joint_of_both({k: v / n for k, v in mistakes.items()}, of_z, of_y)
-    assert_same(fsmeu.expect(fsmeu.load("hamming"), ours, theirs), pairs)
-    missed = brute_force.joint_of_both({k: float(v > 0) for k, v in mistakes.items()}, of_z, of_y)
-    assert_same(fsmeu.expect(fsmeu.load("zero_one"), ours, theirs), missed)
+    z, y = (listed(plain_model(rng, "markov", (0, 1, 2, 3), n, order=3)) for _ in range(2))
+    for name in ("hamming", "zero_one"):
+        value = getattr(brute_force, name)
+        values = {both: value(*both) for both in product(z.distribution, y.distribution)}
+        pairs = brute_force.joint_of_both(values, z.distribution, y.distribution)
+        assert_same(fsmeu.expect(fsmeu.load(name), z.model, y.model), pairs)
 
 
 def test_many_sequences_of_many_labels():

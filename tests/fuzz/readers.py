@@ -17,7 +17,7 @@ import fsmeu
 from fsmeu import learning
 from fsmeu.checking.exact_methods import exact_methods
 from fsmeu.checking.report import loss_to_measure, report
-from fsmeu.corpora.parse import parse, read_sentences, written
+from fsmeu.corpora.parse import Places, read_record, read_sentences, written
 from fsmeu.corpora.records import format_of, open_corpus, records
 from fsmeu.corpora.run import open_output
 from fsmeu.exchange.openfst import read_constraint
@@ -40,7 +40,7 @@ SEARN = {"iterations": 2, "folds": 2, "random_state": 0, "bits": 8, "loss": "ham
 def _corpus(path):
     with open_corpus(path) as source:
         form = format_of(path.name, None)
-        return [parse(one, form).model.n for one in records(source.lines(), form)]
+        return [read_record(one, form, Places("")).model.n for one in records(source.lines(), form)]
 
 
 def _tagged(path):
@@ -49,8 +49,8 @@ def _tagged(path):
 
 
 def _resumed(path):
-    with open_output(path, resume=True) as output:
-        return output.last
+    with open_output(path, resume=True) as (_, last):
+        return last
 
 
 def _checked(path):

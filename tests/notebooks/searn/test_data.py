@@ -18,22 +18,19 @@ def test_missing_data(monkeypatch, tmp_path):
             read()
 
 
-def test_counts_of_conll2000():
-    """Sentences, words and chunks as published."""
-    needs(*sequences.FILES["conll2000"])
-    train, test = read_corpus("conll2000")
-    assert (len(train), len(test)) == (8936, 2012)
-    assert (sum(map(len, train)), sum(map(len, test))) == (211727, 47377)
-    opened = [sum(row[2][0] == "B" for one in part for row in one) for part in (train, test)]
-    assert opened == [106978, 23852]
-
-
-def test_counts_of_conll2002():
-    needs(*sequences.FILES["conll2002"])
-    parts = read_corpus("conll2002")
-    assert [len(part) for part in parts] == [8323, 1915, 1517]
-    opened = [sum(row[2][0] == "B" for one in part for row in one) for part in parts]
-    assert opened == [18797, 4351, 3558]
+@pytest.mark.parametrize(
+    ("name", "sentences", "words", "chunks"),
+    [
+        ("conll2000", [8936, 2012], [211727, 47377], [106978, 23852]),
+        ("conll2002", [8323, 1915, 1517], [264715, 52923, 51533], [18797, 4351, 3558]),
+    ],
+)
+def test_counts_as_published(name, sentences, words, chunks):
+    needs(*sequences.FILES[name])
+    parts = read_corpus(name)
+    assert [len(part) for part in parts] == sentences
+    assert [sum(map(len, part)) for part in parts] == words
+    assert [sum(row[2][0] == "B" for one in part for row in one) for part in parts] == chunks
 
 
 def test_counts_of_letters():
