@@ -139,10 +139,7 @@ def expected(zs, listed, count, value):
 
 
 def best(listed, labels, count, value, greatest=True):
-    """The best expected value over all hypotheses of a corpus, a fraction.
-
-    Hypotheses of a sentence with equal distributions are looked at once.
-    """
+    """The best expected value over all hypotheses, a fraction; equal distributions count once."""
     choices, n = [], 0
     for of_y in listed:
         length = len(next(iter(of_y)))

@@ -17,7 +17,8 @@ from tests.cli.conftest import write
 from tests.support.examples import X, Y, as_csv, as_npz
 from tests.support.nightly import mostly_nightly
 
-WORDS = {"LONG": "a" * 5000, "DIGITS": "9" * 5000, "BRACKETS": "k=" + "[" * 100_000}
+WORDS = {"LONG": "a" * 5000, "DIGITS": "9" * 5000, "ONES": "1" * 100_000}
+WORDS["BRACKETS"] = "k=" + "[" * 100_000
 
 REFUSED = """
 check {} ; expect {} 01 --probs .5,.5 ; losses {} ; check --sizes {} ; evaluate --steps {} 01 01 ;
@@ -73,6 +74,7 @@ fsmeu
   evaluat fscore => 'evaluat'. Did you mean 'evaluate'? See 'fsmeu --help'.
   evaluate fscore 01 =>
   evaluate fscore 01 01 --jsn =>
+  evaluate fscore ONES ONES --steps => 10,000 labels | 100,000
   evaluate fscore 012 011 => hypothesis z | label 3 | 0, 1 | 2
   evaluate fscore 011 01x => reference y | label 3 | x
   evaluate fscore 011 01 => same length | 3 and 2

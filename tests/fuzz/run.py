@@ -57,6 +57,15 @@ def make_input(reader, seed, k, files):
     return name, mutated(name, files[name], [files[one] for one in small], draw)
 
 
+def read_good(files, folder):
+    """Reads every good file."""
+    for reader, good in files.items():
+        for name, content in good.items():
+            if not name.startswith("zeros"):
+                (folder / name).write_bytes(content)
+                READERS[reader](folder / name)
+
+
 def outcome(read, path):
     """What became of reading a file, in words, with seconds and bytes of memory."""
     before, begin = _memory("VmRSS"), time.process_time()
@@ -149,12 +158,7 @@ def main(words=None):
     interruptible()
     with tempfile.TemporaryDirectory() as folder:
         files = seeds(Path(folder))
-        for reader, good in files.items():  # imports, and what is kept, are no part of the costs
-            for name, content in good.items():
-                path = Path(folder) / name
-                path.write_bytes(content)
-                if not name.startswith("zeros"):
-                    READERS[reader](path)
+        read_good(files, Path(folder))  # imports, and what is kept, are no part of the costs
     tallies = fuzz(given.reader or list(READERS), given.seed, given.inputs, given.jobs, files)
     keep(tallies, given.seed, files, Path("out/fuzz"), console)
     for reader, tally in tallies.items():

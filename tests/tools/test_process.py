@@ -1,7 +1,4 @@
-"""Failures of programs and refusals of the machine become a sentence that says what to do.
-
-Set-ups go one at a time.
-"""
+"""Failures of programs and of the machine become a sentence; set-ups go one at a time."""
 
 import errno
 import io
