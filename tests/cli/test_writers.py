@@ -1,4 +1,4 @@
-"""Where a command cannot write, a file keeps its content (``tests/test_files.py`` kills writers)."""
+"""Where a command cannot write, a file keeps its content; ``tests/test_files.py`` kills writers."""
 
 import os
 from pathlib import Path
