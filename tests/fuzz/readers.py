@@ -105,10 +105,7 @@ READERS = {
 
 
 def seeds(folder):
-    """Good files by reader, {reader: {name: bytes}}; the folder is for what is saved meanwhile.
-
-    Those whose name begins with zeros are not good: they unpack to hundreds of megabytes.
-    """
+    """{reader: {name: bytes}} of good files; what begins with zeros is huge when unpacked."""
     losses = ("fscore", "hamming", "windowdiff", "chunk_fscore", "zero_one")
     grammars = {f"{n}.loss": (grammar_folder() / f"{n}.loss").read_bytes() for n in losses}
     machine = fsmeu.load("fscore").compile(3)
