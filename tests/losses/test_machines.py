@@ -99,20 +99,6 @@ def test_merged_states_keep_values_and_can_be_told_apart(data, case):
     assert layered.states == sum(classes)
 
 
-@pytest.mark.parametrize("way", ["ages", "memories", "full windows"])
-@pytest.mark.parametrize(("k", "n"), [(1, 6), (2, 2), (2, 9), (3, 2), (3, 10), (4, 12), (5, 9)])
-@pytest.mark.thirds
-def test_pk_has_as_many_states_however_it_is_written(way, k, n):
-    written, shelf = pk(way, k), pk("shelf", k)
-    plain = written.compile(n)
-    assert minimize(plain, layered=True).states == minimize(shelf.compile(n), layered=True).states
-    if n >= k:  # shorter sequences have no window
-        merged = written.compile(n, minimize=True)
-        assert merged.states == shelf.compile(n, minimize=True).states < plain.states
-    if way == "memories":
-        assert minimize(plain).states == minimize(pk("ages", k).compile(n)).states
-
-
 def test_long_memories_of_pk_need_not_be_built():
     """With k = 12 there are 2^24 pairs of windows, and merged as many states as with ages."""
     sizes = {way: pk(way, 12).compile(20, minimize=True).states for way in WAYS}
