@@ -72,7 +72,7 @@ def test_ages_that_z_leaves_alike(monkeypatch):
 
     The trellis that serves all z is set aside, because it does not walk that machine.
     """
-    monkeypatch.setattr(expect, "split_values", lambda *given: None)
+    monkeypatch.setattr(expect, "by_structure", lambda *given: None)
     random = np.random.default_rng(2)
     loss = fsmeu.load("chunk_fscore", types=["A", "B", "C", "D"])
     then = random.dirichlet(np.ones(9), 9)

@@ -5,7 +5,7 @@ import pytest
 
 import fsmeu
 from fsmeu.decoding import corpus_moments
-from fsmeu.expectation import corpus_moments as expected
+from fsmeu.expectation import corpus as expected
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.kept import structure_of

@@ -50,7 +50,7 @@ def test_values_are_expectations(name, params, seed, n):
     """Each ranked candidate, against the walk over the composition."""
     loss, p = loaded(name, params), np.sort(chances(seed, n))[::-1]
     problem = Problem(loss, Bernoulli(p))
-    values, errors, lost = split._ranked_values(split._linear_in_tp(problem), p)
+    values, errors, lost = split._ranked_values(problem, p)
     for k in np.random.default_rng(seed).integers(0, n + 1, size=4).tolist():
         wanted = fsmeu.expect(loss, [1] * k + [0] * (n - k), Bernoulli(p)).value
         assert abs(values[k] - wanted) <= errors[k] + 1e-12 * max(1.0, abs(wanted))

@@ -5,6 +5,7 @@ import pytest
 
 import fsmeu
 from fsmeu.errors import FsmeuError, SizeLimitError
+from fsmeu.expectation import corpus
 from tests import corpora_by_listing as listing
 from tests.corpora_by_listing import TAGS, loaded
 
@@ -67,7 +68,7 @@ def test_labels_in_another_order():
     assert mixed == pytest.approx(fsmeu.expect_corpus(loss, zs, [one, one]).value, rel=1e-14)
 
 
-def test_refused():
+def test_refused(monkeypatch):
     f1 = fsmeu.load("fscore")
     with pytest.raises(FsmeuError, match="looks at state"):
         fsmeu.expect_corpus(fsmeu.load("zero_one"), ["01"], [[0.5, 0.5]])
@@ -76,6 +77,7 @@ def test_refused():
             fsmeu.expect_corpus(f1, zs, models)
     with pytest.raises(FsmeuError, match=r"models\[1\]"):
         fsmeu.expect_corpus(f1, ["0", "0"], [[0.5], "no model"])
-    chain = fsmeu.models.Markov([0.5, 0.5], [[0.5, 0.5], [0.4, 0.6]], n=1500)
-    with pytest.raises(SizeLimitError, match="tuples of totals"):
-        fsmeu.expect_corpus(fsmeu.load("jaccard"), [[0] * 1500] * 2, [chain, chain])
+    chain = fsmeu.models.Markov([0.5, 0.5], [[0.5, 0.5], [0.4, 0.6]], n=50)
+    monkeypatch.setattr(corpus, "MOST_CORPUS_TABLE", 2600)  # those of two sentences are 51 * 51
+    with pytest.raises(SizeLimitError, match=r"2,600 tuples of totals\. Got 2,601"):
+        fsmeu.expect_corpus(fsmeu.load("jaccard"), [[0, 1] * 25] * 2, [chain, chain])

@@ -13,7 +13,7 @@ from fsmeu.fst import layers
 from fsmeu.fst.alphabet import BINARY, Alphabet
 from fsmeu.fst.compose import compose, guard_arcs
 from fsmeu.fst.distance import backward, forward, total_weight
-from fsmeu.fst.image import by_depth, fst_from_table, symbol_table
+from fsmeu.fst.image import fst_from_table, symbol_table
 from tests import brute_force
 from tests.fst.machines import table
 from tests.label_models import random_layers
@@ -32,7 +32,7 @@ def sums(machine, ending):
     """The summed weight of the paths to each state, and from each, times what ending is worth."""
     mass, worth = np.zeros(machine.states), ending.copy()
     mass[machine.start] = 1.0
-    arcs_by_depth = by_depth(machine)[1]
+    arcs_by_depth = machine.depths[1]
     for arcs in arcs_by_depth:
         np.add.at(mass, machine.target[arcs], mass[machine.source[arcs]] * machine.factor[arcs])
     for arcs in reversed(arcs_by_depth):
@@ -57,7 +57,7 @@ def test_distances_are_sums_over_paths(seed, n, size):
     masses, ends = sums(machine, worths)
     _, sizes = sums(machine, np.abs(worths))
     assert forward(machine) == pytest.approx(masses, rel=1e-12, abs=1e-300)
-    reached = by_depth(machine)[0] >= 0
+    reached = machine.depths[0] >= 0
     assert (np.abs(backward(machine, worths) - ends) <= 1e-12 * sizes)[reached].all()
     weights = masses * np.exp(-machine.final)
     room = 1e-12 * float(weights @ np.abs(worths)) + 1e-300

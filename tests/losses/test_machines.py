@@ -188,6 +188,16 @@ def test_a_machine_of_as_many_states_as_the_limit_is_built(loss, n, states):
         loss.compile(n, max_states=states - 1)
 
 
+def test_machines_of_chunks_are_refused_early_and_none_that_fits(cells):
+    """Counts and ages of open chunks together; a chunk of one tag takes two steps to come back."""
+    loss = fsmeu.load("chunk_fscore", types=["NP"])
+    with pytest.raises(SizeLimitError, match="this one would have at least"):
+        loss.compile(3000)
+    assert sum(cells) < 1000
+    states = loss.compile(8).states
+    assert loss.compile(8, max_states=states).states == states
+
+
 @pytest.mark.parametrize("n", [10, 11, 1_000_000, 1_000_001])
 def test_where_pairs_of_a_length_end_in_turns(n):
     """Two states in turn: which one is final depends on the length being even or odd."""

@@ -75,7 +75,7 @@ BAD = {
     "hmm transition": (lambda: m.hmm([1, 0], [1.0], HALF, [0]), "transition"),
     "lengths": (lambda: m.NBest(["01", "011"], [1, 1]), "lengths 2", "3"),
     "weights": (lambda: m.NBest(["01"], [1, 1]), "1 weights", "(2,)"),
-    "negative": (lambda: m.NBest(["01", "10"], [1, -1]), "-1.0 at 1"),
+    "negative": (lambda: m.NBest(["01", "10"], [1, -1]), "-1.0 at entry 1"),
     "log nan": (lambda: m.NBest(["01"], [NAN], log=True), "nan"),
     "unknown label": (lambda: m.NBest(["02"], [1], labels=(0, 1)), "0, 1"),
     "no model": (lambda: m.Mixture([[0.5]], [1]), "label model"),

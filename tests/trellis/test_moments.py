@@ -176,7 +176,7 @@ def test_bounds_under_chains_hold_every_number_of_ones(name, order):
     model = some_chain(np.random.default_rng(order), n, order)
     sign = 1.0 if loss.kind == "utility" else -1.0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(decisions, "needed_order", lambda *_: 12)  # its remainder is not small here
+        patch.setattr(moments, "needed_order", lambda *_: 12)  # its remainder is not small here
         searches = [decisions._search(loss.confusion, chain, sign)]
     if name in ("fscore", "g_tp_pr"):
         searches.append(decisions._rare_search(loss.confusion, chain, sign))
