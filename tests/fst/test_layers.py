@@ -83,18 +83,12 @@ def test_label_called_epsilon_survives():
 
 def acceptor(*arcs, **numbers):
     """A machine of arcs (source, label of z, label of y, target); the last leads to the end."""
-    fst, symbols = pynini.Fst("log64"), pynini.SymbolTable()
-    fst.add_states(3)
-    fst.set_start(0)
-    for source, one, other, target in arcs:
-        fst.add_arc(source, pynini.Arc(one, other, pynini.Weight("log64", 0.0), target))
-    fst.set_final(arcs[-1][-1])
-    for name, number in {"<eps>": 0, **numbers}.items():
+    symbols = pynini.SymbolTable() if numbers else None
+    for name, number in {"<eps>": 0, **numbers}.items() if numbers else ():
         symbols.add_symbol(name, number)
-    if numbers:
-        fst.set_input_symbols(symbols)
-        fst.set_output_symbols(symbols)
-    return fst
+    final = [0.0 if state == arcs[-1][-1] else np.inf for state in range(3)]
+    rows = [(source, one, other, 0.0, target) for source, one, other, target in arcs]
+    return fst_from_table(table(0, rows, final), symbols, symbols)
 
 
 def test_symbols_outrank_numbers():

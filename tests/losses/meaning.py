@@ -221,18 +221,15 @@ def tag(function, label):
     return rest if dash and rest else NO_TYPE
 
 
-ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+OPERATORS |= {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
 
 def arithmetic(sign, a, b):
-    if sign in ORDER:
-        return Fraction(ORDER[sign](a, b))
     if sign in ("/", "%") and b == 0:
         raise Undefined("division by zero")
-    if sign == "%":
-        return number(a % b)
-    return power(a, b) if sign == "^" else number(ARITHMETIC[sign](a, b))
+    result = (OPERATORS | {"%": operator.mod, "^": power})[sign](a, b)
+    return Fraction(result) if isinstance(result, bool) else number(result)
 
 
 def power(a, b):

@@ -8,20 +8,16 @@ from scipy.special import logsumexp
 
 from fsmeu.models import Markov, from_potentials, layered_many, marginals_many, potentials
 from tests import brute_force
+from tests.label_models import plain_model
 
 INF = float("inf")
 SCALES = (1.0, 40.0, 700.0)
 
 
-def some_chain(random, size, n, scale=1.0, forbidden=0.2, kind=np.float64):
-    """Potentials (n, L) and (L, L) or (n - 1, L, L), some -inf; the path of zeros is allowed."""
-    each = (max(0, n - 1),) if random.random() < 0.5 else ()
-    unary, links = random.normal(size=(n, size)), random.normal(size=(*each, size, size))
-    for array in (unary, links):
-        array *= scale
-        array[random.random(array.shape) < forbidden] = -INF
-    unary[:, 0], links[..., 0, 0] = scale / 3, -scale / 2
-    return unary.astype(kind), links.astype(kind)
+def some_chain(random, size, n, scale, kind):
+    """Potentials (n, L) and (L, L) or (n - 1, L, L), some -inf."""
+    parts = plain_model(random, "potentials", range(size), n).parts
+    return [(scale / 3 * part).astype(kind) for part in parts.values()]
 
 
 def by_logarithms(unary, pairwise):
@@ -47,7 +43,7 @@ def test_every_sequence_has_its_probability(seed, size, kind, cells):
     """Lengths, sizes and kinds of chains in one call and in blocks, each against its own list."""
     random = np.random.default_rng(seed)
     lengths = (0, 1, 1, 2, 4, 4)
-    chains = [some_chain(random, size, n, scale, kind=kind) for n in lengths for scale in SCALES]
+    chains = [some_chain(random, size, n, scale, kind) for n in lengths for scale in SCALES]
     models = [from_potentials(*one) for one in chains]
     random.shuffle(order := list(range(len(models))))
     with pytest.MonkeyPatch.context() as patch:
