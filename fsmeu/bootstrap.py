@@ -16,8 +16,6 @@ from fsmeu.arrays import Floats
 _DRAWN_CELLS = 1 << 22
 """Sentences of the corpora that are drawn at once for a bootstrap interval: 64 MB."""
 
-_ENDS = (0.025, 0.975)
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -42,12 +40,10 @@ def drawn_weights(sentences: int, draws: int, seed: int) -> Iterator[Floats]:
 
 def estimate(value: float, drawn: Floats) -> Estimate:
     """The value of a corpus with the percentile interval of its draws, (draws,)."""
-    if not len(drawn):
-        return Estimate(value)
-    return Estimate(value, *percentiles(drawn))
+    return Estimate(value, *percentiles(drawn)) if len(drawn) else Estimate(value)
 
 
 def percentiles(drawn: Floats) -> tuple[float, float]:
     """The ends of the interval that holds the middle 95 of 100 of these values, (draws,)."""
-    low, high = np.quantile(drawn, _ENDS)
+    low, high = np.quantile(drawn, (0.025, 0.975))
     return float(low), float(high)

@@ -64,11 +64,9 @@ def _ended(text: str) -> str:
 
 def check_int(where: str, name: str, count: object, least: int = 1) -> int:
     """A count that was given; an InputError unless it is whole and at least the least."""
-    number = as_whole(count, least)
-    if number is None:
-        must = f"{name} must be a whole number of at least {least}"
-        raise InputError(message(where, must, count))
-    return number
+    if (number := as_whole(count, least)) is not None:
+        return number
+    raise InputError(message(where, f"{name} must be a whole number of at least {least}", count))
 
 
 def as_whole(count: object, least: int) -> int | None:

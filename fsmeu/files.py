@@ -1,8 +1,7 @@
 """Files, written whole and read within one limit on memory.
 
-After a kill or on a full disk, a file has its old content or the new. Compressed files are
-recognised by their first bytes. Whatever is wrong with a file, or too large in it, ends in one
-sentence that names it, before more memory is taken than the limit allows.
+After a kill or on a full disk, a file has its old content or the new. Whatever is wrong with a
+file, or too large in it, ends in one sentence that names it, before much memory is taken.
 """
 
 from __future__ import annotations
@@ -39,9 +38,8 @@ def as_path(path: str | os.PathLike[str], where: str) -> Path:
 def write_file(path: str | os.PathLike[str], content: bytes | memoryview | str) -> Path:
     """The path of a file, after the content (a text in UTF-8) has taken the place of its own.
 
-    A temporary file beside it gets the content, reaches the disk, and replaces it. Links keep
-    pointing to it, and it keeps its permissions. What is no regular file (a pipe, a device) and
-    what this process has open as a stream (/dev/stdout) is written as it is.
+    A temporary file beside it gets the content, reaches the disk, and replaces it; links and
+    permissions stay. A pipe, a device, or an open stream (/dev/stdout) is written as it is.
     """
     place = as_path(path, "file")
     with readable(f"file {shorten(str(place))}", "it cannot be written"):
@@ -128,12 +126,8 @@ def read_bytes(
 ) -> bytes:
     """The bytes of a file, or of standard input for "-", unpacked; a SizeLimitError of too many.
 
-    Args:
-        name: the file.
-        where: what it is called in messages.
-        growth: bytes of memory that each byte will take.
-        most: bytes that there may be; None for the general limit.
-        begin: what it must begin with; of another file only as many bytes are read.
+    Each byte will take ``growth`` bytes of memory. Of a file that does not ``begin`` with these
+    bytes, only as many are read; ``where`` is what it is called in messages.
     """
     limit = min(input_limit(growth), most or input_limit())
     with readable(where), open_input(name) as raw:
@@ -196,9 +190,8 @@ def read_arrays(
 ) -> dict[str, NDArray[Any]]:
     """The arrays of an npz archive by name, each read once; ``must`` is said of another file.
 
-    Their sizes are summed before any is unpacked. Elements of fewer than eight bytes count as
-    eight, since they are computed with as doubles. An archive may hold twice its own size whatever
-    the limit: weights hardly compress, and a file that large is given on purpose.
+    Their sizes, an element being a double at least, are summed before any is unpacked. It may hold
+    twice its own size whatever the limit: a file that large is given on purpose.
     """
     with readable(where), open_input(path) as file:
         if not zipfile.is_zipfile(file):

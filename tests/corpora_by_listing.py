@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import product
 
 import numpy as np
+from seqeval.metrics.sequence_labeling import get_entities
 
 import fsmeu
 from tests import brute_force
@@ -16,33 +17,19 @@ from tests import brute_force
 # -- what a sentence adds to the counts, and what the totals are worth -----------------------------
 
 
-def of_labels(z, y):
-    """(true positives, positives of z, positives of y, positions that agree)."""
-    both = sum(a == b == 1 for a, b in zip(z, y, strict=True))
-    return both, sum(a == 1 for a in z), sum(b == 1 for b in y), _agree(z, y)
+def counted(parts):
+    """A function to (parts of z in y, parts of z, parts of y, positions that agree)."""
+
+    def counts(z, y):
+        ours, theirs = parts(tuple(z)), parts(tuple(y))
+        agree = sum(a == b for a, b in zip(z, y, strict=True))
+        return len(ours & theirs), len(ours), len(theirs), agree
+
+    return counts
 
 
-def of_chunks(z, y):
-    """The same of chunks."""
-    ours, theirs = chunks(z), chunks(y)
-    return len(ours & theirs), len(ours), len(theirs), _agree(z, y)
-
-
-def _agree(z, y):
-    return sum(a == b for a, b in zip(z, y, strict=True))
-
-
-def chunks(tags):
-    """Triples (first position, position after the last, type) as conlleval finds them."""
-    found, begin = set(), None
-    for i, tag in enumerate([*tags, "O"]):
-        goes_on = begin is not None and tag == f"I-{begin[1]}"
-        if begin is not None and not goes_on:
-            found.add((begin[0], i, begin[1]))
-            begin = None
-        if tag != "O" and not goes_on:
-            begin = (i, tag[2:])
-    return found
+of_labels = counted(lru_cache(None)(lambda z: {i for i, label in enumerate(z) if label == 1}))
+of_chunks = counted(lru_cache(None)(lambda tags: set(get_entities(list(tags)))))
 
 
 def fbeta(totals, n, beta=1, empty=1):

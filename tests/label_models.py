@@ -39,13 +39,9 @@ class _Verbatim(str):
 
 @dataclass(frozen=True, eq=False)
 class ModelSpec:
-    """A model that is not yet built.
+    """A model that is not yet built: its parts are arguments, in a mixture ``models`` are specs.
 
-    Attributes:
-        kind: one of ``PLAIN_KINDS``; an acceptor is neither written down nor made simpler.
-        labels: the labels.
-        n: the length of the sequences.
-        parts: its arguments by name, in their order; for a mixture, ``models`` are specs.
+    An acceptor is neither written down nor made simpler.
     """
 
     kind: str
@@ -100,41 +96,33 @@ class ModelSpec:
 
     def simpler(self):
         """Models of the same length that are simpler, the simplest first."""
-        size = len(self.labels)
+        size, at = len(self.labels), np.arange(self.n)
         even = np.full((self.n, size), 1 / size)
         slanted = np.tile((np.arange(size) + 1) / (size * (size + 1) / 2), (self.n, 1))
         if self.kind == "bernoulli":
-            yield from self._each("p", (0.5, 0.25))
+            p = self.parts["p"]
+            tried = [np.full(self.n, x) for x in (0.5, 0.25)]
+            for i in np.flatnonzero(p != 0.5):
+                numbers = (0.5, 0.25, round(p[i], 1), round(p[i], 2))
+                tried += [np.where(at == i, x, p) for x in numbers if x != p[i]]
+            yield from (replace(self, parts={"p": one}) for one in tried)
+            return
+        if self.kind == "independent":
+            table = self.parts["probabilities"]
+            if self.labels == (0, 1):
+                yield ModelSpec("bernoulli", self.labels, self.n, {"p": table[:, 1]})
+            for i in np.flatnonzero((table != even).any(axis=1)):
+                parts = {"probabilities": np.where((at == i)[:, None], even, table)}
+                yield replace(self, parts=parts)
             return
         for table in (even, slanted, brute_force.marginals(self.listed(), self.labels, self.n)):
-            if self.kind != "independent":
-                yield ModelSpec("independent", self.labels, self.n, {"probabilities": table})
-        if self.kind == "independent" and self.labels == (0, 1):
-            ones = self.parts["probabilities"][:, 1]
-            yield ModelSpec("bernoulli", self.labels, self.n, {"p": ones})
-        if self.kind == "independent":
-            for i in range(self.n):
-                table = self.parts["probabilities"].copy()
-                if np.any(table[i] != even[i]):
-                    table[i] = even[i]
-                    yield replace(self, parts={"probabilities": table})
+            yield ModelSpec("independent", self.labels, self.n, {"probabilities": table})
         if self.kind == "mixture":
             yield from self.parts["models"]
         if self.kind == "nbest" and len(self.parts["sequences"]) > 1:
             for k in range(len(self.parts["sequences"])):
                 some = [y for j, y in enumerate(self.parts["sequences"]) if j != k]
                 yield replace(self, parts={"sequences": some, "weights": np.ones(len(some))})
-
-    def _each(self, name, numbers):
-        for number in numbers:
-            yield replace(self, parts={name: np.full(self.n, number)})
-        for i in range(self.n):
-            now = self.parts[name][i]
-            for number in (*numbers, round(now, 1), round(now, 2)):
-                if number != now and numbers[0] != now:
-                    changed = self.parts[name].copy()
-                    changed[i] = number
-                    yield replace(self, parts={name: changed})
 
 
 def plain(value):
@@ -298,11 +286,7 @@ def parameters(model):
 
 
 def derivatives(model, values):
-    """What the gradient must be, by name, when a reference y is worth ``values[y]``.
-
-    A listed expectation is an analytic function of every parameter, so the imaginary part of
-    E(x + ih) / h is its derivative up to rounding for tiny h (the complex step).
-    """
+    """The gradient by name where y has ``values[y]``, by the complex step: Im E(x + ih) / h."""
     found = {}
     for name, (array, distribution) in parameters(model).items():
         found[name] = np.zeros(array.shape)

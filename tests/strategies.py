@@ -84,10 +84,8 @@ def model_cases(draw, labels, n):
     return model_case(rng, labels, n, draw(st.integers(0, 3)))
 
 
-@st.composite
-def lengths(draw, labels, most=None):
-    top = LONGEST[len(labels)] if most is None else most
-    return draw(st.integers(0, top))
+def lengths(labels, most=None):
+    return st.integers(0, LONGEST[len(labels)] if most is None else most)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ to a line ``...``. A block with a ``title`` is a file of that name. All in an em
 """
 
 import doctest
+import os
 import re
 import shlex
 import sys
@@ -94,10 +95,12 @@ def test_snippets(page, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_links(page):
-    """Links lead to a file of the project or to a generated page, and to headings that exist."""
-    text = FENCE.sub("", page.read_text(encoding="utf-8"))
-    for match in pages.LINK.finditer(text):
+def test_links_and_names_of_files(page):
+    """Links lead to a file or a generated page, and to headings; scripts are there."""
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"\b(?:notebooks|tests|tools|fsmeu)/[\w/]+\.(?:py|yml)\b", text):
+        assert (ROOT / name).is_file(), name
+    for match in pages.LINK.finditer(FENCE.sub("", text)):
         place = (page.parent / match["path"]).resolve()
         assert place.exists() or is_generated(place), match[0]
         if match["rest"].startswith("#") and place.suffix == ".md":
@@ -105,19 +108,9 @@ def test_links(page):
             assert anchor in anchors(place), match[0]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_files_that_are_named(page):
-    """Scripts and modules in a text or a command are there under that name."""
-    text = page.read_text(encoding="utf-8")
-    for name in re.findall(r"\b(?:notebooks|tests|tools|fsmeu)/[\w/]+\.(?:py|yml)\b", text):
-        assert (ROOT / name).is_file(), name
-
-
 def is_generated(place):
     """Whether the documentation generates a page in this place."""
-    if not place.is_relative_to(pages.DOCS):
-        return False
-    name = place.relative_to(pages.DOCS).as_posix()
+    name = os.path.relpath(place, pages.DOCS)
     return name in {*pages.PAGES.values(), *pages.MADE} or name.startswith("notebooks/")
 
 
@@ -130,14 +123,11 @@ def anchors(place):
     return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", h).strip().lower()) for h in headings}
 
 
-def test_readme_is_short():
+def test_readme():
+    """It is short; its loss file is the built-in Pk, which is held against nltk."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 120
     assert f"{len(fsmeu.library())} built-in" in text
-
-
-def test_loss_file_of_the_readme():
-    """It is the built-in Pk, which is held against nltk: as many states, and the same values."""
     texts = [text for _, title, text, _ in blocks(ROOT / "README.md") if title == "pk.loss"]
     shown, own = (one.compile(16) for one in (fsmeu.loads(texts[0], k=3), fsmeu.load("pk", k=3)))
     assert shown.states == own.states

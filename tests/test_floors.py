@@ -11,30 +11,21 @@ ROOT = Path(__file__).resolve().parent.parent
 LONGEST_FILE = 500
 ENGINE = {"pynini", "pywrapfst", "_pynini", "_pywrapfst"}
 # The package itself ("") gathers what the floors below it offer; the command line is the door.
-FLOORS = {
-    "arrays": 0,
-    "display": 0,
-    "errors": 0,
-    "bootstrap": 1,
-    "limits": 0,
-    "files": 1,
-    "fst": 1,
-    "parallel": 1,
-    "constraints": 2,
-    "losses": 2,
-    "models": 2,
-    "trellis": 3,
-    "expectation": 4,
-    "decoding": 5,
-    "learning": 6,
-    "checking": 6,
-    "searn": 7,
-    "corpora": 7,
-    "exchange": 8,
-    "drawing": 9,
-    "": 10,
-    "cli": 11,
-}
+LEVELS = [
+    "arrays display errors limits",
+    "bootstrap files fst parallel",
+    "constraints losses models",
+    "trellis",
+    "expectation",
+    "decoding",
+    "learning checking",
+    "searn corpora",
+    "exchange",
+    "drawing",
+    "",
+    "cli",
+]
+FLOORS = {name: level for level, names in enumerate(LEVELS) for name in names.split(" ")}
 # The one module that imports from floors above, within its methods only.
 LAZY = "fsmeu.display"
 # The stages within a floor, in the order of the data flow; modules beside these rooms come last.
@@ -44,21 +35,19 @@ STAGES = {
 }
 
 
-def room_of(module: str) -> str:
-    """Returns the package of the house that a dotted module name belongs to."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 else ""
+def room_of(module):
+    """The package of the house that a dotted module name belongs to."""
+    return [*module.split("."), ""][1]
 
 
-def stage_of(module: str) -> int:
-    """Returns the place of a module among the stages of its floor."""
-    stages = STAGES.get(room_of(module), [])
-    parts = module.split(".")
-    return stages.index(parts[2]) if len(parts) > 2 and parts[2] in stages else len(stages)
+def stage_of(module):
+    """The place of a module among the stages of its floor."""
+    stages, name = STAGES.get(room_of(module), []), [*module.split("."), "", ""][2]
+    return stages.index(name) if name in stages else len(stages)
 
 
-def imported_modules(tree: ast.Module, lazy: bool = False) -> list[str]:
-    """Returns every module that a source imports; if lazy, only those that loading it imports."""
+def imported_modules(tree, lazy):
+    """Every module that a source imports; if lazy, only those that loading it imports."""
     found = []
     for node in tree.body if lazy else ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -71,8 +60,8 @@ def imported_modules(tree: ast.Module, lazy: bool = False) -> list[str]:
     return found
 
 
-def violations(module: str, source: str) -> list[str]:
-    """Returns what a module of the house imports although it must not."""
+def violations(module, source):
+    """What a module of the house imports although it must not."""
     room = room_of(module)
     found = [] if room in FLOORS else [f"{module} has no floor"]
     for name in imported_modules(ast.parse(source), module == LAZY):
@@ -90,33 +79,21 @@ def violations(module: str, source: str) -> list[str]:
     return found
 
 
-def modules() -> dict[str, Path]:
-    """Returns the modules of the house by dotted name."""
-    names = {}
-    for file in sorted((ROOT / "fsmeu").rglob("*.py")):
-        parts = file.relative_to(ROOT).with_suffix("").parts
-        names[".".join(part for part in parts if part != "__init__")] = file
-    return names
-
-
-def python_files() -> list[Path]:
-    """Returns every Python file of the project."""
-    folders = ("fsmeu", "tools", "tests")
-    return [ROOT / "run", *(f for folder in folders for f in sorted((ROOT / folder).rglob("*.py")))]
-
-
 def test_modules_import_from_floors_below():
     """No module reaches up, sideways into another package, to a later stage, or around fst/."""
-    found = {
-        name: violations(name, file.read_text(encoding="utf-8")) for name, file in modules().items()
-    }
+    found = {}
+    for file in (ROOT / "fsmeu").rglob("*.py"):
+        parts = file.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(part for part in parts if part != "__init__")
+        found[name] = violations(name, file.read_text(encoding="utf-8"))
     assert {name: faults for name, faults in found.items() if faults} == {}
 
 
 def test_files_are_short():
-    """A file is one idea."""
-    lines = {file: file.read_text(encoding="utf-8").count("\n") for file in python_files()}
-    assert {str(file): count for file, count in lines.items() if count > LONGEST_FILE} == {}
+    folders = ("fsmeu", "tools", "tests")
+    files = [ROOT / "run", *(file for one in folders for file in (ROOT / one).rglob("*.py"))]
+    lines = {str(file): file.read_text(encoding="utf-8").count("\n") for file in files}
+    assert {file: count for file, count in lines.items() if count > LONGEST_FILE} == {}
 
 
 IMPORTS = [
@@ -145,7 +122,6 @@ IMPORTS = [
 
 @pytest.mark.parametrize(("module", "source", "fault"), IMPORTS)
 def test_faults_are_found(module, source, fault):
-    """The guard above sees each kind of fault, and lets the rightful imports pass."""
     if fault.startswith("LATER"):
         fault = f"{fault.replace('LATER', 'fsmeu')} is a later stage than {module}"
     assert violations(module, source) == ([fault] if fault else [])

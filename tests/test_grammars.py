@@ -43,23 +43,19 @@ def test_examples_hold_in_a_second_reading(name):
     spec = read_spec(name)
     checked = 0
     for example in spec.examples:
-        plain = World(spec, (0, 1), 0, **_stand_ins(spec))
+        tables = {p.name: [[0, 0], [0, 0]] if p.type == "table" else 1 for p in spec.params}
+        plain = World(spec, (0, 1), 0, **tables)
         given = {k: plain.look(expr, plain.params, {}) for k, expr in example.bindings}
-        z, y = (_split(text) for text in (example.z, example.y))
         labels = spec.labels or _labels(spec)
         if any(p.default is None and p.name not in given for p in spec.params):
             continue  # a table cannot be written in an example
+        named = {str(label): label for label in labels}
+        z, y = ([named[word] for word in _split(text)] for text in (example.z, example.y))
         world = World(spec, labels, len(z), **given)
-        z, y = ([_as_label(x, labels) for x in side] for side in (z, y))
         expected = world.look(example.value, world.fixed(), {})
         assert float(world.run(z, y)) == pytest.approx(float(expected), rel=1e-9, abs=1e-12)
         checked += 1
-    tables = any(p.type == "table" for p in spec.params)
-    assert checked >= 3 or tables
-
-
-def _stand_ins(spec):
-    return {p.name: [[0, 0], [0, 0]] if p.type == "table" else 1 for p in spec.params}
+    assert checked >= 3 or any(p.type == "table" for p in spec.params)
 
 
 def _labels(spec):
@@ -74,7 +70,3 @@ def _split(text):
     words = text.replace(",", " ").split()
     plain = len(words) == 1 and "-" not in text
     return list(text) if plain else words
-
-
-def _as_label(word, labels):
-    return next(label for label in labels if str(label) == word)

@@ -21,10 +21,10 @@ from fsmeu.decoding.problem import Problem
 from fsmeu.errors import FsmeuError
 from fsmeu.losses.algebra.split import replace_parts
 from fsmeu.losses.language import syntax
-from fsmeu.losses.language.syntax import Binary, Name, Spec, names_read
+from fsmeu.losses.language.syntax import Binary, Name, names_read
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.models import Bernoulli, Independent, Markov, Model
+from fsmeu.models import Bernoulli, Independent, Markov
 
 _LENGTH = {2: 12, 3: 6}
 _SHORT = 4
@@ -51,10 +51,13 @@ def exact_methods(loss: Loss) -> tuple[Applies, ...]:
     registers = loss.spec.registers if isinstance(loss, SpecLoss) else ()
     parts = 1 + sum(1 for register in registers for _ in syntax.walk(register.update))
     n = min(_LENGTH.get(len(loss.alphabet), _SHORT), max(_SHORT, _EFFORT // parts))
-    chain, independent = _models(loss, n)
+    labels, size = loss.alphabet.labels, len(loss.alphabet)
+    rows = np.random.default_rng(0).dirichlet(np.ones(size), n + 1 + size)  # all are positive
+    independent = Bernoulli(rows[:n, 1]) if labels == (0, 1) else Independent(rows[:n], labels)
+    models = ((Markov(rows[n], rows[n + 1 :], n, labels), True), (independent, False))
     found = []
     for method in (name for name in EXACT if name != "exhaustive"):
-        for model, any_model in ((chain, True), (independent, False)):
+        for model, any_model in models:
             try:
                 answer = METHODS[method](Problem(loss, model))
             except FsmeuError:
@@ -65,26 +68,9 @@ def exact_methods(loss: Loss) -> tuple[Applies, ...]:
     return tuple(found)
 
 
-def _models(loss: Loss, n: int) -> tuple[Model, Model]:
-    """A chain and independent labels of length n, with probabilities that are all positive."""
-    labels, size = loss.alphabet.labels, len(loss.alphabet)
-    rows = np.random.default_rng(0).dirichlet(np.ones(size), n + 1 + size)
-    chain = Markov(rows[n], rows[n + 1 :], n, labels)
-    table = rows[:n]
-    return chain, Bernoulli(table[:, 1]) if labels == (0, 1) else Independent(table, labels)
-
-
 def methods_at_the_end(loss: SpecLoss) -> tuple[Applies, ...]:
     """The exact methods that would apply if the value were counted where i == n."""
-    try:
-        return exact_methods(replace(loss, spec=_counted_at_the_end(loss.spec)))
-    except FsmeuError:
-        return ()
-
-
-def _counted_at_the_end(spec: Spec) -> Spec:
-    """The same loss for sequences of length 1 or more, its value being a count of the last step."""
-    value, kept = spec.value, list(spec.registers)
+    spec, value, kept = loss.spec, loss.spec.value, list(loss.spec.registers)
     below: set[str] = set()
     for register in reversed(spec.registers):
         reads = names_read(register.update)
@@ -97,4 +83,8 @@ def _counted_at_the_end(spec: Spec) -> Spec:
     update = syntax.Choice(last, Binary("+", own, value), own)
     start = syntax.Number(0.0)
     counted = syntax.Register(_COUNT, "count", start, update, None, None, spec.value.place)
-    return replace(spec, registers=(*kept, counted), value=own, range=None, examples=())
+    new = replace(spec, registers=(*kept, counted), value=own, range=None, examples=())
+    try:
+        return exact_methods(replace(loss, spec=new))
+    except FsmeuError:
+        return ()

@@ -7,16 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fsmeu.errors import FsmeuError, as_number
-from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.errors import FsmeuError
+from fsmeu.fst.alphabet import Alphabet, Label, as_labels
 from fsmeu.fst.tags import KINDS, is_tag
 from fsmeu.losses.language.syntax import Example, Spec
 from fsmeu.losses.loss import bind_loss
 from fsmeu.losses.protocol import evaluate
 from fsmeu.losses.semantics.evaluator import constant, constant_at
 
-TOLERANCE = 1e-9
-"""How far, relatively, a value may lie from the example's: ten digits may be written out."""
+TOLERANCE = 1e-9  # relative, of a value from the example's: ten digits may be written out
 
 
 @dataclass(frozen=True)
@@ -54,24 +53,22 @@ def run_examples(
     >>> all(result.holds for result in run_examples(read_spec("hamming")))
     True
     """
-    if labels is None:
-        labels = labels_of_examples(spec)
-    return [_run(spec, example, dict(params or {}), labels) for example in spec.examples]
-
-
-def _run(spec: Spec, example: Example, params: dict[str, Any], labels: Any) -> ExampleResult:
-    expected = None
-    bindings: dict[str, float] = {}
-    try:
-        for name, expr in example.bindings:
-            bindings[name] = constant(expr, params | bindings, spec)
-        loss = bind_loss(spec, params | bindings, labels)
-        texts = ((example.z, "hypothesis z"), (example.y, "reference y"))
-        z, y = (loss.alphabet.decode(loss.alphabet.parse(*text)) for text in texts)
-        expected = constant_at(loss.bound, example.value, len(z))
-        return ExampleResult(example, expected, evaluate(loss, z, y), "", bindings)
-    except FsmeuError as error:
-        return ExampleResult(example, expected, None, str(error), bindings)
+    given, found = dict(params or {}), []
+    chosen: Any = labels_of_examples(spec) if labels is None else labels
+    for example in spec.examples:
+        expected, value, error, bindings = None, None, "", dict[str, float]()
+        try:
+            for name, expr in example.bindings:
+                bindings[name] = constant(expr, given | bindings, spec)
+            loss = bind_loss(spec, given | bindings, chosen)
+            texts = ((example.z, "hypothesis z"), (example.y, "reference y"))
+            z, y = (loss.alphabet.decode(loss.alphabet.parse(*text)) for text in texts)
+            expected = constant_at(loss.bound, example.value, len(z))
+            value = evaluate(loss, z, y)
+        except FsmeuError as fault:
+            error = str(fault)
+        found.append(ExampleResult(example, expected, value, error, bindings))
+    return found
 
 
 def labels_of_examples(spec: Spec) -> tuple[Label, ...] | None:
@@ -98,10 +95,3 @@ def labels_in(texts: Iterable[str], tags: bool = False) -> tuple[Label, ...]:
         return ("O", *sorted(words - {"O"}))
     found: Any = as_labels(sorted(words))  # all numbers, or all texts
     return () if set(found) <= {0, 1} else tuple(sorted(found))
-
-
-def as_labels(words: Sequence[str]) -> tuple[Label, ...]:
-    """Labels of these texts: numbers when all of them are whole numbers, as in a loss file."""
-    numbers = [as_number(word) for word in words]
-    whole = tuple(k for k in numbers if k is not None)
-    return whole if list(map(str, whole)) == list(words) else tuple(words)

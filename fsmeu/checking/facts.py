@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fsmeu.checking.examples import ExampleResult
 from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report
 from fsmeu.limits import LONG_SEQUENCE
-from fsmeu.losses.algebra.confusion import Counterexample
 from fsmeu.losses.describe import Properties, header_data, whole_or_float
 from fsmeu.losses.sum_over_paths import windows
 
@@ -31,8 +29,13 @@ def facts(found: Report) -> list[tuple[str, str]]:
     if found.spec.outputs:
         names = _listed(output.name for output in found.spec.outputs)
         rows.append(("outputs", f"{names}, all from one sweep"))
-    if found.redundant_n:
-        rows.append(("redundant", _redundant_text(found)))
+    if found.redundant:
+        text = f"{_listed(found.redundant)}: the others decide the value (n = {found.redundant_n})"
+        if found.together != found.redundant:
+            text += f"; one at a time, together only {_listed(found.together)}"
+        rows.append(("redundant", text))
+    elif found.redundant_n:
+        rows.append(("redundant", f"no register (n = {found.redundant_n})"))
     return rows
 
 
@@ -41,7 +44,13 @@ def _property_facts(found: Report, known: Properties) -> list[tuple[str, str]]:
     form = None if found.loss is None else windows(found.loss, _PAST_WINDOWS)
     if form is not None:
         linear += f"; a sum over windows of {form.k} positions, which need not be remembered"
-    rows = [("value", linear), ("additive", _additive_text(known))]
+    additive = "no: what reads both tapes is more than counts in which the value is linear"
+    if known.additive:
+        additive = "yes: a sum over positions, each tape's share of which is known"
+    elif known.splits:
+        ends = _listed([*known.z_ends, *known.y_ends])
+        additive = f"no: the value also looks at {ends}, each of one tape"
+    rows = [("value", linear), ("additive", additive)]
     if not known.confusion:
         return [*rows, ("confusion table", _clash_text(found))]
     rows.append(("confusion table", "yes: the value is a function of (tp, hyp, ref, n)"))
@@ -67,15 +76,6 @@ def _clash_text(found: Report) -> str:
     return f"no: {one}, but {two} with the same (tp, hyp, ref, n)"
 
 
-def _additive_text(known: Properties) -> str:
-    if known.additive:
-        return "yes: a sum over positions, each tape's share of which is known"
-    if known.splits:
-        ends = _listed([*known.z_ends, *known.y_ends])
-        return f"no: the value also looks at {ends}, each of one tape"
-    return "no: what reads both tapes is more than counts in which the value is linear"
-
-
 def _monotonic_text(known: Properties, kind: str) -> str:
     case = known.counterexample
     if case is None:
@@ -83,20 +83,17 @@ def _monotonic_text(known: Properties, kind: str) -> str:
             f"yes, for n up to {known.tried}: one more true positive never makes it worse, so "
             "independent labels are ranked by probability"
         )
+    tables = []
+    for tp in (case.tp, case.tp + 1):
+        cells = {"tp": tp, "fp": case.hyp - tp, "fn": case.ref - tp}
+        cells["tn"] = case.n - sum(cells.values())
+        tables.append(" ".join(f"{name}={count}" for name, count in cells.items()))
     better = "higher" if kind == "utility" else "lower"
     return (
-        f"no: {_table_text(case, 0)} is worth {case.value:.6g}, but {_table_text(case, 1)} is "
-        f"worth {case.value_with_one_more:.6g}, and {better} is better; so the best labels need "
-        "not be those ranked by probability"
+        f"no: {tables[0]} is worth {case.value:.6g}, but {tables[1]} is worth "
+        f"{case.value_with_one_more:.6g}, and {better} is better; so the best labels need not be "
+        "those ranked by probability"
     )
-
-
-def _table_text(case: Counterexample, more: int) -> str:
-    """One of the two confusion tables of a counterexample."""
-    tp = case.tp + more
-    cells = {"tp": tp, "fp": case.hyp - tp, "fn": case.ref - tp}
-    cells["tn"] = case.n - sum(cells.values())
-    return " ".join(f"{name}={count}" for name, count in cells.items())
 
 
 def _sum_text(coefficients: Iterable[float | Fraction]) -> str:
@@ -108,15 +105,6 @@ def _sum_text(coefficients: Iterable[float | Fraction]) -> str:
     return f"({text})" if len(terms) > 1 else text
 
 
-def _redundant_text(found: Report) -> str:
-    if not found.redundant:
-        return f"no register (n = {found.redundant_n})"
-    text = f"{_listed(found.redundant)}: the others decide the value (n = {found.redundant_n})"
-    if found.together != found.redundant:
-        text += f"; one at a time, together only {_listed(found.together)}"
-    return text
-
-
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "nothing"
 
@@ -125,12 +113,12 @@ def measured_with(found: Report) -> str:
     """The parameters and labels of the measurement; what had to be assumed is marked."""
     if found.loss is None:
         return ""
-    parts = []
-    for name, value in found.loss.params.items():
-        mark = " (assumed)" if name in found.assumed else ""
-        parts.append(f"{name} = {_value_text(value)}{mark}")
+    params = [
+        f"{name} = {_value_text(value)}{' (assumed)' if name in found.assumed else ''}"
+        for name, value in found.loss.params.items()
+    ]
     labels = f"labels {' '.join(map(str, found.loss.labels))}"
-    return "; ".join([*([", ".join(parts)] if parts else []), labels])
+    return "; ".join(filter(None, [", ".join(params), labels]))
 
 
 def _value_text(value: Any) -> str:
@@ -145,24 +133,12 @@ def selected_sizes(sizes: Growth) -> list[dict[str, int]]:
     return [asdict(size) for size in sizes.sizes if size.n in wanted]
 
 
-def _property_data(known: Properties) -> dict[str, Any]:
-    """Derived properties as plain data."""
-    ratio, case = known.fractional, known.counterexample
-    sides = ("numerator", "denominator")
-    plain = ("linear", "splits", "additive", "confusion", "ratios", "tp_monotonic", "tried")
-    return {
-        **{name: getattr(known, name) for name in plain},
-        "fractional": ratio and {side: [float(c) for c in getattr(ratio, side)] for side in sides},
-        "counterexample": case and asdict(case),
-    }
-
-
 def report_data(found: Report) -> dict[str, Any]:
     """The report for programs; what could not be measured is null."""
     loss, known, sizes = found.loss, found.properties, found.growth
     registers = [{**asdict(r), "redundant": r.name in found.redundant} for r in found.registers]
     redundant = {"alone": list(found.redundant), "together": list(found.together)}
-    measured = growth = None
+    measured = growth = derived = None
     if loss is not None:
         params = {
             k: np.asarray(v).tolist() if np.ndim(v) else whole_or_float(v)
@@ -174,23 +150,28 @@ def report_data(found: Report) -> dict[str, Any]:
         orders = {name: getattr(sizes, name) for name in ("states", "merged", "summed", "values")}
         order = {name: one and asdict(one) for name, one in orders.items()}
         growth = {"sizes": [asdict(size) for size in sizes.sizes], "order": order}
+    if known is not None:
+        ratio, case = known.fractional, known.counterexample
+        plain = ("linear", "splits", "additive", "confusion", "ratios", "tp_monotonic", "tried")
+        derived = {name: getattr(known, name) for name in plain}
+        sides = ("numerator", "denominator")
+        derived["fractional"] = ratio and {k: [float(c) for c in getattr(ratio, k)] for k in sides}
+        derived["counterexample"] = case and asdict(case)
+    examples = []
+    for result in found.examples:
+        place = {"line": result.example.place.line, "z": result.example.z, "y": result.example.y}
+        told = {name: getattr(result, name) for name in ("expected", "value", "holds", "error")}
+        examples.append({**place, "with": dict(result.bindings), **told})
     return {
         **header_data(found.spec),
         "registers": registers,
-        "examples": [_example_data(result) for result in found.examples],
+        "examples": examples,
         "holds": found.holds,
         "measured": measured,
         "missing": found.missing or None,
         "determinism": found.determinism and asdict(found.determinism),
-        "properties": known and _property_data(known),
+        "properties": derived,
         "growth": growth,
         "redundant": {**redundant, "n": found.redundant_n},
         "decoders": None if loss is None else [asdict(method) for method in found.methods],
     }
-
-
-def _example_data(result: ExampleResult) -> dict[str, object]:
-    example = result.example
-    told = {name: getattr(result, name) for name in ("expected", "value", "holds", "error")}
-    place = {"line": example.place.line, "z": example.z, "y": example.y}
-    return {**place, "with": dict(result.bindings), **told}

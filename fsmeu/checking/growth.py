@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fsmeu.arrays import Floats
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.distinct import same_up_to_rounding
 from fsmeu.losses.loss import SpecLoss
@@ -70,25 +69,21 @@ def growth(loss: Loss, longest: int = LONGEST, most_arcs: int = _MOST_ARCS) -> G
     most = max(1, most_arcs // len(loss.alphabet) ** 2)
     while len(sizes) < longest and sum(size.arcs for size in sizes) <= _MOST_WORK:
         try:
-            sizes.append(_size(loss, len(sizes) + 1, most))
+            n = len(sizes) + 1
+            machine = loss.compile(n, max_states=most)
+            small = loss.compile(n, max_states=most, minimize=True)
+            sums = compile_summed(loss, n) if isinstance(loss, SpecLoss) else machine
+            counts = (machine.states, machine.arcs, small.states, sums.states)
+            sizes.append(Size(n, *counts, distinct_values(machine)))
         except SizeLimitError:
             break
         except LossFileError as error:
             fault = str(error)
             break
-    states = order_of([size.states for size in sizes])
-    merged = _at_most(order_of([size.merged for size in sizes]), states)
-    summed = _at_most(order_of([size.summed for size in sizes]), states)
-    values = _at_most(order_of([size.values for size in sizes]), merged)
-    return Growth(tuple(sizes), states, merged, summed, values, fault)
-
-
-def _size(loss: Loss, n: int, most: int) -> Size:
-    machine = loss.compile(n, max_states=most)
-    merged = loss.compile(n, max_states=most, minimize=True)
-    summed = compile_summed(loss, n) if isinstance(loss, SpecLoss) else machine
-    sizes = (machine.states, machine.arcs, merged.states, summed.states)
-    return Size(n, *sizes, distinct_values(machine))
+    names = ("states", "merged", "summed", "values")
+    states, *others = (order_of([getattr(size, name) for size in sizes]) for name in names)
+    merged, summed = (_at_most(order, states) for order in others[:2])
+    return Growth(tuple(sizes), states, merged, summed, _at_most(others[2], merged), fault)
 
 
 def distinct_values(machine: Machine) -> int:
@@ -126,27 +121,13 @@ def order_of(counts: Sequence[int]) -> Order | None:
     if last < _FEWEST:
         return None
     for begin, stride in itertools.product((last // 3, last // 2, 3 * last // 4), (1, 2)):
-        degree = _degree(numbers[begin - 1 :], stride)
-        if degree is not None:
-            return Order(_power(degree), False)
-    return _fitted(numbers)
-
-
-def _degree(numbers: Floats, stride: int) -> int | None:
-    """The degree of the polynomial that these numbers follow, if enough of them follow one."""
-    differences = numbers
-    for degree in range(_HIGHEST_DEGREE + 1):
-        differences = differences[stride:] - differences[:-stride]
-        if len(differences) < 2 * stride + 1:
-            return None
-        if not differences.any():
-            return degree
-    return None
-
-
-def _fitted(numbers: Floats) -> Order:
-    first = len(numbers) // 2
-    n = np.arange(first + 1.0, len(numbers) + 1.0)
+        differences = numbers[begin - 1 :]
+        for degree in range(_HIGHEST_DEGREE + 1):
+            differences = differences[stride:] - differences[:-stride]
+            if len(differences) > 2 * stride and not differences.any():
+                return Order(_power(degree), False)
+    first = last // 2
+    n = np.arange(first + 1.0, last + 1.0)
     logs = np.log(np.maximum(numbers[first:], 1.0))
     (power, _), off_power, *_ = np.polyfit(np.log(n), logs, 1, full=True)
     (rate, _), off_rate, *_ = np.polyfit(n, logs, 1, full=True)

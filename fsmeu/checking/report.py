@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsmeu.arrays import Ints
 from fsmeu.checking.exact_methods import Applies, exact_methods
 from fsmeu.checking.examples import ExampleResult, labels_of_examples, run_examples
 from fsmeu.checking.growth import LONGEST, Growth, growth
@@ -20,7 +19,8 @@ from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
 from fsmeu.fst.distinct import group
 from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.describe import Properties, properties
-from fsmeu.losses.language.syntax import Number, Param, Spec, names_read, needed_registers, tapes
+from fsmeu.losses.language import syntax
+from fsmeu.losses.language.syntax import Spec, names_read
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.losses.machine.machine import Machine, build_machine, machine_view, same_values
 from fsmeu.losses.semantics.bind import table_sides
@@ -151,7 +151,7 @@ def report(
 
 def register_facts(loss: SpecLoss) -> tuple[RegisterFacts, ...]:
     """Each register with the tapes it depends on and where it is kept."""
-    reach = tapes(loss.spec)
+    reach = syntax.tapes(loss.spec)
     free, given = loss.linear(False), loss.linear(True)
     rows = []
     for register in loss.spec.registers:
@@ -166,32 +166,31 @@ def register_facts(loss: SpecLoss) -> tuple[RegisterFacts, ...]:
 def _determinism(bound: BoundLoss, sizes: Growth) -> Determinism:
     """What is proven of a loss whose machines were built: building them takes every step once."""
     state = next((r for r in bound.spec.registers if r.sugar == "state"), None)
-    closes = not sizes.fault and (state is None or _closes(bound, state.name))
+    closes = not sizes.fault and (state is None or _closes(bound, state))
     return Determinism(state is not None, closes, sizes.longest, sizes.fault)
 
 
-def _closes(bound: BoundLoss, state: str) -> bool:
+def _closes(bound: BoundLoss, state: syntax.Register) -> bool:
     """True when the states, with all registers that their arcs look at, stop growing.
 
     Then every combination that a pair of any length can meet has been met, and an arc taken in it.
     """
-    updates = [r.update for r in bound.spec.registers if r.name == state]
-    followed = needed_registers(bound.spec.registers, updates) | {state}
+    followed = syntax.needed_registers(bound.spec.registers, [state.update]) | {state.name}
     kept = tuple(r for r in bound.spec.registers if r.name in followed)
     read = [part for r in kept for part in (r.start, r.update, r.low, r.high, r.depth)]
     if any({"n", "i"} & names_read(part) for part in read if part is not None):
         return False
-    part = replace(bound, spec=replace(bound.spec, registers=kept, value=Number(0.0), range=None))
+    part = replace(
+        bound, spec=replace(bound.spec, registers=kept, value=syntax.Number(0.0), range=None)
+    )
     before = 0
-    for n in _LENGTHS:
-        try:
+    with suppress(FsmeuError):
+        for n in _LENGTHS:
             view = machine_view(part, n, None)
             held = build_machine("", bound.alphabet, view, None, _MOST_CLOSED)
-        except FsmeuError:
-            return False
-        if held.states == before:
-            return True
-        before = held.states
+            if held.states == before:
+                return True
+            before = held.states
     return False
 
 
@@ -225,40 +224,30 @@ def _can_drop(machine: Machine, names: Collection[str]) -> bool:
     blocks = group(np.stack([np.zeros(machine.states, np.int64), *numbers], axis=1))
     steps = machine.next.reshape(machine.states, -1)
     targets = np.where(steps >= 0, blocks[steps], -1)
-    columns = np.concatenate([targets, same_values(machine.values)[:, None]], axis=1)
-    return all(_is_function(blocks, column) for column in columns.T)
-
-
-def _is_function(blocks: Ints, outcome: Ints) -> bool:
-    """True when all states of a block that have an outcome have the same."""
-    known = outcome >= 0
-    pairs = np.stack([blocks[known], outcome[known]], axis=1)
-    return len(np.unique(pairs, axis=0)) == len(np.unique(blocks[known]))
+    for outcome in (*targets.T, same_values(machine.values)):  # of each state, -1 for none
+        pairs = np.stack([blocks, outcome], axis=1)[outcome >= 0]
+        if len(np.unique(pairs, axis=0)) > len(np.unique(pairs[:, 0])):
+            return False
+    return True
 
 
 def _clash(loss: SpecLoss, known: Properties | None, sizes: Growth) -> dict[str, Any]:
-    """Pairs that the value tells apart although the confusion table does not."""
+    """Two pairs of one length with equal confusion tables and different values, if there are."""
     if len(loss.alphabet) != 2 or known is None or known.confusion:
         return {}
-    last = min(sizes.longest, _ALL_PAIRS)
-    clashes = (_confusion_clash(loss, n) for n in range(1, last + 1))
-    return {"clash": next((pair for pair in clashes if pair is not None), None), "clash_n": last}
-
-
-def _confusion_clash(loss: SpecLoss, n: int) -> tuple[Pair, Pair] | None:
-    """Two pairs of length n with equal confusion tables and different values, or None."""
-    rows = np.array(list(itertools.product((0, 1), repeat=n)), np.int64)
-    z, y = np.repeat(rows, len(rows), axis=0), np.tile(rows, (len(rows), 1))
-    values = loss.pair_values(z, y)
-    tables = group(np.stack([(z & y).sum(axis=1), z.sum(axis=1), y.sum(axis=1)], axis=1))
-    for table in np.unique(tables):
-        rows = np.flatnonzero(tables == table)
-        least, most = rows[np.argsort(values[rows], kind="stable")[[0, -1]]]
-        if values[most] - values[least] > 1e-12 * max(1.0, abs(values[most])):
-            text = loss.alphabet.text
-            low, high = (Pair(text(z[k]), text(y[k]), float(values[k])) for k in (least, most))
-            return low, high
-    return None
+    last, text = min(sizes.longest, _ALL_PAIRS), loss.alphabet.text
+    for n in range(1, last + 1):
+        every = np.array(list(itertools.product((0, 1), repeat=n)), np.int64)
+        z, y = np.repeat(every, len(every), axis=0), np.tile(every, (len(every), 1))
+        values = loss.pair_values(z, y)
+        tables = group(np.stack([(z & y).sum(axis=1), z.sum(axis=1), y.sum(axis=1)], axis=1))
+        for table in np.unique(tables):
+            rows = np.flatnonzero(tables == table)
+            ends = rows[np.argsort(values[rows], kind="stable")[[0, -1]]]
+            least, most = (Pair(text(z[k]), text(y[k]), float(values[k])) for k in ends)
+            if most.value - least.value > 1e-12 * max(1.0, abs(most.value)):
+                return {"clash": (least, most), "clash_n": last}
+    return {"clash_n": last}
 
 
 def loss_to_measure(
@@ -268,11 +257,8 @@ def loss_to_measure(
 
     Labels that the file leaves open are those of its examples. A parameter without default is the
     greatest number that an example gives it; a table has 0 on the diagonal and 1 beside it, or if
-    it has one side, 1 for each label.
-
-    Raises:
-        InputError: a parameter has no default and no example gives it; or what is given does not
-            suit the file.
+    it has one side, 1 for each label. An InputError where no example gives a parameter without
+    default, or what is given does not suit the file.
     """
     if labels is None:
         labels = labels_of_examples(spec)
@@ -285,7 +271,7 @@ def loss_to_measure(
     return bind_loss(spec, {**params, **assumed}, labels), assumed
 
 
-def _assumed(spec: Spec, param: Param, size: int) -> Any:
+def _assumed(spec: Spec, param: syntax.Param, size: int) -> Any:
     if param.type == "table":
         sides = table_sides(spec, param.name)
         return (1.0 - np.eye(size) if sides == 2 else np.ones((size,) * sides)).tolist()

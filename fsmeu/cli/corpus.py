@@ -11,7 +11,7 @@ from time import monotonic
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import CorpusAnswers, CorpusRun, ModelSource
 from fsmeu.cli.output import file_for, note, progress, write_output
-from fsmeu.corpora.records import Source, format_of, open_corpus, read_from
+from fsmeu.corpora.records import Source, format_of, open_corpus
 from fsmeu.corpora.run import BAD, Data, Question, Totals, open_output, run
 from fsmeu.errors import one_of
 from fsmeu.files import STDIN
@@ -99,7 +99,7 @@ def corpus_source(name: str, loss_name: str = "") -> Iterator[Source]:
         refuse("-", must, None, "Put one of them into a file")
     if sys.stdin is None:
         refuse("standard input", "must be open to read a corpus from it")
-    yield read_from(sys.stdin.buffer)
+    yield Source("standard input", sys.stdin.buffer)
 
 
 @contextmanager
@@ -119,4 +119,4 @@ def _output(
     if given.corpus != STDIN and path.exists() and path.samefile(corpus.expanduser()):
         refuse("--output", "it must not be the corpus itself")
     with open_output(path, given.resume) as output:
-        yield output.write, output.last
+        yield output

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fsmeu.checking.examples import as_labels, labels_in
+from fsmeu.checking.examples import labels_in
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import Binding, ModelSource
 from fsmeu.corpora.parse import conditioned
 from fsmeu.errors import InputError, message
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN, read_array, read_text
-from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.alphabet import Alphabet, Label, as_labels
 from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read

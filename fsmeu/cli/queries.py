@@ -14,6 +14,7 @@ from fsmeu.cli.corpus import answer_corpus, check_corpus_options
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, read_model, sequence, words
 from fsmeu.cli.options import argument, option
+from fsmeu.corpora.parse import Places
 from fsmeu.corpora.run import ModelQuestion, as_line
 from fsmeu.decoding.decode import METHODS, Compared, compare_methods, decode
 from fsmeu.decoding.decode import explain as in_words
@@ -77,7 +78,8 @@ def expect_value(
                 refuse("--column", "it is for a corpus in columns", form)
             condition = read_constraint("--given", given)
             loaded = load_loss(loss, binding)
-            return ModelQuestion("expect", loaded, form, column or 0, given=condition)
+            places = Places("", (str(column or "z"),))
+            return ModelQuestion("expect", loaded, form, places, given=condition)
 
         show = as_line if as_json else lambda data: repr(data["value"])
         totals = answer_corpus(ask, typed, loss, show)
@@ -189,7 +191,7 @@ def decode_labels(
             options["method"] = one_of("decode", "method", method, ["auto", *METHODS])
             condition = read_constraint("--given", given)
             loaded = load_loss(loss, binding)
-            return ModelQuestion("decode", loaded, form, 0, explain, options, condition)
+            return ModelQuestion("decode", loaded, form, Places(""), explain, options, condition)
 
         totals = answer_corpus(ask, typed, loss, as_line if as_json else _text_line)
         if not as_json or typed.output is not None or totals.bad:

@@ -16,7 +16,7 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, words
 from fsmeu.cli.options import argument, option
 from fsmeu.corpora import score
-from fsmeu.corpora.parse import Places, half_mean_segment, read_gold
+from fsmeu.corpora.parse import Places, half_mean_segment, read_record
 from fsmeu.corpora.records import format_of, records
 from fsmeu.drawing.plots import plot_intervals, save_plot
 from fsmeu.errors import InputError, one_of
@@ -167,7 +167,7 @@ def _with_k(losses: list[str], name: str, form: str, places: Places) -> list[str
         must = "references are read twice for k=auto, so the corpus must be a file"
         refuse("--loss", must, "standard input")
     with corpus_source(name) as source:
-        golds = (read_gold(one, form, places).gold for one in records(source.lines(), form))
+        golds = (read_record(one, form, places).gold for one in records(source.lines(), form))
         rows = [BINARY.encode(gold, "gold, k=auto").tolist() for gold in golds]
     mean, k = half_mean_segment(rows)
     out.note(f"k = {k}, half the mean segment of {float(mean):.6g} units")

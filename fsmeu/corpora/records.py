@@ -68,11 +68,6 @@ def open_corpus(path: Path) -> Iterator[Source]:
         yield Source(where, file, place.stat().st_size if place.is_file() else None)
 
 
-def read_from(stream: BinaryIO) -> Source:
-    """The corpus that standard input holds."""
-    return Source("standard input", stream)
-
-
 def format_of(name: str, chosen: str | None) -> str:
     """The format of a corpus: the one that was chosen, or what the ending of the name says."""
     if chosen is not None:

@@ -11,97 +11,76 @@ import math
 import pickle
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from fsmeu.corpora.parse import LABELS, Item, LineError, parse, spelled
+from fsmeu.corpora.parse import Item, LineError, Places, read_record
 from fsmeu.corpora.records import Record, Source, blocks, records
 from fsmeu.decoding.decode import decode, decode_many, explain
-from fsmeu.decoding.problem import Decision
 from fsmeu.errors import EmptyError, FsmeuError, InputError, as_whole, message
 from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.parallel import Workers
 
 Data = dict[str, Any]
+Write = Callable[[list[Data]], None]
 
 
 class Question(Protocol):
-    """What is asked of every record, of the format "jsonl" or "conll"; it can be pickled."""
+    """What is asked of every record; it can be pickled."""
 
-    @property
-    def form(self) -> str: ...  # noqa: D102
-
-    def read(self, record: Record) -> Item:
-        """A record as data."""
+    form: str  # "jsonl" or "conll"
+    places: Places  # where sequences stand
+    given: Any  # the constraint on which models are conditioned, or None
 
     def answers(self, items: Sequence[Item]) -> list[Data]:
-        """The answers for records together."""
-
-    def answer(self, item: Item) -> Data:
-        """The answer for one alone, asked where that for all fails, to see which fails."""
+        """The answers for records together; for each alone where that fails, to see which fails."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ModelQuestion:
     """A decision for the model of each record ("decode"), or its hypothesis's value ("expect").
 
-    Attributes:
-        column: for "conll", the column of the hypothesis, counted from 1; 0 for none.
-        explain: whether decisions are told in words as well.
-        options: further arguments of ``decode``.
-        given: the constraint on which models are conditioned, or None.
+    The hypothesis is the system of the places. Decisions are told in words as well if ``explain``
+    is set; ``options`` are further arguments of ``decode``.
     """
 
     kind: str
     loss: SpecLoss
-    form: str = "jsonl"
-    column: int = 0
+    form: str
+    places: Places
     explain: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     given: Any = None
 
-    def read(self, record: Record) -> Item:
-        """A record as data."""
-        return parse(record, self.form, self.column, self.given)
-
     def answers(self, items: Sequence[Item]) -> list[Data]:
         """The answers for records together."""
-        models = [item.model for item in items]
-        if self.kind == "decode":
-            return [self._told(one) for one in decode_many(self.loss, models, **self.options)]
-        values = expect_many(self.loss, [_hypothesis(item) for item in items], models)
-        return [{"value": float(value)} for value in values]
-
-    def answer(self, item: Item) -> Data:
-        """The answer for one alone."""
-        if self.kind == "decode":
-            return self._told(decode(self.loss, item.model, **self.options))
-        return {"value": float(expect(self.loss, _hypothesis(item), item.model).value)}
-
-    def _told(self, decision: Decision) -> Data:
-        data: Data = {
-            "labels": decision.labels,
-            "value": float(decision.value),
-            "method": decision.method,
-            "exact": decision.exact,
-            "candidates": decision.candidates,
-        }
-        return {**data, "explanation": explain(decision)} if self.explain else data
-
-
-def _hypothesis(item: Item) -> list[Any]:
-    """The labels of the hypothesis; a text is read as on the command line."""
-    if item.z is None:
-        must = 'a hypothesis is needed, as in "z": [0, 1] or "z": "01"'
-        raise InputError(message("record", must, "none"))
-    if not isinstance(item.z, str | list):
-        raise InputError(message("key 'z'", LABELS, item.z))
-    return spelled(item.z, item.model) if isinstance(item.z, str) else item.z
+        models, alone = [item.model for item in items], len(items) == 1
+        if self.kind == "expect":
+            zs = [next(iter(item.systems.values())) for item in items]
+            if alone:
+                return [{"value": float(expect(self.loss, zs[0], models[0]).value)}]
+            return [{"value": float(value)} for value in expect_many(self.loss, zs, models)]
+        if alone:
+            decided = [decode(self.loss, models[0], **self.options)]
+        else:
+            decided = decode_many(self.loss, models, **self.options)
+        return [
+            {
+                "labels": one.labels,
+                "value": float(one.value),
+                "method": one.method,
+                "exact": one.exact,
+                "candidates": one.candidates,
+                **({"explanation": explain(one)} if self.explain else {}),
+            }
+            for one in decided
+        ]
 
 
 class Result(NamedTuple):
@@ -122,7 +101,6 @@ def answer_block(question: bytes, block: bytes) -> list[Result]:
         _cached.question, _cached.key = pickle.loads(question), question
     query: Question = _cached.question
     results: dict[int, Result] = {}
-    items: list[Item] = []
     held: list[Record] = pickle.loads(block)
 
     def take(record: Item | Record, ask: Callable[[Any], Any]) -> Any:
@@ -134,13 +112,12 @@ def answer_block(question: bytes, block: bytes) -> list[Result]:
             results[record.number] = Result(record.number, line, None, str(error))
             return None
 
-    for record in held:
-        item = take(record, query.read)
-        items += [] if item is None else [item]
+    read = partial(read_record, form=query.form, places=query.places, given=query.given)
+    items = [item for record in held if (item := take(record, read)) is not None]
     try:
         answers = query.answers(items)
     except FsmeuError:
-        answers = [take(item, query.answer) for item in items]
+        answers = [take(item, lambda one: query.answers([one])[0]) for item in items]
     for item, data in zip(items, answers, strict=True):
         if data is not None:
             names = {"record": item.number} | ({} if item.id is None else {"id": item.id})
@@ -153,21 +130,12 @@ def as_line(data: Data) -> str:
     return json.dumps(data, allow_nan=False)
 
 
-class Output(NamedTuple):
-    """A file of results that is open, and the last result in it; None when it holds none."""
-
-    file: BinaryIO
-    last: Data | None = None
-
-    def write(self, results: Iterable[Data]) -> None:
-        """Adds results; the system has them when this returns."""
-        self.file.write("".join(as_line(data) + "\n" for data in results).encode())
-        self.file.flush()
+_BEGIN = b'{"record": '
 
 
 @contextmanager
-def open_output(path: Path, resume: bool) -> Iterator[Output]:
-    """The file that results are written to, new or empty unless a run is resumed.
+def open_output(path: Path, resume: bool) -> Iterator[tuple[Write, Data | None]]:
+    """What adds results to a file, new or empty unless a run is resumed, and the last one in it.
 
     That goes on after the last complete line; one that is incomplete is cut off. An InputError
     where the file holds something else, or another run writes to it.
@@ -182,30 +150,27 @@ def open_output(path: Path, resume: bool) -> Iterator[Output]:
         if size and not resume:
             remedy = "Add --resume to go on with it, or remove it"
             raise InputError(message(where, "must be a new file", "one with results", remedy))
-        last = None
+        last: Data = {}
         if size:
             with mmap(file.fileno(), 0, access=ACCESS_READ) as held:
                 end = held.rfind(b"\n") + 1  # of the last complete line
                 line = held[held.rfind(b"\n", 0, max(0, end - 1)) + 1 : end]
-                last = _last(line, held[end : end + len(_BEGIN)], where)
+                good = _BEGIN.startswith(held[end : end + len(_BEGIN)])
+            try:
+                last = json.loads(line) if line else {}
+                good = good and (not line or as_whole(last["record"], 1) is not None)
+            except (ValueError, TypeError, KeyError, RecursionError):
+                good = False
+            if not good:
+                must = "must hold results of this command to be resumed"
+                raise InputError(message(where, must, "another text"))
             file.truncate(end)
-        yield Output(file, last)
 
+        def write(results: list[Data]) -> None:
+            file.write("".join(as_line(data) + "\n" for data in results).encode())
+            file.flush()  # the system has them when this returns
 
-_BEGIN = b'{"record": '
-
-
-def _last(line: bytes, rest: bytes, where: str) -> Data | None:
-    """The result in the last complete line, if any; an InputError where it or the rest is none."""
-    try:
-        last: Data = json.loads(line) if line else {}
-        good = _BEGIN.startswith(rest) and (not line or as_whole(last["record"], 1) is not None)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        good = False
-    if not good:
-        must = "must hold results of this command to be resumed"
-        raise InputError(message(where, must, "another text"))
-    return last or None
+        yield write, last or None
 
 
 BAD = ("stop", "skip")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, zip_longest
@@ -18,19 +18,16 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.bootstrap import Estimate, drawn_weights, estimate
-from fsmeu.checking.examples import as_labels
-from fsmeu.corpora.parse import Item, LineError, Places, read_gold
-from fsmeu.corpora.records import Record
+from fsmeu.corpora.parse import Item, LineError, Places
 from fsmeu.decoding.corpus import CorpusDecision, decode_corpus
 from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import EmptyError, FsmeuError, InputError, message
-from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.alphabet import Alphabet, Label, as_labels
 from fsmeu.fst.tags import KINDS, chunks_of, is_tag
 from fsmeu.losses.evaluate import added_counts, check_totals, sentence_counts, value_of_totals
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import registers_of_pairs, values_of_registers
-from fsmeu.models import Model
 from fsmeu.models.base import prepare_many
 
 Losses = Sequence[tuple[str, SpecLoss]]
@@ -42,31 +39,14 @@ WAYS = ("viterbi", "marginal", "meu", CORPUS)
 each sentence; that of the corpus, for which all models must be known."""
 
 
-def named(way: str, loss: str, losses: int) -> str:
-    """What the decision for a loss is called: one of several is named after its loss."""
-    return way if losses == 1 else f"{way} {loss}"
-
-
-def _most_probable(model: Model) -> list[Label]:
-    for labels, _ in model.most_probable(1):
-        return labels
-    raise InputError(message("model", "some sequence must have positive probability"))
-
-
-def _marginal(model: Model) -> list[Label]:
-    """The most probable label of each position; the first of several."""
-    return [model.labels[k] for k in model.marginals().argmax(axis=1)]
-
-
-def chunk_counts(decided: Sequence[Any], golds: Sequence[Any]) -> dict[str, Floats]:
-    """Agreeing, decided and given chunks of each sentence by type, (sentences, 3) each."""
+def chunk_counts(decided: Iterable[Any], golds: Iterable[Any]) -> dict[str, Floats]:
+    """Agreeing, decided and given chunks of all sentences by type, (3,) each."""
     by_type: dict[str, Floats] = {}
-    for row, sides in enumerate(zip(decided, golds, strict=True)):
+    for sides in zip(decided, golds, strict=True):
         z, y = (set(chunks_of(tags)) for tags in sides)
         for column, some in enumerate((z & y, z, y)):
             for *_, kind in some:
-                counts = by_type.setdefault(kind, np.zeros((len(decided), 3)))
-                counts[row, column] += 1
+                by_type.setdefault(kind, np.zeros(3))[column] += 1
     return by_type
 
 
@@ -105,16 +85,17 @@ def tag_scores(
     }
     if not are_chunk_tags([*predicted, *given]):
         return scores
-    total = np.sum([part.sum(axis=0) for part in chunk_counts(predicted, given).values()], axis=0)
+    total = np.sum(list(chunk_counts(predicted, given).values()), axis=0)
     chunks = type_scores({"": total})[""]
     return {**{name: chunks[name] for name in ("precision", "recall", "F1")}, **scores}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ScoreQuestion:
     """What is asked of every record: its scores by named losses.
 
     Attributes:
+        form: the format of the corpus.
         places: where references and decisions stand.
         ways: how models decide.
         given: the constraint on which models are conditioned, or None.
@@ -128,12 +109,8 @@ class ScoreQuestion:
     given: Any = None
     by_type: bool = False
 
-    def read(self, record: Record) -> Item:
-        """A record as data."""
-        return read_gold(record, self.form, self.places, self.given)
-
     def answers(self, items: Sequence[Item]) -> list[dict[str, Any]]:
-        """The scores of each record.
+        """The scores of each record; of one alone, a label that a loss lacks is told with its line.
 
         Each has the names of "decisions", the length "n", "scores", (decisions, columns), as
         ``scores_of`` gives them, the "labels" of the block, the "item" itself, where the corpus is
@@ -141,9 +118,17 @@ class ScoreQuestion:
         """
         if not items:
             return []
-        decided, labels, golds = self._decided(items), _labels_of(items), [i.gold for i in items]
-        tables = [scores_of(self.losses, labels, each, golds) for each in decided.values()]
-        types = {n: chunk_counts(z, golds) for n, z in decided.items()} if self.by_type else {}
+        labels, golds = _labels_of(items), [item.gold for item in items]
+        try:
+            decided = self._decided(items)
+            tables = [scores_of(self.losses, labels, each, golds) for each in decided.values()]
+        except InputError as error:
+            for k, line in enumerate(items[0].lines if len(items) == 1 else ()):
+                here = {y[k] for y in (items[0].gold, *items[0].systems.values())}
+                if not all(_knows(loss, label) for _, loss in self.losses for label in here):
+                    raise LineError(str(error), line) from None
+            raise
+        kinds = decided if self.by_type else {}
         return [
             {
                 "decisions": tuple(decided),
@@ -151,24 +136,10 @@ class ScoreQuestion:
                 "n": len(item.gold),
                 "item": item if CORPUS in self.ways else None,
                 "scores": [table[row] for table in tables],
-                "types": {
-                    name: {kind: table[row] for kind, table in each.items()}
-                    for name, each in types.items()
-                },
+                "types": {name: chunk_counts([z[row]], [item.gold]) for name, z in kinds.items()},
             }
             for row, item in enumerate(items)
         ]
-
-    def answer(self, item: Item) -> dict[str, Any]:
-        """The scores of one; a label that a loss does not know is told with its line."""
-        try:
-            return self.answers([item])[0]
-        except InputError as error:
-            for k, line in enumerate(item.lines):
-                labels = {item.gold[k], *(labels[k] for labels in item.systems.values())}
-                if not all(_knows(loss, label) for _, loss in self.losses for label in labels):
-                    raise LineError(str(error), line) from None
-            raise
 
     def _decided(self, items: Sequence[Item]) -> dict[str, list[Any]]:
         """The decisions for all records, by name: those of systems, then those of models."""
@@ -181,17 +152,23 @@ class ScoreQuestion:
             prepare_many(models)
         for way in self.ways if models else ():
             if way == "viterbi":
-                decided[way] = [_most_probable(model) for model in models]
-            elif way == "marginal":
-                decided[way] = [_marginal(model) for model in models]
+                decided[way] = [next(iter(model.most_probable(1)))[0] for model in models]
+            elif way == "marginal":  # the first label of several
+                tops = [model.marginals().argmax(axis=1) for model in models]
+                decided[way] = [m.alphabet.decode(k) for m, k in zip(models, tops, strict=True)]
             elif way == "meu":
                 for name, loss in self.losses:
-                    best = decode_many(loss, models)
-                    decided[named(way, name, len(self.losses))] = [one.labels for one in best]
+                    decisions = decode_many(loss, models)
+                    decided[_named(way, name, self.losses)] = [one.labels for one in decisions]
         if not decided and not (models and CORPUS in self.ways):
             must = "there must be something to score: models, or decisions named by --system"
             raise InputError(message("record", must, "a reference alone"))
         return decided
+
+
+def _named(way: str, loss: str, losses: Losses) -> str:
+    """What the decision for a loss is called: one of several is named after its loss."""
+    return way if len(losses) == 1 else f"{way} {loss}"
 
 
 def _knows(loss: SpecLoss, label: Label) -> bool:
@@ -206,10 +183,8 @@ def _labels_of(items: Iterable[Item]) -> tuple[Label, ...]:
     known: dict[str, Label] = {}
     more: set[str] = set()
     for item in items:
-        for label in () if item.model is None else item.model.labels:
-            known.setdefault(str(label), label)
-        for sequence in (item.gold, *item.systems.values()):
-            more.update(map(str, sequence))
+        known |= {} if item.model is None else {str(one): one for one in item.model.labels}
+        more.update(*(map(str, labels) for labels in (item.gold, *item.systems.values())))
     others = sorted(more - known.keys())
     if known:
         return (*known.values(), *others)
@@ -320,7 +295,16 @@ def rows_of(
         raise EmptyError(message("corpus", "must hold at least one record"))
     if not tally.decisions:
         return []
-    sides = list(_sides(tally, losses))
+    table, lengths = np.concatenate(tally.scores), np.array(tally.n, np.float64)
+    sides: list[tuple[str, str, str, Callable[[Floats], Floats]]] = []
+    for name, loss in losses:
+        bound, counts = with_totals(loss, tuple(tally.labels.values()))
+        means, table = table[:, :, 0], table[:, :, 1:]
+        sides.append((name, loss.kind, "sentence", partial(_means, means)))
+        if counts is not None:
+            added, table = table[:, :, : len(counts)], table[:, :, len(counts) :]
+            value = partial(_totals, bound, counts, added, lengths)
+            sides.append((name, loss.kind, "corpus", value))
     found = [[side[-1](np.ones((1, len(tally.n))))] for side in sides]  # then those of draws
     for weights in drawn_weights(len(tally.n), draws, seed):
         for part, side in zip(found, sides, strict=True):
@@ -336,26 +320,8 @@ def rows_of(
     return rows
 
 
-def _sides(
-    tally: Tally, losses: Losses
-) -> Iterator[tuple[str, str, str, Callable[[Floats], Floats]]]:
-    """Name and kind of each loss, each of its levels, and a function that values the decisions.
-
-    It takes how often each sentence is in each corpus, (corpora, sentences), to values, (corpora,
-    decisions).
-    """
-    table, lengths = np.concatenate(tally.scores), np.array(tally.n, np.float64)
-    for name, loss in losses:
-        bound, counts = with_totals(loss, tuple(tally.labels.values()))
-        width = len(counts or ())
-        values, added, table = table[:, :, 0], table[:, :, 1 : 1 + width], table[:, :, 1 + width :]
-        yield name, loss.kind, "sentence", partial(_means, values)
-        if counts is not None:
-            yield name, loss.kind, "corpus", partial(_totals, bound, counts, added, lengths)
-
-
 def _means(values: Floats, weights: Floats) -> Floats:
-    """Mean values, (corpora, decisions), of values of (sentences, decisions)."""
+    """Mean values of corpora in which sentences are so often, (corpora, decisions)."""
     return weights @ values / len(values)
 
 
@@ -397,9 +363,7 @@ _GAP = 1e-5
 
 
 def decide_whole(
-    tally: Tally,
-    losses: Losses,
-    tell: Callable[[float, float], None] | None = None,
+    tally: Tally, losses: Losses, tell: Callable[[float, float], None] | None = None
 ) -> list[tuple[str, CorpusDecision | str]]:
     """The decisions that are best for the corpus, by name, or why there is none.
 
@@ -411,7 +375,7 @@ def decide_whole(
         return []
     found: list[tuple[str, CorpusDecision | str]] = []
     for name, loss in losses:
-        way = named(f"meu {CORPUS}", name, len(losses))
+        way = _named(f"meu {CORPUS}", name, losses)
         try:
             decision = decode_corpus(loss, models, gap=_GAP, progress=tell)
         except FsmeuError as error:

@@ -1,12 +1,9 @@
 """Methods that need no algebra: they value candidates, or take the most probable labels.
 
-* The best of a list of sequences, of the most probable ones or of all, each valued by
-  ``expect_many``. An expectation is a sum of probability times offset, and of expected counts times
-  slopes. Its error is a part of the sum of these terms without their signs, which may be far
-  greater than the value where large terms cancel. It is first bounded by the greatest sum that any
-  pair of sequences has; where that is too much, sequences are valued with all counts as states.
-* A search from several starts, a beam over prefixes among them: a climb takes the best single-label
-  change while there is one that improves. When the time is over, the best so far is the answer.
+The error of an expectation is a part of the sum of its terms (probability times offset, expected
+counts times slopes) without their signs, which may be far greater than the value where large terms
+cancel. For a list that holds every sequence, it is first bounded by the greatest sum that any pair
+of sequences has; where that is too much, sequences are valued with all counts as states.
 """
 
 from __future__ import annotations
@@ -14,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -25,13 +23,10 @@ from fsmeu.expectation.expect import walked
 from fsmeu.expectation.query import query
 from fsmeu.fst.compose import guard_size, max_states
 from fsmeu.fst.distinct import distinct
-from fsmeu.limits import MAX_DENSE_ENTRIES
 from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss
 from fsmeu.models.base import most_probable_many
 from fsmeu.trellis.roundings import relative_error
-
-__all__ = ["EXHAUSTIVE", "MARGINAL", "NBEST", "SEARCH", "VITERBI"]
 
 ZERO_ONE_STATES = 20_000  # states walked to see whether only equality counts: such losses have few
 ZERO_ONE_TRIAL = 3  # the length walked first: most losses show another value there already
@@ -41,9 +36,6 @@ LARGEST_BLOCK = 1024  # sequences that are valued between two looks at the clock
 LIST_LENGTH = 100  # sequences of an n-best list
 SEARCH_STARTS = 4  # most probable sequences that a search climbs from, beside other starts
 CLIMB_STEPS = 100  # changes of one label in a climb, so that tiny gains come to an end
-BEAM_WIDTH = 4  # prefixes that a beam keeps: it only has to find starts
-BEAM_STATES = 1024  # states of a loss up to which there is a beam, of many candidates at once
-BEAM_BLOCK = 256  # candidates of a beam that are valued between two looks at the clock
 
 _PER_STEP = 20
 _UNMET = "a sequence must satisfy the constraint"
@@ -64,11 +56,8 @@ def _equality_alone(problem: Problem) -> str | None:
 def _zero_one_values(loss: Loss, n: int) -> tuple[float, float] | None:
     """The value of equal and of different pairs of length n, or None when there are more values.
 
-    Walks the compiled machine with one bit that remembers whether the labels have differed; a short
-    length is tried first, because most losses fail there already.
-
-    Proven: every pair of length n ends in one of the states that are looked at, and values are
-    equal to the last digit. None also where the machine would be too large, or a pair has no value.
+    Walks all pairs through the compiled machine with one bit that remembers whether labels have
+    differed. None also where the machine would be too large, or a pair has no value.
     """
     same = np.eye(len(loss.alphabet), dtype=bool)
     for length in sorted({min(n, ZERO_ONE_TRIAL), n}):
@@ -95,11 +84,9 @@ def _zero_one_values(loss: Loss, n: int) -> tuple[float, float] | None:
 def _viterbi(problems: Sequence[Problem]) -> list[Answer]:
     """The most probable sequences; the best ones when the value only asks whether z equals y.
 
-    Requires that all equal pairs have one value and all others one value that is no better.
-
-    Proven: the machine of this length is walked through all pairs, and its final states are looked
-    at; E[value] is then v1 + (v0 - v1) P(z). Probabilities are products of n factors, so that the
-    decision is off by n units of rounding of (v0 - v1) P(z) at most.
+    Proven: all equal pairs have one value and all others one value that is no better, so that
+    E[value] is v1 + (v0 - v1) P(z). Probabilities are products of n factors, so that the decision
+    is off by n units of rounding of (v0 - v1) P(z) at most.
     """
     why = "the value only tells whether the sequences are equal, so the most probable one is best"
     best: Sequence[Ints | None] = [None] * len(problems)
@@ -124,17 +111,14 @@ def _marginal(problem: Problem) -> Answer | str:
 
 
 def _nbest(problem: Problem) -> Answer | str:
-    """The best of the most probable sequences (minimum risk over an n-best list).
-
-    Proven where the list holds every sequence, as ``exhaustive`` is.
-    """
+    """The best of the most probable sequences (minimum risk); proven where these are all."""
     candidates = problem.most_probable(min(LIST_LENGTH, problem.budget))
     if not candidates:
         return "a sequence of positive probability must satisfy the constraint"
     everything = len(candidates) == len(problem.model.labels) ** problem.n
     best, proven, valued = _best_listed(problem, candidates, everything)
     why = f"the best of the {valued} most probable sequences"
-    return Answer(best, proven, why + _late(problem, valued, len(candidates)), valued)
+    return Answer(best, proven, _with_time(why, problem, valued, len(candidates)), valued)
 
 
 def _few_sequences(problem: Problem) -> str | None:
@@ -147,20 +131,14 @@ def _few_sequences(problem: Problem) -> str | None:
 
 
 def _exhaustive(problem: Problem) -> Answer:
-    """The best of all sequences, where there are no more than the budget.
-
-    When the time is over, it is the best of those that were compared until then; not proven.
-
-    Proven: each is valued by ``expect_many``. The errors of that are bounded by the greatest of the
-    terms that it sums, and the best is claimed if no other reaches it by more than ``PRECISION``.
-    """
+    """The best of all sequences, or of those that were compared until the time was over."""
     everything = itertools.product(range(len(problem.model.labels)), repeat=problem.n)
     candidates = [np.array(z, np.int64) for z in everything]
     candidates = [z for z in candidates if problem.allows(z)]
     best, proven, valued = _best_listed(problem, candidates, everything=True)
     every = valued == len(candidates)
     why = f"all {valued} sequences were compared" if every else f"the best of {valued} sequences"
-    return Answer(best, proven, why + _late(problem, valued, len(candidates)), valued)
+    return Answer(best, proven, _with_time(why, problem, valued, len(candidates)), valued)
 
 
 def _best_listed(
@@ -168,8 +146,7 @@ def _best_listed(
 ) -> tuple[Ints, bool, int]:
     """The best of the candidates, whether it is proven to be the best of all, how many were valued.
 
-    When the time is over, it is the best of those that were valued until then, at least the first.
-    Only where the candidates are ``everything`` that is allowed, it can be proven.
+    It can be proven where the candidates are ``everything`` that is allowed and all were valued.
     """
     values = problem.sign * _timed_values(problem, candidates)
     best, done = int(values.argmax()), len(values)
@@ -192,10 +169,7 @@ def _best_listed(
 
 
 def _timed_values(problem: Problem, candidates: Sequence[Ints]) -> Floats:
-    """The values of as many candidates as there is time for, at least of the first.
-
-    They are valued in blocks that grow while time allows; the values do not depend on the blocks.
-    """
+    """The values of as many candidates as there is time for, at least of the first, in blocks."""
     values, done, clock = [problem.values(candidates[:1])], 1, problem.clock
     while done < len(candidates) and not clock.over():
         clock.tell(done / len(candidates))
@@ -206,12 +180,10 @@ def _timed_values(problem: Problem, candidates: Sequence[Ints]) -> Floats:
     return np.concatenate(values)
 
 
-def _late(problem: Problem, valued: int, count: int) -> str:
-    """What is to be said when not all candidates were valued."""
-    if valued == count:
-        return ""
-    seconds = f"the {problem.clock.seconds:g} seconds were over"
-    return f", of {count}: {seconds} (give it more with seconds=...)"
+def _with_time(why: str, problem: Problem, valued: int, count: int) -> str:
+    """The sentence, and that the time was over where not all candidates were valued."""
+    late = f", of {count}: the {problem.clock.seconds:g} seconds were over"
+    return why if valued == count else f"{why}{late} (give it more with seconds=...)"
 
 
 def _greatest(view: View) -> float:
@@ -234,45 +206,42 @@ def _greatest(view: View) -> float:
 def _search(problem: Problem) -> Answer:
     """The best of several local optima under single-label changes.
 
-    Starts from a beam over prefixes, the most probable sequences, the most probable labels, and
-    ranked sequences. Not proven, unless no pair of sequences has a better value.
+    Starts from the most probable sequences, the most probable labels, and ranked sequences. Not
+    proven, unless no pair of sequences has a better value.
     """
     some = problem.some_sequence()
     if is_best_of_all(problem, some):
         return Answer(some, True, NO_BETTER, 1)
     best = _Best(some)
     try:
-        starts = _starts(problem, some)
-        changes = Changes(problem)
+        starts, changes = _starts(problem, some), Changes(problem)
         for k, indices in enumerate(starts):
             _climb(problem, changes, indices, best)
             problem.clock.tell((k + 1) / len(starts))
+        why = f"a local optimum: no single label change improves it, from {len(starts)} starts"
     except OutOfTimeError:
         over = f"the {problem.clock.seconds:g} seconds were over (give it more with seconds=...)"
         why = f"the best so far: {over} before no single label change improved it"
         if not best.tried:
             why = f"the most probable allowed sequence: {over} before any other was compared"
             why += " with it"
-        return Answer(best.indices, False, why, best.tried)
-    why = f"a local optimum: no single label change improves it, from {len(starts)} starts"
     return Answer(best.indices, False, why, best.tried)
 
 
+@dataclass(eq=False)
 class _Best:
     """The best sequence so far, and the sequences from which a climb need not be repeated."""
 
-    def __init__(self, indices: Ints) -> None:
-        self.indices = indices
-        self.value = -np.inf
-        self.tried = 0
-        self.seen: set[bytes] = set()
+    indices: Ints
+    value: float = -np.inf
+    tried: int = 0
+    seen: set[bytes] = field(default_factory=set)
 
 
 def _starts(problem: Problem, some: Ints) -> list[Ints]:
     """Distinct allowed sequences to climb from, the given one first."""
     marginals = problem.model.marginals()
     candidates = [some, *problem.most_probable(SEARCH_STARTS), marginals.argmax(axis=1)]
-    candidates += _beam(problem, some)
     order = np.argsort(marginals[:, 0], kind="stable")
     for share in (0.25, 0.5, 0.75):
         changed = np.zeros(problem.n, np.int64)
@@ -282,35 +251,6 @@ def _starts(problem: Problem, some: Ints) -> list[Ints]:
         candidates.append(changed)
     distinct = {z.tobytes(): z.astype(np.int64) for z in candidates if problem.allows(z)}
     return list(distinct.values())
-
-
-def _beam(problem: Problem, rest: Ints) -> list[Ints]:
-    """The best prefixes, extended position by position; the rest is that of the given sequence.
-
-    Only where many candidates can be valued at once: elsewhere each would cost a walk of its own.
-    """
-    size, n = len(problem.loss.alphabet), problem.n
-    space = problem.loss.view(n, rest, weights=True).space
-    if space is None or space > BEAM_STATES or n * BEAM_WIDTH * size > problem.budget:
-        return []
-    if sum(len(layer.weight) for layer in problem.model.layered().layers) > MAX_DENSE_ENTRIES:
-        return []
-    beam = [rest]
-    for i in range(n):
-        extended: dict[bytes, Ints] = {}
-        for indices, label in itertools.product(beam, range(size)):
-            changed = indices.copy()
-            changed[i] = label
-            if problem.allows(changed):
-                extended[changed.tobytes()] = changed
-        candidates = list(extended.values()) or beam
-        values = []
-        for begin in range(0, len(candidates), BEAM_BLOCK):
-            problem.clock.check()
-            values.append(problem.values(candidates[begin : begin + BEAM_BLOCK]))
-        order = np.argsort(-problem.sign * np.concatenate(values), kind="stable")
-        beam = [candidates[k] for k in order[:BEAM_WIDTH]]
-    return beam
 
 
 def _climb(problem: Problem, changes: Changes, start: Ints, best: _Best) -> None:
@@ -333,11 +273,11 @@ def _climb(problem: Problem, changes: Changes, start: Ints, best: _Best) -> None
 def _best_change(problem: Problem, current: Ints, table: Floats, value: float) -> Ints | None:
     """The sequence with the best change of one label that is allowed and improves the value."""
     for flat in np.argsort(-table, axis=None, kind="stable").tolist():
-        position, label = divmod(flat, table.shape[1])
-        if table[position, label] <= value + 1e-12 * max(1.0, abs(value)):
+        place = divmod(flat, table.shape[1])
+        if table[place] <= value + 1e-12 * max(1.0, abs(value)):
             return None
         changed: Ints = current.copy()
-        changed[position] = label
+        changed[place[0]] = place[1]
         if problem.allows(changed):
             return changed
     return None

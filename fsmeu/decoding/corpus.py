@@ -21,11 +21,10 @@ from fsmeu.arrays import Ints
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.explicit import best_corpus_hypotheses
 from fsmeu.decoding.precision import PRECISION
-from fsmeu.decoding.problem import Clock, checked_seconds
+from fsmeu.decoding.problem import Clock
 from fsmeu.decoding.split import unmet_condition
 from fsmeu.errors import InputError, message, one_of
-from fsmeu.expectation.corpus import linear_expectation
-from fsmeu.expectation.corpus_query import Corpus, corpus_of
+from fsmeu.expectation.corpus import Corpus, corpus_of, linear_expectation
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
 from fsmeu.limits import LONG_SEQUENCE
@@ -33,8 +32,6 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import Model
 from fsmeu.parallel import checked_jobs
-
-__all__ = ["CorpusDecision", "decode_corpus"]
 
 Tell = Callable[[float, float], None]
 
@@ -101,9 +98,9 @@ def decode_corpus(
             ``seconds`` is looked at.
         seconds: after how many seconds no further total is tried; None for as long as it takes.
         progress: called with lower and upper bound of the best value now and then.
-        engine: "lattice" bounds the best value as above; "openfst" values the hypotheses of all
-            sentences in one explicit composition, for any loss whose value looks at counts alone,
-            where there are few.
+        engine: "lattice" bounds the best value as above; "openfst" composes each sentence with loss
+            and model as an explicit machine and values all hypotheses, where there are few, for any
+            loss whose value looks at counts alone.
         jobs: how many threads decide large corpora.
 
     Raises:
@@ -115,7 +112,7 @@ def decode_corpus(
     if progress is not None and not callable(progress):
         must = "progress must be a function of two bounds"
         raise InputError(message("decode_corpus", must, progress))
-    clock, threads = Clock(checked_seconds(seconds)), checked_jobs("decode_corpus", jobs)
+    clock, threads = Clock(seconds), checked_jobs("decode_corpus", jobs)
     engine = one_of("decode_corpus", "engine", engine, ENGINES)
     free = corpus_of(loss, models, "decode_corpus")
     corpus = replace(free, constraint=constraint)

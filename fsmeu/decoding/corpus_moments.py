@@ -10,7 +10,7 @@ f being what a step adds to T. Of x, a sentence holds its own part, and the othe
 moments follow from the cumulants of all less its own: so E[f x^j] needs the scores of its steps for
 powers of its own count alone, which one sweep over moments gives (``trellis/jet_kernels.py``). For
 any k, one dynamic program gives the best sums of a sentence by its count, and their concave hulls
-the best sums by total (``corpus_hulls``). T >= 0 makes E[T (1 + u x)^-a] convex in u, and the chord
+the best sums by total. T >= 0 makes E[T (1 + u x)^-a] convex in u, and the chord
 bound excludes totals.
 
 The series leaves out at most B E[(u x)^J] of a value, B being the greatest absolute value that the
@@ -21,7 +21,7 @@ by the greatest D(k') / D(k) there is, d(k) / d(k') and the power.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -30,53 +30,46 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.corpus_hulls import Hulls, hulls_of
 from fsmeu.decoding.moments import ByNumber, best_number
-from fsmeu.expectation.corpus_moments import Counts, counts_of, moment_roundings, powers_of
-from fsmeu.expectation.corpus_query import Corpus, sentence_structure
+from fsmeu.expectation.corpus import (
+    Corpus,
+    Counts,
+    counts_of,
+    moment_roundings,
+    powers_of,
+    sentence_structure,
+)
 from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED
 from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Scores
+from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.moments import BINOMIAL, central_moments, jet_order, needed_order, series_of
-from fsmeu.trellis.roundings import UNIT
+from fsmeu.trellis.roundings import UNIT, relative_error
 from fsmeu.trellis.tapes import values_at
 
-__all__ = ["best_by_moments"]
-
+EXACT_SUMS = 1 << 26  # sums of scores up to which those of all totals are exact: .1 s
 SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each power of a count
+
+_MOST_ORDER = 8  # scores are kept for as many powers
+_NEGLIGIBLE = 1e-14  # a score that is left out, and in proportion those for powers of a count
+_ENOUGH = 2e-11  # the part of a value that the remainder of the series is meant to be
 
 _Group = tuple[list[int], Structure]
 """Sentences of one length, and the structure of both tapes and their models."""
 
-_MOST_ORDER = 8
-"""The highest order: scores are kept for as many powers."""
-
-_NEGLIGIBLE = 1e-14
-"""A score, and in proportion those for powers of a count, that is left out."""
-
-_ENOUGH = 2e-11
-"""The part of a value that the remainder of the series is meant to be."""
-
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Sentences of one length and structure.
+    """Sentences of one length and structure."""
 
-    Attributes:
-        rows: their places in the corpus.
-        scores: scores of steps that are not negligible, with a lane for each power of the own
-            count, divided by j!: J + 1 lanes.
-        chances: E[own count^j] / j!, (batch, J + 1).
-    """
-
-    rows: list[int]
+    rows: list[int]  # their places in the corpus
     n: int
     structure: Structure
-    scores: Scores
-    chances: Floats
+    scores: Scores  # those that are not negligible; J + 1 lanes for powers of the own count, by j!
+    chances: Floats  # E[own count^j] / j!, (batch, J + 1)
 
     def factors(self, weights: Floats, others: Floats) -> Floats:
         """Factors of lanes for a function of x, sum over j of weights[j] x^j, (batch, J).
@@ -114,11 +107,13 @@ def best_by_moments(
         return None
     groups = [(rows, sentence_structure(corpus, rows[0])) for rows in corpus.alike()]
     high = most = 0
+    served = True  # the joint count is at least 0, and 0 for hypotheses that count nothing
     for rows, structure in groups:
         n = corpus.models[rows[0]].n
         high += len(rows) * (len(structure.ends(n)) - 1)
         most += len(rows) * structure.most(n)
-    if most < FEW_COUNTED or not all(_is_served(corpus, *group) for group in groups):
+        served = served and structure.is_nonnegative and not structure.caps(n)[0]
+    if most < FEW_COUNTED or not served:
         return None
     totals = np.maximum(np.arange(high + 1.0), 1.0)  # that of none stands apart
     ratio = ratio_of_totals(form, corpus.n, totals, float(most))
@@ -134,7 +129,12 @@ def best_by_moments(
             blocks = list(pool.map(partial(_block, corpus, order), _parts(corpus, groups)))
             if sum(block.scores.value.size for block in blocks) > CORPUS_SCORE_CELLS:
                 return None
-            counts = _counts(corpus, blocks)
+            chances = np.zeros((len(corpus.models), order + 1))
+            greatest = np.zeros(len(corpus.models))
+            for block in blocks:
+                chances[block.rows] = block.chances
+                greatest[block.rows] = block.structure.most(block.n)
+            counts = counts_of(chances, greatest)
             below, _, steep = ratio.below[:, int(counts.mean)]
             spread = counts.deviation * abs(steep / (below + steep * counts.mean))
             needed = jet_order(needed_order(float(spread), _ENOUGH, 4))
@@ -147,11 +147,6 @@ def best_by_moments(
     if none > search.value(best):
         return None
     return zs, upper, len(search.tried), (value, error) if total == best else None
-
-
-def _is_served(corpus: Corpus, rows: list[int], structure: Structure) -> bool:
-    """Whether the joint count is at least 0, and 0 for hypotheses that count nothing."""
-    return structure.is_nonnegative and not structure.caps(corpus.models[rows[0]].n)[0]
 
 
 def _parts(corpus: Corpus, groups: list[_Group]) -> Iterator[_Group]:
@@ -174,15 +169,6 @@ def _block(corpus: Corpus, order: int, group: _Group) -> _Block:
         arc_weights_many(models), ends, least=least / powers_of(np.ones(order + 1))
     )
     return _Block(rows, models[0].n, structure, scores, chances)
-
-
-def _counts(corpus: Corpus, blocks: list[_Block]) -> Counts:
-    """The moments of the references' counts."""
-    size = blocks[0].chances.shape[1]
-    chances, most = np.zeros((len(corpus.models), size)), np.zeros(len(corpus.models))
-    for block in blocks:
-        chances[block.rows], most[block.rows] = block.chances, block.structure.most(block.n)
-    return counts_of(chances, most)
 
 
 def _without_any(corpus: Corpus, sign: float, most: int, chance: float, largest: float) -> float:
@@ -256,3 +242,94 @@ def _search(
 def _last_moment(counts: Counts) -> float:
     """E[x^J]."""
     return float(central_moments(counts.cumulants.sum(axis=1))[-1])
+
+
+# -- the best sums by total ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Hulls:
+    """The sum of the concave hulls of the sentences' best scores by count: Lagrangian relaxation.
+
+    For a price p of an item, the sum over sentences s of max over j of (U_s(j) - p j), and p k, is
+    at least the best sum of scores of hypotheses that count k together. The least such bound over
+    all prices is the sum of the concave hulls of U_s, whose pieces are taken in the order of their
+    slopes. Where a total falls between two pieces, hypotheses with this total reach the bound.
+    """
+
+    knots: Ints  # the totals between pieces, ascending, (pieces + 1,)
+    values: Floats  # the bound there, (pieces + 1,)
+    first: Ints  # the least count of each sentence, (sentences,)
+    sentence: Ints  # the sentence of each piece, in the order of the totals
+    end: Ints  # the count of that sentence after the piece
+    size: float  # the sum of all that was added, signs aside
+
+    def bounds(self, size: int) -> Floats:
+        """The bound for totals 0, ..., size - 1, (size,), wrong where no hypotheses have them."""
+        return np.interp(np.arange(size), self.knots, self.values)
+
+    def piece(self, total: int) -> int:
+        """How many pieces are taken up to a total."""
+        return int(np.searchsorted(self.knots, total, side="right")) - 1
+
+    def ends(self, pieces: int) -> Ints:
+        """The counts of the sentences when so many pieces are taken, (sentences,)."""
+        found: Ints = self.first.copy()
+        np.maximum.at(found, self.sentence[:pieces], self.end[:pieces])
+        return found
+
+
+def hulls_of(tables: Sequence[Floats]) -> Hulls:
+    """The hulls of the best worth of each count of all sentences, -inf where there is none."""
+    widest = max(map(len, tables), default=0)
+    held = np.full((len(tables), widest), -np.inf)
+    for row, table in zip(held, tables, strict=True):
+        row[: len(table)] = table
+    slopes = np.empty(held.shape)
+    kernels("best_kernels", held.size).corners(held, slopes, np.zeros(widest, np.int64))
+    sentence, end = np.nonzero(~np.isnan(slopes))  # all corners, by sentence and count
+    opens = np.diff(sentence, prepend=-1) != 0
+    first, worth = end[opens], held[sentence, end]
+    gains = np.diff(worth, prepend=0.0)[~opens]
+    lengths = np.diff(end, prepend=0)[~opens]
+    sentence, end = sentence[~opens], end[~opens]
+    order = np.argsort(-slopes[sentence, end], kind="stable")  # those of a sentence in their order
+    return Hulls(
+        knots=int(first.sum()) + np.append(0, np.cumsum(lengths[order])),
+        values=worth[opens].sum() + np.append(0.0, np.cumsum(gains[order])),
+        first=first,
+        sentence=sentence[order],
+        end=end[order],
+        size=float(np.abs(worth[opens]).sum() + np.abs(gains).sum()),
+    )
+
+
+def best_sums(tables: Sequence[Floats]) -> tuple[Floats, Callable[[int], Ints], float]:
+    """The best sum of worths for each total, counts of the sentences, and a bound on roundings.
+
+    Where there are many, sums are bounds from above, and the counts that a function gives for a
+    total have the total of the knot below it.
+    """
+    size = 1 + sum(len(table) - 1 for table in tables)
+    if size * sum(map(len, tables)) > EXACT_SUMS:
+        hulls = hulls_of(tables)
+        error = relative_error(2 * len(hulls.knots) + 8) * hulls.size
+        return hulls.bounds(size), lambda total: hulls.ends(hulls.piece(total)), error
+    sums, greatest = [np.zeros(1)], 0.0
+    for table in tables:
+        before, after = sums[-1], np.full(len(sums[-1]) + len(table) - 1, -np.inf)
+        for j, worth in enumerate(table):
+            part = after[j : j + len(before)]
+            np.maximum(part, before + worth, out=part)
+        sums.append(after)
+        greatest += float(np.abs(table[np.isfinite(table)]).max())
+
+    def counts(total: int) -> Ints:
+        found = np.zeros(len(tables), np.int64)
+        for s in range(len(tables) - 1, -1, -1):
+            j = np.arange(max(0, total - len(sums[s]) + 1), min(total, len(tables[s]) - 1) + 1)
+            found[s] = j[(sums[s][total - j] + tables[s][j]).argmax()]
+            total -= int(found[s])
+        return found
+
+    return sums[-1], counts, relative_error(len(tables) + 8) * greatest

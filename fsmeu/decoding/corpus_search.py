@@ -8,27 +8,25 @@ Losses are taken with the opposite sign, so that greater is better. For hypothes
 one more of a joint count in a sentence whose reference counts a is worth the mean of g(k, a + R)
 over the sum R of all other references' counts: one backward sweep over that function of a gives the
 scores of all steps. One dynamic program then gives the best score of every sentence for each count
-of its own, Lagrangian relaxation (``corpus_hulls``) the best sums for every total. Near k the value
-of other totals is nearly a multiple of that (``_spread``), so that one such *cut* at k bounds the
-best value of every total from above, and that of many from below. The total of the greatest upper
-bound is cut next, until no bound exceeds the best value that is known.
+of its own, and ``best_sums`` the best sums for every total. Near k the value of other totals is
+nearly a multiple of that (``spread``), so that what is known at k bounds the best value of every
+total. The total of the greatest bound is tried next, until none exceeds the best value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.decoding.corpus_hulls import Hulls, best_with_total, hulls_of
-from fsmeu.decoding.precision import PRECISION
+from fsmeu.decoding.corpus_moments import best_sums
+from fsmeu.decoding.moments import best_number
 from fsmeu.decoding.problem import Clock
 from fsmeu.errors import SizeLimitError, message
-from fsmeu.expectation.corpus import mass_to_cut
-from fsmeu.expectation.corpus_query import Corpus, sentence_structure
+from fsmeu.expectation.corpus import Corpus, mass_to_cut, sentence_structure
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, WINDOW_CELLS
@@ -41,57 +39,66 @@ from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import values_at
 from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
 
-__all__ = ["best_of_corpus"]
-
 CORPUS_WINDOW_CELLS = 1 << 26  # cells of the counts of all sentences but one, for each: 512 MB
 CORPUS_VALUES = 1 << 31  # pairs of totals of both sides that are valued, block by block: a minute
-CORPUS_TOTALS = 64  # totals that are decided one by one: near the best they hardly differ
 
 
-# -- the sentences ---------------------------------------------------------------------------------
+def best_of_corpus(
+    corpus: Corpus, sign: float, gap: float, clock: Clock, tell: Callable[[float, float], None]
+) -> tuple[list[Ints], float, int]:
+    """Label indices of the best hypotheses, an upper bound on all, and how many totals were tried.
+
+    Args:
+        corpus: the loss and the models.
+        sign: 1 where greater values are better, -1 where smaller ones are.
+        gap: how far apart both bounds may stay.
+        clock: the time that there is.
+        tell: called with both bounds before a further total is tried.
+    """
+    clock.over()  # begins here
+    search = _search(corpus, sign)
+
+    def stop(lower: float, upper: float) -> bool:
+        tell(lower, upper)
+        return clock.over()
+
+    best, upper = best_number(search, gap=gap, stop=stop)
+    return search.best_at(best), upper, len(search.tried)
 
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Sentences of one length and structure.
+    """Sentences of one length and structure."""
 
-    Attributes:
-        rows: their places in the corpus.
-        own: the distribution of the reference's count, (batch, counts).
-    """
-
-    rows: list[int]
+    rows: list[int]  # their places in the corpus
     n: int
     structure: Structure
     models: Sequence[ArcWeights]
-    own: Floats
+    own: Floats  # the distribution of the reference's count, (batch, counts)
 
 
-@dataclass(frozen=True, eq=False)
-class _Sentences:
-    """All sentences of a corpus.
+@dataclass(eq=False)
+class _Search:
+    """The best values by total; what depends on a total is kept for those that were tried."""
 
-    Attributes:
-        corpus: the loss and the models.
-        sign: 1 where greater values are better, -1 where smaller ones are.
-        blocks: the sentences.
-        others: for each sentence the distribution of the sum of all other references' counts.
-        whole: that of all references together.
-        hyp: which totals some hypotheses have, (K + 1,).
-        ref: which totals some references have, (R + 1,).
-        greatest: bounds on the absolute value of each sentence's joint counts, (sentences, counts).
-        expected: the same of their expectations.
-    """
-
+    low: int
+    high: int
+    first: int
     corpus: Corpus
-    sign: float
+    sign: float  # 1 where greater values are better, -1 where smaller ones are
     blocks: list[_Block]
-    others: list[Window]
-    whole: Window
-    hyp: Bools
-    ref: Bools
-    greatest: Floats
-    expected: Floats
+    others: list[Window]  # for each sentence the sum of all other references' counts
+    whole: Window  # that of all references together
+    hyp: Bools  # which totals some hypotheses have, (K + 1,)
+    ref: Bools  # which totals some references have, (R + 1,)
+    greatest: Floats  # bounds on sentences' joint counts without signs, (sentences, counts)
+    expected: Floats  # the same of their expectations
+    means: Floats  # E[h(k, R)] over the window of R, (K + 1,)
+    errors: Floats  # bounds on what they may lack, (K + 1,)
+    tried: dict[int, Floats] = field(default_factory=dict)  # the best sums of scores by total
+    slopes: dict[int, Floats] = field(default_factory=dict)  # g_q(k, r), (counts, width)
+    off: dict[int, float] = field(default_factory=dict)  # bounds on the errors of sums
+    counts: dict[int, Callable[[int], Ints]] = field(default_factory=dict)  # for a total
 
     @property
     def form(self) -> Split:
@@ -102,73 +109,174 @@ class _Sentences:
     @property
     def range(self) -> tuple[float, float]:
         """The declared range of sign times value."""
-        low, high = sorted(
-            self.sign * side for side in declared_range(self.corpus.loss.bound, self.corpus.n)
-        )
+        ends = declared_range(self.corpus.loss.bound, self.corpus.n)
+        low, high = sorted(self.sign * side for side in ends)
         return low, high
 
-    def slopes(self, k: int) -> Floats:
-        """g_q(k, r) for every total r of the reference, (counts, R + 1)."""
-        ref = np.arange(len(self.ref))
-        tables, _ = values_at(self.form, self.corpus.n, k, ref, self.ref)
-        return self.sign * np.array(tables).reshape(self.greatest.shape[1], len(ref))
-
-    def tables(self, ks: Ints) -> Iterator[tuple[Ints, list[Floats], Floats]]:
-        """Blocks of totals with g_q(k, r) and h(k, r) for r in the window, (totals, width) each."""
+    def tables(self, ks: Ints) -> Iterator[tuple[slice, list[Floats], Floats]]:
+        """Parts of the totals with g_q(k, r) and h(k, r) for r in the window, (totals, width)."""
         width = len(self.whole.chances)
         ref = np.arange(self.whole.low, self.whole.low + width)
         seen = self.ref[ref] & (self.whole.chances > 0)
         size = max(1, WINDOW_CELLS // width)
         for begin in range(0, len(ks), size):
-            some = ks[begin : begin + size]
-            possible = self.hyp[some][:, None] & seen
-            slopes, offset = values_at(self.form, self.corpus.n, some[:, None], ref, possible)
-            yield some, [self.sign * slope for slope in slopes], self.sign * offset
+            some = ks[begin : begin + size, None]
+            slopes, offset = values_at(self.form, self.corpus.n, some, ref, self.hyp[some] & seen)
+            part = slice(begin, begin + len(some))
+            yield part, [self.sign * slope for slope in slopes], self.sign * offset
+
+    def sums(self, k: int) -> Floats:
+        """The greatest sums of scores with g(k, .), by total."""
+        if k not in self.tried:
+            scores, error, at = self._scores(k)
+            reach = slice(self.whole.low, self.whole.low + len(self.whole.chances))
+            self.slopes[k] = at[:, reach] * (self.whole.chances > 0)
+            tables = self._each(
+                lambda b, one: b.structure.best_by_count(one, np.ones((len(b.rows), 1)), b.n),
+                scores,
+            )
+            for table in tables:
+                check_finite("decode_corpus", np.where(np.isneginf(table), 0.0, table))
+            sums, self.counts[k], rounding = best_sums(tables)
+            self.off[k] = error + rounding
+            self.tried[k] = np.where(self.hyp, sums, 0.0)
+        return self.tried[k]
+
+    def value(self, k: int) -> float:
+        """The best value with a total, roundings aside."""
+        return float(self.sums(k)[k] + self.means[k])
+
+    def best_at(self, k: int) -> list[Ints]:
+        """The hypotheses of that value."""
+        ends = self.counts[k](k)
+
+        def paths(b: _Block, some: Scores) -> Any:
+            return b.structure.best_paths(some, np.ones((len(b.rows), 1)), b.n, ends[b.rows])
+
+        return self._each(paths, self._scores(k)[0])
+
+    def bounds(self, ks: Ints, first: int, last: int) -> Floats:
+        """Upper bounds on values with totals ks, by those of two that were tried, and by both."""
+        found = np.full(len(ks), self.range[1])
+        tried = sorted({first, last} & set(self.tried))
+        for totals in [[k] for k in tried] + [tried] * (len(tried) > 1):
+            sums = np.array([self.sums(k)[ks] + self.off[k] for k in totals])
+            factors, away = self.spread(ks, [self.slopes[k] for k in totals])
+            values = (factors * sums).sum(axis=0) + self.means[ks] + away + self.errors[ks]
+            found = np.minimum(found, values)
+        return np.where(self.hyp[ks], found, -np.inf)
+
+    def spread(self, ks: Ints, others: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """How g(k, .) is bounded by multiples of g at one or two other totals, (counts, width).
+
+        Multiples of one other are the more exact the nearer it is; those of two, one on each side,
+        are so to the second order. All that a bound needs is that no factor is negative.
+
+        Returns:
+            Factors, (others, totals), and how far off sums of g_q(k, .) E[c_q] are at most.
+        """
+        most = self.expected.sum(axis=0) * (1.0 + 1e-9)  # bounds on E|c_q|
+        factors, away, chances = (
+            np.zeros((len(others), len(ks))),
+            np.zeros(len(ks)),
+            self.whole.chances,
+        )
+        if not len(most):
+            return factors, away
+        heaviest = int((most * (np.abs(others[0]) @ chances)).argmax())
+        for part, tables, _ in self.tables(ks):
+            factors[:, part] = _factors(chances, tables[heaviest], [g[heaviest] for g in others])
+            for q, (table, weight) in enumerate(zip(tables, most.tolist(), strict=True)):
+                left = table.copy()
+                for factor, other in zip(factors[:, part], others, strict=True):
+                    left -= np.multiply.outer(factor, other[q])
+                rounding = relative_error(16) * np.abs(table).max(axis=1, initial=0.0)
+                away[part] += weight * (np.abs(left).max(axis=1, initial=0.0) + rounding)
+        return factors, away
+
+    def _scores(self, k: int) -> tuple[list[Scores], float, Floats]:
+        """The scores of steps of each block, a bound on the error of all sums, and g_q(k, r)."""
+        ref = np.arange(len(self.ref))
+        tables, _ = values_at(self.form, self.corpus.n, k, ref, self.ref)
+        at = self.sign * np.array(tables).reshape(self.greatest.shape[1], len(ref))
+        check_finite("decode_corpus", at)
+        greatest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
+        error = self.whole.lost * float(self.greatest.sum(axis=0) @ greatest)
+        found = []
+        for block in self.blocks:
+            others = [self.others[row] for row in block.rows]
+            wanted = _wanted(block, others, at)
+            found.append(block.structure.scores(block.models, wanted)[0])
+            error += _error(block, others, self.greatest[block.rows], wanted, greatest)
+        return found, error, at
+
+    def _each(self, ask: Callable[[_Block, Scores], Any], scores: Sequence[Scores]) -> list[Any]:
+        """What a function of the sentences of a block and their scores gives for each sentence."""
+        found: dict[int, Any] = {}
+        for block, some in zip(self.blocks, scores, strict=True):
+            found.update(zip(block.rows, ask(block, some), strict=True))
+        return [found[row] for row in range(len(found))]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
-def _sentences(corpus: Corpus, sign: float) -> _Sentences:
-    """What a decision needs of the sentences of a corpus.
+def _search(corpus: Corpus, sign: float) -> _Search:
+    """The values by total, for a loss that splits by tape with one counter of each at most.
 
-    Requires a loss that splits by tape, its value looking at one counter of each at most.
-
-    Raises:
-        UncountableError: a counter does not grow by whole numbers.
-        SizeLimitError: that would take too much room.
+    An UncountableError where a counter does not grow by whole numbers.
     """
     form, models = corpus.loss.split, corpus.models
     assert form is not None
     greatest, expected = np.zeros((2, len(models), len(form.joint_counts)))
-    own: list[Window] = [Window(0, np.ones((1, 1)))] * len(models)
-    hyp: list[Bools] = []
-    ref: list[Bools] = []
-    blocks: list[_Block] = []
-    groups, cells = corpus.alike(), 0
-    for rows in groups:
-        structure, n = sentence_structure(corpus, rows[0]), models[rows[0]].n
-        structure.guard("decode_corpus", n)
+    own = [Window(0, np.ones((1, 1)))] * len(models)
+    groups = [(rows, sentence_structure(corpus, rows[0])) for rows in corpus.alike()]
+    hyp, ref, blocks, cells = list[Bools](), list[Bools](), list[_Block](), 0
+    for rows, structure in groups:
+        structure.guard("decode_corpus", n := models[rows[0]].n)
         cells += len(rows) * len(structure.score_cells(n))
-    _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus")
-    for rows in groups:
-        structure, n = sentence_structure(corpus, rows[0]), models[rows[0]].n
+    _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
+    for rows, structure in groups:
+        n, layered = models[rows[0]].n, arc_weights_many([models[row] for row in rows])
         hyp += [structure.ends(n)] * len(rows)
         ref += [structure.y.reachable(n)] * len(rows)
         greatest[rows] = structure.greatest(n)
-        layered = arc_weights_many([models[row] for row in rows])
         expected[rows], masses = _expected(structure, layered)
         for row, mass in zip(rows, masses, strict=True):
             own[row] = Window(0, mass[None], 0.0, structure.roundings(n))
         blocks.append(_Block(rows, n, structure, layered, masses))
     cut = mass_to_cut(corpus)
-    whole = sum_of_all(own, cut, 1)
-    each = "the distributions of the references' counts of all sentences but one"
-    _guard(len(own) * len(whole.chances), CORPUS_WINDOW_CELLS, each)
-    others, totals = all_but_one(own, cut), (_totals(hyp), _totals(ref))
-    return _Sentences(corpus, sign, blocks, others, whole, *totals, greatest, expected)
+    whole, possible = sum_of_all(own, cut, 1), _totals(hyp)
+    width, size, places = len(whole.chances), len(possible), np.flatnonzero(possible)
+    each = "the distributions of the references' counts of all sentences but one may be"
+    _guard(len(own) * width, CORPUS_WINDOW_CELLS, each)
+    _guard(size * width, CORPUS_VALUES, "the values of the totals of both sides may be")
+    mean = float(whole.counts @ whole.chances)
+    found = _Search(
+        low=int(places[0]) - 1,  # neither this nor the next is tried: all between may be
+        high=int(places[-1]) + 1,
+        first=int(places[np.abs(places - mean).argmin()]),
+        corpus=corpus,
+        sign=sign,
+        blocks=blocks,
+        others=all_but_one(own, cut),
+        whole=whole,
+        hyp=possible,
+        ref=_totals(ref),
+        greatest=greatest,
+        expected=expected,
+        means=np.zeros(size),
+        errors=np.zeros(size),
+    )
+    rounding = relative_error(whole.operations + width + 8)
+    for ks, _, offset in found.tables(np.arange(size)):
+        found.means[ks] = offset @ whole.chances
+        found.errors[ks] = rounding * (np.abs(offset) @ whole.chances)
+    if whole.lost:
+        found.errors += whole.lost * max(0.0, found.range[1])
+    return found
 
 
 def _expected(structure: Structure, models: Sequence[ArcWeights]) -> tuple[Floats, Floats]:
-    """_Bounds on E|joint count|, (batch, counts), and P(count of y), (batch, counter).
+    """Bounds on E|joint count|, (batch, counts), and P(count of y), (batch, counter).
 
     At each position, the greatest of all steps for each term.
     """
@@ -189,7 +297,7 @@ def _guard(cells: int, limit: int, what: str) -> None:
     if cells > limit:
         remedy = "Declare a finite range in the file of the loss, decide parts of the corpus, or "
         remedy += "sentence by sentence with decode_many"
-        must = f"{what} may be up to {limit:,} numbers"
+        must = f"{what} up to {limit:,} numbers"
         raise SizeLimitError(message("decode_corpus", must, f"{cells:,}", remedy))
 
 
@@ -197,25 +305,12 @@ def _totals(reachable: Sequence[Bools]) -> Bools:
     """Which totals there are, from the counts that each sentence may have."""
     if all(one.all() for one in reachable):
         return np.ones(1 + sum(len(one) - 1 for one in reachable), bool)
-    parts = [one.astype(np.float64) for one in reachable]
+    parts = list(reachable)
     while len(parts) > 1:
-        pairs = [np.convolve(a, b) > 0.5 for a, b in zip(parts[0::2], parts[1::2], strict=False)]
-        parts = [one.astype(np.float64) for one in pairs] + parts[len(parts) - len(parts) % 2 :]
-    return parts[0] > 0.5
-
-
-def _scores_at(sentences: _Sentences, at: Floats) -> tuple[list[Scores], float]:
-    """The scores of steps of each block for g_q(k, r), and a bound on the error of all sums."""
-    check_finite("decode_corpus", at)
-    greatest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
-    error = sentences.whole.lost * float(sentences.greatest.sum(axis=0) @ greatest)
-    found = []
-    for block in sentences.blocks:
-        others = [sentences.others[row] for row in block.rows]
-        wanted = _wanted(block, others, at)
-        found.append(block.structure.scores(block.models, wanted)[0])
-        error += _error(block, others, sentences.greatest[block.rows], wanted, greatest)
-    return found, error
+        pairs = zip(parts[0::2], parts[1::2], strict=False)
+        odd = parts[len(parts) - len(parts) % 2 :]
+        parts = [np.convolve(a.astype(float), b.astype(float)) > 0.5 for a, b in pairs] + odd
+    return parts[0]
 
 
 def _wanted(block: _Block, others: Sequence[Window], at: Floats) -> Floats:
@@ -250,218 +345,6 @@ def _error(
     return error + steps * float((most * np.abs(wanted).max(axis=2, initial=0.0)).sum())
 
 
-def _each(
-    sentences: _Sentences, scores: Sequence[Scores], ask: Callable[[_Block, Scores], Iterable[Any]]
-) -> list[Any]:
-    """What a function of the sentences of a block and their scores gives for each sentence."""
-    found: dict[int, Any] = {}
-    for block, some in zip(sentences.blocks, scores, strict=True):
-        found.update(zip(block.rows, ask(block, some), strict=True))
-    return [found[row] for row in range(len(found))]
-
-
-def _best_by_count(block: _Block, scores: Scores) -> Floats:
-    """The best sum of scores for each count of a sentence's own, (batch, counts)."""
-    tables = block.structure.best_by_count(scores, np.ones((len(block.rows), 1)), block.n)
-    check_finite("decode_corpus", np.where(np.isneginf(tables), 0.0, tables))
-    return tables
-
-
-# -- the bounds ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Offsets:
-    """What is known of h(k, r) for each total k of the hypothesis.
-
-    Attributes:
-        means: E[h(k, R)] over the window of R, -inf where no hypothesis has this total, (K + 1,).
-        errors: bounds on their errors by rounding, (K + 1,).
-        below: what the references outside of the window may take from a value, at most 0.
-        above: what they may add, at least 0.
-    """
-
-    means: Floats
-    errors: Floats
-    below: float
-    above: float
-
-
-def _offsets(sentences: _Sentences) -> _Offsets:
-    """What is known of h; a SizeLimitError where there are very many totals."""
-    size, chances = len(sentences.hyp), sentences.whole.chances
-    if size * len(chances) > CORPUS_VALUES:
-        must = f"the totals of both sides may make up to {CORPUS_VALUES:,} pairs"
-        got = f"{size * len(chances):,}"
-        raise SizeLimitError(message("decode_corpus", must, got, "Decide parts of the corpus"))
-    means, absolute = np.zeros((2, size))
-    for ks, _, offset in sentences.tables(np.arange(size)):
-        means[ks], absolute[ks] = offset @ chances, np.abs(offset) @ chances
-    means[~sentences.hyp] = -np.inf
-    errors = relative_error(sentences.whole.operations + len(chances) + 8) * absolute
-    lost = sentences.whole.lost
-    low, high = sentences.range if lost else (0.0, 0.0)
-    return _Offsets(means, errors, lost * min(0.0, low), lost * max(0.0, high))
-
-
-@dataclass(frozen=True, eq=False)
-class _Cut:
-    """The best hypotheses at a total.
-
-    Attributes:
-        slopes: g_q(total, r) for r in the window, (counts, width).
-        sums: bounds on the sum of scores of hypotheses with each total, (K + 1,).
-        error: a bound on their error.
-    """
-
-    total: int
-    slopes: Floats
-    sums: Floats
-    error: float
-
-
-@dataclass(eq=False)
-class _Bounds:
-    """Bounds of the best expected value, greater being better.
-
-    Attributes:
-        upper: a bound on the best value for each total of the hypothesis, (K + 1,).
-        lower: a bound from below on the best value.
-        total: the total at which the best hypotheses that are known were found.
-        ends: the counts of their sentences.
-        cuts: the totals that were cut.
-    """
-
-    upper: Floats
-    lower: float = -np.inf
-    total: int = 0
-    ends: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    cuts: list[_Cut] = field(default_factory=list)
-
-
-def best_of_corpus(
-    corpus: Corpus, sign: float, gap: float, clock: Clock, tell: Callable[[float, float], None]
-) -> tuple[list[Ints], float, int]:
-    """Label indices of the best hypotheses, an upper bound on all, and how many totals were tried.
-
-    Args:
-        corpus: the loss and the models.
-        sign: 1 where greater values are better, -1 where smaller ones are.
-        gap: how far apart both bounds may stay.
-        clock: the time that there is.
-        tell: called after each cut with both bounds.
-    """
-    clock.over()  # begins here
-    sentences = _sentences(corpus, sign)
-    known = _bounds_of(sentences, gap, clock, tell)
-    scores, _ = _scores_at(sentences, sentences.slopes(known.total))
-
-    def paths(block: _Block, some: Scores) -> Iterable[Ints]:
-        one = np.ones((len(block.rows), 1))
-        return block.structure.best_paths(some, one, block.n, known.ends[block.rows])
-
-    return _each(sentences, scores, paths), float(known.upper.max()), len(known.cuts)
-
-
-def _bounds_of(
-    sentences: _Sentences, gap: float, clock: Clock, tell: Callable[[float, float], None]
-) -> _Bounds:
-    """The bounds of the best expected value, as near to each other as is asked for."""
-    offsets = _offsets(sentences)
-    known = _Bounds(np.where(sentences.hyp, sentences.range[1], -np.inf))
-    mean = float(sentences.whole.counts @ sentences.whole.chances)
-    possible = np.flatnonzero(sentences.hyp)
-    k = int(possible[np.abs(possible - mean).argmin()])
-    while True:
-        guess = _cut(sentences, offsets, known, k)
-        tell(known.lower, float(known.upper.max()))
-        left = known.upper.copy()
-        left[[cut.total for cut in known.cuts]] = -np.inf
-        reach = known.lower + max(gap, PRECISION * abs(known.lower))
-        # A total that was cut keeps its bound: where it is the greatest, others change nothing.
-        if known.upper.max() <= reach or left.max() < known.upper.max():
-            return known
-        if len(known.cuts) >= CORPUS_TOTALS or clock.over():
-            return known
-        k = guess if left[guess] > reach else int(left.argmax())
-
-
-def _cut(sentences: _Sentences, offsets: _Offsets, known: _Bounds, k: int) -> int:
-    """_Bounds the values of all totals by those of the best at k; returns what seems best then."""
-    at, whole = sentences.slopes(k), sentences.whole
-    scores, error = _scores_at(sentences, at)
-    tables = _each(sentences, scores, _best_by_count)
-    hulls = hulls_of(tables)
-    error += relative_error(2 * len(hulls.knots) + 8) * hulls.size
-    window = at[:, whole.low : whole.low + len(whole.chances)] * (whole.chances > 0)
-    cut = _Cut(k, window, hulls.bounds(len(sentences.hyp)), error)
-    active = np.flatnonzero(known.upper > known.lower)
-    values, loose = _lower_bounds(sentences, offsets, known, [cut], active)
-    is_knot = np.isin(active, hulls.knots)
-    reached = np.where(is_knot, values - loose + offsets.below, -np.inf)
-    best = int(reached.argmax())
-    if reached[best] > known.lower:
-        known.lower, known.total = float(reached[best]), k
-        known.ends = hulls.ends(hulls.piece(int(active[best])))
-    if known.upper[k] > known.lower and k not in hulls.knots:
-        _exchange(known, offsets, tables, hulls, cut)
-    for side in (-1, 1):  # between the cut and its neighbours
-        near = [one for one in known.cuts if side * (one.total - k) > 0]
-        if near:
-            other = min(near, key=lambda one: abs(one.total - k))
-            low, high = sorted((other.total, k))
-            ks = low + 1 + np.flatnonzero(known.upper[low + 1 : high] > known.lower)
-            _lower_bounds(sentences, offsets, known, [other, cut], ks)
-    known.cuts.append(cut)
-    return int(active[values.argmax()])
-
-
-def _lower_bounds(
-    sentences: _Sentences, offsets: _Offsets, known: _Bounds, cuts: Sequence[_Cut], ks: Ints
-) -> tuple[Floats, Floats]:
-    """Lowers upper bounds by one or two cuts; returns the best values by these, and errors."""
-    factors, away = _spread(sentences, ks, [cut.slopes for cut in cuts])
-    values, loose = offsets.means[ks], away + offsets.errors[ks]
-    for factor, cut in zip(factors, cuts, strict=True):
-        values = values + factor * cut.sums[ks]
-        loose = loose + factor * cut.error
-    known.upper[ks] = np.minimum(known.upper[ks], values + loose + offsets.above)
-    return values, loose
-
-
-def _spread(sentences: _Sentences, ks: Ints, others: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """How g(k, .) is bounded by multiples of g at one or two other totals.
-
-    Multiples of one other are the more exact the nearer it is; those of two, one on each side, are
-    so to the second order. All that a bound needs is that no factor is negative.
-
-    Args:
-        sentences: the sentences.
-        ks: the totals.
-        others: g_q(k', r) for each of the others and r in the window, (counts, width).
-
-    Returns:
-        Factors, (others, totals), and how far off sums of g_q(k, .) E[c_q] are at most, (totals,).
-    """
-    most = sentences.expected.sum(axis=0) * (1.0 + 1e-9)  # bounds on E|c_q|
-    factors, away = np.zeros((len(others), len(ks))), np.zeros(len(ks))
-    if not len(most):
-        return factors, away
-    chances, begin = sentences.whole.chances, 0
-    heaviest = int((most * (np.abs(others[0]) @ chances)).argmax())
-    for some, tables, _ in sentences.tables(ks):
-        part = slice(begin, begin + len(some))
-        begin += len(some)
-        factors[:, part] = _factors(chances, tables[heaviest], [one[heaviest] for one in others])
-        for q, (table, weight) in enumerate(zip(tables, most.tolist(), strict=True)):
-            left = table.copy()
-            for factor, other in zip(factors[:, part], others, strict=True):
-                left -= np.multiply.outer(factor, other[q])
-            rounding = relative_error(16) * np.abs(table).max(axis=1, initial=0.0)
-            away[part] += weight * (np.abs(left).max(axis=1, initial=0.0) + rounding)
-    return factors, away
-
-
 def _factors(chances: Floats, table: Floats, others: Sequence[Floats]) -> Floats:
     """The multiples of one other that has the same mean, or of two with the same two values.
 
@@ -478,18 +361,3 @@ def _factors(chances: Floats, table: Floats, others: Sequence[Floats]) -> Floats
     if abs(np.linalg.det(pair)) <= 1e-12 * np.abs(pair).max() ** 2:
         return np.zeros((2, len(table)))
     return np.maximum(0.0, np.linalg.solve(pair, table[:, places].T))
-
-
-def _exchange(
-    known: _Bounds, offsets: _Offsets, tables: list[Floats], hulls: Hulls, cut: _Cut
-) -> None:
-    """Closes the gap between the relaxation and hypotheses with the cut's total, if it is quick."""
-    k = cut.total
-    loose, mean = cut.error + float(offsets.errors[k]), float(offsets.means[k])
-    found = best_with_total(tables, hulls, k, known.lower - mean + loose - offsets.below)
-    if found is None:
-        return
-    best, counts = found
-    known.upper[k] = min(known.upper[k], mean + best + loose + offsets.above)
-    if counts is not None:
-        known.lower, known.total, known.ends = mean + best - loose + offsets.below, k, counts

@@ -6,7 +6,7 @@ that differ in the numbers of their models alone are decided together, and one i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -25,21 +25,13 @@ from fsmeu.decoding.problem import (
     Method,
     Problem,
     RefusalError,
-    checked_seconds,
+    checked_limits,
 )
 from fsmeu.decoding.ranking import RANKING, RANKING_FAST, WHY_FAST, fast_values, ranked_at_once
 from fsmeu.decoding.split import ADDITIVE, COUNTING
-from fsmeu.errors import (
-    FsmeuError,
-    InputError,
-    LossFileError,
-    SizeLimitError,
-    check_int,
-    message,
-    one_of,
-)
+from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.expectation.query import bind_labels, fitted
+from fsmeu.expectation.query import alike, bind_labels, fitted
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
@@ -49,8 +41,6 @@ from fsmeu.models import Bernoulli, Model, as_model
 from fsmeu.models.chains import binary_marginals
 from fsmeu.models.checks import vector_of_numbers
 from fsmeu.parallel import checked_jobs, in_shares
-
-__all__ = ["EXACT", "METHODS", "Compared", "compare_methods", "decode", "decode_many", "explain"]
 
 FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
 DECISIONS_AT_ONCE = 64  # decisions after which progress is told
@@ -63,14 +53,12 @@ METHODS: dict[str, Method] = {method.name: method for method in (*_EXACT, SEARCH
 EXACT = tuple(method.name for method in _EXACT)
 """The methods that prove their answers, in the order in which "auto" takes them."""
 
+# The methods that decide several problems together; compiled loops do so in threads.
 _TOGETHER = (RANKING_FAST.name, ADDITIVE.name, COUNTING.name, VITERBI.name, MARGINAL.name)
-"""The methods that decide several problems together; compiled loops do so in threads."""
-
+# Those that value one candidate at a time, so that few states may be kept.
 _WITH_KEEP = (RANKING.name, EXHAUSTIVE.name, NBEST.name)
-"""The methods that value one candidate at a time, so that few states may be kept."""
-
+# Those that answer where none proves its answer.
 _UNPROVEN = (SEARCH.name, NBEST.name)
-"""The methods that answer where none proves its answer."""
 
 
 def decode(
@@ -111,9 +99,8 @@ def decode(
     """
     method = one_of("decode", "method", method, ["auto", *METHODS])
     bound, made = fitted(loss, as_model(model), "decode")
-    clock = Clock(checked_seconds(seconds), progress)
-    limits = as_constraint(constraint, made.alphabet, made.n)
-    problem = Problem(bound, made, limits, *_checked_limits(keep, budget), clock)
+    clock, limits = Clock(seconds, progress), as_constraint(constraint, made.alphabet, made.n)
+    problem = Problem(bound, made, limits, *checked_limits(keep, budget), clock)
     if one_of("decode", "engine", engine, ENGINES) == "lattice":
         return _decide([problem], method)[0]
     if method != "auto" or keep is not None:
@@ -121,12 +108,6 @@ def decode(
         got = f"method={method!r}" if method != "auto" else f"keep={keep}"
         raise InputError(message("decode", must, got, "Leave method and keep out"))
     return _decision(problem, "composition", explicit_answer(problem))
-
-
-def _checked_limits(keep: int | None, budget: int) -> tuple[int | None, int]:
-    """The number of states that are kept, and the budget."""
-    kept = None if keep is None else check_int("decode", "keep", keep)
-    return kept, check_int("decode", "budget", budget)
 
 
 def decode_many(
@@ -160,14 +141,14 @@ def decode_many(
     check_loss(loss, "decode_many")
     models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
     method = one_of("decode_many", "method", method, ["auto", *METHODS])
-    limit, (keep, budget) = checked_seconds(seconds), _checked_limits(keep, budget)
+    limits = checked_limits(keep, budget)
+    Clock(seconds)  # refuses what is no number of seconds
     if progress is not None and not callable(progress):
         must = "progress must be a function of the number of decisions made"
         raise InputError(message("decode_many", must, progress))
-    tell = progress or (lambda made: None)
+    tell, threads = progress or (lambda made: None), checked_jobs("decode_many", jobs)
     options = {"method": method, "keep": keep, "constraint": constraint, "budget": budget}
     question: tuple[Loss, dict[str, Any]] = loss, {**options, "seconds": seconds}
-    threads = checked_jobs("decode_many", jobs)
 
     def in_processes(some: list[Model]) -> list[Decision]:
         sizes = [model.n for model in some]
@@ -188,9 +169,9 @@ def decode_many(
         bound = bind_labels(loss, first.alphabet, "decode_many")
         allowed = as_constraint(constraint, first.alphabet, first.n)
         problems = [
-            Problem(bound, left[row], allowed, keep, budget, Clock(limit), threads) for row in rows
+            Problem(bound, left[row], allowed, *limits, Clock(seconds), threads) for row in rows
         ]
-        if keep is not None or _first_among(problems[0], method, _TOGETHER) is None:
+        if not _are_decided_together(problems[0], method):
             alone.update(zip(rows, problems, strict=True))
             continue
         size = DECISIONS_AT_ONCE * threads
@@ -217,21 +198,16 @@ def _model(loss: Loss, model: Any, row: int) -> Model:
     try:
         return fitted(loss, as_model(model), "labels")[1]
     except FsmeuError as error:
-        message = f"decode_many, models[{row}]: {error}"
-        raise InputError(message) from None
+        text = f"decode_many, models[{row}]: {error}"
+        raise InputError(text) from None
 
 
-def _alike(models: Mapping[int, Model]) -> list[list[int]]:
-    """The rows of models with the same labels, length and structure; the longest first.
-
-    The structure that serves the longest serves the shorter ones, too.
-    """
-    found: dict[Hashable, list[int]] = {}
-    for row, model in models.items():
-        structure = row if model.structure is None else model.structure
-        kind = structure, binary_marginals(model) is None
-        found.setdefault((model.labels, model.n, kind), []).append(row)
-    return sorted(found.values(), key=lambda rows: -models[rows[0]].n)
+def _alike(models: Mapping[int, Model]) -> Iterator[list[int]]:
+    """The rows of models of one length, label order and structure, independent labels apart."""
+    for independent in (True, False):
+        some = [k for k, m in models.items() if (binary_marginals(m) is not None) == independent]
+        for rows in alike([models[row] for row in some]):
+            yield [some[k] for k in rows]
 
 
 def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
@@ -258,15 +234,15 @@ def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
 def _ranked_together(
     loss: Loss, rows: list[int], p: Floats, method: str, constraint: Any
 ) -> dict[int, Decision]:
-    """Decisions by ``ranking_fast`` for sequences of one length, those that it proves.
+    """Decisions by ``ranking_fast`` for sequences of one length, without a model for each.
 
-    They are made without a model for each. None where it does not fit.
+    Those that it proves; none where it does not fit.
     """
     n = p.shape[1]
     try:
         bound = bind_labels(loss, BINARY, "decode_many")
         problem = Problem(bound, Bernoulli(p[0]), as_constraint(constraint, BINARY, n))
-        if _first_among(problem, method, (RANKING_FAST.name,)) is None:
+        if _first(problem, method) != RANKING_FAST.name:
             return {}
         order = np.argsort(-p, axis=1, kind="stable")
         values, errors = fast_values(problem, np.take_along_axis(p, order, axis=1))
@@ -294,28 +270,28 @@ def _ranked_together(
 # -- which method ----------------------------------------------------------------------------------
 
 
-def _exact_in_order(problem: Problem) -> tuple[str, ...]:
-    """The names of the methods that "auto" takes for a proven answer, in order.
+def _in_order(problem: Problem) -> tuple[str, ...]:
+    """The names of the methods that "auto" takes, in order.
 
     All sequences are compared where they are few; else only when that is asked for by name.
     """
-    most = min(problem.budget, FEW_SEQUENCES)
-    if len(problem.model.labels) ** min(problem.n, 64) > most:
-        return tuple(name for name in EXACT if name != EXHAUSTIVE.name)
-    return EXACT
+    if problem.keep is not None:
+        return _WITH_KEEP
+    few = len(problem.model.labels) ** min(problem.n, 64) <= min(problem.budget, FEW_SEQUENCES)
+    return tuple(one for one in (*EXACT, *_UNPROVEN) if few or one != EXHAUSTIVE.name)
 
 
-def _fitting(problem: Problem, names: Iterable[str]) -> Iterator[str]:
-    """The names of the methods that fit a problem; each condition is read when it is asked for."""
-    return (name for name in names if METHODS[name].fits(problem) is None)
+def _first(problem: Problem, method: str) -> str | None:
+    """The method that ``decode`` takes first, if one fits."""
+    names = _in_order(problem) if method == "auto" else (method,)
+    return next((name for name in names if METHODS[name].fits(problem) is None), None)
 
 
-def _first_among(problem: Problem, method: str, these: Collection[str]) -> str | None:
-    """The method that ``decode`` takes first, if it is one of these; None where it is another."""
-    names = _exact_in_order(problem) if method == "auto" else (method,)
-    last = max((k for k, name in enumerate(names) if name in these), default=-1)
-    found = next(_fitting(problem, names[: last + 1]), None)
-    return found if found in these else None
+def _are_decided_together(problem: Problem, method: str) -> bool:
+    """Whether several problems like this are decided faster together than one by one."""
+    alone = problem.constraint is not None or problem.model.structure is None
+    first = _first(problem, method)
+    return first in _TOGETHER and problem.keep is None and not (first == VITERBI.name and alone)
 
 
 def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
@@ -329,34 +305,31 @@ def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
 
 
 def _first_that_fits(problems: Sequence[Problem]) -> list[tuple[str, Answer]]:
-    """The first method that fits and proves its answer; else the best answer of those that fit."""
-    first = problems[0]
-    if first.keep is not None:
-        return [_first_answer(problem, _WITH_KEEP) for problem in problems]
-    found: list[list[tuple[str, Answer]]] = [[] for _ in problems]
-    left = dict(enumerate(problems))
-    for name in _fitting(first, _exact_in_order(first)):
+    """The first method that fits and proves its answer; else the best answer of those that fit.
+
+    A method that proves nothing, or may not, ends it. Where none answers, the last says why.
+    """
+    first, found = problems[0], [list[tuple[str, Answer]]() for _ in problems]
+    left, names = dict(enumerate(problems)), _in_order(problems[0])
+    for name in names:
+        if not left or METHODS[name].fits(first) is not None:
+            continue
+        ends = first.keep is not None or name in _UNPROVEN
         for row, answer in zip(list(left), _answers(list(left.values()), name), strict=True):
             if answer is not None:
                 found[row].append((name, answer))
-                if answer.exact:
+                if answer.exact or ends:
                     del left[row]
-        if not left:
-            break
     for row, problem in left.items():
-        every, sign = [_first_answer(problem, _UNPROVEN), *found[row]], problem.sign
-        found[row].append(max(every, key=lambda pair: sign * (pair[1].value or 0.0)))
-    return [answers[-1] for answers in found]
+        found[row] += [(names[-1], checked([problem], [METHODS[names[-1]](problem)])[0])]
+    return [_best(answers, first.sign) for answers in found]
 
 
-def _first_answer(problem: Problem, names: Sequence[str]) -> tuple[str, Answer]:
-    """The answer of the first of these methods that has one; an error where the last has none."""
-    *others, last = names
-    for name in _fitting(problem, others):
-        answer = _answers([problem], name)[0]
-        if answer is not None:
-            return name, answer
-    return last, checked([problem], [METHODS[last](problem)])[0]
+def _best(answers: list[tuple[str, Answer]], sign: float) -> tuple[str, Answer]:
+    """The answer that is proven, which is the last, or else the best; the last of equal ones."""
+    if answers[-1][1].exact:
+        return answers[-1]
+    return max(reversed(answers), key=lambda pair: sign * (pair[1].value or 0.0))
 
 
 def _answers(problems: Sequence[Problem], name: str) -> list[Answer | None]:
@@ -401,7 +374,7 @@ def explain(decision: Decision) -> str:
     return f"Decided by {decision.method}: {decision.why}.{tried} {proof}."
 
 
-_QUICK = 0.5
+_QUICK = 0.5  # seconds of what is timed once more, when all is loaded
 
 
 @dataclass(frozen=True)
@@ -423,20 +396,12 @@ def compare_methods(
     """
     found = []
     for name in methods or METHODS:
+        times = [perf_counter()]
         try:
-            found.append(Compared(name, *_timed(loss, model, {**options, "method": name})))
+            while len(times) < 2 or (len(times) < 3 and times[1] - times[0] < _QUICK):
+                decision = decode(loss, model, **{**options, "method": name})
+                times.append(perf_counter())
+            found.append(Compared(name, decision, min(np.diff(times).tolist())))
         except (RefusalError, SizeLimitError) as error:
             found.append(Compared(name, refused=str(error)))
     return found
-
-
-def _timed(loss: Loss, model: Model, options: Mapping[str, Any]) -> tuple[Decision, float]:
-    """A decision and the seconds it takes; what is quick is timed again, once all is loaded."""
-    begin = perf_counter()
-    decision = decode(loss, model, **options)
-    seconds = perf_counter() - begin
-    if seconds < _QUICK:
-        begin = perf_counter()
-        decode(loss, model, **options)
-        seconds = min(seconds, perf_counter() - begin)
-    return decision, seconds

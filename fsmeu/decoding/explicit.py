@@ -9,7 +9,7 @@ proven where a bound on the rounding errors of all values leaves no other better
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -25,30 +25,23 @@ from fsmeu.expectation.composition import (
     compose_layers,
     path_roundings,
 )
-from fsmeu.expectation.corpus_query import Corpus
+from fsmeu.expectation.corpus import Corpus
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import bind_labels
 from fsmeu.expectation.result import check_finite
-from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
-from fsmeu.fst.distance import minus_log, signed_parts, weights_of_inputs
-from fsmeu.fst.image import ArcTable, by_depth, fst_from_table, table_from_fst
+from fsmeu.fst.distance import signed_parts, weights_of_inputs
+from fsmeu.fst.image import ArcTable
 from fsmeu.fst.layers import any_layers
-from fsmeu.limits import CANDIDATES
+from fsmeu.limits import CANDIDATES, KEPT_CELLS_PER_STATE
 from fsmeu.losses.evaluate import counts_read, value_of_totals
 from fsmeu.losses.language.syntax import Number
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import as_model
 from fsmeu.trellis.roundings import LEAST, Sums
 
-__all__ = ["best_corpus_hypotheses", "explicit_answer", "hypotheses_composition"]
-
 ELEMENTS_PER_STATE = 20  # pairs (prefix, state) of determinization for each state allowed
-
-_NONE = np.zeros(0, np.int64)
-_EMPTY_STRING = ArcTable(0, _NONE, _NONE, _NONE, np.zeros(0), _NONE, np.zeros(1))
 
 # -- one sequence ----------------------------------------------------------------------------------
 
@@ -65,8 +58,7 @@ def explicit_answer(problem: Problem) -> Answer:
         raise RefusalError(message("decode", "a sequence must satisfy the constraint"))
     try:
         built = hypotheses_composition(problem.loss, problem.model, problem.constraint)
-        parts = ((sign, built.weighted(part)) for sign, part in signed_parts(built.values))
-        values, errors = _sums_of_inputs(parts, sequences, built.machine.n)
+        values, errors = _sums_of_inputs(built, sequences)
         how = f"is a path of one composition of {built.states:,} states"
     except SizeLimitError:
         values, errors = _one_by_one(problem, sequences)
@@ -116,20 +108,19 @@ def _allowed(constraint: Constraint | None, labels: int, n: int, budget: int) ->
     return found
 
 
-def _sums_of_inputs(
-    parts: Iterable[tuple[float, ArcTable]], sequences: Ints, steps: int
-) -> tuple[Floats, Floats]:
-    """Sums of the weights of each input sequence with signs, and bounds on their errors.
+def _sums_of_inputs(built: Composition, sequences: Ints) -> tuple[Floats, Floats]:
+    """The expected values of sequences, and bounds on their errors.
 
-    Paths have so many steps. Determinization, which may take too long, sums, multiplies and divides
-    where a sum over paths only sums: thrice as many roundings.
+    Determinization, which may take too long, sums, multiplies and divides where a sum over paths
+    only sums: thrice as many roundings.
     """
     total, size, roundings = np.zeros(len(sequences)), np.zeros(len(sequences)), 0
-    for sign, table in parts:
+    for sign, part in signed_parts(built.values):
+        table = built.weighted(part)
         _guard_prefixes(table, len(sequences))
         weights = weights_of_inputs(table, sequences + 1)
         total, size = total + sign * weights, size + weights
-        roundings = max(roundings, 3 * path_roundings(table, steps))
+        roundings = max(roundings, 3 * path_roundings(table, built.machine.n))
     return total, Sums(total, size, size, roundings).errors
 
 
@@ -161,7 +152,7 @@ def _best(where: str, sign: float, values: Floats, errors: Floats, sequences: In
 def _guard_prefixes(table: ArcTable, sequences: int) -> None:
     """Refuses what determinization may list: each prefix with each state of its layer."""
     labels = float(table.ilabel.max(initial=1))
-    widths = np.bincount(by_depth(table)[0])
+    widths = np.bincount(table.depths[0])
     prefixes = np.minimum(labels ** np.arange(len(widths)), sequences)
     guard_size("composition", int(widths @ prefixes) // ELEMENTS_PER_STATE)
 
@@ -185,9 +176,6 @@ def _one_by_one(problem: Problem, sequences: Ints) -> tuple[Floats, Floats]:
 def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], _Best]:
     """The best hypothesis of each sentence, as label indices, and the best value of the corpus.
 
-    Each sentence is a composition whose ends write the counts of the pair; they follow each other
-    in one machine, which is composed with an acceptor that sums the counts and knows the value.
-
     Raises:
         SizeLimitError: there are too many hypotheses for all sentences together, or states.
     """
@@ -205,86 +193,61 @@ def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], _Be
             row = sizes.index(0)
             must = f"a sequence of length {corpus.models[row].n} must satisfy the constraint"
             raise InputError(message(f"decode_corpus, models[{row}]", must))
-        rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
-        chosen = [one[row] for one, row in zip(each, rows, strict=True)]
-        together = np.column_stack([np.zeros((count, 0), np.int64), *chosen])
-        values, errors = _corpus_values(corpus, together)
+        values, errors = _corpus_values(corpus, each)
+    rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
+    chosen = [one[row] for one, row in zip(each, rows, strict=True)]
+    together = np.column_stack([np.zeros((count, 0), np.int64), *chosen])
     found = _best("decode_corpus", sign, values, errors, together)
     return [one[found.row] for one in chosen], found
 
 
-def _corpus_values(corpus: Corpus, sequences: Ints) -> tuple[Floats, Floats]:
-    """The expected value of the corpus for hypotheses side by side and its error, two arrays."""
+def _corpus_values(corpus: Corpus, each: Sequence[Ints]) -> tuple[Floats, Floats]:
+    """The expected value of the corpus and its error for all choices of hypotheses, two arrays.
+
+    Each sentence is a composition, whose ends are told apart by the counts of the pair; the
+    distributions of totals, (choices, totals), grow by one sentence at a time.
+    """
     names, bound = counts_read(corpus.loss.bound), corpus.loss.bound
-    sentences = fst_from_table(_EMPTY_STRING)
-    kinds: list[Floats] = []
-    for loss, model in zip(corpus.losses, corpus.models, strict=True):
+    totals, chances, roundings = np.zeros((len(names), 1)), np.ones((1, 1)), 8
+    for loss, model, zs in zip(corpus.losses, corpus.models, each, strict=True):
+        # without its value, which need not be defined for a sentence by itself
+        plain = replace(loss, spec=replace(loss.spec, value=Number(0.0), range=None))
         free = any_layers(model.alphabet, model.n)
-        table, counts = _with_counts(compose_layers(_unvalued(loss), free, model.layered()), names)
-        sentences.concat(fst_from_table(table))
-        kinds.append(counts)
-    adder, totals = _adder(kinds, len(names))
-    guard_size("composition", sentences.num_states() * totals.shape[1])
-    added = dict(zip(names, totals, strict=True))
-    ends = value_of_totals(bound, corpus.n, added, totals.shape[1])
-
-    def valued(part: Floats) -> ArcTable:
-        final = np.append(np.full(adder.states - len(part), np.inf), minus_log(part))
-        ended = fst_from_table(replace(adder, final=final))
-        whole = compose_fsts(sentences, ended, ("sentences", "sums of counts"))
-        return table_from_fst(whole, "composition")
-
-    parts = ((sign, valued(part)) for sign, part in signed_parts(ends))
-    return _sums_of_inputs(parts, sequences, corpus.n + 2 * len(kinds))
-
-
-def _unvalued(loss: SpecLoss) -> SpecLoss:
-    """The loss without its value, which need not be defined for a sentence by itself."""
-    return replace(loss, spec=replace(loss.spec, value=Number(0.0), range=None))
+        added, counts, more = _counts(compose_layers(plain, free, model.layered()), names, zs)
+        sums = totals[:, :, None] + counts[:, None]
+        reached, place = _distinct_columns(sums.reshape(len(names), -1))
+        place = place.reshape(sums.shape[1:])
+        cells = len(chances) * len(zs) * reached.shape[1]
+        guard_size("sums of counts", cells // KEPT_CELLS_PER_STATE)
+        after = np.zeros((len(chances), len(zs), reached.shape[1]))
+        for k, places in enumerate(place.T):  # other totals so far, other totals now
+            after[:, :, places] += chances[:, None] * added[:, k, None]
+        totals, chances = reached, after.reshape(-1, reached.shape[1])
+        roundings += more + len(place.T)
+    values = value_of_totals(
+        bound, corpus.n, dict(zip(names, totals, strict=True)), totals.shape[1]
+    )
+    roundings += totals.shape[1]
+    found = Sums(chances @ values, chances.sum(axis=1), chances @ np.abs(values), roundings)
+    return found.values, found.errors
 
 
-def _with_counts(built: Composition, names: Sequence[str]) -> tuple[ArcTable, Floats]:
-    """A sentence that reads z and writes, at its end, the number of the counts of the pair.
+def _counts(built: Composition, names: Sequence[str], zs: Ints) -> tuple[Floats, Floats, int]:
+    """The distributions of the counts of a sentence given each z, (sequences, tuples of counts).
 
-    And the counts that numbers 1, 2, ... stand for, (names, numbers).
+    And these tuples, (names, tuples), and a bound on the roundings.
     """
     table, registers = built.plain, built.registers()
+    _guard_prefixes(table, len(zs))
     ends, begin = np.flatnonzero(np.isfinite(table.final)), table.start
     counts = [registers[name][ends] - registers[name][begin] for name in names]
     kinds, kind = _distinct_columns(np.array(counts).reshape(len(names), len(ends)))
-    source = np.concatenate([table.source, ends])
-    order = np.argsort(source, kind="stable")
-    made = ArcTable(
-        start=begin,
-        source=source[order],
-        ilabel=np.concatenate([table.ilabel, np.zeros_like(ends)])[order],
-        olabel=np.concatenate([np.zeros_like(table.olabel), kind + 1])[order],
-        weight=np.concatenate([table.weight, table.final[ends]])[order],
-        target=np.concatenate([table.target, np.full(len(ends), table.states)])[order],
-        final=np.append(np.full(table.states, np.inf), 0.0),
-    )
-    return made, kinds
-
-
-def _adder(kinds: Sequence[Floats], names: int) -> tuple[ArcTable, Floats]:
-    """An acceptor, without final weights, that sums the counts which each sentence may have.
-
-    Its states are the totals so far; those of its last states are returned, (names, last states).
-    """
-    totals, begin = np.zeros((names, 1)), 0
-    sources, labels, targets = [_NONE], [_NONE], [_NONE]
-    for added in kinds:
-        state, label = np.divmod(np.arange(totals.shape[1] * added.shape[1]), added.shape[1])
-        reached, place = _distinct_columns(totals[:, state] + added[:, label])
-        sources.append(begin + state)
-        labels.append(label + 1)
-        begin += totals.shape[1]
-        targets.append(begin + place)
-        totals = reached
-        guard_size("sums of counts", begin + totals.shape[1])
-    source, label, target = (np.concatenate(x) for x in (sources, labels, targets))
-    final = np.full(begin + totals.shape[1], np.inf)
-    return ArcTable(0, source, label, label, np.zeros(len(source)), target, final), totals
+    found = np.zeros((len(zs), kinds.shape[1]))
+    for k in range(kinds.shape[1]):
+        final = np.full(table.states, np.inf)
+        final[ends[kind == k]] = table.final[ends[kind == k]]
+        found[:, k] = weights_of_inputs(replace(table, final=final), zs + 1)
+    return found, kinds, 3 * path_roundings(table, zs.shape[1])
 
 
 def _distinct_columns(columns: Floats) -> tuple[Floats, Ints]:

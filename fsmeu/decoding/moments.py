@@ -25,9 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from itertools import pairwise
 from math import fsum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -38,27 +39,13 @@ from fsmeu.decoding.ranking import NO_TABLE, best_ranked, ranked
 from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.models.chains import binary_chain, is_binary_chain
+from fsmeu.trellis import moments as tm
 from fsmeu.trellis.compiled import load_compiled
-from fsmeu.trellis.moments import (
-    BINOMIAL,
-    MOST_ORDER,
-    Chain,
-    UnfitError,
-    add_apart,
-    chain_of,
-    chain_value,
-    exponentials,
-    needed_order,
-    parts_of,
-    ranked_values,
-    series_of,
-)
 from fsmeu.trellis.roundings import UNIT
 
-__all__ = ["MOMENTS", "ByNumber", "best_number"]
-
 TILTED_CELLS = 1 << 26  # kept expectations E[y_i exp(-t ref)], for each t and label: 512 MB
-MOMENT_TRIES = 64  # numbers of ones that are tried where a bound leaves several; mostly five
+_CLOSE = 1e-10  # numbers whose bound exceeds the best value by less than this part are not tried
+MOST_TRIES = 64  # numbers of ones that are tried where a bound leaves several; mostly five
 
 _WHY = (
     "the value is a sum of ratios of counts that never gets worse with more true positives, and "
@@ -69,9 +56,6 @@ _ONE_RATIO = (
     "under a chain the value must be one ratio of counts, divided by a sum of counts of each "
     "sequence by itself"
 )
-
-_CLOSE = 1e-10
-"""Numbers of ones whose bound exceeds the best value by less than this part are not tried."""
 
 
 def _condition(problem: Problem) -> str | None:
@@ -88,20 +72,13 @@ def _condition(problem: Problem) -> str | None:
 
 
 def _by_moments(problem: Problem) -> Answer | str:
-    """The best sequence, or what does not hold (see the head of this module).
-
-    Requires a value that is a sum of ratios of counts (derived from its text) and never worse with
-    more true positives; a single ratio whose denominator counts the ones of y, under a chain.
-
-    Proven: ``values`` and ``errors`` bound the value of every number of ones, remainders and
-    roundings included.
-    """
+    """The best sequence, or what does not hold; values of all numbers of ones are bounded."""
     form, p = problem.confusion, problem.probabilities
     assert form is not None
     if p is None:
         return _under_chain(problem, form)
     order = np.argsort(-p, kind="stable")
-    found = ranked_values(form, p[order], problem.sign)
+    found = tm.ranked_values(form, p[order], problem.sign)
     if isinstance(found, str):
         return found
     why = f"labels are independent, so that the best sequence ranks positions; {_WHY} ({found.how})"
@@ -111,36 +88,41 @@ def _by_moments(problem: Problem) -> Answer | str:
 # -- chains ----------------------------------------------------------------------------------------
 
 
+class Search(Protocol):
+    """Best values by a number from low to high, greater being better, and bounds on others."""
+
+    low: int
+    high: int
+    first: int  # a number that seems best
+    tried: dict[int, Floats]  # the sums by the number that was tried
+
+    def sums(self, k: int) -> Floats:
+        """The greatest sums of scores at k, by the number of ones; k is then tried."""
+
+    def value(self, k: int) -> float:
+        """The best value with k ones, roundings and the remainder aside."""
+
+    def bounds(self, ks: Ints, first: int, last: int) -> Floats:
+        """Upper bounds on values with ks ones, between two numbers that were tried, or at one."""
+
+
 @dataclass(eq=False)
 class ByNumber:
-    """Values by the number k of ones of z, greater being better: gain * sum of scores + rest.
+    """Values by the number k of ones of z: gain * sum of scores + rest. Arrays are by k.
 
-    Arrays are by k; those of numbers below ``low`` and above ``high`` are not used.
-
-    Attributes:
-        low: the least number.
-        high: the greatest.
-        first: a number that seems best.
-        u: what x is multiplied by in D / d.
-        gain: what sums of scores are multiplied by.
-        rest: what is added, whatever the hypothesis.
-        errors: bounds on the errors of ``rest``.
-        sums_at: the greatest sums of scores Q(u_k) of hypotheses by their number, for one k.
-        over_at: what these may lack, for one k and several numbers.
-        best_at: a hypothesis of the greatest sum at k, with k ones or about as many; for a corpus
-            those of all sentences, their total and the sum of their scores.
-        tried: the sums by the k that was tried.
+    ``best_at`` has a hypothesis of the greatest sum at k, with k ones or about as many; for a
+    corpus those of all sentences, their total and the sum of their scores.
     """
 
     low: int
     high: int
     first: int
-    u: Floats
-    gain: Floats
-    rest: Floats
-    errors: Floats
-    sums_at: Callable[[int], Floats]
-    over_at: Callable[[int, Ints], Floats]
+    u: Floats  # what x is multiplied by in D / d
+    gain: Floats  # what sums of scores are multiplied by
+    rest: Floats  # what is added, whatever the hypothesis
+    errors: Floats  # bounds on the errors of ``rest``
+    sums_at: Callable[[int], Floats]  # the greatest sums of scores Q(u_k), by number of ones
+    over_at: Callable[[int, Ints], Floats]  # what these may lack, for one k and several numbers
     best_at: Callable[[int], Any]
     tried: dict[int, Floats] = field(default_factory=dict)
 
@@ -166,73 +148,75 @@ class ByNumber:
 
 
 def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
-    """The best sequence under a chain."""
-    n, sign = problem.n, problem.sign
+    """The best sequence under a chain: that of a search, or without ones, or with nothing else."""
+    n, sign, answer = problem.n, problem.sign, None
     tables = binary_chain(problem.model)
     assert tables is not None
-    chain = chain_of(*tables)
-    ends = [chain_value(form, np.full(n, label), chain) for label in (0, 1)]
+    chain = tm.chain_of(*tables)
+    ends = [tm.chain_value(form, np.full(n, label), chain) for label in (0, 1)]
     known = [(sign * one[0], one[1]) for one in ends if one is not None]
-    answer = None
     for searched in (_search, _rare_search):
         try:
             search = searched(form, chain, sign)
-        except UnfitError as error:
+        except tm.UnfitError as error:
             return answer or str(error)
-        if search is not None:
-            answer = _best_of(problem, form, chain, search, known, searched is _rare_search)
-        if answer is not None and answer.exact:
+        if search is None:
+            continue
+        best, upper = best_number(search, max(value - error for value, error in known))
+        z = search.best_at(best)
+        found = tm.chain_value(form, z, chain)
+        assert found is not None  # as all other numbers of ones
+        values, errors = np.array([*known, (sign * found[0], found[1]), (upper, 0.0)]).T
+        row = int(values[:-1].argmax())
+        z = z if row == len(known) else np.full(n, row)
+        proven = is_proven(problem, values, errors, row, z, thorough=searched is _rare_search)
+        why = f"{_WHY}; {len(search.tried)} numbers of ones were tried, a bound excludes all others"
+        answer = Answer(z, proven, why, n + 1, sign * float(values[row]), float(errors[row]))
+        if proven:
             break
     return answer or "counts must be concentrated, or few enough for sums of exponentials"
 
 
-def _best_of(
-    problem: Problem,
-    form: Confusion,
-    chain: Chain,
-    search: ByNumber,
-    known: list[tuple[float, float]],
-    thorough: bool,
-) -> Answer:
-    """The best sequence of a search, or the one without ones or with nothing else.
+def best_number(
+    search: Search,
+    known: float = -np.inf,
+    gap: float = 0.0,
+    stop: Callable[[float, float], bool] = lambda lower, upper: False,
+) -> tuple[int, float]:
+    """The best number of ones, and an upper bound on all values: branch and bound, best first.
 
-    Of these two ``known`` has sign times value and bounds on errors.
+    A value may be known, and ``gap`` says how far apart the best one and the bound may stay.
+    ``stop`` is called with both before a number is tried; True ends the search.
     """
-    best, upper = best_number(search, max(value - error for value, error in known))
-    z = search.best_at(best)
-    found = chain_value(form, z, chain)
-    assert found is not None  # as all other numbers of ones
-    values, errors = np.array([*known, (problem.sign * found[0], found[1]), (upper, 0.0)]).T
-    row = int(values[:-1].argmax())
-    z = z if row == len(known) else np.full(problem.n, row)
-    proven = is_proven(problem, values, errors, row, z, thorough=thorough)
-    why = f"{_WHY}; {len(search.tried)} numbers of ones were tried, a bound excludes all others"
-    value, error = problem.sign * float(values[row]), float(errors[row])
-    return Answer(z, proven, why, problem.n + 1, value, error)
+    search.value(search.first)
+    todo: list[tuple[float, int, int, Ints, Floats]] = []  # the greatest bound first
+    closed = -np.inf
 
+    def add(low: int, high: int, ks: Ints) -> None:
+        if len(ks):
+            bounds = search.bounds(ks, low, high)
+            heappush(todo, (-float(bounds.max()), low, high, ks, bounds))
 
-def best_number(search: ByNumber, known: float = -np.inf) -> tuple[int, float]:
-    """The best number of ones, and an upper bound on all values, given one that is known."""
-    best, closed = search.first, -np.inf
-    anchors = sorted({search.low, best, search.high, *search.tried})
-    todo = list(pairwise(anchors))
-    while todo:
-        low, high = todo.pop()
-        best = max((best, low, high), key=search.value)
+    for low, high in pairwise(sorted({search.low, search.high, *search.tried})):
+        add(low, high, np.arange(low + 1, high))
+    while True:
+        best = max(search.tried, key=search.value)
         level = max(known, search.value(best))
-        inner = np.arange(low + 1, high)
-        bounds = search.bounds(inner, low, high)
-        above = bounds > level + _CLOSE * abs(level)
-        if above.any() and len(search.tried) < MOMENT_TRIES:
-            left, right = inner[above][0], inner[above][-1]
-            k = int(inner[bounds.argmax()])
-            if min(k - left, right - k) * 8 < right - left:
-                k = int(left + right) // 2  # a greatest bound at the edge would cut off little
-            todo += [(low, k), (k, high)]
-            bounds = bounds[~above]
-        closed = max(closed, float(bounds.max(initial=-np.inf)))
+        enough, greatest = level + max(gap, _CLOSE * abs(level)), -todo[0][0] if todo else -np.inf
+        late = len(search.tried) >= MOST_TRIES or stop(level, max(level, closed, greatest))
+        if greatest <= enough or late:
+            break
+        _, low, high, ks, bounds = heappop(todo)
+        above = bounds > enough
+        closed = max(closed, float(bounds[~above].max(initial=-np.inf)))
+        k, left = int(ks[bounds.argmax()]), ks[above]
+        if min(k - left[0], left[-1] - k) * 8 < left[-1] - left[0]:
+            k = int(left[len(left) // 2])  # a greatest bound at the edge would cut off little
+        search.sums(k)
+        add(low, k, left[left < k])
+        add(k, high, left[left > k])
     at = [float(search.bounds(np.array([k]), k, k)[0]) for k in search.tried]
-    return best, max(closed, *at)
+    return best, max(closed, greatest, *at)
 
 
 def _by_scores(
@@ -249,14 +233,11 @@ def _by_scores(
     return sums_at, best_at
 
 
-def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
+def _search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | None:
     """The values by the number of ones; None where moments do not suffice.
 
     Roundings: E[y_i x^j] is off by a part 2 n g of (3 |x|)^j at most, as in ``chain_value``, E[x^j]
     by as much from j = 2 on, marginals by ``chain.off``, and a running sum of n terms by n units.
-
-    Raises:
-        UnfitError: the value is not a ratio as the head of this module has it.
     """
     n, mean = len(chain.marginals), fsum(chain.marginals)
     top, below, power, apart = _single_ratio(form, chain, sign)
@@ -266,14 +247,16 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     expected = (top[1] - top[2])[ks] * np.cumsum(np.sort(chain.marginals)[::-1])[:-1]
     first = int(ks[(scale[ks] * (expected + (top[0] + top[2] * mean)[ks])).argmax()])
     jets, none = np.zeros((2, 3)), np.zeros(n, np.int64)
-    run.chain_jets(chain.steps, chain.marginals, none, np.ones(2), np.zeros(2), 2, BINOMIAL, jets)
-    order = needed_order(float(np.sqrt(jets[0, 2]) * abs(u[first])), _CLOSE / 10)
-    if order > MOST_ORDER:
+    run.chain_jets(
+        chain.steps, chain.marginals, none, np.ones(2), np.zeros(2), 2, tm.BINOMIAL, jets
+    )
+    order = tm.needed_order(float(np.sqrt(jets[0, 2]) * abs(u[first])), _CLOSE / 10)
+    if order > tm.MOST_ORDER:
         return None
     moments, mixed = np.zeros(order + 1), np.zeros((order, n))
-    spread = run.mixed_jets(chain.steps, chain.marginals, order, BINOMIAL, moments, mixed)
+    spread = run.mixed_jets(chain.steps, chain.marginals, order, tm.BINOMIAL, moments, mixed)
     moments[:2] = 1.0, 0.0
-    series = series_of(power, 1.0, order)
+    series = tm.series_of(power, 1.0, order)
     powers = series[:, None] * u ** np.arange(order)[:, None]
     rest = (top[0] + top[2] * mean) * (moments[:order] @ powers)
     rest = scale * (rest + top[2] * (moments[1:] @ powers))
@@ -302,22 +285,20 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     return ByNumber(1, n - 1, first, u, gain, rest, errors, sums_at, over_at, best_at)
 
 
-def _rare_search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
-    """The values by the number of ones, by sums of exponentials; None where there are too many.
+def _rare_search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | None:
+    """The values by the number of ones, by sums of tm.exponentials; None where there are too many.
 
     With D = v + c ref, v depending on k, Q_i(v) = E[y_i D^-a] is convex in v for any counts, and
-    the sum over nodes t of w exp(-t v) E[y_i exp(-t c ref)], which has no negative terms.
-
-    Raises:
-        UnfitError: the value is not a ratio as the head of this module has it, or c depends on k.
+    the sum over nodes t of w exp(-t v) E[y_i exp(-t c ref)], which has no negative terms. An
+    UnfitError where c depends on k.
     """
     n = len(chain.marginals)
     top, below, power, apart = _single_ratio(form, chain, sign)
     ks = np.arange(1, n)
     v, c = below[0], float(below[1, 1])
     if (below[1, ks] != c).any() or c <= 0 or (top[1] < top[2])[ks].any():
-        raise UnfitError(_ONE_RATIO)
-    nodes, weights, off = exponentials(power, float(v[ks].min()) + c, float(v[ks].max()) + c * n)
+        raise tm.UnfitError(_ONE_RATIO)
+    nodes, weights, off = tm.exponentials(power, float(v[ks].min()) + c, float(v[ks].max()) + c * n)
     if len(nodes) * n > TILTED_CELLS:
         return None
     logs, shares = np.zeros(len(nodes)), np.zeros((len(nodes), n))
@@ -346,23 +327,22 @@ def _rare_search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
 
 
 def _single_ratio(
-    form: Confusion, chain: Chain, sign: float
+    form: Confusion, chain: tm.Chain, sign: float
 ) -> tuple[Floats, Floats, float, Floats]:
     """Numerators and denominators by the number of ones, (3, n + 1); the power; what stands apart.
 
-    Raises:
-        UnfitError: there are several ratios, or a denominator looks at both sequences.
+    An UnfitError where there are several ratios, or a denominator looks at both sequences.
     """
     n, power = len(chain.marginals), 1.0
     top, below, apart = np.zeros((3, n + 1)), np.ones((3, n + 1)), np.zeros((2, n + 1))
-    for ks, part in parts_of(form, n, sign):
+    for ks, part in tm.parts_of(form, n, sign):
         if not 0 < ks.start < n:
             continue
         (ratio, *others), power = part.ratios, part.ratios[0].power
         if others or (ratio.below[1] != ratio.below[2]).any():
-            raise UnfitError(_ONE_RATIO)
+            raise tm.UnfitError(_ONE_RATIO)
         top[:, ks], below[:, ks] = sign * ratio.top, ratio.below
-        add_apart(part, chain.apart, apart[0, ks], apart[1, ks])
+        tm.add_apart(part, chain.apart, apart[0, ks], apart[1, ks])
     apart[0] *= sign
     return top, below, power, apart
 

@@ -26,21 +26,15 @@ from fsmeu.fst.layers import any_layers, pair_layers
 from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import RangeError, check_range, declared_range
-from fsmeu.losses.semantics.evaluator import BoundLoss
-from fsmeu.models import Model
 from fsmeu.trellis.mover import Mover, Steps, steps_of
 from fsmeu.trellis.roundings import LEAST
 
-__all__ = [
-    "NO_BETTER",
-    "PRECISION",
-    "Changes",
-    "checked",
-    "is_best_of_all",
-    "is_proven",
-    "with_best_of_all",
-]
-
+PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scale
+VALUE_PRECISION = (
+    1e-10  # a value whose error is proven to be at most this part is not computed again
+)
+FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
+NO_BETTER = "no pair of sequences that is possible has a better value"
 HELD_STEPS = 1 << 24  # cells of steps held between two passes over single changes: 128 MB
 
 
@@ -58,51 +52,36 @@ class Changes:
 
     def values(self, indices: Ints) -> Floats:
         """The expected value with the label at i replaced by a, (n, labels), if there is time."""
-        layers, held = self._layers(indices)
-        mover, size = self._mover, self._size
-        masses = [mover.start]
+        mover, view, size = self._mover, self._view, self._size
+        path = np.array([view.start], np.int64)  # states without a change
+        layers, masses, held = [path], [mover.start], dict[int, Steps]()
+        cells = mass_cells = 0
         for i, label in enumerate(indices.tolist()):
             self._clock.check()
-            masses.append(mover.forward(i, masses[-1], self._steps(i, layers, held), label * size))
-        ending, slopes = self._view.values(layers[-1])
+            codes, columns = layers[-1], slice(label * size, (label + 1) * size)
+            mass_cells += len(codes) * mover.layered.widths[i]
+            guard_size("search", mass_cells // CELLS_PER_STATE)
+            targets, gains = self._advance(i, codes)
+            after = targets[np.isin(codes, path)]
+            changed = np.union1d(after, targets[:, columns])
+            layers.append(changed[changed >= 0])
+            path = np.unique(after[:, columns])
+            path = path[path >= 0]
+            steps = _numbered(targets, gains, layers[-1])
+            masses.append(mover.forward(i, masses[-1], steps, label * size))
+            cells += targets.size * (1 + view.linear)
+            if cells <= HELD_STEPS:
+                held[i] = steps
+        ending, slopes = view.values(layers[-1])
         ends = np.concatenate([ending[None], slopes])  # (quantities, states)
         beyond = ends[:, None, :] * mover.layered.final[:, None]
         table = np.empty((len(indices), size))
         for i in range(len(indices) - 1, -1, -1):
             self._clock.check()
-            steps, mass = self._steps(i, layers, held), masses.pop(i)
-            table[i] = mover.changed(i, mass, steps, beyond, size)
+            steps = held.get(i) or _numbered(*self._advance(i, layers[i]), layers[i + 1])
+            table[i] = mover.changed(i, mass := masses.pop(i), steps, beyond, size)
             beyond, _ = mover.backward(i, mass, steps, beyond, int(indices[i]) * size)
         return table
-
-    def _layers(self, indices: Ints) -> tuple[list[Ints], dict[int, Steps]]:
-        """States that one change can reach, layer by layer, and as many steps as memory takes."""
-        size = self._size
-        kept = np.array([self._view.start], np.int64)
-        layers, held = [kept], {}
-        cells = masses = 0
-        for i, label in enumerate(indices.tolist()):
-            self._clock.check()
-            codes = layers[-1]
-            targets, gains = self._advance(i, codes)
-            columns = slice(label * size, (label + 1) * size)
-            on_path = targets[np.isin(codes, kept)]
-            kept = np.unique(on_path[:, columns])
-            changed = np.union1d(on_path, targets[:, columns])
-            layers.append(changed[changed >= 0])
-            kept = kept[kept >= 0]
-            masses += len(codes) * self._mover.layered.widths[i]
-            guard_size("search", masses // CELLS_PER_STATE)
-            cells += targets.size * (1 + self._view.linear)
-            if cells <= HELD_STEPS:
-                held[i] = _numbered(targets, gains, layers[-1])
-        return layers, held
-
-    def _steps(self, i: int, layers: list[Ints], held: dict[int, Steps]) -> Steps:
-        """The steps at position i, numbered by the states that one change can reach."""
-        if i in held:
-            return held[i]
-        return _numbered(*self._advance(i, layers[i]), layers[i + 1])
 
     def _advance(self, i: int, codes: Ints) -> tuple[Ints, Floats | None]:
         guard_size("search", len(codes) * self._view.symbols // CELLS_PER_STATE)
@@ -115,36 +94,13 @@ def _numbered(targets: Ints, gains: Floats | None, after: Ints) -> Steps:
     return steps_of(np.where(after[place] == targets, place, -1), gains, len(after))
 
 
-PRECISION = 1e-9
-"""What is claimed to be best is so up to this part of its scale."""
-
-NO_BETTER = "no pair of sequences that is possible has a better value"
-
-FAR = 1e-6
-"""A value that is farther from the end of the range, as a part of it, is not looked at again."""
-
-VALUE_PRECISION = 1e-10
-"""A value whose error is proven to be at most this part of it is not computed again."""
-
-
 def is_proven(
-    problem: Problem,
-    values: Floats,
-    errors: Floats,
-    best: int,
-    chosen: Ints,
-    *,
-    thorough: bool = True,
+    problem: Problem, values: Floats, errors: Floats, best: int, chosen: Ints, thorough: bool = True
 ) -> bool:
     """True when no candidate can be better than the best by more than ``PRECISION``.
 
-    Args:
-        problem: what is decided.
-        values: the value of each candidate, greater being better.
-        errors: bounds on the error of each.
-        best: the candidate of greatest value.
-        chosen: label indices of its sequence.
-        thorough: whether changes of single labels are valued where the value is a small measure.
+    Values, greater being better, have bounds on their errors. The best one is that of ``chosen``,
+    whose changes of single labels are valued where its value is a small measure, if ``thorough``.
     """
     with np.errstate(invalid="ignore"):
         reach = float((values + errors).max() - values[best] + errors[best])
@@ -160,15 +116,8 @@ def checked(problems: Sequence[Problem], answers: Sequence[Answer]) -> list[Answ
 
     An answer is claimed to be exact no longer if the method had found another value. What was
     found is kept where its error is bounded by ``VALUE_PRECISION``. An answer whose value is the
-    best that a pair of sequences has is exact, whatever the method.
-
-    Args:
-        problems: problems that differ in the numbers of their models only.
-        answers: an answer to each.
-
-    Raises:
-        InputError: a value is no number that doubles can hold.
-        RangeError: a value lies outside the range that the file declares.
+    best that a pair of sequences has is exact, whatever the method. An InputError where a value is
+    no number that doubles hold, a RangeError where it is outside of the declared range.
     """
     unknown = [row for row, one in enumerate(answers) if not one.exact or one.value is None]
     values = dict[int, float]()
@@ -183,14 +132,28 @@ def checked(problems: Sequence[Problem], answers: Sequence[Answer]) -> list[Answ
 
 def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
     """The answer with the value that was computed again, or is computed now."""
-    if again is None and not _is_precise(answer):
-        known = answer.exact and answer.value is not None
-        again = _value(problem, answer.indices, _cheap_states(problem) if known else None)
+    known = answer.exact and answer.value is not None
+    if again is None and not (known and answer.error <= VALUE_PRECISION * abs(answer.value or 0.0)):
+        labels = problem.loss.alphabet.decode(answer.indices)
+        limit = _cheap_states(problem) if known else None
+        try:
+            again = expect(problem.loss, labels, problem.model, max_states=limit).value
+        except SizeLimitError:
+            if not known:
+                raise
     if again is not None:
-        answer = replace(_compared(problem, answer, again), value=again)
+        off = abs((answer.value or 0.0) - again) if known else 0.0
+        if off > PRECISION * abs(again) and off > PRECISION * _step(problem, answer.indices):
+            why = f"{answer.why}; but rounding hides which is best"
+            answer = replace(answer, exact=False, why=why)
+        answer = replace(answer, value=again)
     check_finite("decode", answer.value)  # type: ignore[arg-type]
     if again is None and isinstance(problem.loss, SpecLoss):
-        _check_range(problem.loss.bound, problem.n, answer.value, problem.model)
+        value, bound = np.array([answer.value], np.float64), problem.loss.bound
+        try:
+            check_range(bound, problem.n, value)
+        except RangeError:  # the mass may be off 1
+            check_range(bound, problem.n, value / (problem.model.total_mass() or 1.0))
     return with_best_of_all(problem, answer)
 
 
@@ -203,44 +166,9 @@ def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
     return answer
 
 
-def _check_range(bound: BoundLoss, n: int, value: float | None, model: Model) -> None:
-    """Refuses an expected value outside the declared range, by more than the mass is off 1."""
-    try:
-        check_range(bound, n, np.array([value], np.float64))
-    except RangeError:
-        check_range(bound, n, np.array([value], np.float64) / (model.total_mass() or 1.0))
-
-
-def _is_precise(answer: Answer) -> bool:
-    """True when an exact answer has a value whose error is bounded by ``VALUE_PRECISION``."""
-    known = answer.exact and answer.value is not None
-    return known and answer.error <= VALUE_PRECISION * abs(answer.value or 0.0)
-
-
-def _compared(problem: Problem, answer: Answer, again: float) -> Answer:
-    """The answer, not exact if its value is another one than was found again."""
-    off = 0.0 if answer.value is None else abs(answer.value - again)
-    if not answer.exact or off <= PRECISION * abs(again):
-        return answer
-    if off <= PRECISION * _step(problem, answer.indices):
-        return answer
-    return replace(answer, exact=False, why=f"{answer.why}; but rounding hides which is best")
-
-
 def _cheap_states(problem: Problem) -> int:
     """The number of states of a layer up to which walking all layers is cheap."""
     return max(1, CHEAP_STATES // max(1, problem.n))
-
-
-def _value(problem: Problem, indices: Ints, limit: int | None) -> float | None:
-    """The expected value of a sequence; None where it takes more states than the limit."""
-    labels = problem.loss.alphabet.decode(indices)
-    try:
-        return expect(problem.loss, labels, problem.model, max_states=limit).value
-    except SizeLimitError:
-        if limit is None:
-            raise
-        return None
 
 
 def _step(problem: Problem, indices: Ints) -> float:

@@ -23,6 +23,7 @@ from fsmeu.errors import (
     InputError,
     LossFileError,
     SizeLimitError,
+    check_int,
     message,
     shorten,
     visible,
@@ -41,18 +42,6 @@ from fsmeu.models import Model
 from fsmeu.models.chains import binary_marginals
 from fsmeu.models.paths import most_probable
 
-__all__ = [
-    "Answer",
-    "Clock",
-    "Decision",
-    "Method",
-    "OutOfTimeError",
-    "Problem",
-    "RefusalError",
-    "checked_seconds",
-    "each",
-]
-
 _BETWEEN = 0.1
 
 
@@ -60,29 +49,28 @@ class OutOfTimeError(FsmeuError):
     """The time of a decision is over; whoever tries candidates answers with the best so far."""
 
 
-def checked_seconds(seconds: float | None) -> float:
-    """The seconds that were given, infinite for None."""
-    if seconds is None:
-        return math.inf
-    if isinstance(seconds, bool) or not isinstance(seconds, Real) or not seconds > 0:
-        must = "seconds must be a number above 0, or None for no limit"
-        raise InputError(message("decode", must, seconds))
-    return float(seconds)
+def checked_limits(keep: int | None, budget: int) -> tuple[int | None, int]:
+    """The number of states that are kept, and the budget, as they were given."""
+    kept = None if keep is None else check_int("decode", "keep", keep)
+    return kept, check_int("decode", "budget", budget)
 
 
 class Clock:
-    """The time since it was first asked, against a limit in seconds that may be infinite.
+    """The time since it was first asked, against a limit in seconds, None for no limit.
 
     ``progress`` is called with the share of the work that is done, 0 to 1, a few times a second.
     """
 
     def __init__(
-        self, seconds: float = math.inf, progress: Callable[[float], None] | None = None
+        self, seconds: float | None = None, progress: Callable[[float], None] | None = None
     ) -> None:
-        self.seconds, self._progress = seconds, progress
+        given = math.inf if seconds is None else seconds
+        if isinstance(given, bool) or not isinstance(given, Real) or not given > 0:
+            must = "seconds must be a number above 0, or None for no limit"
+            raise InputError(message("decode", must, seconds))
+        self.seconds, self._progress = float(given), progress
         self._begin: float | None = None
-        self._told = -math.inf
-        self._done = 0.0
+        self._told, self._done = -math.inf, 0.0
 
     @property
     def elapsed(self) -> float:
@@ -120,25 +108,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Which label sequence has the best expected value?
+    """Which label sequence has the best expected value?"""
 
-    Attributes:
-        loss: the loss or utility, over the model's labels.
-        model: the label model.
-        constraint: the sequences that are allowed, if not all.
-        keep: for approximate evaluation, the states kept per layer (Jansche 2007, section 4).
-        budget: how many candidates may be valued by methods that try many.
-        clock: the time that these methods may take.
-        jobs: how many threads may decide this problem and others like it.
-    """
-
-    loss: Loss
+    loss: Loss  # over the model's labels
     model: Model
-    constraint: Constraint | None = None
-    keep: int | None = None
-    budget: int = CANDIDATES
-    clock: Clock = field(default_factory=Clock)
-    jobs: int = 1
+    constraint: Constraint | None = None  # the sequences that are allowed, if not all
+    keep: int | None = None  # states kept per layer, where values are approximate
+    budget: int = CANDIDATES  # how many candidates methods that try many may value
+    clock: Clock = field(default_factory=Clock)  # the time that these may take
+    jobs: int = 1  # threads that may decide this problem and others like it
 
     @property
     def n(self) -> int:
@@ -176,11 +154,10 @@ class Problem:
         """A property of the loss at this length, derived once and kept on a loss of a file."""
         if not isinstance(self.loss, SpecLoss):
             return derive()
-        memo = self.loss.memo(("decoding", self.n))
+        memo: dict[Hashable, T] = self.loss.memo(("decoding", self.n))
         if what not in memo:
             memo[what] = derive()
-        found: T = memo[what]
-        return found
+        return memo[what]
 
     def values(self, candidates: Sequence[Ints]) -> Floats:
         """The expected values of many sequences, kept states only where ``keep`` says so."""
@@ -214,23 +191,14 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a method found.
+    """What a method found."""
 
-    Attributes:
-        indices: label indices of the sequence.
-        exact: True when no sequence is better.
-        why: the property that makes it exact, or why it is not proven.
-        candidates: how many sequences were compared, 0 when that is not how it was found.
-        value: its expected value, where the method knows it.
-        error: a bound on the error of the value, where the method has one.
-    """
-
-    indices: Ints
-    exact: bool
-    why: str
-    candidates: int = 0
-    value: float | None = None
-    error: float = math.inf
+    indices: Ints  # label indices of the sequence
+    exact: bool  # whether no sequence is better
+    why: str  # the property that makes it exact, or why it is not proven
+    candidates: int = 0  # sequences that were compared, 0 where it was not found like that
+    value: float | None = None  # its expected value, where the method knows it
+    error: float = math.inf  # a bound on the error of the value
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +222,7 @@ class Decision:
     why: str
 
     def __repr__(self) -> str:
-        """Names the labels (the first and last of many), the value and the method."""
+        """Labels, value and method."""
         labels = shorten(" ".join(map(str, self.labels)))
         proven = "proven best under the model" if self.exact else "not proven best"
         return f"<decision {labels}: {self.value:.6g}, by {self.method}, {proven}>"
@@ -274,12 +242,9 @@ class RefusalError(InputError):
 class Method:
     """A method by its name, its condition and its work.
 
-    Attributes:
-        name: as ``decode`` takes it.
-        condition: what must hold of a problem and does not; None where the method fits. It may
-            raise what deriving a property raises.
-        decide: the answers to problems alike, which differ in the numbers of their models alone and
-            satisfy the condition; or what must hold and was seen not to while computing.
+    The condition says what must hold of a problem and does not, None where the method fits; it may
+    raise what deriving a property raises. ``decide`` has the answers to problems alike, which
+    satisfy it, or what was seen not to hold while computing.
     """
 
     name: str
@@ -289,9 +254,8 @@ class Method:
     def fits(self, problem: Problem) -> str | None:
         """None where the method fits a problem, else a sentence that says why it does not.
 
-        A property may have no answer: the file may give no value to labels or counts that the
-        condition looks at, possible under the model or not, and a length may be past a limit. Then
-        the method does not fit, and another may. Values outside the declared range are errors.
+        Where a property has no answer (the file gives no value to counts that are looked at, a
+        length is past a limit), another method may. Values outside the declared range are errors.
         """
         try:
             return self.condition(problem)

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import lcm
+from itertools import product
+from math import isqrt, lcm
 
 import numpy as np
 
@@ -33,21 +34,9 @@ from fsmeu.losses.algebra.confusion import (
 )
 from fsmeu.trellis.roundings import LEAST, relative_error
 
-__all__ = [
-    "NO_TABLE",
-    "RANKING",
-    "RANKING_FAST",
-    "WHY_FAST",
-    "best_ranked",
-    "fast_values",
-    "ranked",
-    "ranked_at_once",
-    "ranked_fault",
-]
-
 LARGEST_DENOMINATOR = 200  # sum of a ratio's whole weights: its recurrence takes as many times z
 RANKED_CELLS = 8_000_000  # cells of the distributions of counts ranked at once: 64 MB
-RANKED_AT_ONCE = 1_000  # positions up to which one table holds all counts; then windows are faster
+MOST_CELLS = 25_000_000  # cells of the distributions of counts of one sequence: 200 MB
 
 NO_TABLE = "the value must depend on (tp, hyp, ref, n) of two labels only"
 
@@ -80,10 +69,9 @@ def ranked(order: Ints, k: int) -> Ints:
 
 
 def best_ranked(problem: Problem, order: Ints, values: Floats, errors: Floats, why: str) -> Answer:
-    """The best of the sequences with ones at the first k positions of an order, (n,).
+    """The best of the sequences with ones at the first k positions of an order, given their values.
 
-    Values and bounds on their errors are given for each k, (n + 1,), and ``why`` the best of these
-    is the best of all.
+    Arrays are by k, (n + 1,); ``why`` says why the best of these is the best of all.
     """
     best = int((problem.sign * values).argmax())
     chosen = ranked(order, best)
@@ -115,25 +103,19 @@ def _condition(problem: Problem) -> str | None:
     found = problem.kept("tp_counterexample", lambda: tp_counterexample(form, problem.n))
     if found is None:
         return None
-    return (
-        f"more true positives must never make it worse; with n={found.n} hyp={found.hyp} "
-        f"ref={found.ref} the value is {found.value:g} at tp={found.tp} but "
-        f"{found.value_with_one_more:g} at tp={found.tp + 1}"
-    )
+    at = f"with n={found.n} hyp={found.hyp} ref={found.ref} the value is {found.value:g}"
+    worse = f"{found.value_with_one_more:g} at tp={found.tp + 1}"
+    return f"more true positives must never make it worse; {at} at tp={found.tp} but {worse}"
 
 
 def _ranking(problem: Problem) -> Answer:
     """The best of the n + 1 sequences that rank positions by probability.
 
-    Requires independent labels of two kinds and a loss of the confusion table that is TP-monotonic.
     With ``keep``, candidates are valued by their kept states, and nothing is proven.
 
-    Proven: every register adds an amount of the pair of labels alone (from the text), and at every
-    table of this length one more true positive is not worse (all tables are looked at), so that
-    swapping a one to a more probable position is never worse (Natarajan 2016, Theorem 6). The
-    n + 1 values are sums of probability times value, in which only values of both signs cancel:
-    their errors are at most ``_ROUNDINGS`` n units of rounding of their expected absolute values,
-    and the best is claimed if no other reaches it by more than ``PRECISION``.
+    Proven: at every table of this length one more true positive is not worse (all are looked at).
+    The n + 1 values are sums of probability times value, in which only values of both signs cancel:
+    their errors are at most ``_ROUNDINGS`` n units of rounding of their expected absolute values.
     """
     form, p = problem.confusion, problem.probabilities
     assert form is not None
@@ -151,9 +133,9 @@ def _ranking(problem: Problem) -> Answer:
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _candidate_values(form: Confusion, p: Floats) -> Floats:
-    """The expected value with ones at the first k of the sorted positions, (3, n + 1).
+    """The expected values with ones at the first k of the sorted positions, (3, n + 1).
 
-    Further rows are expected absolute values, and what was too small to be summed.
+    Then expected absolute values, and what was too small to be summed.
     """
     n = len(p)
     first, last = prefix_counts(p[None])[0], prefix_counts(p[None, ::-1])[0]
@@ -175,29 +157,22 @@ RANKING = Method("ranking", _condition, each(_ranking))
 
 def _fast_condition(problem: Problem) -> str | None:
     """What must hold of the problem and does not; None where the recurrence serves it."""
-    fault = ranked_fault(problem)
-    if fault is None and problem.keep is not None:
-        fault = "keep is for methods that value one candidate at a time"
-    if fault is None and problem.n > RANKED_AT_ONCE:
-        fault = f"one table holds the counts of up to {RANKED_AT_ONCE:,} labels"
-    if fault is None and isinstance(ratio := _ratio(problem), str):
-        fault = ratio
-    return fault
+    if problem.keep is not None:
+        return "keep is for methods that value one candidate at a time"
+    if problem.n**2 > MOST_CELLS:
+        return f"one table holds the counts of up to {isqrt(MOST_CELLS):,} labels"
+    fault = ranked_fault(problem) or _ratio(problem)
+    return fault if isinstance(fault, str) else None
 
 
 def _ranking_fast(problems: Sequence[Problem]) -> list[Answer]:
     """The best of the n + 1 sequences that rank positions by probability, in O(n^2).
 
-    Requires independent labels of two kinds and a fractional-linear value of the confusion table
-    with rational denominator, never negative, and never worse with more true positives.
-
-    Proven: the ratio is derived from the expression tree at this length (``fractional``); that more
-    true positives are not worse follows from the sign of its slope, which is linear in (hyp, ref),
-    at the corners, in fractions; tables where the denominator is zero are no neighbours of others.
-    So ranked sequences suffice (Natarajan 2016, Theorem 6). The recurrence averages positive
-    numbers, so that only terms of both signs in the numerator cancel: errors are at most
-    ``_ROUNDINGS`` n units of rounding of the sums without signs, and the best is claimed if no
-    other reaches it by more than ``PRECISION``.
+    Proven: that more true positives are not worse follows from the sign of the ratio's slope, which
+    is linear in (hyp, ref), at the corners, in fractions; tables where the denominator is zero are
+    no neighbours of others. The recurrence averages positive numbers, so that only terms of both
+    signs in the numerator cancel: errors are at most ``_ROUNDINGS`` n units of rounding of the sums
+    without signs.
     """
     size = ranked_at_once(problems[0].n)
     if len(problems) > size:
@@ -216,19 +191,23 @@ def ranked_at_once(n: int) -> int:
 
 def _ratio(problem: Problem) -> Fractional | str:
     """The ratio, or what must hold of it and does not; derived once for a loss and a length."""
-    return problem.kept("ratio", lambda: _checked_ratio(problem))
+    return problem.kept("ratio", lambda: _derived_ratio(problem))
 
 
-def _checked_ratio(problem: Problem) -> Fractional | str:
-    """The same, derived; a RangeError where a value lies outside the declared range."""
+def _derived_ratio(problem: Problem) -> Fractional | str:
+    """The same; a RangeError where a value lies outside the declared range."""
     form, n = problem.confusion, problem.n
     assert form is not None
     ratio = fractional(form, n)
     if ratio is None:
         return "the value must be a ratio of sums of counts"
     fault = _fault(ratio, n, problem.sign)
-    if fault is None and form.bound.spec.range is not None:
-        value_of_counts(form, n, *_extremes(ratio, n))
+    if fault is None and n and form.bound.spec.range is not None:
+        # A ratio of linear functions is extreme at a vertex: all pairs in one cell of the table, or
+        # all but one where the denominator would be 0. Values outside of the range are refused.
+        tables = [t for t in product({0, 1, n - 1, n}, repeat=4) if sum(t) == n]
+        _, fn, fp, tp = np.array(tables, np.float64).T
+        value_of_counts(form, n, tp, fp + tp, fn + tp)
     return ratio if fault is None else fault
 
 
@@ -239,12 +218,6 @@ def _whole_weights(ratio: Fractional, n: int) -> tuple[int, tuple[int, int, int,
     scale = lcm(*(d.denominator for d in parts))
     start, d1, d2, d3 = (int(d * scale) for d in parts)
     return scale, (start, d1, d2, d3)
-
-
-def _cells(ratio: Fractional) -> tuple[Fraction, Fraction, Fraction, Fraction]:
-    """The denominator's weight of true and false negatives, false and true positives."""
-    d0, d1, d2, d3 = ratio.denominator
-    return d0, d0 + d3, d0 + d2, d0 + d1 + d2 + d3
 
 
 def _fault(ratio: Fractional, n: int, sign: float) -> str | None:
@@ -261,7 +234,7 @@ def _fault(ratio: Fractional, n: int, sign: float) -> str | None:
         slope = c1 * (d0 + d2 * hyp + d3 * ref) - d1 * (c0 + c2 * hyp + c3 * ref)
         if (slope < 0) if sign > 0 else (slope > 0):
             return "more true positives must never make it worse"
-    tn, fn, fp, tp = _cells(ratio)
+    tn, fn, fp, tp = d0, d0 + d3, d0 + d2, d0 + d1 + d2 + d3  # weights of the cells of the table
     if min(tn, fn, fp, tp) < 0:
         return "the denominator must never be negative"
     if not (tn + tp and fn + fp):  # else a swap can lead into or out of 0/0
@@ -269,30 +242,10 @@ def _fault(ratio: Fractional, n: int, sign: float) -> str | None:
     return None
 
 
-def _extremes(ratio: Fractional, n: int) -> tuple[Floats, Floats, Floats]:
-    """Tables (tp, hyp, ref) among which are those of the least and the greatest ratio.
-
-    A ratio of linear functions is extreme at a vertex. Where the denominator is not zero, these
-    have all pairs in one cell that it counts, or one there and the others in one that it does not.
-    """
-    weights = _cells(ratio)
-    counted = [c for c in range(4) if weights[c]]
-    others = [c for c in range(4) if not weights[c]]
-    pairs = [(c, other) for c in counted for other in (c, *others)]
-    tables = np.zeros((len(pairs), 4))
-    for row, (one, rest) in zip(tables, pairs, strict=True):
-        row[rest] += n - 1
-        row[one] += 1
-    _, fn, fp, tp = tables.T
-    return tp, fp + tp, fn + tp
-
-
 def fast_values(problem: Problem, p: Floats) -> tuple[Floats, Floats]:
     """The expected values with ones at the first k positions, and bounds, (sequences, n + 1) each.
 
-    Args:
-        problem: one that the method fits; its loss and length are those of all sequences.
-        p: probabilities in descending order, (sequences, n).
+    Probabilities are in descending order, (sequences, n); loss and length are those of a problem.
     """
     n, form, ratio = p.shape[1], problem.confusion, _ratio(problem)
     assert form is not None

@@ -32,16 +32,12 @@ over s of P(s - 1 of the other labels are ones) g(k, s). So the best sequence wi
 at the k most probable positions, and what these are worth together is a sum over a window of ref
 that holds all but a stated mass. Work grows as n times the window's width, a few times sqrt(n), and
 memory as the width.
-
-Two things are only seen while computing, and are results: that a counter does not grow by whole
-numbers, once its steps are known, and that what a step is worth is more than doubles can hold.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -55,8 +51,7 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import walk
 from fsmeu.fst.layers import Layer
 from fsmeu.limits import TABLES_PER_STATE
-from fsmeu.losses.algebra.confusion import Confusion, confusion
-from fsmeu.losses.algebra.split import Split, TapeLoss
+from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
@@ -66,8 +61,6 @@ from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.trellis.tapes import UncountableError, values_at
 from fsmeu.trellis.windows import Others, Window, count_window, without_each
 
-__all__ = ["ADDITIVE", "COUNTING", "split_answers", "unmet_condition"]
-
 COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then windows are faster
 
 
@@ -75,14 +68,8 @@ COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then 
 def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     """The best sequence for each of several problems that differ in the numbers of the model only.
 
-    Requires a loss that splits by tape, its value looking at no more than one counter of each.
-
-    Proven: the split is derived from the expression trees, for every length. Errors are bounded,
-    and the best is claimed if no other reaches it by more than ``PRECISION``.
-
-    Returns:
-        Answers, or what must hold and does not: a counter does not grow by whole numbers, or the
-        score of a step is no number that doubles can hold.
+    Or what is only seen while computing: that a counter does not grow by whole numbers, or that the
+    score of a step is no number that doubles can hold.
     """
     first = problems[0]
     assert isinstance(first.loss, SpecLoss)
@@ -152,111 +139,96 @@ def _by_counting(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     """The best sequences; of many independent labels by windows of their counts."""
     if not _is_for_windows(problems[0]):
         return split_answers(problems)
-    return [_in_windows(one, _why(one)) or split_answers([one])[0] for one in problems]
+    return [_in_windows(one) or split_answers([one])[0] for one in problems]
 
 
 # -- many independent labels -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _LinearInTp:
-    """A value that is linear in tp: its slope and its offset for numbers of ones."""
-
-    form: Split
-    table: Confusion  # how its registers follow from the confusion table
-    n: int
-    sign: float  # 1 for a utility, -1 for a loss
-    greatest: float  # the greatest absolute value
-
-    def at(self, hyp: Floats, ref: Floats) -> tuple[Floats, Floats, Floats]:
-        """Slopes and offsets, (hyp, ref), and the offsets' terms without signs."""
-        n, hyp, ref = float(self.n), hyp[:, None], ref[None, :]
-        possible = np.ones((len(hyp), ref.shape[1]), bool)
-        z_count, y_count = self._count(self.form.z, hyp), self._count(self.form.y, ref)
-        slopes, offset = values_at(self.form, self.n, z_count, y_count, possible)
-        slope, size = np.zeros(possible.shape), np.abs(offset)
-        for joint_count, each in zip(self.form.joint_counts, slopes, strict=True):
-            (tn, fn), (fp, tp) = self.table.amounts[joint_count.register]
-            slope += (tp - fp - fn + tn) * each
-            if tn or fn or fp:
-                offset = offset + each * (tn * (n - hyp - ref) + fp * hyp + fn * ref)
-                size += np.abs(each) * (abs(tn) * n + abs(fp) * hyp + abs(fn) * ref)
-        return slope, offset, size
-
-    def _count(self, part: TapeLoss, ones: Floats) -> Floats:
-        """Where the counter of a tape ends that has so many ones."""
-        if part.counter is None:
-            return ones
-        amounts = self.table.amounts[part.counter]
-        ended: Floats = amounts[0, 0] * (self.n - ones) + amounts[1, 1] * ones
-        return ended
-
-
 def _is_for_windows(problem: Problem) -> bool:
-    """True for a long sequence of independent labels, a value as above, and no constraint."""
+    """True for many independent labels, a value linear in tp in a finite range, no constraint."""
     if problem.n <= COUNTED_AT_ONCE or ranked_fault(problem) is not None:
         return False
-    return _linear_in_tp(problem) is not None
-
-
-def _linear_in_tp(problem: Problem) -> _LinearInTp | None:
-    """The value, None where it is not linear in tp or the file declares no finite range."""
     form = problem.split
-    table = None if form is None or not form.counted else confusion(form.bound)
-    if form is None or table is None:
-        return None
-    low, high = declared_range(form.bound, problem.n)
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return None
-    return _LinearInTp(form, table, problem.n, problem.sign, max(abs(low), abs(high)))
+    counted = form is not None and form.counted
+    return counted and math.isfinite(_greatest(problem))
 
 
-def _in_windows(problem: Problem, why: str) -> Answer | None:
+def _greatest(problem: Problem) -> float:
+    """The greatest absolute value that the file declares."""
+    assert problem.split is not None
+    return max(map(abs, declared_range(problem.split.bound, problem.n)))
+
+
+def _in_windows(problem: Problem) -> Answer | None:
     """The best sequence; None where more true positives would make some value worse.
 
-    Requires that it ``_is_for_windows``; a SizeLimitError where there are too many tables.
-
-    Proven: see the head of this module. Tables whose ref lies outside of the window have a mass
-    that is bounded, and a value in the declared range; so is what is lost at the ends of windows on
-    the way. All probabilities are sums of nonnegative numbers, so that errors are a part of what is
-    summed without signs.
+    Tables whose ref lies outside of the window have a mass that is bounded, and a value in the
+    declared range; so is what is lost at the ends of windows on the way. All probabilities are sums
+    of nonnegative numbers, so that errors are a part of what is summed without signs.
     """
-    value_of, p = _linear_in_tp(problem), problem.probabilities
-    assert value_of is not None
+    p = problem.probabilities
     assert p is not None
     order = np.argsort(-p, kind="stable")
-    found = _ranked_values(value_of, p[order])
+    found = _ranked_values(problem, p[order])
     if found is None:
         return None
-    why += f"; labels are independent, counts are held in windows that lack {found[2]:.0e} of the"
-    return best_ranked(problem, order, *found[:2], f"{why} mass at most")
+    why = f"{_why(problem)}; labels are independent, counts are held in windows that lack"
+    return best_ranked(problem, order, *found[:2], f"{why} {found[2]:.0e} of the mass at most")
 
 
-def _ranked_values(linear: _LinearInTp, p: Floats) -> tuple[Floats, Floats, float] | None:
+def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] | None:
     """The expected values with ones at the first k positions, bounds, (n + 1,), and the mass lost.
 
     Probabilities are in descending order. None where a slope in the window is of the wrong sign.
     """
-    whole = count_window(p)
-    guard_size("decode", len(p) * len(whole.chances) // TABLES_PER_STATE)
-    values, errors = np.empty((2, len(p) + 1))
-    joint, lost = np.zeros((1, len(whole.chances))), whole.lost  # E[tp where ref = s], (k, s)
-    none = Others(-1, 0, np.ones((1, 1)), 0.0, 0)
-    for others in chain([none], without_each(p)):
-        begin, end = others.begin + 1, others.begin + 1 + len(others.chances)
-        if begin:
-            joint = joint[-1] + np.cumsum(_joint(others, p[begin - 1 : end - 1], whole), axis=0)
-        ones = np.arange(begin, end, dtype=np.float64)
-        slope, offset, size = linear.at(ones, whole.counts)
-        if begin and (linear.sign * slope < 0).any():
+    n, whole = problem.n, count_window(p)
+    ref, mass, greatest = whole.counts, whole.chances, _greatest(problem)
+    guard_size("decode", n * len(ref) // TABLES_PER_STATE)
+    values, errors = np.empty((2, n + 1))
+    joint, lost = np.zeros((1, len(ref))), whole.lost  # E[tp where ref = s], (k, s)
+    for others in chain([Others(-1, 0, np.ones((1, 1)), 0.0, 0)], without_each(p)):
+        ks = slice(others.begin + 1, others.begin + 1 + len(others.chances))
+        if ks.start:
+            joint = joint[-1] + np.cumsum(_joint(others, p[ks.start - 1 : ks.stop - 1], whole), 0)
+        ones = np.arange(ks.start, ks.stop, dtype=np.float64)[:, None]
+        slope, offset, size = _linear_in_tp(problem, ones, ref)
+        if ks.start and (problem.sign * slope < 0).any():
             return None
         part = np.einsum("ks,ks->k", joint, slope)
-        values[begin:end] = part + offset @ whole.chances
-        total = np.abs(part) + size @ whole.chances
-        most = ones * np.abs(slope).max(axis=1), np.abs(offset).max(axis=1)
-        errors[begin:end] = _errors(linear, whole, others, total, most)
+        values[ks] = part + offset @ mass
+        size = np.abs(part) + size @ mass
+        operations = max(others.operations + n + 1, whole.operations) + len(ref) + 8
+        added = ones[:, 0] * np.abs(slope).max(axis=1), np.abs(offset).max(axis=1)
+        errors[ks] = relative_error(operations) * size + others.lost * added[0]
+        errors[ks] += whole.lost * (2 * greatest + added[1])
+        errors[ks] += LEAST * relative_error(operations * n) * (added[0] + added[1])
         lost = max(lost, whole.lost + others.lost)
     return values, errors, lost
+
+
+def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, Floats, Floats]:
+    """Slopes and offsets of the value by tp, (hyp, ref), and the offsets' terms without signs.
+
+    Arguments are numbers of ones, (hyp, 1) and (ref,).
+    """
+    form, table, n = problem.split, problem.confusion, float(problem.n)
+    assert form is not None
+    assert table is not None
+    counts = []
+    for part, ones in ((form.z, hyp), (form.y, ref)):  # where the counter of a tape ends
+        (zero, _), (_, one) = table.amounts[part.counter] if part.counter else ((0, 0), (0, 1))
+        counts.append(zero * (n - ones) + one * ones)
+    shape = np.ones((len(hyp), len(ref)), bool)
+    slopes, offset = values_at(form, problem.n, *counts, shape)
+    slope, size = np.zeros(shape.shape), np.abs(offset)
+    for joint_count, each in zip(form.joint_counts, slopes, strict=True):
+        (tn, fn), (fp, tp) = table.amounts[joint_count.register]
+        slope += (tp - fp - fn + tn) * each
+        if tn or fn or fp:
+            offset = offset + each * (tn * (n - hyp - ref) + fp * hyp + fn * ref)
+            size += np.abs(each) * (abs(tn) * n + abs(fp) * hyp + abs(fn) * ref)
+    return slope, offset, size
 
 
 def _joint(others: Others, p: Floats, whole: Window) -> Floats:
@@ -266,20 +238,6 @@ def _joint(others: Others, p: Floats, whole: Window) -> Floats:
     begin, end = max(0, shift), min(found.shape[1], shift + others.chances.shape[1])
     if end > begin:
         found[:, begin:end] = p[:, None] * others.chances[:, begin - shift : end - shift]
-    return found
-
-
-def _errors(
-    linear: _LinearInTp, whole: Window, others: Others, total: Floats, most: tuple[Floats, Floats]
-) -> Floats:
-    """Bounds on the errors of values, (k,), whose sums without signs are ``total``.
-
-    In the window of ref, true positives and the offset add no more than ``most``, (k,) each.
-    """
-    operations = max(others.operations + linear.n + 1, whole.operations) + len(whole.chances) + 8
-    underflow = LEAST * relative_error(operations * linear.n)
-    lost = whole.lost * (2 * linear.greatest + most[1]) + others.lost * most[0]
-    found: Floats = relative_error(operations) * total + lost + underflow * (most[0] + most[1])
     return found
 
 

@@ -20,13 +20,12 @@ from fsmeu.expectation.composition import Composition
 from fsmeu.fst.alphabet import Alphabet, listed, plain
 from fsmeu.fst.distance import forward
 from fsmeu.fst.image import (
-    EPSILON,
     ArcTable,
     Fst,
     check_table,
     fst_from_table,
+    label_names,
     names_of,
-    symbol_name,
     table_from_fst,
     table_of_names,
 )
@@ -162,21 +161,15 @@ def as_automaton(thing: Any) -> Automaton:
     raise InputError(message("draw", must, type(thing).__name__))
 
 
-def _names(alphabet: Alphabet) -> dict[int, str]:
-    """Names as the symbol table of an alphabet has them."""
-    names = (symbol_name(str(label)) for label in alphabet.labels)
-    return dict(enumerate([EPSILON, *names]))
-
-
 def _of_machine(machine: Machine) -> Automaton:
-    names, values = _names(machine.alphabet), machine.values
+    names, values = label_names(machine.alphabet), machine.values
     ending = ~np.isnan(values)
     return Automaton(machine.name, machine.table, ending, values, names, names, machine.registers)
 
 
 def _of_composition(composition: Composition) -> Automaton:
     machine, table = composition.machine, composition.table
-    names = _names(machine.alphabet)
+    names = label_names(machine.alphabet)
     ending = _depths(table) == machine.n
     values = np.where(ending, machine.values[composition.loss_states], np.nan)
     name, held = f"{machine.name}, composed with a model", composition.registers()
@@ -186,7 +179,7 @@ def _of_composition(composition: Composition) -> Automaton:
 
 def _of_model(model: Model) -> Automaton:
     table = table_from_layered(model.layered())
-    name, names = f"{model.title}, n = {model.n}", _names(model.alphabet)
+    name, names = f"{model.title}, n = {model.n}", label_names(model.alphabet)
     masses = forward(table)
     return Automaton(name, table, *_ends(table), names, names, masses=masses, acceptor=True)
 

@@ -29,8 +29,8 @@ from fsmeu.expectation.result import (
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distance import backward, forward, minus_log, total_weight
-from fsmeu.fst.image import ArcTable, Fst, by_depth, fst_from_table, symbol_table, table_from_fst
-from fsmeu.fst.layers import Layer, Layered, all_arcs, fst_from_layered, pair_layers
+from fsmeu.fst.image import ArcTable, Fst, fst_from_table, symbol_table, table_from_fst
+from fsmeu.fst.layers import Layered, all_arcs, fst_from_layered, pair_layers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
@@ -39,8 +39,6 @@ from fsmeu.models import Parametrized, total
 from fsmeu.trellis.roundings import Sums
 
 MUCH_TO_REMEMBER = 64  # contents of a window from which windows are summed; fewer are states
-
-
 _MOST_LOG = 746  # -log of the least double
 
 
@@ -178,14 +176,18 @@ def compose_layers(
     return Composition(_composed(hypothesis, machine.unvalued, model, max_states), machine)
 
 
-def _composed(hypothesis: Layered, loss: Fst, model: Layered, max_states: int | None) -> Fst:
-    """hypothesis o loss o model, which must have a sequence in common."""
+def _composed(
+    hypothesis: Layered, loss: Fst, model: Layered, max_states: int | None, arcs: Fst | None = None
+) -> Fst:
+    """hypothesis o loss o model, or ``arcs`` in its place, which must have a sequence in common."""
     layers = zip(hypothesis.widths, model.widths, strict=True)
     bound = sum(left * right for left, right in layers) * loss.num_states()
     guard_size("composition", bound, max_states)
-    names = ("hypothesis z", "loss", "model")
-    left = compose_fsts(fst_from_layered(hypothesis), loss, names[:2])
-    whole = compose_fsts(left, fst_from_layered(model), names[1:])
+    left = compose_fsts(fst_from_layered(hypothesis), loss, ("hypothesis z", "loss"))
+    if arcs is not None:
+        left.set_output_symbols(None)
+    right = fst_from_layered(model) if arcs is None else arcs
+    whole = compose_fsts(left, right, ("loss", "model"))
     if whole.start() < 0:
         must = "hypothesis, loss and model must have a sequence in common"
         raise EmptyError(message("composition", must))
@@ -200,7 +202,7 @@ def run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
     inside = np.full(table.states, -1, np.int64)
     if table.start >= 0:
         inside[table.start] = 0
-        for arcs in by_depth(table)[1]:
+        for arcs in table.depths[1]:
             here = inside[table.source[arcs]]
             inside[table.target[arcs]] = machine.next[here, table.ilabel[arcs] - 1, labels[arcs]]
     return inside
@@ -211,25 +213,34 @@ def run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
 
 def explicit_expectation(asked: Query, keep: int | None, max_states: int | None) -> Expectation:
     """The expected value by the explicit composition, with its distribution; as ``expect``."""
+    built: Composition | None = None
     with advising_default():
-        if keep is None and window_form(asked) is not None:
-            return _added_up(asked, max_states)
-        try:
-            built = compose_query(asked, max_states)
-        except SizeLimitError:
-            if keep is not None or not isinstance(asked.loss, SpecLoss):
-                raise
-            return _added_up(asked, max_states)
-    roundings = path_roundings(built.plain, asked.n)
-    if keep is not None:
-        return kept_expectation(asked, _levels(built, _pruned_masses(built, keep)), roundings)
-    value = size = built.total
-    if (built.values < 0).any():
-        size = total_weight(built.plain, np.abs(built.values))
-    mass = total(asked.hypothesis) * total(asked.model.layered())
-    values, masses, sizes = np.array([[value], [mass], [size]])
-    found = Sums(values, masses, sizes, roundings)
-    return bounded_expectations([asked], found, lambda asked: _levels(built, built.ending))[0]
+        if keep is not None or window_form(asked) is None:
+            try:
+                built = compose_query(asked, max_states)
+            except SizeLimitError:
+                if keep is not None or not isinstance(asked.loss, SpecLoss):
+                    raise
+        if built is None:
+            found = summed_value(asked, max_states)
+
+    def levels(asked: Query) -> Levels:
+        with advising_default():  # the machine whose paths add up does not tell values apart
+            whole = compose_query(asked, max_states) if built is None else built
+        return _levels(whole, whole.ending)
+
+    if built is not None:
+        roundings = path_roundings(built.plain, asked.n)
+        if keep is not None:
+            kept = _levels(built, _pruned_masses(built, keep))
+            return kept_expectation(asked, kept, roundings)
+        value = size = built.total
+        if (built.values < 0).any():
+            size = total_weight(built.plain, np.abs(built.values))
+        mass = total(asked.hypothesis) * total(asked.model.layered())
+        values, masses, sizes = np.array([[value], [mass], [size]])
+        found = Sums(values, masses, sizes, roundings)
+    return bounded_expectations([asked], found, levels)[0]
 
 
 def path_roundings(table: ArcTable, n: int) -> int:
@@ -253,7 +264,7 @@ def _levels(built: Composition, ending: Floats) -> Levels:
 def _pruned_masses(built: Composition, keep: int) -> Floats:
     """The probability of ending in each state if only the most probable of a layer are expanded."""
     table = built.plain
-    depth, arcs_at = by_depth(table)
+    depth, arcs_at = table.depths
     mass = np.zeros(table.states)
     mass[table.start] = 1.0
     for layer, arcs in enumerate(arcs_at):
@@ -285,17 +296,6 @@ def summed_value(asked: Query, max_states: int | None) -> Sums:
     return Sums(values, masses, sizes, roundings)
 
 
-def _added_up(asked: Query, max_states: int | None) -> Expectation:
-    """The value by a machine whose paths add up; the distribution needs the one that does not."""
-
-    def levels(asked: Query) -> Levels:
-        with advising_default():
-            built = compose_query(asked, max_states)
-        return _levels(built, built.ending)
-
-    return bounded_expectations([asked], summed_value(asked, max_states), levels)[0]
-
-
 # -- derivatives -----------------------------------------------------------------------------------
 
 
@@ -306,48 +306,30 @@ def explicit_gradient(asked: Query) -> tuple[float, list[Floats]]:
     arcs that take an arc of the model. Requires a model with one start and no final weights, as
     models with parameters are. It enters the composition as a transducer from labels to the
     numbers of its arcs, all of weight one, so that each composed arc says which arc of the model it
-    took, also where that arc has probability zero.
-
-    Returns:
-        The value, and for each position an array of the shape of its arcs.
+    took, also where that arc has probability zero. There is an array of the shape of its arcs for
+    each position.
     """
     model: Layered = asked.model.layered()
     possible = isinstance(asked.model, Parametrized) and asked.model.fixed_support
     pairs = pair_layers(asked.hypothesis, model) if possible else None
     arcs = all_arcs(model)
+    order = np.lexsort((arcs.label, arcs.source))
+    source, label, target = arcs.source[order], arcs.label[order], arcs.target[order]
+    ends = np.where(np.arange(arcs.width) >= arcs.width - model.widths[-1], 0.0, np.inf)
+    names = ArcTable(0, source, label + 1, order + 1, np.zeros(len(order)), target, ends)
     with advising_default():
         machine = asked.loss.compile(asked.n, asked.labels, pairs=pairs)
-        bound = sum(asked.hypothesis.widths[k] * model.widths[k] for k in range(asked.n + 1))
-        guard_size("composition", bound * machine.states)
-    names = ("hypothesis z", "loss", "model")
-    left = compose_fsts(fst_from_layered(asked.hypothesis), machine.unvalued, names[:2])
-    left.set_output_symbols(None)
-    named = fst_from_table(_arc_names(arcs, model.widths[-1]))
-    table = table_from_fst(compose_fsts(left, named, names[1:]), "composition")
+        named = fst_from_table(names)
+        whole = _composed(asked.hypothesis, machine.unvalued, model, None, named)
+    table = table_from_fst(whole, "composition")
     arc = table.olabel - 1
     inside = run_loss(table, machine, arcs.label[arc])
-    ends = np.isfinite(table.final)
+    last = np.isfinite(table.final)
     values = np.zeros(table.states)
-    values[ends] = machine.values[inside[ends]] * np.exp(-table.final[ends])
+    values[last] = machine.values[inside[last]] * np.exp(-table.final[last])
     weighted = replace(table, weight=minus_log(table.factor * arcs.weight[arc]))
     behind = backward(weighted, values)
     flow = forward(weighted)[table.source] * table.factor * behind[table.target]
     flat = np.bincount(arc, flow, minlength=len(arcs.weight)).astype(np.float64)
     sizes = [len(layer.source) for layer in model.layers]
     return float(behind[table.start]), np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
-
-
-def _arc_names(arcs: Layer, ends: int) -> ArcTable:
-    """A transducer from labels to arc numbers + 1, every weight one; the last states are final."""
-    order = np.lexsort((arcs.label, arcs.source))
-    final = np.full(arcs.width, np.inf)
-    final[arcs.width - ends :] = 0.0
-    return ArcTable(
-        start=0,
-        source=arcs.source[order],
-        ilabel=arcs.label[order] + 1,
-        olabel=order + 1,
-        weight=np.zeros(len(order)),
-        target=arcs.target[order],
-        final=final,
-    )

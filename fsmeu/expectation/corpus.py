@@ -5,9 +5,9 @@ holds here: ``expect_corpus`` is its expectation over the references.
 
 Where the loss splits by tape and looks at one count of each, the expectation comes from a product
 tree over sentences of polynomials in the reference's count (``trellis/windows.py``), or from
-moments of all counts (``corpus_moments``), whose bounds are tighter. Independent labels of two
-kinds are one sequence, for any value of their confusion table. Other values (roots, correlations,
-or registers that read both tapes) need the joint distribution of all counts, whose size is guarded.
+moments of all counts, whose bounds are tighter. Independent labels of two kinds are one sequence,
+for any value of their confusion table. Other values (roots, correlations, or registers that read
+both tapes) need the joint distribution of all counts, whose size is guarded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,25 +24,32 @@ from numpy.typing import NDArray
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, message
-from fsmeu.expectation import corpus_moments
-from fsmeu.expectation.corpus_query import Corpus, corpus_of, sentence_structure
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.query import encoded, paired
+from fsmeu.expectation.query import alike, encoded, fitted, further_tags, model_at, paired
 from fsmeu.expectation.result import Expectation, Levels, check_finite, level_sets
+from fsmeu.fst import constraint as constraints
+from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size, guard_work
-from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
-from fsmeu.losses.algebra.split import starts_of
-from fsmeu.losses.evaluate import sentence_counts, value_of_totals
-from fsmeu.losses.language.syntax import Binary, Expr, Name, Number, names_read, tapes
+from fsmeu.limits import CELLS_PER_STATE, FEW_COUNTED, LONG_SEQUENCE
+from fsmeu.losses.algebra.ratios import ratio_of_totals
+from fsmeu.losses.evaluate import added_counts, check_totals, counts_read, value_of_totals
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.domains import Pool, check_range, declared_range, domain_of
-from fsmeu.models import Model, arc_weights_many
-from fsmeu.trellis.roundings import relative_error
+from fsmeu.losses.machine.view import SpecView
+from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.losses.semantics.domains import check_range, declared_range
+from fsmeu.models import Independent, Model, arc_weights_many
+from fsmeu.models.chains import binary_marginals
+from fsmeu.trellis import moments
+from fsmeu.trellis.engine import Structure
+from fsmeu.trellis.kept import structure_of
+from fsmeu.trellis.moments import BINOMIAL, central_moments
+from fsmeu.trellis.roundings import UNIT, relative_error
 from fsmeu.trellis.tapes import UncountableError, values_at
+from fsmeu.trellis.walk import walk
 from fsmeu.trellis.windows import Window, sum_of_all
 
 MOST_CORPUS_TABLE = 4_000_000  # tuples of totals of a corpus whose distribution is tabled: 32 MB
+_MOST_ORDER = 12  # the highest order of moments of a corpus
 
 _FFT_UNITS = 16 * float(np.finfo(np.float64).eps)
 """The error of the transforms of a convolution, for each doubling of its size, as a part of the
@@ -50,6 +57,90 @@ sum of the norms of both tables."""
 
 _CUT = 1e-22
 """What each end of a window may lose at each product; a corpus has thousands of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Sentences that are independent given the model.
+
+    Attributes:
+        loss: the loss, over the labels of the first model in their order.
+        losses: the loss over the labels of each model in their order.
+        models: the label model of each sentence.
+        constraint: what hypotheses must satisfy, as ``decode`` takes it.
+        structures: those with the constraint by sentence, as far as they were asked for.
+    """
+
+    loss: SpecLoss
+    losses: list[SpecLoss]
+    models: list[Model]
+    constraint: Any = None
+    structures: dict[int, Structure] = field(default_factory=dict, init=False)
+
+    @property
+    def n(self) -> int:
+        """The total length."""
+        return sum(model.n for model in self.models)
+
+    def constraint_at(self, row: int) -> constraints.Constraint | None:
+        """What the hypothesis of a sentence must satisfy."""
+        model = self.models[row]
+        return constraints.as_constraint(self.constraint, model.alphabet, model.n)
+
+    def as_one(self) -> Model | None:
+        """All sentences as one sequence, for values of a confusion table that sums over them.
+
+        None where labels are not independent, or sentences must satisfy a constraint.
+        """
+        if self.loss.confusion is None or self.constraint is not None or not self.models:
+            return None
+        labels, rows = self.models[0].labels, []
+        for model in self.models:
+            p = binary_marginals(model)
+            if p is None or model.labels != labels:
+                return None
+            rows.append(p)
+        p = np.concatenate(rows)
+        return Independent(np.stack([1.0 - p, p], axis=1), labels)
+
+    def alike(self) -> list[list[int]]:
+        """The sentences that can be swept together, the longest first."""
+        return alike(self.models)
+
+
+def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Corpus:
+    """The loss and the models, checked against each other and over the same labels.
+
+    Labels that the file leaves open are those of all models, and chunk tags those of zs too. The
+    value must look at counts alone.
+    """
+    check_loss(loss, where)
+    given = listed(models, where, "models must be a sequence of models", rows=True)
+    found = [model_at(one, f"{where}, models[{row}]") for row, one in enumerate(given)]
+    labels = dict.fromkeys(label for model in found for label in model.labels)
+    labels |= dict.fromkeys(tag for z in zs for tag in further_tags(loss, z))
+    bound: list[Loss] = []
+    for row, model in enumerate(found):
+        one, found[row] = fitted(loss, model, f"{where}, models[{row}]", labels)
+        bound.append(one)
+    first = bound[0] if bound else loss
+    check_totals(first, where)
+    assert isinstance(first, SpecLoss)
+    return Corpus(first, [one for one in bound if isinstance(one, SpecLoss)], found)
+
+
+def sentence_structure(corpus: Corpus, row: int) -> Structure:
+    """The structure of both tapes and the model of a sentence, and of what is allowed."""
+    loss, model = corpus.losses[row], corpus.models[row]
+    if corpus.constraint is None:
+        return structure_of(loss, model)  # kept on the loss where models share it
+    if row not in corpus.structures:
+        allowed = constraints.walk(corpus.constraint_at(row), len(loss.alphabet), model.n)
+        if not len(allowed.ends):
+            must = f"a sequence of length {model.n} must satisfy the constraint"
+            raise InputError(message(f"decode_corpus, models[{row}]", must))
+        corpus.structures[row] = structure_of(loss, model, allowed.layers())
+    return corpus.structures[row]
 
 
 def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expectation:
@@ -100,7 +191,7 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     def levels() -> Levels:  # these need the distribution of all counts together
         return _by_tables(corpus, zs).levels
 
-    known = corpus_moments.moment_value(corpus, zs)
+    known = moment_value(corpus, zs)
     if known is not None:
         value, error = known
         check_range(loss.bound, n, np.array([value]))
@@ -138,133 +229,199 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     return Expectation(value, lower, upper, kept, levels)
 
 
-# -- the joint distribution of all counts ----------------------------------------------------------
+# -- moments of counts -----------------------------------------------------------------------------
+#
+# Cumulants of independent counts add up, and those of all sentences but one are the difference. So
+# with x = S - E[S] for the total S of the references' counts, E[T x^j] is a sum over sentences of
+# mixed moments of each with the moments of all others, and the value b T / D^a of totals is a
+# series in these (``trellis/moments.py``): what is left out is at most B E[(u x)^J], B being the
+# greatest absolute value that the file declares, D = d (1 + u x).
 
 
 @dataclass(frozen=True, eq=False)
-class _Table:
-    """A joint distribution of counts, with an axis for each.
+class Counts:
+    """Moments of the counts of the references of all sentences.
 
     Attributes:
-        chances: the probability of each tuple, the least of each count at 0.
-        possible: which tuples occur; others have probability 0 in spite of transforms.
-        error: a bound on the norm of the error.
+        means: the expectation of each sentence's count, (sentences,).
+        cumulants: its cumulants, (order + 1, sentences).
+        most: the greatest count of each sentence, (sentences,).
     """
 
+    means: Floats
+    cumulants: Floats
+    most: Floats
+
+    @property
+    def mean(self) -> float:
+        """The expectation of the total."""
+        return math.fsum(self.means)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the total."""
+        return math.sqrt(max(0.0, math.fsum(self.cumulants[2])))
+
+    def others(self, rows: Sequence[int] | slice) -> Floats:
+        """Moments of all counts but one's own, centred, less one's own mean, (order + 1, rows).
+
+        With the powers of the own count these make up the moments of x.
+        """
+        cumulants = self.cumulants
+        rest = central_moments(cumulants.sum(axis=1, keepdims=True) - cumulants[:, rows])
+        return shifted(rest, -self.means[rows])
+
+    def sizes(self, series: Floats, u: float) -> Floats:
+        """What roundings of moments are a part of, (sentences,).
+
+        The sum over j of |series[j] u^j| times a bound on E|x|^j in which all that is added up and
+        taken away counts: raw moments of a sentence are at most ``most`` to their power, and the
+        cumulant of order r is a sum of at most r! products of them, about the mean.
+        """
+        reach, order = 2.0 * self.most, len(series)
+        worst = [math.factorial(r) * float((reach**r).sum()) for r in range(order)]
+        moments = central_moments(np.abs(self.cumulants.sum(axis=1)[:order]) + worst)
+        moments[1] = math.sqrt(moments[2])
+        found = np.zeros(len(reach))
+        for j in range(order):
+            terms = (BINOMIAL[j, a] * reach**a * moments[j - a] for a in range(j + 1))
+            found += abs(series[j] * u**j) * sum(terms)
+        return found
+
+
+def counts_of(chances: Floats, most: Floats) -> Counts:
+    """The moments of counts from E[count^j] / j! times the mass, (sentences, order + 1)."""
+    raw = powers_of(chances / chances[:, :1]).T
+    return Counts(raw[1], moments.cumulants_of(shifted(raw, -raw[1])), most)
+
+
+def powers_of(coefficients: Floats) -> Floats:
+    """E[... count^j] from coefficients of polynomials, which are divided by j!: the last axis."""
+    factors = np.array([float(math.factorial(j)) for j in range(coefficients.shape[-1])])
+    found: Floats = coefficients * factors
+    return found
+
+
+def shifted(moments: Floats, by: Floats) -> Floats:
+    """Moments of sums and a number, from those of the sums, (order + 1, ...)."""
+    found = np.zeros_like(moments)
+    for j in range(len(moments)):
+        for i in range(j + 1):
+            found[j] += BINOMIAL[j, i] * by ** (j - i) * moments[i]
+    return found
+
+
+def moment_roundings(structure: Structure, n: int, order: int) -> float:
+    """A bound on the relative error of moments of sentences, and of series in them.
+
+    A step multiplies by exp(t) once more than it does where counts are kept.
+    """
+    return relative_error(structure.roundings(n) + (n + 16) * (order + 8))
+
+
+def moment_value(corpus: Corpus, zs: Sequence[Ints]) -> tuple[float, float] | None:
+    """The expected value of a corpus, hypotheses given, and a bound on its error.
+
+    None where the value is no such ratio, or moments do not suffice for the promised precision.
+    """
+    form, sides = corpus.loss.split, declared_range(corpus.loss.bound, corpus.n)
+    if form is None or len(form.joint_counts) != 1 or not all(map(math.isfinite, sides)):
+        return None
+    order = 8 if corpus.n >= FEW_COUNTED else _MOST_ORDER + 1  # four seldom suffice
+    while order <= _MOST_ORDER:
+        found, (most, roundings) = np.zeros((len(zs), 2, order + 1)), np.zeros((2, len(zs)))
+        hyp = np.zeros(len(zs), np.int64)
+        for rows in corpus.alike():
+            structure, n = sentence_structure(corpus, rows[0]), corpus.models[rows[0]].n
+            most[rows] = structure.most(n)
+            roundings[rows] = moment_roundings(structure, n, order) * structure.greatest(n)[0]
+            weights = arc_weights_many([corpus.models[row] for row in rows])
+            sweep, given = structure.moments(order + 1), [zs[row] for row in rows]
+            found[rows], hyp[rows] = sweep.sums(weights, given)
+        counts, total = counts_of(found[:, 0], most), float(most.sum())
+        ratio = ratio_of_totals(form, corpus.n, np.array([float(hyp.sum())]), total)
+        if ratio is None or total < FEW_COUNTED:
+            return None
+        d = float(ratio.below[0, 0] + ratio.below[2, 0] * counts.mean)
+        u, slope = float(ratio.below[2, 0]) / d, float(ratio.top[1, 0]) * d**-ratio.power
+        needed = moments.needed_order(abs(u) * counts.deviation)
+        if needed > order:
+            order = moments.jet_order(needed)
+            continue
+        joint = powers_of(found[:, 1] / found[:, 0, :1]).T  # E[joint count * count^j]
+        series, others = moments.series_of(ratio.power, 1.0, order), counts.others(slice(None))
+        value = 0.0
+        for j in range(order):
+            terms = [BINOMIAL[j, a] * joint[a] * others[j - a] for a in range(j + 1)]
+            value += slope * series[j] * u**j * math.fsum(np.sum(terms, axis=0))
+        last = float(central_moments(counts.cumulants.sum(axis=1))[order]) * u**order
+        error = max(map(abs, sides)) * last + 64 * UNIT * abs(value)
+        error += abs(slope) * float(roundings @ counts.sizes(series, u))
+        return (value, error) if error <= 100 * moments.PROMISED * abs(value) else None
+    return None
+
+
+# -- the joint distribution of all counts ----------------------------------------------------------
+
+
+class _Table(NamedTuple):
+    """A joint distribution of counts, with an axis for each, the least of each count at 0."""
+
     chances: Floats
-    possible: Bools
-    error: float
+    possible: Bools  # which tuples occur; others have probability 0 in spite of transforms
+    error: float  # a bound on the norm of the error
 
 
 def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
-    """The expected value from the joint distribution of all counts that read the references.
+    """The expected value from the joint distribution of all counts that the value looks at.
 
-    That of a sentence is the distribution of a loss which is the number of the tuple of counts, in
-    mixed radix; those of sentences are convolved in a tree. The table of the corpus has a cell for
-    every tuple of totals: this serves small corpora.
-
-    Raises:
-        InputError: a count has no bounds, or does not grow by whole numbers.
-        SizeLimitError: there are too many tuples of totals.
+    Distributions of sentences are convolved in a tree. The table of the corpus has a cell for every
+    tuple of totals: this serves small corpora, and a SizeLimitError refuses others.
     """
-    bound, reach = corpus.loss.bound, tapes(corpus.loss.bound.spec)
-    read = names_read(bound.spec.value)
-    names = [r.name for r in bound.spec.registers if r.name in read]
-    random = [name for name in names if "y" in reach[name]]
-    sentences = list(zip(corpus.losses, zs, corpus.models, strict=True))
-    spans: list[dict[str, _Span]] = []
-    sizes = dict.fromkeys(random, 1)
-    for sentence in sentences:
-        spans.append(_spans(*sentence, random))
-        sizes = {name: size + spans[-1][name].size - 1 for name, size in sizes.items()}
-        cells = math.prod(sizes.values())
-        if cells > MOST_CORPUS_TABLE:
+    bound, names, parts = corpus.loss.bound, counts_read(corpus.loss.bound), list[_Table]()
+    least = size = np.zeros(1 + len(names))  # the first axis has one place, as there may be no name
+    for loss, z, model in zip(corpus.losses, zs, corpus.models, strict=True):
+        view = SpecView(loss.bound, len(z), z, merge=False)
+        final = walk(view, model.layered())
+        held = final.mass[0] > 0
+        ended, lengths = view.registers(final.codes[held]), np.full(int(held.sum()), len(z))
+        added = added_counts(loss.bound, ended, lengths)
+        counts = np.stack([0.0 * lengths, *(added[name] for name in names)])
+        low = counts.min(axis=1)
+        places = (counts - low[:, None]).astype(np.int64)
+        for name, column, place in zip(names, counts[1:], places[1:], strict=True):
+            if len(broken := column[column != column.min() + place]):
+                must = f"{name} must grow by whole numbers, for its distribution to be tabled"
+                raise InputError(message("expect_corpus", must, f"the value {broken[0]:g}"))
+        least, size = least + low, size + places.max(axis=1)
+        if (cells := math.prod((1 + size).tolist())) > MOST_CORPUS_TABLE:
             must = f"the counts of the corpus may have up to {MOST_CORPUS_TABLE:,} tuples of totals"
             remedy = "Use fewer sentences, or a value that is linear in what reads both sequences"
-            raise SizeLimitError(message("expect_corpus", must, f"{cells:,}", remedy))
-    none = np.ones((1,) * len(random))
-    parts = [_sentence(*one, span) for one, span in zip(sentences, spans, strict=True)]
+            raise SizeLimitError(message("expect_corpus", must, f"{cells:,.0f}", remedy))
+        chances = np.zeros(1 + places.max(axis=1))
+        np.add.at(chances, tuple(places), final.mass[0, held])
+        error = relative_error(final.roundings + 8) * float(np.linalg.norm(chances))
+        parts.append(_Table(chances, chances > 0, error))
+    none = np.ones((1,) * len(least))
     parts = parts or [_Table(none, none > 0, 0.0)]
     while len(parts) > 1:
         pairs = [_plus(*pair) for pair in zip(parts[0::2], parts[1::2], strict=False)]
         parts = pairs + parts[len(parts) - len(parts) % 2 :]
     [whole] = parts
-    places = np.flatnonzero(whole.possible)
-    axes = dict(zip(random, np.unravel_index(places, whole.chances.shape), strict=True))
-    added: dict[str, Floats] = {}
-    for name in names:
-        if name in axes:
-            least = sum(one[name].low - one[name].start for one in spans)
-            added[name] = axes[name].astype(np.float64) + least
-        else:
-            each = (sentence_counts(loss.bound, [(z, z)])[name][0] for loss, z, _ in sentences)
-            added[name] = np.full(len(places), sum(map(float, each)))
-    values = value_of_totals(bound, corpus.n, added, len(places))
-    chances = whole.chances.ravel()[places]
+    totals, chances = np.array(np.nonzero(whole.possible)), whole.chances[whole.possible]
+    added = dict(zip(names, (totals + least[:, None])[1:], strict=True))
+    values = value_of_totals(bound, corpus.n, added, len(chances))
     value = float(values @ chances)
     check_finite("expect_corpus", value)
     error = whole.error * float(np.linalg.norm(values))
-    error += relative_error(len(places) + 8) * float(np.abs(values) @ chances)
+    error += relative_error(len(chances) + 8) * float(np.abs(values) @ chances)
     kept, levels = float(chances.sum()), partial(level_sets, values, chances)
     return Expectation(value, value - error, value + error, kept, levels)
-
-
-class _Span(NamedTuple):
-    """The values of a count in one sentence: the least, how many there are, and the first."""
-
-    low: int
-    size: int
-    start: float
-
-
-def _spans(loss: SpecLoss, z: Ints, model: Model, names: Sequence[str]) -> dict[str, _Span]:
-    """The values of each count in one sentence: those of its domain, or that it reaches.
-
-    Raises:
-        InputError: a count does not grow by whole numbers.
-    """
-    found, starts = {}, starts_of(loss.bound, names, len(z))
-    for register in loss.bound.spec.registers:
-        name = register.name
-        if name not in names:
-            continue
-        domain = domain_of(loss.bound, register, len(z))
-        low, size = domain.low, domain.size
-        if isinstance(domain, Pool):
-            values = _levels_of(loss, z, model, Name(name)).values
-            broken = values[values != np.floor(values)]
-            if len(broken):
-                must = f"{name} must grow by whole numbers, for its distribution to be tabled"
-                raise InputError(message("expect_corpus", must, f"the value {broken[0]:g}"))
-            low, size = int(values.min()), int(values.max() - values.min()) + 1
-        found[name] = _Span(low, size, starts[name])
-    return {name: found[name] for name in names}
-
-
-def _levels_of(loss: SpecLoss, z: Ints, model: Model, value: Expr) -> Levels:
-    """The distribution of another value of the registers of a loss."""
-    other = replace(loss, spec=replace(loss.spec, value=value, range=None, examples=()))
-    return expect(other, loss.alphabet.decode(z), model).levels
-
-
-def _sentence(loss: SpecLoss, z: Ints, model: Model, spans: dict[str, _Span]) -> _Table:
-    """The joint distribution of the counts of one sentence."""
-    number: Expr = Number(0.0)
-    for name, span in spans.items():
-        place = Binary("-", Name(name), Number(float(span.low)))
-        number = Binary("+", Binary("*", number, Number(float(span.size))), place)
-    levels = _levels_of(loss, z, model, number)
-    chances = np.zeros([span.size for span in spans.values()])
-    chances.reshape(-1)[levels.values.astype(np.int64)] = levels.probabilities
-    error = relative_error(len(z) * (len(loss.alphabet) ** 2 + 8) + 8)
-    return _Table(chances, chances > 0, error * float(np.linalg.norm(chances)))
 
 
 def _plus(left: _Table, right: _Table) -> _Table:
     """The joint distribution of the totals of two parts, by Fourier transforms."""
     error = left.error + right.error
-    if not left.chances.ndim:
-        return _Table(left.chances * right.chances, left.possible & right.possible, error)
     possible = _convolved(left.possible, right.possible) > 0.5
     chances = np.where(possible, _convolved(left.chances, right.chances), 0.0)
     # A transform errs by a part of the norm, and is multiplied by numbers up to the other's sum, 1.

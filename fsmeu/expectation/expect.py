@@ -8,7 +8,8 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,41 +17,27 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import FsmeuError, LossFileError, SizeLimitError, check_int, one_of
-from fsmeu.expectation.composition import (
-    compose_query,
-    explicit_expectation,
-    summed_value,
-    window_form,
-)
-from fsmeu.expectation.long_counts import is_long, long_expectation
+from fsmeu.errors import FsmeuError, LossFileError, SizeLimitError, check_int, message, one_of
+from fsmeu.expectation import composition, result
+from fsmeu.expectation.composition import window_form
 from fsmeu.expectation.query import Query, alike, queries, query
-from fsmeu.expectation.result import (
-    Expectation,
-    Levels,
-    bounded_expectations,
-    check_finite,
-    kept_expectation,
-    level_sets,
-)
+from fsmeu.expectation.result import Expectation, Levels, bounded_expectations
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights
-from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES
-from fsmeu.losses.evaluate import (
-    expected_outputs,
-    output_loss,
-    output_names,
-    output_values,
-    output_view,
-)
+from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES, LONG_SEQUENCE, WINDOW_CELLS
+from fsmeu.losses import evaluate
+from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.domains import check_range
+from fsmeu.losses.semantics.domains import check_range, declared_range
 from fsmeu.models import Model, arc_weights_many
 from fsmeu.models.base import prepare_many
+from fsmeu.models.chains import binary_chain, binary_marginals, is_binary_chain
 from fsmeu.parallel import checked_jobs, in_shares
-from fsmeu.trellis.roundings import Sums, joined
+from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
+from fsmeu.trellis.roundings import Sums, joined, relative_error
 from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_many, walk_value, walk_windows
+from fsmeu.trellis.windows import Window, count_window
 
 if TYPE_CHECKING:
     from fsmeu.trellis.engine import Structure
@@ -60,6 +47,8 @@ T = TypeVar("T")
 ENGINES = ("lattice", "openfst")
 
 WEIGHTS_AT_ONCE = 1 << 22  # weights of models whose sentences are computed together: 32 MB
+
+MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB while sorted
 
 DIGITS = 1e-10
 """A value whose error may be a greater part of it is computed once more with counts as states."""
@@ -96,14 +85,14 @@ def expect(
     if max_states is not None:
         max_states = check_int("expect", "max_states", max_states)
     if engine == "openfst":
-        result = explicit_expectation(asked, keep, max_states)
+        found = composition.explicit_expectation(asked, keep, max_states)
     elif keep is None:
-        [result] = _expectations([asked], max_states)
+        [found] = _expectations([asked], max_states)
     else:
-        result = kept_expectation(asked, *_walked_levels(asked, keep, max_states))
-    if not output_names(asked.loss):
-        return result
-    return replace(result, _outputs=lambda: _outputs(asked, engine, max_states))
+        found = result.kept_expectation(asked, *_walked_levels(asked, keep, max_states))
+    if not evaluate.output_names(asked.loss):
+        return found
+    return replace(found, _outputs=lambda: _outputs(asked, engine, max_states))
 
 
 def expect_many(
@@ -138,7 +127,10 @@ def expect_many(
         if scheduler is not None or (threads > 1 and not together):
             apart += rows
             continue
-        size = _at_once(some[0].model) if together else len(rows)
+        size = len(rows)
+        if together:
+            arcs = sum(len(layer.weight) for layer in some[0].model.layered().layers)
+            size = max(1, WEIGHTS_AT_ONCE // max(1, arcs))
         for begin in range(0, len(rows), size):
             found = _expectations(some[begin : begin + size], jobs=threads)
             values[rows[begin : begin + size]] = [one.value for one in found]
@@ -149,12 +141,6 @@ def expect_many(
         sizes = [asked[row].n for row in apart]
         values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, jobs, scheduler)
     return values
-
-
-def _at_once(model: Model) -> int:
-    """How many models like this one are computed together: as many as memory should hold."""
-    arcs = sum(len(layer.weight) for layer in model.layered().layers)
-    return max(1, WEIGHTS_AT_ONCE // max(1, arcs))
 
 
 def _share(loss: Loss, parts: list[tuple[Any, Any, Model]]) -> list[float]:
@@ -169,7 +155,7 @@ def _expectations(
 ) -> list[Expectation]:
     """The expectations of queries that are alike; here the way is chosen."""
     if len(asked) > 1 and not _go_together(asked[0]):
-        return [result for one in asked for result in _expectations([one], max_states)]
+        return [found for one in asked for found in _expectations([one], max_states)]
 
     def levels(one: Query) -> Levels:
         return _walked_levels(one, None, max_states)[0]
@@ -206,6 +192,7 @@ def _go_together(asked: Query) -> bool:
     return space is not None and space <= SMALL_SPACE
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _sums(asked: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
     """The expected values of queries that are alike; of one, or of some that go together."""
     first, loss = asked[0], asked[0].loss
@@ -213,28 +200,22 @@ def _sums(asked: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
     found: Sums | None = None
     form = window_form(first) if len(asked) == 1 else None
     if form is not None and first.z is None:
-        found = summed_value(first, max_states)
+        found = composition.summed_value(first, max_states)
     elif form is not None:
         found = walk_windows(form, zs[0], first.model.layered())
     if found is None and zs and isinstance(loss, SpecLoss):
-        found = split_values(loss, zs, models, max_states, jobs)
+        found = by_structure(loss, models, lambda s, w: s.expectations(w, zs, jobs), max_states)
         if found is None and len(asked) > 1:
-            found = _spanned(loss, zs, models)
+            single = all(model is models[0] for model in models)
+            models = models[:1] if single else models
+
+            def weights(rows: slice) -> Floats:
+                some = models if single else models[rows]
+                prepare_many(some)
+                return np.stack([model.all_weights() for model in some])
+
+            found = walk_many(loss, np.stack(zs), models[0].layered(), weights)
     return found or joined([walked(one, max_states) for one in asked])
-
-
-@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
-def _spanned(loss: SpecLoss, zs: Sequence[Ints], models: Sequence[Model]) -> Sums | None:
-    """The expected values by one walk, None where arrays do not span the states of the loss."""
-    if all(model is models[0] for model in models):
-        models = models[:1]
-
-    def weights(rows: slice) -> Floats:
-        some = models if len(models) == 1 else models[rows]
-        prepare_many(some)
-        return np.stack([model.all_weights() for model in some])
-
-    return walk_many(loss, np.stack(zs), models[0].layered(), weights)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
@@ -248,19 +229,19 @@ def walked(asked: Query, max_states: int | None = None, *, weights: bool = True)
 
 def _outputs(asked: Query, engine: str, max_states: int | None) -> dict[str, float]:
     """The expectations of all outputs, from one sweep over the composition."""
-    loss = output_loss(asked.loss)  # type: ignore[arg-type]
+    loss = evaluate.output_loss(asked.loss)  # type: ignore[arg-type]
     if engine == "openfst":
-        built = compose_query(replace(asked, loss=loss), max_states)
+        built = composition.compose_query(replace(asked, loss=loss), max_states)
         held = built.ending > 0
         registers = {name: column[held] for name, column in built.registers().items()}
-        expected = output_values(loss.bound, registers, asked.n) @ built.ending[held]
+        expected = evaluate.output_values(loss.bound, registers, asked.n) @ built.ending[held]
     else:
-        view = output_view(loss, asked.n, asked.z)
+        view = evaluate.output_view(loss, asked.n, asked.z)
         final = walk(view, asked.input(), None, max_states)
         held = final.mass[0] > 0
-        expected = expected_outputs(view, final.codes[held], final.mass[:, held])
-    check_finite("expect", expected)
-    return dict(zip(output_names(loss), expected.tolist(), strict=True))
+        expected = evaluate.expected_outputs(view, final.codes[held], final.mass[:, held])
+    result.check_finite("expect", expected)
+    return dict(zip(evaluate.output_names(loss), expected.tolist(), strict=True))
 
 
 def _walked_levels(asked: Query, keep: int | None, max_states: int | None) -> tuple[Levels, int]:
@@ -268,25 +249,8 @@ def _walked_levels(asked: Query, keep: int | None, max_states: int | None) -> tu
     view = asked.view(weights=False)
     final = walk(view, asked.input(), keep, max_states)
     held = final.mass[0] > 0
-    levels = level_sets(view.values(final.codes[held])[0], final.mass[0, held])
+    levels = result.level_sets(view.values(final.codes[held])[0], final.mass[0, held])
     return levels, final.roundings + int(held.sum())
-
-
-# -- losses that split by tape ---------------------------------------------------------------------
-
-
-def split_values(
-    loss: SpecLoss,
-    zs: Sequence[Ints],
-    models: Sequence[Model],
-    max_states: int | None = None,
-    jobs: int = 1,
-) -> Sums | None:
-    """The expected value of each hypothesis under its model, None where ``by_structure`` has none.
-
-    The models are alike, and the loss is over their labels.
-    """
-    return by_structure(loss, models, lambda one, w: one.expectations(w, zs, jobs), max_states)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
@@ -315,3 +279,95 @@ def by_structure(
         return ask(found, arc_weights_many(models))
     except (LossFileError, SizeLimitError, UncountableError):
         return None
+
+
+# -- long sequences of two labels, where the value looks at counts alone ---------------------------
+#
+# Sums of ratios of counts come from central moments (``trellis/moments.py``), for independent
+# labels and chains of any order. Other values of independent labels: with z given, tp is a count of
+# independent events, those of the positions where z is a one, and ref - tp is one of all others.
+# Both are held in windows that lack a mass far below rounding, so that the sum over all tables has
+# a few million terms for a million labels. What is missing enters the bounds.
+
+
+def is_long(asked: Query) -> bool:
+    """Whether it is a long sequence of two labels, z given, whose value looks at counts alone."""
+    if asked.n < LONG_SEQUENCE or asked.z is None or not isinstance(asked.loss, SpecLoss):
+        return False
+    known = binary_marginals(asked.model) is not None or is_binary_chain(asked.model)
+    return known and asked.loss.confusion is not None
+
+
+def long_expectation(asked: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
+    """The expectation of a query that is long; None where this way does not serve.
+
+    ``levels`` gives the distribution of the value under a chain, when it is asked for.
+    """
+    loss, z, p = asked.loss, asked.z, binary_marginals(asked.model)
+    assert isinstance(loss, SpecLoss)
+    form, chain = loss.confusion, binary_chain(asked.model)
+    assert form is not None
+    assert z is not None
+    known: Sequence[float] | None = None
+    if p is not None:
+        known = independent_value(form, z, p)
+    elif chain is not None:
+        known = chain_value(form, z, chain_of(*chain))
+    sides = declared_range(loss.bound, asked.n)
+    if known is not None and known[1] <= PROMISED * abs(known[0]):
+        (value, error), kept = known[:2], 1.0
+        lower, upper = value - error, value + error
+    elif p is not None and all(map(math.isfinite, sides)):
+        value, lower, upper, kept = _windowed(form, z, p, sides)
+    else:
+        return None
+    result.check_finite(asked.where, value)
+    check_range(loss.bound, asked.n, np.array([value / kept]))
+    if p is None:
+        return Expectation(value, lower, upper, kept, lambda: levels(asked))
+    return Expectation(value, lower, upper, kept, lambda: _table_levels(form, z, p))
+
+
+def _windowed(
+    form: Confusion, z: Ints, p: Floats, sides: tuple[float, float]
+) -> tuple[float, float, float, float]:
+    """The value by windows of counts, its bounds, and the mass of the windows; sides are finite."""
+    windows = count_window(p[z == 1]), count_window(p[z != 1])
+    value = size = kept = 0.0
+    for values, chances in _tables(form, z, *windows):
+        value += float((values * chances).sum())
+        size += float((np.abs(values) * chances).sum())
+        kept += float(chances.sum())
+    operations = sum(one.operations + len(one.chances) for one in windows) + 8
+    lost, rounding = sum(one.lost for one in windows), relative_error(operations) * size
+    low, high = lost * min(0.0, sides[0]) - rounding, lost * max(0.0, sides[1]) + rounding
+    return value, value + low, value + high, kept
+
+
+def _tables(
+    form: Confusion, z: Ints, first: Window, last: Window
+) -> Iterator[tuple[Floats, Floats]]:
+    """Values and probabilities of the tables that have mass, (rows, width), in blocks of rows.
+
+    ``first`` is the count of true positives, ``last`` that of ones of y where z has none.
+    """
+    rows, rest = max(1, WINDOW_CELLS // len(last.chances)), last.counts[None, :]
+    for begin in range(0, len(first.chances), rows):
+        tp = first.counts[begin : begin + rows, None]
+        values = value_of_counts(form, len(z), tp, float(z.sum()), tp + rest)
+        yield values, first.chances[begin : begin + rows, None] * last.chances
+
+
+def _table_levels(form: Confusion, z: Ints, p: Floats) -> Levels:
+    """The distribution of the value, where there are not too many tables to list."""
+    first, last = count_window(p[z == 1]), count_window(p[z != 1])
+    cells = len(first.chances) * len(last.chances)
+    if cells > MOST_LEVEL_CELLS:
+        must = f"the distribution may have up to {MOST_LEVEL_CELLS:,} tables"
+        remedy = "Ask for the value and its bounds, or for shorter sequences"
+        raise SizeLimitError(message("expect", must, f"{cells:,}", remedy))
+    blocks = [
+        (values.ravel(), chances.ravel()) for values, chances in _tables(form, z, first, last)
+    ]
+    values, chances = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    return result.level_sets(values, chances)

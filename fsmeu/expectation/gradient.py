@@ -95,9 +95,8 @@ def _asked(loss: Loss, z: Any, model: Any) -> Query:
 
 def _pulled_back(asked: Query, value: float, per_arc: Sequence[Floats]) -> Gradient:
     """Derivatives for the model's parameters, after a look that all are finite."""
-    check_finite("gradient", value)
-    for products in per_arc:
-        check_finite("gradient", products)
+    for numbers in (np.asarray(value), *per_arc):
+        check_finite("gradient", numbers)
     assert isinstance(asked.model, Parametrized)
     return asked.model.pullback(per_arc, value)
 
@@ -107,10 +106,7 @@ def _streamed(asked: Query) -> tuple[float, list[Floats]]:
     """Value and arcs' derivatives by the general walk."""
     fixed = isinstance(asked.model, Parametrized) and asked.model.fixed_support
     value, per_arc = walk_gradient(asked.view(weights=True), asked.input(), fixed)
-    return value, per_arc if asked.z is not None else _model_share(asked, per_arc)
-
-
-def _model_share(asked: Query, per_arc: Sequence[Floats]) -> list[Floats]:
-    """Derivatives for the arcs of the model, from those for arcs paired with the hypothesis."""
-    pairs = zip(asked.hypothesis.layers, per_arc, strict=True)
-    return [left.weight @ arcs.reshape(len(left.weight), -1) for left, arcs in pairs]
+    if asked.z is None:  # arcs are paired with those of the hypothesis
+        pairs = zip(asked.hypothesis.layers, per_arc, strict=True)
+        per_arc = [left.weight @ arcs.reshape(len(left.weight), -1) for left, arcs in pairs]
+    return value, per_arc

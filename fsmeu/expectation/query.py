@@ -21,12 +21,8 @@ from fsmeu.models.derived import extended
 class Query:
     """A loss, a hypothesis and a model that fit together, checked once.
 
-    Attributes:
-        loss: the loss, over the model's labels.
-        z: label indices of the hypothesis, or None when it is a distribution.
-        distribution: the hypothesis, where it is one.
-        model: the label model, over all labels of the loss.
-        where: the caller, for messages.
+    The loss is over the model's labels, and the model over all labels of the loss. The hypothesis
+    is label indices ``z``, or else a ``distribution``; ``where`` names the caller in messages.
     """
 
     loss: Loss
@@ -68,22 +64,21 @@ def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
     """The three parts of an expectation, checked against each other."""
     z = _hypothesis(z, model, where, "hypothesis z")
     bound, fitting = fitted(loss, as_model(model), where, further_tags(loss, z))
-    return _checked(bound, z, fitting, where, (where, "hypothesis z"))
+    return _checked(bound, z, fitting, where, where, "hypothesis z")
 
 
 def queries(loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str) -> list[Query]:
     """The same for each hypothesis and its model; equal model objects are fitted once."""
     check_loss(loss, where)
-    hypotheses, given = paired(zs, models, where)
     known: dict[Hashable, tuple[Loss, Model]] = {}
     results = []
-    for row, (z, model) in enumerate(zip(hypotheses, given, strict=True)):
+    for row, (z, model) in enumerate(zip(*paired(zs, models, where), strict=True)):
         name, tags = f"{where}, zs[{row}]", tuple(further_tags(loss, z))
         if (id(model), tags) not in known:
             made = model_at(model, f"{where}, models[{row}]")
             known[id(model), tags] = fitted(loss, made, where, tags)
         bound, fitting = known[id(model), tags]
-        results.append(_checked(bound, z, fitting, where, (name, name)))
+        results.append(_checked(bound, z, fitting, where, name, name))
     return results
 
 
@@ -112,14 +107,14 @@ def _hypothesis(z: Any, model: Any, where: str, name: str) -> Any:
     raise InputError(message(where, "z must be a label sequence or a model", z))
 
 
-def _checked(loss: Loss, z: Any, model: Model, where: str, names: tuple[str, str]) -> Query:
+def _checked(loss: Loss, z: Any, model: Model, caller: str, where: str, name: str) -> Query:
     """The query, with the names of the caller and of the hypothesis in messages."""
     if not isinstance(z, Model):
-        return Query(loss, encoded(z, model, *names), None, model, where)
+        return Query(loss, encoded(z, model, where, name), None, model, caller)
     if not set(z.labels) <= set(model.labels):
-        _refuse_labels("hypothesis", z.labels, model.labels, where)
-    _check_length(z.n, model, names[0])
-    return Query(loss, None, z, model, where)
+        _refuse_labels("hypothesis", z.labels, model.labels, caller)
+    _check_length(z.n, model, where)
+    return Query(loss, None, z, model, caller)
 
 
 def encoded(z: Iterable[Any], model: Model, where: str, name: str) -> Ints:

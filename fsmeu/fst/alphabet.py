@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import FsmeuError, InputError, message, nearest, shorten
+from fsmeu.errors import FsmeuError, InputError, as_number, message, nearest, shorten
 
 MAX_ITEMS = 20_000_000
 """Most items of a sequence, so that one without an end is refused."""
@@ -27,22 +27,27 @@ def listed(
     """The items of a sequence: of arrays (whatever has ``__array__``, as tensors do) Python's own.
 
     ``where`` and ``must`` say what it is called and must be in an error. An array may have more
-    than one axis if its ``rows`` are the items.
-
-    Raises:
-        InputError: it is no sequence, has no order or no end, or cannot be read.
+    than one axis if its ``rows`` are the items. An InputError if it has no order, no end, or cannot
+    be read.
     """
     if type(sequence) in (list, tuple, str):
         return list(sequence)
-    if not isinstance(sequence, Iterable) and not hasattr(sequence, "__array__"):
+    is_array = hasattr(sequence, "__array__")
+    if not is_array and not isinstance(sequence, Iterable):
         raise InputError(message(where, must, sequence))
     if isinstance(sequence, set | frozenset | Mapping):
         raise InputError(message(where, f"{must}, in order", type(sequence).__name__))
     try:
-        if hasattr(sequence, "__array__"):
-            items = _of_array(sequence, where, must, rows)
-        else:
+        if not is_array:
             items = list(islice(iter(sequence), MAX_ITEMS + 1))
+        elif np.ma.is_masked(sequence):
+            raise InputError(message(where, "must have no masked entries", sequence))
+        else:
+            array = np.asarray(sequence)
+            if array.ndim != 1 and not (rows and array.ndim):
+                shape = f"shape {array.shape}"
+                raise InputError(message(where, f"{must}, with one axis", shape))
+            items = list(array) if array.ndim > 1 else array.tolist()
     except FsmeuError:
         raise
     except Exception as error:  # whatever the sequence raises
@@ -50,18 +55,6 @@ def listed(
         raise InputError(message(where, f"{must}, but reading it failed", reason)) from error
     if len(items) > MAX_ITEMS:
         raise InputError(message(where, f"there may be at most {MAX_ITEMS:,} items", "more"))
-    return items
-
-
-def _of_array(sequence: Any, where: str, must: str, rows: bool) -> list[Any]:
-    if np.ma.is_masked(sequence):
-        raise InputError(message(where, "must have no masked entries", sequence))
-    array = np.asarray(sequence)
-    if rows and array.ndim > 1:
-        return list(array)
-    if array.ndim != 1:
-        raise InputError(message(where, f"{must}, with one axis", f"shape {array.shape}"))
-    items: list[Any] = array.tolist()
     return items
 
 
@@ -86,12 +79,11 @@ Label = int | str
 
 _MOST_DIGITS = 1000
 """Digits of a label that is a number; Python itself reads and writes a few thousand."""
-_TOO_LARGE = 10**_MOST_DIGITS
 
 
 def label_text(label: Label) -> str:
     """The text of a label; an InputError if it is a number with too many digits."""
-    if isinstance(label, int) and abs(label) >= _TOO_LARGE:
+    if isinstance(label, int) and abs(label) >= 10**_MOST_DIGITS:
         must = f"a label that is a number must have at most {_MOST_DIGITS:,} digits"
         raise InputError(message("labels", must, None, "Write it as text"))
     return str(label)
@@ -99,11 +91,7 @@ def label_text(label: Label) -> str:
 
 @dataclass(frozen=True)
 class Alphabet:
-    """A finite, ordered set of labels.
-
-    Attributes:
-        labels: distinct labels, each an int or a non-empty str.
-    """
+    """A finite, ordered set of distinct labels, each an int or a non-empty str."""
 
     labels: tuple[Label, ...]
 
@@ -115,13 +103,11 @@ class Alphabet:
             if isinstance(label, bool) or not isinstance(label, int | str) or label == "":
                 must = "each label must be an int or a non-empty string"
                 raise InputError(message("labels", must, label))
-            text = label_text(label)
-            if not is_text(text):
+            if not is_text(text := label_text(label)):
                 must = "each label must be text that UTF-8 can write"
                 raise InputError(message("labels", must, ascii(label)))
             if text in seen:
-                must = f"labels must differ, {label!r} is there twice"
-                raise InputError(message("labels", must))
+                raise InputError(message("labels", f"must differ, {label!r} is there twice"))
             seen.add(text)
 
     def __len__(self) -> int:
@@ -164,27 +150,35 @@ class Alphabet:
     def parse(self, text: str, where: str = "sequence") -> Ints:
         """Indices of a sequence written as text: spaces or commas between labels, or none."""
         parts = text.replace(",", " ").split()
-        if len(parts) == 1 and parts[0] not in self.index:
-            return self.encode(parts[0], where)
-        return self.encode(parts, where)
+        joined = len(parts) == 1 and parts[0] not in self.index
+        return self.encode(parts[0] if joined else parts, where)
 
 
 def is_text(name: object) -> bool:
     """Whether this is a str that UTF-8 can write: one without half of a surrogate pair."""
-    if not isinstance(name, str):
-        return False
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return isinstance(name, str) and not any("\ud800" <= c <= "\udfff" for c in name)
 
 
 BINARY = Alphabet((0, 1))
 
 
-def as_alphabet(labels: Alphabet | Sequence[Label] | str) -> Alphabet:
-    """The alphabet of these labels; a str gives one label per character."""
+def as_alphabet(labels: Alphabet | Sequence[Label] | str, where: str = "labels") -> Alphabet:
+    """The alphabet of these labels, whatever they are given as; a str gives one per character."""
     if isinstance(labels, Alphabet):
         return labels
-    return Alphabet(tuple(plain(x) for x in listed(labels, "labels")))
+    given = tuple(listed(labels, where))
+    known = set(map(type, given)) <= {int, str}  # not bool: True is equal to 1, but is no label
+    return _kept(given) if known else Alphabet(tuple(map(plain, given)))
+
+
+@lru_cache(maxsize=16)
+def _kept(labels: tuple[Label, ...]) -> Alphabet:
+    """The alphabet of these labels, checked once for all models of a corpus."""
+    return Alphabet(labels)
+
+
+def as_labels(words: Sequence[str]) -> tuple[Label, ...]:
+    """Labels of these texts: numbers when all of them are whole numbers, as in a loss file."""
+    numbers = [as_number(word) for word in words]
+    whole = tuple(k for k in numbers if k is not None)
+    return whole if list(map(str, whole)) == list(words) else tuple(words)

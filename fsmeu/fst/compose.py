@@ -51,15 +51,14 @@ def guard_arcs(where: str, arcs: int, limit: int | None = None, least: bool = Fa
 
 def guard_layers(where: str, n: int) -> None:
     """Refuses a machine of so many layers that finding them one by one takes very long."""
-    most = max_states() // _STATES_PER_LAYER
-    _guard_machine(where, "layers", n, most, "Use a smaller n")
+    _guard_machine(where, "layers", n, max_states() // _STATES_PER_LAYER, "Use a smaller n")
 
 
 def guard_pairs(where: str, labels: int) -> None:
     """Refuses steps that read pairs of so many labels that those of one state fill the memory."""
     most, pairs = max_states() // _STATES_PER_PAIR, labels * labels
-    must = f"a step may read one of at most {most:,} pairs of labels"
-    _guard(where, pairs > most, f"{must}, {labels:,} labels make {pairs:,}", "Use fewer labels")
+    must = f"a step may read one of at most {most:,} pairs of labels, {labels:,} labels make"
+    _guard(where, pairs, most, f"{must} {pairs:,}", "Use fewer labels")
 
 
 def guard_work(where: str, steps: int, limit: int | None = None) -> None:
@@ -67,21 +66,20 @@ def guard_work(where: str, steps: int, limit: int | None = None) -> None:
     most = _WALK_STEPS_PER_STATE * max_states(limit)
     must = f"a walk may take at most {most:,} steps, this one would take about {steps:,}"
     advice = "Use a smaller n or fewer labels, keep fewer states where keep can be given"
-    _guard(where, steps > most, must, advice)
+    _guard(where, steps, most, must, advice)
 
 
 def _guard_machine(
     where: str, what: str, count: int, most: int, advice: str, least: bool = False
 ) -> None:
-    if count <= most:
-        return
-    about = f"{'at least' if least else 'up to'} {count:,}"
-    must = f"a machine may have at most {most:,} {what}, this one would have {about}"
-    _guard(where, True, must, advice)
+    if count > most:  # looked at here as well, since guards stand in short queries
+        about = f"{'at least' if least else 'up to'} {count:,}"
+        must = f"a machine may have at most {most:,} {what}, this one would have {about}"
+        _guard(where, count, most, must, advice)
 
 
-def _guard(where: str, refused: bool, must: str, advice: str) -> None:
-    if refused:
+def _guard(where: str, count: int, most: int, must: str, advice: str) -> None:
+    if count > most:
         remedy = f"{advice}, or raise the limit with {_VARIABLE} or the argument max_states"
         raise SizeLimitError(message(where, must, None, remedy))
 

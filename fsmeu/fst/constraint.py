@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,8 +62,8 @@ class Walk:
         layers = []
         for following, width in zip(self.next, self.widths[1:], strict=True):
             source, label = np.nonzero(following >= 0)
-            one = np.ones(len(source))
-            layers.append(Layer(source, label, following[source, label], one, width))
+            target = following[source, label]
+            layers.append(Layer(source, label, target, np.ones(len(source)), width))
         return layers
 
 
@@ -71,62 +71,38 @@ def walk(constraint: Constraint | None, labels: int, n: int) -> Walk:
     """The states of each position; state 0 is the start, and the only one without a constraint."""
     if constraint is None:
         constraint = Constraint(np.zeros((1, labels), np.int64), 0, np.zeros(1, np.int64))
-    live = _live(constraint, n)
-    known: dict[tuple[bytes, bytes], Ints] = {}
-    steps = []
-    for before, after in itertools.pairwise(live):
-        key = before.tobytes(), after.tobytes()
-        if key not in known:
-            known[key] = _numbered(constraint.next[before], after)
-        steps.append(known[key])
-    ends = np.flatnonzero(np.isin(live[-1], constraint.accepting))
-    return Walk(tuple(steps), tuple(map(len, live)), ends)
-
-
-def _live(constraint: Constraint, n: int) -> list[Ints]:
-    """The states from the start to an end of sequences of length n, before each position."""
     reached = [np.array([constraint.start], np.int64)]
     for _ in range(n):
         after = np.unique(constraint.next[reached[-1]])
         reached.append(after[after >= 0])
     live = [np.intersect1d(reached[-1], constraint.accepting)]
     for held in reached[-2::-1]:
-        leads = np.isin(constraint.next[held], live[-1]).any(axis=1)
-        live.append(held[leads])
-    return live[::-1]
+        live.append(held[np.isin(constraint.next[held], live[-1]).any(axis=1)])
+    live.reverse()
+    steps, known = list[Ints](), dict[tuple[bytes, bytes], Ints]()
+    for before, after in itertools.pairwise(live):
+        key = before.tobytes(), after.tobytes()
+        if key not in known:
+            place = np.full(constraint.states + 1, -1)  # the last, -1, stands for no state
+            place[after] = np.arange(len(after))
+            known[key] = place[constraint.next[before]]
+        steps.append(known[key])
+    ends = np.flatnonzero(np.isin(live[-1], constraint.accepting))
+    return Walk(tuple(steps), tuple(map(len, live)), ends)
 
 
-def _numbered(targets: Ints, after: Ints) -> Ints:
-    """The targets by their places among the states after, -1 for all others."""
-    if not len(after):
-        return np.full(targets.shape, -1, np.int64)
-    place = np.minimum(np.searchsorted(after, targets), len(after) - 1)
-    return np.where(after[place] == targets, place, -1)
+def neighbours(constraint: Constraint) -> tuple[Bools, Bools, Bools] | None:
+    """Which labels may be first, (L,), follow which, (L, L), and be last, (L,).
 
-
-@dataclass(frozen=True, eq=False)
-class Neighbours:
-    """A constraint on neighbouring labels: which may be first, follow which, and be last."""
-
-    first: Bools
-    pairs: Bools
-    last: Bools
-
-
-def neighbours(constraint: Constraint) -> Neighbours | None:
-    """The constraint as one on neighbouring labels; None where the state tells more than those.
-
-    It is one when each label leads to one state, wherever it is read.
+    None where the state tells more than neighbouring labels do: where a label leads to two states.
     """
     following = constraint.next
     state = following.max(axis=0)
     if ((following >= 0) & (following != state)).any():
         return None
-    used = state >= 0
+    used, first = state >= 0, following[constraint.start] >= 0
     pairs = used[:, None] & (following[state] >= 0)
-    return Neighbours(
-        following[constraint.start] >= 0, pairs, used & np.isin(state, constraint.accepting)
-    )
+    return first, pairs, used & np.isin(state, constraint.accepting)
 
 
 def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Constraint | None:
@@ -144,9 +120,8 @@ def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Const
     if callable(getattr(given, "over", None)):
         made: Constraint = given.over(alphabet)
         return made
-    if isinstance(given, Fst):
-        return Constraint(*acceptor_table(given, alphabet, n))
-    return Constraint(*regex_acceptor(given, alphabet, n))
+    build = acceptor_table if isinstance(given, Fst) else regex_acceptor
+    return Constraint(*build(given, alphabet, n))
 
 
 def restricted(layered: Layered, constraint: Constraint, where: str = "decode") -> Layered:
@@ -167,5 +142,4 @@ def restricted(layered: Layered, constraint: Constraint, where: str = "decode") 
     start[:, :1] = layered.start[:, None]
     final = np.zeros((len(layered.final), allowed.widths[-1]))
     final[:, allowed.ends] = layered.final[:, None]
-    kept = layered.unambiguous
-    return Layered(layered.alphabet, start.ravel(), tuple(layers), final.ravel(), kept)
+    return replace(layered, start=start.ravel(), layers=tuple(layers), final=final.ravel())

@@ -27,12 +27,13 @@ def total_weight(table: ArcTable, ending: Floats | None = None) -> float:
 
     ``ending``, (states,), is one more factor of any sign; signs are summed apart.
     """
-    if ending is None:
-        return _accepted(table)
-    weighted = (
-        (s, replace(table, final=table.final + minus_log(p))) for s, p in signed_parts(ending)
-    )
-    return float(sum(sign * _accepted(part) for sign, part in weighted))
+    parts = [(1.0, np.ones(()))] if ending is None else signed_parts(ending)
+    total = 0.0
+    for sign, part in parts:  # every arc reads epsilon: the weight is the final one of the start
+        silent = replace(table, ilabel=0 * table.ilabel, final=table.final + minus_log(part))
+        reduced = _without_epsilons(silent)
+        total += sign * float(np.exp(-reduced.final[reduced.start])) if reduced.start >= 0 else 0.0
+    return total
 
 
 def forward(table: ArcTable) -> Floats:
@@ -45,11 +46,10 @@ def backward(table: ArcTable, ending: Floats) -> Floats:
 
     ``ending`` is of any sign, (states,); final weights are not looked at.
     """
-    order = np.argsort(table.target, kind="stable")
-    turned = replace(
-        table, source=table.target[order], target=table.source[order], weight=table.weight[order]
+    turned, result = (
+        replace(table, source=table.target, target=table.source),
+        np.zeros(table.states),
     )
-    result = np.zeros(table.states)
     for sign, part in signed_parts(ending):
         result += sign * _distances(turned, part)
     return result
@@ -65,14 +65,13 @@ def weights_of_inputs(table: ArcTable, sequences: Ints) -> Floats:
     if acceptor.start() < 0 or not len(sequences):
         return weight
     single = table_from_fst(pynini.determinize(acceptor, delta=_QUANTUM))
-    arc = np.full(
-        (single.states, int(max(single.ilabel.max(initial=0), sequences.max(initial=0))) + 1), -1
-    )
+    labels = 1 + int(max(single.ilabel.max(initial=0), sequences.max(initial=0)))
+    arc = np.full((single.states, labels), -1)
     arc[single.source, single.ilabel] = np.arange(single.arcs)
     state = np.full(len(sequences), single.start)
     costs, targets = np.append(single.weight, np.inf), np.append(single.target, single.start)
-    for labels in sequences.T:  # arc -1, which costs inf, stands for none
-        taken = arc[state, labels]
+    for column in sequences.T:  # arc -1, which costs inf, stands for none
+        taken = arc[state, column]
         weight += costs[taken]
         state = targets[taken]
     total: Floats = np.exp(-(weight + single.final[state]))
@@ -93,16 +92,11 @@ def signed_parts(numbers: Floats) -> Iterator[tuple[float, Floats]]:
             yield sign, part
 
 
-def _accepted(table: ArcTable) -> float:
-    """The weight of all accepting paths: the start's final weight once epsilons are removed."""
-    reduced = _without_epsilons(replace(table, ilabel=np.zeros_like(table.ilabel)))
-    return float(np.exp(-reduced.final[reduced.start])) if reduced.start >= 0 else 0.0
-
-
 def _distances(table: ArcTable, first: Floats | Bools) -> Floats:
     """The summed weight of all paths to each state from a start with these weights, (states,).
 
     Each state gets one arc that reads its own number, to a final state; the others read epsilon.
+    Arcs may be in any order.
     """
     states = np.arange(table.states)
     begin, end = table.states, table.states + 1
@@ -114,12 +108,11 @@ def _distances(table: ArcTable, first: Floats | Bools) -> Floats:
     weight = np.concatenate([table.weight, np.zeros(len(states)), entering])[order]
     target = np.concatenate([table.target, np.full(len(states), end), heads])[order]
     final = np.append(np.full(begin + 1, np.inf), 0.0)
-    reduced = _without_epsilons(
-        ArcTable(begin, source[order], labels, labels, weight, target, final)
-    )
+    table = ArcTable(begin, source[order], labels, labels, weight, target, final)
+    reduced = _without_epsilons(table)
     leaving = reduced.source == reduced.start
     number, mass = reduced.ilabel[leaving] - 1, np.exp(-reduced.weight[leaving])
-    return np.bincount(number, mass, minlength=table.states).astype(np.float64)
+    return np.bincount(number, mass, minlength=begin).astype(np.float64)
 
 
 def _without_epsilons(table: ArcTable) -> ArcTable:

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pywrapfst
@@ -84,7 +84,12 @@ class ArcTable:
         arcs_at: list[Ints] = []
         frontier = np.array([self.start] if self.start >= 0 else [], np.int64)
         depth[frontier] = 0
-        while len(arcs := _leaving(self, frontier)):
+        while True:
+            begin = self.offsets[frontier]
+            counts = self.offsets[frontier + 1] - begin
+            arcs = np.repeat(begin - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+            if not len(arcs):
+                return depth, arcs_at
             arcs_at.append(arcs)
             reached = self.target[arcs]
             if (depth[reached] >= 0).any():
@@ -94,7 +99,6 @@ class ArcTable:
             depth[reached] = order
             frontier = reached[depth[reached] == order]
             depth[frontier] = len(arcs_at)
-        return depth, arcs_at
 
 
 def check_table(table: ArcTable, where: str) -> None:
@@ -118,32 +122,17 @@ def without_zero_arcs(table: ArcTable) -> ArcTable:
     return replace(table, **{name: getattr(table, name)[kept] for name in arcs})
 
 
-def by_depth(table: ArcTable) -> tuple[Ints, list[Ints]]:
-    """Depth of each state (-1 when unreachable) and the arcs that leave each depth, found once."""
-    return table.depths
-
-
-def _leaving(table: ArcTable, states: Ints) -> Ints:
-    """Indices of the arcs that leave these states, in the order of the states."""
-    begin = table.offsets[states]
-    counts = table.offsets[states + 1] - begin
-    ends = np.cumsum(counts)
-    arcs: Ints = np.repeat(begin - ends + counts, counts) + np.arange(counts.sum())
-    return arcs
-
-
 Fst = pynini.Fst
 """An OpenFst machine, as pynini hands it out."""
 
-_MAGIC = 2125659606
-MACHINE_START = struct.pack("<i", _MAGIC)
+MACHINE_START = struct.pack("<i", 2125659606)
 """The first bytes of an OpenFst file."""
+_SYMBOLS_START = struct.pack("<i", 2125658996)
 _HEADER = "<iiQqqq"
 """Version, flags, properties, start, number of states, number of arcs."""
 _EXPANDED = 1
 _ALIGNED = 4
 _HAS_SYMBOLS = (1, 2)
-_SYMBOLS_MAGIC = 2125658996
 _WEIGHTS = {b"log64": "<f8", b"log": "<f4", b"standard": "<f4"}
 _VERSIONS = {b"vector": (2,), b"const": (1, 2)}
 _LEAST_SYMBOL = 12
@@ -181,19 +170,6 @@ def table_from_fst(fst: Fst, where: str = "machine") -> ArcTable:
     Raises:
         FstError: the machine is no machine: an arc leads nowhere, a weight is not a number.
     """
-    return read_machine(_const_image(fst, where), where, limited=False).table
-
-
-def trimmed(table: ArcTable) -> ArcTable:
-    """The machine without states that no accepted path uses; the start stays in any case."""
-    connected = fst_from_table(table).connect()
-    if connected.start() >= 0:
-        return table_from_fst(connected)
-    none, no_weight = np.zeros(0, np.int64), np.zeros(0)
-    return ArcTable(0, none, none, none, no_weight, none, np.full(1, np.inf))
-
-
-def _const_image(fst: Fst, where: str) -> bytes:
     plain = fst.copy()
     if plain.arc_type() in ("standard", "log"):
         plain = pynini.arcmap(plain, map_type="to_log64")
@@ -207,15 +183,23 @@ def _const_image(fst: Fst, where: str) -> bytes:
     # Writing would compute every property that OpenFst does not know yet. The copy is only read
     # for its arcs, so all of them are declared instead.
     plain.set_properties(pywrapfst.POS_TRINARY_PROPERTIES, pywrapfst.TRINARY_PROPERTIES)
-    image: bytes = pywrapfst.convert(plain, "const").write_to_string()
-    return image
+    image = pywrapfst.convert(plain, "const").write_to_string()
+    return read_machine(image, where, limited=False).table
+
+
+def trimmed(table: ArcTable) -> ArcTable:
+    """The machine without states that no accepted path uses; the start stays in any case."""
+    connected = fst_from_table(table).connect()
+    if connected.start() >= 0:
+        return table_from_fst(connected)
+    none, no_weight = np.zeros(0, np.int64), np.zeros(0)
+    return ArcTable(0, none, none, none, no_weight, none, np.full(1, np.inf))
 
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class MachineFile:
+class MachineFile(NamedTuple):
     """Arcs, weights as doubles whatever the arc type, and names of numbers on both tapes."""
 
     table: ArcTable
@@ -234,7 +218,7 @@ def read_machine(image: bytes, where: str, limited: bool = True) -> MachineFile:
         SizeLimitError: there are more states or arcs than the limit.
     """
     reader = _Reader(image, where)
-    if reader.numbers("<i") != (_MAGIC,):
+    if reader.take(4) != MACHINE_START:
         reader.refuse("they do not begin as one does")
     kind, arc_type = reader.text(), reader.text()
     version, flags, _, start, states, arcs = reader.numbers(_HEADER)
@@ -246,31 +230,26 @@ def read_machine(image: bytes, where: str, limited: bool = True) -> MachineFile:
     if kind == b"vector":
         final, counts, cells = _vector(reader, _WEIGHTS[arc_type], states)
     else:
-        pad = version == 1 or bool(flags & _ALIGNED)
+        pad = 16 if version == 1 or flags & _ALIGNED else 1
         final, counts, cells = _const(reader, _WEIGHTS[arc_type], pad, states, arcs)
     if reader.left:
         reader.refuse(f"{reader.left:,} bytes are left over")
     if limited:
         guard_size(where, len(counts))
         guard_arcs(where, len(cells))
-    labels = cells["ilabel"].astype(np.int64), cells["olabel"].astype(np.int64)
-    weight, target = cells["weight"].astype(np.float64), cells["target"].astype(np.int64)
     source = np.repeat(np.arange(len(counts)), counts)
-    table = ArcTable(start, source, *labels, weight, target, final)
+    ilabel, olabel, target = (cells[k].astype(np.int64) for k in ("ilabel", "olabel", "target"))
+    weight = cells["weight"].astype(np.float64)
+    table = ArcTable(start, source, ilabel, olabel, weight, target, final)
     check_table(table, where)
-    return MachineFile(table, names[0], names[1])
+    return MachineFile(table, *names)
 
 
 class _Reader:
-    """Takes bytes from the front, never more than there are."""
+    """Takes bytes from the front, never more than there are ``left``."""
 
     def __init__(self, image: bytes, where: str) -> None:
-        self.image, self.where, self.at = memoryview(image), where, 0
-
-    @property
-    def left(self) -> int:
-        """How many bytes have not been taken."""
-        return len(self.image) - self.at
+        self.image, self.where, self.at, self.left = memoryview(image), where, 0, len(image)
 
     def refuse(self, why: str) -> NoReturn:
         must = "the bytes must be a whole OpenFst machine of log64, log or standard arcs"
@@ -280,7 +259,7 @@ class _Reader:
         """The next bytes, so many."""
         if not 0 <= size <= self.left:
             self.refuse("they end too soon")
-        self.at += size
+        self.at, self.left = self.at + size, self.left - size
         return self.image[self.at - size : self.at]
 
     def numbers(self, form: str) -> tuple[Any, ...]:
@@ -294,7 +273,7 @@ class _Reader:
 
     def symbols(self) -> dict[int, str]:
         """The names of a symbol table by number."""
-        if self.numbers("<i") != (_SYMBOLS_MAGIC,):
+        if self.take(4) != _SYMBOLS_START:
             self.refuse("a symbol table does not begin as one does")
         self.text()
         _, count = self.numbers("<qq")
@@ -329,14 +308,14 @@ def _vector(reader: _Reader, weight: str, states: int) -> tuple[Floats, Ints, ND
 
 
 def _const(
-    reader: _Reader, weight: str, pad: bool, states: int, arcs: int
+    reader: _Reader, weight: str, pad: int, states: int, arcs: int
 ) -> tuple[Floats, Ints, NDArray[Any]]:
-    """The same of all state records, then all arc records, at multiples of 16 if padded."""
-    blocks = []
-    for kind, count in zip(_const_dtypes(weight), (states, arcs), strict=True):
-        reader.take(-reader.at % 16 if pad else 0)
-        blocks.append(reader.rows(kind, count))
-    rows, cells = blocks
+    """The same of all state records, then all arc records, each at a multiple of ``pad``."""
+    state, arc = _const_dtypes(weight)
+    reader.take(-reader.at % pad)
+    rows = reader.rows(state, states)
+    reader.take(-reader.at % pad)
+    cells = reader.rows(arc, arcs)
     counts = rows["arcs"].astype(np.int64)
     begins = np.cumsum(counts) - counts
     if counts.sum() != arcs or (counts > 0) @ (rows["begin"] != begins):
@@ -346,34 +325,26 @@ def _const(
 
 def _const_dtypes(weight: str) -> tuple[np.dtype[Any], np.dtype[Any]]:
     """The records of states and arcs in a const file, as a compiler lays them out."""
-    size = np.dtype(weight).itemsize
     counts = [(name, "<u4") for name in ("begin", "arcs", "ieps", "oeps")]
-    arc = np.dtype(
-        {
-            "names": ["ilabel", "olabel", "weight", "target"],
-            "formats": ["<i4", "<i4", weight, "<i4"],
-            "offsets": [0, 4, 8, 8 + size],
-            "itemsize": 8 + 2 * size,
-        }
-    )
-    return np.dtype([("final", weight), *counts]), arc
+    arc = [("ilabel", "<i4"), ("olabel", "<i4"), ("weight", weight), ("target", "<i4")]
+    return np.dtype([("final", weight), *counts]), np.dtype(arc, align=True)
 
 
 # -- symbol tables ---------------------------------------------------------------------------------
 
 
+def label_names(alphabet: Alphabet) -> dict[int, str]:
+    """The names of numbers on a tape: 0 is epsilon, whose name is taken, k + 1 is label k."""
+    names = map(str, alphabet.labels)
+    return dict(enumerate([EPSILON, *(f"label {x}" if x == EPSILON else x for x in names)]))
+
+
 def symbol_table(alphabet: Alphabet) -> SymbolTable:
-    """The table that names label index k as number k + 1; 0 is epsilon."""
+    """The table of the names of labels."""
     table = SymbolTable()
-    table.add_symbol(EPSILON, 0)
-    for k, label in enumerate(alphabet.labels):
-        table.add_symbol(symbol_name(str(label)), k + 1)
+    for number, name in label_names(alphabet).items():
+        table.add_symbol(name, number)
     return table
-
-
-def symbol_name(label: str) -> str:
-    """What a label is called in a symbol table, where the name of epsilon is taken."""
-    return f"label {EPSILON}" if label == EPSILON else label
 
 
 def names_of(table: SymbolTableView | None, where: str) -> dict[int, str]:

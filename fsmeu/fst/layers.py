@@ -16,19 +16,10 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, FstError, InputError, message
+from fsmeu.fst import image
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size, pynini
-from fsmeu.fst.image import (
-    ArcTable,
-    by_depth,
-    fst_from_table,
-    names_of,
-    symbol_name,
-    symbol_table,
-    table_from_fst,
-    trimmed,
-    without_zero_arcs,
-)
+from fsmeu.fst.image import ArcTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +76,6 @@ class ArcWeights(NamedTuple):
     final: Floats
 
 
-def arc_weights(layered: Layered) -> ArcWeights:
-    """The weights of a layered acceptor."""
-    arcs = np.concatenate([np.zeros(0), *(layer.weight for layer in layered.layers)])
-    return ArcWeights(layered.n, arcs, layered.start, layered.final)
-
-
 @dataclass(frozen=True, eq=False)
 class LogLayered(Layered):
     """A layered acceptor with the natural logarithm of every weight in its place, -inf for 0."""
@@ -118,7 +103,6 @@ def from_logs(logs: LogLayered) -> Layered:
 
 
 def _mapped(layered: Layered, change: Callable[[Floats], Floats]) -> Layered:
-    """The acceptor with every weight changed."""
     layers = tuple(replace(layer, weight=change(layer.weight)) for layer in layered.layers)
     start, final = change(layered.start), change(layered.final)
     return Layered(layered.alphabet, start, layers, final, layered.unambiguous)
@@ -126,13 +110,12 @@ def _mapped(layered: Layered, change: Callable[[Floats], Floats]) -> Layered:
 
 def all_arcs(layered: Layered) -> Layer:
     """The arcs of all positions in one table, its states numbered through from layer to layer."""
-    none = np.zeros(0, np.int64)
+    none, ends = np.zeros(0, np.int64), np.cumsum(layered.widths)
     layers = layered.layers or (Layer(none, none, none, np.zeros(0), 0),)
     counts = [len(layer.source) for layer in layers]
-    ends = np.cumsum(layered.widths)
-    names = ("source", "label", "target", "weight")
     source, label, target, weight = (
-        np.concatenate([getattr(layer, name) for layer in layers]) for name in names
+        np.concatenate([getattr(layer, name) for layer in layers])
+        for name in ("source", "label", "target", "weight")
     )
     source = source + np.repeat((ends - layered.widths)[: len(layers)], counts)
     target = target + np.repeat(ends[: len(layers)], counts)
@@ -187,8 +170,7 @@ def pair_layers(left: Layered, right: Layered) -> Layered:
 
 def string_layers(alphabet: Alphabet, indices: Ints) -> Layered:
     """The acceptor of exactly one sequence, with weight 1."""
-    zero = np.zeros(1, np.int64)
-    one = np.ones(1)
+    zero, one = np.zeros(1, np.int64), np.ones(1)
     layers = tuple(Layer(zero, indices[k : k + 1], zero, one, 1) for k in range(len(indices)))
     return Layered(alphabet, one, layers, one, unambiguous=True)
 
@@ -223,8 +205,8 @@ def table_from_layered(layered: Layered) -> ArcTable:
 
 def fst_from_layered(layered: Layered) -> pynini.Fst:
     """The OpenFst acceptor (log64, arcs sorted by label) of a layered one."""
-    symbols = symbol_table(layered.alphabet)
-    return fst_from_table(table_from_layered(layered), symbols, symbols)
+    symbols = image.symbol_table(layered.alphabet)
+    return image.fst_from_table(table_from_layered(layered), symbols, symbols)
 
 
 def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "acceptor") -> LogLayered:
@@ -241,34 +223,17 @@ def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "accep
     table = trimmed_acceptor(fst, where)
     label = label_numbers(fst, alphabet, table, where)
     try:
-        depth, arcs_at = by_depth(table)
+        depth, arcs_at = table.depths
     except FstError as error:
         must = "the machine must be acyclic and all its sequences must have the same length"
         raise InputError(message(where, must)) from error
     ending = depth[np.isfinite(table.final)]
-    if len(set(ending.tolist())) != 1:
+    if ending.min() != ending.max():
         must = "all sequences must have the same length"
         got = f"lengths {ending.min()} and {ending.max()}"
         raise InputError(message(where, must, got, "Give one machine per length"))
-    return _layers_by_depth(table, alphabet, label, depth, arcs_at)
-
-
-def trimmed_acceptor(fst: pynini.Fst, where: str) -> ArcTable:
-    """The arcs of an acceptor that accepted sequences use; an error if there are none."""
-    table = trimmed(without_zero_arcs(table_from_fst(fst, where)))
-    if not np.isfinite(table.final).any():
-        raise EmptyError(message(where, "it must accept at least one sequence"))
-    if (table.ilabel != table.olabel).any():
-        raise InputError(message(where, "both tapes must carry the same labels (an acceptor)"))
-    return table
-
-
-def _layers_by_depth(
-    table: ArcTable, alphabet: Alphabet, label: Ints, depth: Ints, arcs_at: list[Ints]
-) -> LogLayered:
-    order = np.argsort(depth, kind="stable")
-    widths = np.bincount(depth)
-    local = np.empty(table.states, np.int64)
+    order, widths = np.argsort(depth, kind="stable"), np.bincount(depth)
+    local = np.empty(table.states, np.int64)  # the number of a state in its layer
     local[order] = np.arange(table.states) - np.repeat(np.cumsum(widths) - widths, widths)
     source, target, logs = local[table.source], local[table.target], -table.weight
     layers = tuple(
@@ -276,24 +241,33 @@ def _layers_by_depth(
         for arcs, width in zip(arcs_at, widths[1:], strict=True)
     )
     final = -table.final[order[len(order) - widths[-1] :]]
-    pairs = np.stack([table.source, label])
-    deterministic = np.unique(pairs, axis=1).shape[1] == table.arcs
-    return LogLayered(alphabet, np.zeros(1), layers, final, unambiguous=bool(deterministic))
+    deterministic = len(np.unique(table.source * len(alphabet) + label)) == table.arcs
+    return LogLayered(alphabet, np.zeros(1), layers, final, unambiguous=deterministic)
+
+
+def trimmed_acceptor(fst: pynini.Fst, where: str) -> ArcTable:
+    """The arcs of an acceptor that accepted sequences use; an error if there are none."""
+    table = image.trimmed(image.without_zero_arcs(image.table_from_fst(fst, where)))
+    if not np.isfinite(table.final).any():
+        raise EmptyError(message(where, "it must accept at least one sequence"))
+    if (table.ilabel != table.olabel).any():
+        raise InputError(message(where, "both tapes must carry the same labels (an acceptor)"))
+    return table
 
 
 def label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: str) -> Ints:
     """Label index of each arc, through the symbol table if the machine has one."""
-    symbols = names_of(fst.input_symbols(), where)
-    named = {symbol_name(str(label)): k for k, label in enumerate(alphabet.labels)}
-    index = np.empty_like(table.ilabel)
-    for number in np.unique(table.ilabel).tolist():
+    symbols = image.names_of(fst.input_symbols(), where)
+    named = {name: number - 1 for number, name in image.label_names(alphabet).items()}
+    known, arc = np.unique(table.ilabel, return_inverse=True)
+    places = []
+    for number in known.tolist():
         name = symbols.get(number)
         if number == 0:
             must = "the machine must be free of epsilon arcs"
             raise InputError(message(where, must, None, "Apply pynini.rmepsilon first"))
-        position = named.get(name) if name is not None else number - 1
-        if position is None or position >= len(alphabet):
+        places.append(named.get(name, len(alphabet)) if name is not None else number - 1)
+        if not 0 <= places[-1] < len(alphabet):
             must = f"each label must be one of {', '.join(map(str, alphabet.labels))}"
             raise InputError(message(where, must, name or number))
-        index[table.ilabel == number] = position
-    return index
+    return np.array(places, np.int64)[arc]

@@ -16,7 +16,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, reduce
+from functools import cache, cached_property, lru_cache, reduce
 
 import numpy as np
 import pywrapfst
@@ -116,19 +116,20 @@ def determinized(fst: pynini.Fst, states: int) -> pynini.Fst:
 
 
 def deterministic(
-    build: Callable[[int, bool], pynini.Fst], symbols: int, n: int | None, given: int = 0
+    build: Callable[[int, bool], pynini.Fst], symbols: Ints, n: int | None, given: int = 0
 ) -> Acceptor:
-    """The minimal deterministic acceptor, right for sequences of length n (of any, if None).
+    """The minimal deterministic acceptor over labels, right for length n (for any, if None).
 
     An acceptor for all lengths is tried first, as it is smaller. ``build`` makes one of the symbols
     1, 2, ..., given how many states it may have and whether to leave out what is longer than n;
-    as many as ``given`` states there may be in any case.
+    ``symbols`` has for each label its symbol from 0, or -1; as many as ``given`` states there may
+    be in any case.
 
     Raises:
         EmptyError: no sequence is accepted.
         SizeLimitError: there are too many states.
     """
-    states = max(1, max_states() // _SHARE, given)
+    count, states = int(symbols.max()) + 1, max(1, max_states() // _SHARE, given)
     few = states if n is None else min(states, max(_FEW_STATES, given))
     try:
         try:
@@ -136,32 +137,25 @@ def deterministic(
         except TooLargeError:
             if n is None:
                 raise
-            exactly = any_sequence(symbols, n, exactly=True)
+            exactly = any_sequence(count, n, exactly=True)
             result = determinized(intersection(build(states, True), exactly), states)
     except TooLargeError:
         must = f"its acceptor may have at most {states:,} states, this one needs more"
         remedy = f"Use a simpler one, or raise FSMEU_MAX_STATES, now {max_states():,}"
         raise SizeLimitError(message("constraint", must, None, remedy)) from None
     table = table_from_fst(result, "constraint")
-    after = np.full((table.states, symbols), -1, np.int64)
+    after = np.full((table.states, count + 1), -1, np.int64)
     after[table.source, table.ilabel - 1] = table.target
     ends = np.flatnonzero(np.isfinite(table.final))
     here = np.array([table.start] if table.start >= 0 else [], np.int64)
     for _ in range(n or 0):
         here = np.unique(after[here])
         here = here[here >= 0]
-    if len(here) if n is None else np.isin(here, ends).any():
-        return after, table.start, ends
-    length = "" if n is None else f" of length {n}"
-    raise EmptyError(message("constraint", f"it must allow at least one sequence{length}"))
-
-
-def _over_labels(made: Acceptor, symbols: Ints) -> Acceptor:
-    """The acceptor that reads labels as these symbols, -1 for those that it never reads."""
-    after, start, ends = made
+    if not (len(here) if n is None else np.isin(here, ends).any()):
+        length = "" if n is None else f" of length {n}"
+        raise EmptyError(message("constraint", f"it must allow at least one sequence{length}"))
     guard_size("constraint", len(after) * len(symbols) // CELLS_PER_STATE)
-    none = np.full((len(after), 1), -1, np.int64)
-    return np.concatenate([after, none], axis=1)[:, symbols], start, ends
+    return after[:, symbols], table.start, ends
 
 
 def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) -> Acceptor:
@@ -188,13 +182,14 @@ def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) ->
 
     symbols = np.full(len(alphabet), -1, np.int64)
     symbols[known] = np.arange(len(known))
-    return _over_labels(deterministic(build, len(known), n, table.states + table.arcs), symbols)
+    return deterministic(build, symbols, n, table.states + table.arcs)
 
 
 # -- regular expressions over labels ---------------------------------------------------------------
 
 
-_SIGNS = "()[]{}|&!*+?.^"
+_SIGNS = '()[]{}|&!*+?.^"'
+_REPEATS = {"*": (0, math.inf), "+": (1, math.inf), "?": (0, 1.0)}
 _TOKEN = re.compile(
     r'\s+|"[^"]*"|\{\s*\d*\s*(?:,\s*\d*\s*)?\}|[()\[\]|&!*+?.^]|[^\s()\[\]{}|&!*+?.^"]+'
 )
@@ -224,20 +219,20 @@ def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Accep
 @lru_cache(maxsize=64)
 def _acceptor(text: str, alphabet: Alphabet, n: int | None) -> Acceptor:
     parser = _Parser(text, alphabet)
-    term = parser.either(0)
-    if parser.peek():
-        raise parser.error(parser.place(), f"{parser.peek()!r} was not expected")
+    term = parser.term(0)
+    rest, place = parser.take()
+    if rest:
+        raise parser.error(place, f"{rest!r} was not expected")
     symbols = np.full(len(alphabet), len(parser.named))  # one for all labels without a name
     symbols[list(parser.named)] = np.arange(len(parser.named))
-    count = int(symbols.max()) + 1
 
     def build(states: int, cut: bool) -> pynini.Fst:
-        return _Builder(symbols, count, n, states, cut).acceptor(term)
+        return _built(term, symbols, n, states, cut)
 
-    following, first, accepting = _over_labels(deterministic(build, count, n), symbols)
-    for array in (following, accepting):
-        array.setflags(write=False)
-    return following, first, accepting
+    made = deterministic(build, symbols, n)
+    made[0].setflags(write=False)  # as many ask for the same expression
+    made[2].setflags(write=False)
+    return made
 
 
 @dataclass(frozen=True)
@@ -252,76 +247,60 @@ class _Term:
 
     @cached_property
     def shortest(self) -> int:
-        """A length that no shorter sequence matches."""
+        """A length that no shorter sequence matches; 0 only if the empty sequence does."""
         lengths = [part.shortest for part in self.parts]
-        if self.kind == "repeat":
-            return self.low * lengths[0]
-        combine = {"then": sum, "either": min, "both": max}.get(self.kind)
-        return combine(lengths) if combine else int(self.kind == "one")  # type: ignore[operator]
-
-    @cached_property
-    def nullable(self) -> bool:
-        """True when the empty sequence matches."""
-        empty = [part.nullable for part in self.parts]
-        if self.kind == "not":
-            return not empty[0]
-        if self.kind == "either" or (self.kind == "repeat" and not self.low):
-            return any(empty) or self.kind == "repeat"
-        return self.kind != "one" and all(empty)
+        match self.kind:
+            case "one":
+                return 1
+            case "repeat":
+                return self.low * lengths[0]
+            case "not":
+                return int(not lengths[0])
+            case "then":
+                return sum(lengths)
+        return min(lengths) if self.kind == "either" else max(lengths)
 
 
-class _Builder:
-    """Makes acceptors of expressions, not deterministic, by OpenFst's operations.
+def _built(term: _Term, symbols: Ints, n: int | None, most: int, cut: bool) -> pynini.Fst:
+    """The acceptor of an expression, by OpenFst's operations; a TooLargeError if it is very large.
 
-    ``symbols`` has the symbol from 0 of each label, ``most`` is how many states a deterministic
-    acceptor may have; with ``cut``, what is longer than n is left out before determinization.
+    It is not deterministic, which one of ``most`` states may be. With ``cut``, what is longer than
+    n is left out before determinization.
     """
+    count = int(symbols.max()) + 1
 
-    def __init__(self, symbols: Ints, count: int, n: int | None, most: int, cut: bool) -> None:
-        self._label_symbols, self._symbols, self._n = symbols, count, n
-        self._most, self._cut = most, cut
-        self._known: dict[_Term, pynini.Fst] = {}
-
-    def acceptor(self, term: _Term) -> pynini.Fst:
-        """The acceptor of an expression; a TooLargeError if it is very large."""
-        if self._n is not None and term.shortest > self._n:
+    @cache
+    def made(term: _Term) -> pynini.Fst:
+        if n is not None and term.shortest > n:
             return acceptor_of_arcs(1, [], [])
-        if term not in self._known:
-            self._known[term] = self._made(term)
-        return self._known[term]
-
-    def _made(self, term: _Term) -> pynini.Fst:
         if term.kind == "one":
-            read = np.unique(self._label_symbols[list(term.labels)])
+            read = np.unique(symbols[list(term.labels)])
             return acceptor_of_arcs(2, [(0, k + 1, 1) for k in read], [1])
         if term.kind == "both":  # what is too large is seen before the next is made
-            return reduce(intersection, (without_epsilons(self.acceptor(p)) for p in term.parts))
-        parts = [self.acceptor(part) for part in term.parts]
-        self._guard(sum(part.num_states() + 1 for part in parts))
-        match term.kind:
-            case "then":
-                return _in_a_row(parts)
-            case "either":
-                return pynini.union(*parts)
-            case "repeat":
-                return self._repeated(parts[0], term)
-        first = parts[0]
-        if self._cut:
-            first = intersection(first, any_sequence(self._symbols, self._n))
-        return pynini.difference(any_sequence(self._symbols), determinized(first, self._most))
-
-    def _repeated(self, part: pynini.Fst, term: _Term) -> pynini.Fst:
-        low, high = 0 if term.parts[0].nullable else term.low, term.high
-        if self._n is not None and high >= self._n:
+            return reduce(intersection, (without_epsilons(made(p)) for p in term.parts))
+        parts = [made(part) for part in term.parts]
+        guard(sum(part.num_states() + 1 for part in parts))
+        if term.kind == "then":
+            return _in_a_row(parts)
+        if term.kind == "either":
+            return pynini.union(*parts)
+        [part] = parts
+        if term.kind == "not":
+            part = intersection(part, any_sequence(count, n)) if cut else part
+            return pynini.difference(any_sequence(count), determinized(part, most))
+        low, high = term.low if term.parts[0].shortest else 0, term.high
+        if n is not None and high >= n:
             high = math.inf  # what is repeated more often than there are labels is empty at times
-        self._guard(part.num_states() * (low if high == math.inf else int(high)))
+        guard(part.num_states() * (low if high == math.inf else int(high)))
         if high == math.inf:
             return pynini.closure(part, low)
-        return pynini.closure(part, low, int(high)) if high else any_sequence(self._symbols, 0)
+        return pynini.closure(part, low, int(high)) if high else any_sequence(count, 0)
 
-    def _guard(self, states: int) -> None:
-        if states > STATES_BEFORE * self._most:
+    def guard(states: int) -> None:
+        if states > STATES_BEFORE * most:
             raise TooLargeError
+
+    return made(term)
 
 
 def _in_a_row(parts: Sequence[pynini.Fst]) -> pynini.Fst:
@@ -333,114 +312,102 @@ def _in_a_row(parts: Sequence[pynini.Fst]) -> pynini.Fst:
 
 
 class _Parser:
-    """Reads an expression from left to right."""
+    """Reads an expression from left to right; ``named`` are the labels in it, in their order."""
 
     def __init__(self, text: str, alphabet: Alphabet) -> None:
         self.text, self.alphabet, self.at = text, alphabet, 0
-        self.tokens: list[tuple[str, int]] = []
-        self.named: dict[int, None] = {}
-        place = 0
-        while place < len(text):
-            match = _TOKEN.match(text, place)
+        self.tokens, self.named = list[tuple[str, int]](), dict[int, None]()
+        end = 0
+        while end < len(text):
+            match, place = _TOKEN.match(text, end), end
             if match is None:
                 raise self.error(place, f"{text[place]!r} is not understood")
-            if match.group().strip():
-                self.tokens += self.labels_in(match.group(), place)
-            place = match.end()
-
-    def labels_in(self, token: str, place: int) -> list[tuple[str, int]]:
-        """A token; a run of one-character labels is as many tokens."""
-        run = token not in self.alphabet.index and all(c in self.alphabet.index for c in token)
-        if token[0] in _SIGNS or token[0] == '"' or not run:
-            return [(token, place)]
-        return [(c, place + k) for k, c in enumerate(token)]
+            token, end = match.group(), match.end()
+            split = token not in alphabet.index and all(c in alphabet.index for c in token)
+            if split and token[0] not in _SIGNS and token.strip():  # labels of one character
+                self.tokens += [(c, place + k) for k, c in enumerate(token)]
+            elif token.strip():
+                self.tokens.append((token, place))
+        self.tokens.append(("", len(text)))
 
     def error(self, place: int, what: str) -> InputError:
-        """The error of a place in the expression."""
         shown = f"in {self.text!r}, at character {place + 1}: {what}"
         return InputError(message("constraint", shown))
 
     def peek(self) -> str:
-        return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
+        return self.tokens[self.at][0]
 
-    def place(self) -> int:
-        return self.tokens[self.at][1] if self.at < len(self.tokens) else len(self.text)
-
-    def take(self) -> str:
-        token = self.peek()
-        self.at += 1
+    def take(self) -> tuple[str, int]:
+        """The next token, "" at the end, and its place."""
+        token = self.tokens[self.at]
+        self.at += bool(token[0])
         return token
 
-    def either(self, depth: int) -> _Term:
+    def takes(self, sign: str) -> bool:
+        """Whether this sign comes next; it is taken then."""
+        here = self.peek() == sign
+        self.at += here
+        return here
+
+    def term(self, depth: int, level: int = 0) -> _Term:
+        """What is joined by | at level 0, by & at level 1, and stands side by side at level 2."""
         if depth > _MOST_DEPTH:
-            raise self.error(self.place(), f"brackets may be nested {_MOST_DEPTH} deep")
-        return self.joined("|", "either", lambda: self.joined("&", "both", self.sequence, depth))
-
-    def joined(self, sign: str, kind: str, read: Callable[..., _Term], *depth: int) -> _Term:
-        terms = [read(*depth)]
-        while self.peek() == sign:
-            self.take()
-            terms.append(read(*depth))
-        return _Term(kind, tuple(terms)) if len(terms) > 1 else terms[0]
-
-    def sequence(self, depth: int) -> _Term:
-        parts = []
-        while self.peek() and self.peek() not in ("|", "&", ")"):
-            parts.append(self.repeated(depth))
-        return _Term("then", tuple(parts))
+            place = self.tokens[self.at][1]
+            raise self.error(place, f"brackets may be nested {_MOST_DEPTH} deep")
+        parts = list[_Term]()
+        if level == 2:
+            while self.peek() not in ("|", "&", ")", ""):
+                parts.append(self.repeated(depth))
+            return _Term("then", tuple(parts))
+        sign, kind = (("|", "either"), ("&", "both"))[level]
+        while not parts or self.takes(sign):
+            parts.append(self.term(depth, level + 1))
+        return _Term(kind, tuple(parts)) if len(parts) > 1 else parts[0]
 
     def repeated(self, depth: int) -> _Term:
         flips = 0
-        while self.peek() == "!":
-            self.take()
+        while self.takes("!"):
             flips += 1
         term = self.single(depth)
-        while self.peek()[:1] in ("*", "+", "?", "{") and self.peek():
-            term = self.repeat(term, self.place(), self.take())
+        while self.peek()[:1] in ("*", "+", "?", "{"):
+            low, high = self.bounds(*self.take())
+            term = _Term("repeat", (term,), low=low, high=high)
         return _Term("not", (term,)) if flips % 2 else term
 
-    def repeat(self, term: _Term, place: int, sign: str) -> _Term:
-        if sign in ("*", "+", "?"):
-            low, high = {"*": (0, math.inf), "+": (1, math.inf), "?": (0, 1)}[sign]
-            return _Term("repeat", (term,), low=int(low), high=high)
+    def bounds(self, sign: str, place: int) -> tuple[int, float]:
+        """How often something is repeated, at least and at most."""
+        if sign in _REPEATS:
+            return _REPEATS[sign]
         least, comma, most = sign[1:-1].replace(" ", "").partition(",")
         if not least and not most:
             raise self.error(place, "a repetition is written {2}, {1,3} or {2,}")
-        digits = max(len(least), len(most))
-        low = int(least or 0) if digits < 10 else _MOST_REPEATS + 1
-        high = int(most) if most and digits < 10 else low
-        if max(low, high) > _MOST_REPEATS or (most and high < low):
+        low, high = (int(digits.lstrip("0")[:9] or 0) for digits in (least, most or least))
+        if high < low or high > _MOST_REPEATS:
             raise self.error(place, f"repetitions go from low to high, at most {_MOST_REPEATS}")
-        most_times = math.inf if comma and not most else high
-        return _Term("repeat", (term,), low=low, high=most_times)
+        return low, math.inf if comma and not most else high
 
     def single(self, depth: int) -> _Term:
-        place, token = self.place(), self.take()
+        token, place = self.take()
         if token == "(":
-            term = self.either(depth + 1)
-            if self.take() != ")":
+            term = self.term(depth + 1)
+            if not self.takes(")"):
                 raise self.error(place, "this bracket is not closed")
             return term
-        if token == "[":
-            return _Term("one", labels=self.chosen(place))
+        every, without = frozenset(range(len(self.alphabet))), False
         if token == ".":
-            return _Term("one", labels=frozenset(range(len(self.alphabet))))
-        return _Term("one", labels=frozenset([self.index(token, place)]))
-
-    def chosen(self, place: int) -> frozenset[int]:
-        without = self.peek() == "^"
-        if without:
-            self.take()
-        named = set()
-        while self.peek() not in ("]", ""):
-            at, token = self.place(), self.take()
-            named.add(self.index(token, at))
-        if self.take() != "]":
-            raise self.error(place, "this bracket is not closed")
-        held = frozenset(k for k in range(len(self.alphabet)) if (k in named) != without)
-        if not held:
+            return _Term("one", labels=every)
+        named = set[int]()
+        if token == "[":
+            without = self.takes("^")
+            while self.peek() not in ("]", ""):
+                named.add(self.index(*self.take()))
+            if not self.takes("]"):
+                raise self.error(place, "this bracket is not closed")
+        else:
+            named.add(self.index(token, place))
+        if not (held := every - named if without else frozenset(named)):
             raise self.error(place, "no label is left")
-        return held
+        return _Term("one", labels=held)
 
     def index(self, token: str, place: int) -> int:
         name = token[1:-1] if token.startswith('"') else token

@@ -5,7 +5,7 @@
 - ``iobes``: a chunk is S-X, or begins with B-X, goes on with I-X and ends with E-X
 
 ``bio()``, ``iob1()`` and ``iobes()`` are constraints for ``decode`` and ``model.given``, each made
-for the labels of a model when it is used.
+for the labels of a model when it is used; chunk types are those of the labels unless given.
 """
 
 from __future__ import annotations
@@ -87,7 +87,11 @@ class Tags:
     """
 
     scheme: str
-    types: tuple[str, ...] | None = None
+    types: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.types is not None:
+            object.__setattr__(self, "types", chunk_types(self.types, self.scheme))
 
     def over(self, alphabet: Alphabet) -> Constraint:
         """The acceptor over these labels: state 0 outside a chunk, else one for each type."""
@@ -119,32 +123,19 @@ def chunk_types(types: Sequence[str], where: str) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _tags(scheme: str, types: Sequence[str] | None) -> Tags:
-    return Tags(scheme, None if types is None else chunk_types(types, scheme))
-
-
 def bio(types: Sequence[str] | None = None) -> Tags:
-    """Sequences of O, B-X and I-X in which I-X only follows B-X or I-X.
-
-    ``types`` are the chunk types X that are allowed; those of the labels unless given.
-    """
-    return _tags("bio", types)
+    """Sequences of O, B-X and I-X in which I-X only follows B-X or I-X, X of these types."""
+    return Tags("bio", types)
 
 
 def iob1(types: Sequence[str] | None = None) -> Tags:
-    """Sequences of O, I-X and B-X in which B-X only follows B-X or I-X.
-
-    ``types`` are the chunk types X that are allowed; those of the labels unless given.
-    """
-    return _tags("iob1", types)
+    """Sequences of O, I-X and B-X in which B-X only follows B-X or I-X, X of these types."""
+    return Tags("iob1", types)
 
 
 def iobes(types: Sequence[str] | None = None) -> Tags:
-    """Sequences of O, S-X and whole chunks: B-X, any number of I-X, E-X.
-
-    ``types`` are the chunk types X that are allowed; those of the labels unless given.
-    """
-    return _tags("iobes", types)
+    """Sequences of O, S-X and whole chunks (B-X, any number of I-X, E-X), X of these types."""
+    return Tags("iobes", types)
 
 
 SCHEMES: dict[str, Callable[[], Tags]] = {"bio": bio, "iob1": iob1, "iobes": iobes}

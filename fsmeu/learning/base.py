@@ -27,6 +27,8 @@ from fsmeu.errors import InputError, message
 
 Rows: TypeAlias = Any
 """Examples, (examples, features): doubles, a ``csr_array``, or what an inner estimator takes."""
+Training: TypeAlias = tuple[Rows, Floats, Floats | None]
+"""Rows, 1 for positive ones and 0 for others, (examples,), and weights, (examples,), or None."""
 
 
 def real(where: str, name: str, value: object, which: str, holds: Callable[[float], bool]) -> float:
@@ -69,7 +71,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _training(
         self, rows: Any, labels: Any, weights: Any = None, classes: Any = None, first: bool = True
-    ) -> tuple[Rows, Floats, Floats | None]:
+    ) -> Training:
         """Checked examples: rows (examples, features), 1 for positive ones and 0, and weights.
 
         The first ones set ``n_features_in_`` and ``classes_``; later ones must suit these.
@@ -151,9 +153,7 @@ class OuterClassifier(BinaryClassifier):
         """The estimator to be copied."""
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
 
-    def _training(
-        self, rows: Any, labels: Any, weights: Any = None, classes: Any = None, first: bool = True
-    ) -> tuple[Rows, Floats, Floats | None]:
+    def _labelled(self, rows: Any, labels: Any, weights: Any) -> Training:
         """Rows as they are, 1 for positive ones and 0 for others, and weights."""
         rows, labels = self._pairs(rows, labels)
         return rows, self._targets(labels), self._weights(rows, weights)
@@ -168,6 +168,11 @@ class OuterClassifier(BinaryClassifier):
         """The rows to predict, as they are; the estimator looks at them."""
         check_is_fitted(self)
         return rows
+
+
+def positive_chances(estimator: Any, rows: Rows) -> Floats:
+    """The probability of a positive label for each row, (rows,), as a fitted estimator tells it."""
+    return np.asarray(estimator.predict_proba(rows), np.float64)[:, 1]
 
 
 Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]

@@ -180,9 +180,9 @@ def _number(cell: str) -> float | None:
 
 def _labels(cells: list[str]) -> NDArray[Any]:
     """Labels as whole numbers or numbers where all of them are, else as texts, (examples,)."""
-    values = [_number(cell) for cell in cells]
-    if None in values or not values:
+    try:
+        numbers = np.array([float(cell) for cell in cells])
+    except ValueError:
         return np.array(cells)
-    numbers = np.array(values, np.float64)
     whole = np.isfinite(numbers).all() and (numbers == np.round(numbers)).all()
     return numbers.astype(np.int64) if whole and np.abs(numbers).max() < 2**53 else numbers

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, message
 from fsmeu.expectation.query import bind_labels
-from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.alphabet import plain as python_value
+from fsmeu.fst.alphabet import Alphabet, Label, plain_label
+from fsmeu.learning.base import positive_chances
 from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.loss import SpecLoss, bind_loss, load, read_spec
 from fsmeu.losses.protocol import Loss, check_loss
@@ -54,9 +54,7 @@ def binary_loss(where: str, loss: Any, params: Any = None) -> Loss:
 
 def label_name(value: Any) -> Label:
     """The name of a class as a label: an int for whole numbers and truth values, else a text."""
-    given = python_value(value)
-    if isinstance(given, bool) or (isinstance(given, float) and given.is_integer()):
-        return int(given)
+    given = plain_label(value)
     return given if isinstance(given, int | str) else str(given)
 
 
@@ -169,10 +167,7 @@ def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[
     if labels.shape != predicted.shape:
         must = f"the model gives labels of shape {predicted.shape}"
         raise InputError(message("labels", must, f"shape {labels.shape}"))
-    strange = sorted(set(labels.ravel().tolist()) - set(model.classes_.tolist()), key=str)
-    if strange:
-        must = f"labels must be {' or '.join(str(plain(c)) for c in model.classes_)}"
-        raise InputError(message("labels", must, plain(strange[0])))
+    check_classes("labels", labels, model.classes_)
     positive, chosen = labels == model.classes_[1], predicted == model.classes_[1]
     average = "binary" if labels.ndim == 1 else "samples"
     three = precision_recall_fscore_support(positive, chosen, average=average, zero_division=0)
@@ -186,16 +181,24 @@ def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[
     return found
 
 
+def check_classes(where: str, labels: NDArray[Any], classes: NDArray[Any]) -> None:
+    """Raises an InputError where a label is none of the classes."""
+    strange = sorted(set(labels.ravel().tolist()) - set(classes.tolist()), key=str)
+    if strange:
+        must = f"labels must be {' or '.join(str(plain(one)) for one in classes)}"
+        raise InputError(message(where, must, plain(strange[0])))
+
+
 def plain(label: Any) -> Any:
     """A label as JSON and people write it: whole numbers without a point."""
     value = label.item() if isinstance(label, np.generic) else label
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def decision_scores(model: Any, rows: Any) -> NDArray[np.float64]:
+def decision_scores(model: Any, rows: Any) -> Floats:
     """Probabilities of the positive class, or what else is compared with a threshold, (rows,)."""
     if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(rows), np.float64)[:, 1]
+        return positive_chances(model, rows)
     return np.asarray(model.decision_function(rows), np.float64)
 
 

@@ -20,11 +20,11 @@ from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.sparse import issparse
-from scipy.special import expit, xlogy
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
@@ -35,10 +35,11 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decode import decode, decode_many
 from fsmeu.decoding.problem import Decision
 from fsmeu.errors import InputError, check_bool, check_int, message, one_of
-from fsmeu.learning.base import OuterClassifier, Rows, real
+from fsmeu.learning.base import OuterClassifier, Rows, Training, positive_chances, real
 from fsmeu.learning.given_loss import best_threshold, binary_loss, over_classes, table_loss
 from fsmeu.learning.saving import register
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
 from fsmeu.models import Independent
 
 
@@ -62,63 +63,25 @@ def _weight_argument(where: str, estimator: Any, weights: Floats | None) -> dict
     return {f"{name}__sample_weight" if pipe else "sample_weight": weights}
 
 
-def fitted(where: str, estimator: Any, rows: Rows, positive: Floats, weights: Any) -> Any:
+def _fitted(where: str, estimator: Any, rows: Rows, positive: Floats, weights: Any) -> Any:
     """A copy of the estimator, fitted to rows with labels 1 and 0."""
     more = _weight_argument(where, estimator, weights)
     return clone(estimator).fit(rows, positive.astype(np.int64), **more)
-
-
-def probabilities(estimator: Any, rows: Rows) -> Floats:
-    """The probability of a positive label for each row, (rows,), as a fitted estimator tells it."""
-    return np.asarray(estimator.predict_proba(rows), np.float64)[:, 1]
-
-
-def _fit_map(
-    where: str, kind: str, estimator: Any, rows: Rows, positive: Floats, weights: Any, folds: int
-) -> dict[str, Any]:
-    """The map from decision values, or probabilities, to probabilities: numbers and arrays by name.
-
-    An InputError where there are fewer examples of a class than folds.
-    """
-    least = int(min(positive.sum(), len(positive) - positive.sum()))
-    if least < folds:
-        must = f"calibration needs at least {folds} examples of each class, one for each fold"
-        raise InputError(message(where, must, least, "Lower folds, or leave calibration out"))
-    method = "decision_function" if hasattr(estimator, "decision_function") else "predict_proba"
-    parts = StratifiedKFold(folds, shuffle=True, random_state=0)
-    more = {"cv": parts, "method": method, "params": _weight_argument(where, estimator, weights)}
-    table = cross_val_predict(estimator, rows, positive.astype(np.int64), **more)
-    x: Floats = np.asarray(table, np.float64).reshape(len(positive), -1)[:, -1]
-    if kind == "sigmoid":
-        slope, offset = _sigmoid(x, positive, weights)
-        return {"kind": kind, "slope": slope, "offset": offset}
-    steps = IsotonicRegression(out_of_bounds="clip").fit(x, positive, weights)
-    return {"kind": kind, "at": steps.X_thresholds_, "to": steps.y_thresholds_}
 
 
 def _sigmoid(scored: Floats, positive: Floats, weights: Floats | None) -> tuple[float, float]:
     """Slope and offset of the sigmoid that is most likely (Platt 1999).
 
     The targets are (N+ + 1) / (N+ + 2) for positive and 1 / (N- + 2) for negative examples, with
-    N+ and N- their weights.
+    N+ and N- their weights: an example is a positive one of so much weight, negative for the rest.
     """
     w = np.ones(len(scored)) if weights is None else weights
-    many, few, total = float(w @ positive), float(w @ (1 - positive)), w.sum()
-    target = np.where(positive > 0, (many + 1) / (many + 2), 1 / (few + 2))
+    target = np.where(positive > 0, 1 - 1 / (w @ positive + 2), 1 / (w @ (1 - positive) + 2))
     scale = max(float(np.abs(scored).max()), np.finfo(np.float64).tiny)
-    x = scored / scale
-    # Added so that the cost is near zero where the fit is good, for the stopping rule.
-    entropy = xlogy(target, target) + xlogy(1 - target, 1 - target)
-
-    def cost(parameters: Floats) -> tuple[float, Floats]:
-        z = parameters[0] * x + parameters[1]
-        lost = np.logaddexp(0.0, z) - target * z + entropy
-        slope = w * (expit(z) - target)
-        return float(w @ lost) / total, np.array([slope @ x, slope.sum()]) / total
-
-    start = np.array([0.0, np.log((many + 1) / (few + 1))])
-    best = minimize(cost, start, jac=True, method="BFGS", options={"gtol": 1e-9})
-    return float(best.x[0] / scale), float(best.x[1])
+    line = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-9)
+    rows, labels = np.tile(scored / scale, 2)[:, None], np.repeat([1, 0], len(scored))
+    line.fit(rows, labels, np.append(w * target, w * (1 - target)))
+    return float(line.coef_[0, 0] / scale), float(line.intercept_[0])
 
 
 @dataclass(eq=False, repr=False)
@@ -137,34 +100,48 @@ class PlugInClassifier(OuterClassifier):
     calibration: str | None = None
     folds: int = 5
 
-    def _training(
-        self, rows: Any, labels: Any, weights: Any = None, classes: Any = None, first: bool = True
-    ) -> tuple[Rows, Floats, Floats | None]:
+    def _labelled(self, rows: Any, labels: Any, weights: Any) -> Training:
         """The same after the parameters are checked; sets ``loss_``."""
-        where = type(self).__name__
+        where, names = type(self).__name__, ["fit", "predict_proba"]
         self.loss_: SpecLoss = table_loss(where, self.loss)
-        names = ["fit", "predict_proba"]
         if self.calibration is not None:
             one_of(where, "calibration", self.calibration, ("sigmoid", "isotonic"))
             check_int(where, "folds", self.folds, 2)
             names.pop()
         remedy = "With calibration, decision_function will do instead of predict_proba"
         _checked(where, self._inner(), *names, remedy=remedy)
-        return super()._training(rows, labels, weights)
+        return super()._labelled(rows, labels, weights)
 
     def _estimate(self, rows: Rows, positive: Floats, weights: Any) -> None:
         """Sets ``estimator_`` and ``calibration_``."""
-        where, parts = type(self).__name__, (self._inner(), rows, positive, weights)
         self.calibration_: dict[str, Any] | None = None
         if self.calibration is not None:
-            self.calibration_ = _fit_map(where, self.calibration, *parts, self.folds)
-        self.estimator_ = fitted(where, *parts)
+            self.calibration_ = self._calibration(rows, positive, weights)
+        self.estimator_ = _fitted(type(self).__name__, self._inner(), rows, positive, weights)
+
+    def _calibration(self, rows: Rows, positive: Floats, weights: Any) -> dict[str, Any]:
+        """The map from decision values, or probabilities: numbers and arrays by name."""
+        where, inner = type(self).__name__, self._inner()
+        least = int(min(positive.sum(), len(positive) - positive.sum()))
+        if least < self.folds:
+            must = f"calibration needs at least {self.folds} examples of each class, one in a fold"
+            raise InputError(message(where, must, least, "Lower folds, or leave calibration out"))
+        method = "decision_function" if hasattr(inner, "decision_function") else "predict_proba"
+        parts = StratifiedKFold(self.folds, shuffle=True, random_state=0)
+        more = {"cv": parts, "method": method, "params": _weight_argument(where, inner, weights)}
+        table = cross_val_predict(inner, rows, positive.astype(np.int64), **more)
+        x: Floats = np.asarray(table, np.float64).reshape(len(positive), -1)[:, -1]
+        if self.calibration == "sigmoid":
+            slope, offset = _sigmoid(x, positive, weights)
+            return {"kind": "sigmoid", "slope": slope, "offset": offset}
+        steps = IsotonicRegression(out_of_bounds="clip").fit(x, positive, weights)
+        return {"kind": "isotonic", "at": steps.X_thresholds_, "to": steps.y_thresholds_}
 
     def predict_proba(self, X: Any) -> Floats:
         """The probabilities of both classes for each row, (rows, 2)."""
         rows, made = self._rows(X), self.calibration_
         if made is None or not hasattr(self.estimator_, "decision_function"):
-            p = probabilities(self.estimator_, rows)
+            p = positive_chances(self.estimator_, rows)
         else:
             p = np.asarray(self.estimator_.decision_function(rows), np.float64).ravel()
         if made is not None and made["kind"] == "sigmoid":
@@ -172,6 +149,10 @@ class PlugInClassifier(OuterClassifier):
         elif made is not None:
             p = np.clip(np.interp(p, made["at"], made["to"]), 0.0, 1.0)
         return np.stack([1.0 - p, p], axis=1)
+
+    def _bound(self) -> Loss:
+        """The loss whose labels stand for both classes, the positive one last."""
+        return over_classes(self.loss_, self.classes_, type(self).__name__)
 
 
 _WARNED: WeakSet[DTAClassifier] = WeakSet()
@@ -204,24 +185,22 @@ class DTAClassifier(PlugInClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DTAClassifier:
         """Itself, fitted to rows and labels of two classes."""
-        self._estimate(*self._training(X, y, sample_weight))
+        self._estimate(*self._labelled(X, y, sample_weight))
         return self
 
     def decide(self, X: Any) -> Decision:
         """The decision for these rows as one sequence: labels of the loss, value, and its proof."""
-        p = self.predict_proba(X)
-        loss = over_classes(self.loss_, self.classes_, type(self).__name__)
-        return decode(loss, Independent(p, loss.alphabet.labels))
+        loss = self._bound()
+        return decode(loss, Independent(self.predict_proba(X), loss.alphabet.labels))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The classes of these rows, decided together, (rows,); a single row is warned of once."""
-        decision, where = self.decide(X), type(self).__name__
-        if len(decision.labels) == 1 and self not in _WARNED:
+        labels, positive = self.decide(X).labels, self._bound().alphabet.labels[1]
+        if len(labels) == 1 and self not in _WARNED:
             _WARNED.add(self)
             text = "DTAClassifier decides the rows of a call together, and was given a single one"
             warnings.warn(f"{text}: use EUMClassifier for rows one by one", stacklevel=2)
-        positive = over_classes(self.loss_, self.classes_, where).alphabet.labels[1]
-        return self._named(np.array([label == positive for label in decision.labels], bool))
+        return self._named(np.array([label == positive for label in labels], bool))
 
 
 @register
@@ -252,13 +231,12 @@ class EUMClassifier(PlugInClassifier):
         where, share = "EUMClassifier", "number between 0 and 1"
         refit = check_bool(where, "refit", self.refit)
         held = real(where, "held_out", self.held_out, share, lambda one: 0 < one < 1)
-        rows, positive, weights = self._training(X, y, sample_weight)
+        rows, positive, weights = self._labelled(X, y, sample_weight)
         seen, unseen = held_out_parts(positive, held, self.random_state)
         weight = (None, None) if weights is None else (weights[seen], weights[unseen])
         self._estimate(_safe_indexing(rows, seen), positive[seen], weight[0])
         p = self.predict_proba(_safe_indexing(rows, unseen))[:, 1]
-        loss = over_classes(self.loss_, self.classes_, where)
-        assert isinstance(loss, SpecLoss)
+        loss: Any = self._bound()
         self.threshold_, self.value_ = best_threshold(loss, p, positive[unseen] > 0, weight[1])
         if refit:
             self._estimate(rows, positive, weights)
@@ -326,10 +304,10 @@ class ExampleWiseClassifier(OuterClassifier):
             self.classes_, self.columns_ = np.array([0, 1]), table.shape[1]
             weights = self._weights(rows, sample_weight)
         else:
-            rows, positive, weights = self._training(X, y, sample_weight)
+            rows, positive, weights = self._labelled(X, y, sample_weight)
             table = positive[:, None]
         self.estimators_ = [
-            float(one[0]) if one.min() == one.max() else fitted(where, inner, rows, one, weights)
+            float(one[0]) if one.min() == one.max() else _fitted(where, inner, rows, one, weights)
             for one in table.astype(np.float64).T
         ]
         return self
@@ -338,7 +316,9 @@ class ExampleWiseClassifier(OuterClassifier):
         """The probability of each label, (rows, labels); of both classes where y was one column."""
         rows = self._rows(X)
         columns = [
-            np.full(_num_samples(rows), one) if isinstance(one, float) else probabilities(one, rows)
+            np.full(_num_samples(rows), one)
+            if isinstance(one, float)
+            else positive_chances(one, rows)
             for one in self.estimators_
         ]
         if self.columns_ is None:

@@ -68,11 +68,7 @@ _WORDS = (str, int, float, bool, type(None))
 
 
 def save(estimator: Any, path: str | PathLike[str]) -> None:
-    """Writes an estimator of this package to a file.
-
-    Raises:
-        InputError: it is none, holds what is neither an array nor JSON, or cannot be written.
-    """
+    """Writes an estimator of this package to a file; an InputError where it cannot be saved."""
     if _CLASSES.get(type(estimator).__name__) is not type(estimator):
         must = f"an estimator must be one of {', '.join(sorted(_CLASSES))}"
         raise InputError(message("save", must, estimator))
@@ -87,11 +83,7 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
 
 
 def load(path: str | PathLike[str]) -> Any:
-    """The estimator of a file that ``save`` has written.
-
-    Raises:
-        InputError: the file is no such file.
-    """
+    """The estimator of a file that ``save`` has written; an InputError if the file is none."""
     where = f"load {path}"
     arrays = read_arrays(Path(path), where, _WRITTEN)
     cells = sum(array.size for array in arrays.values())
@@ -126,35 +118,30 @@ def _try(made: Any, cells: int) -> None:
     """Predicts a few examples; what the loss of a model says of so few is no matter of the file.
 
     An estimator has ``_examples``, which gives three inputs that it must predict, or none; or it is
-    one of rows, of no more features than there are cells of arrays in the file. One with classes
-    decides by a loss, which may refuse them.
+    one of rows, of no more features than there are cells of arrays in the file (none are tried of
+    texts, or where rows are long). One with classes decides by a loss, which may refuse them.
     """
-    if hasattr(made, "classes_"):
-        classes = made.classes_
-        if classes.ndim != 1 or len(set(classes.tolist())) < max(2, len(classes)):
-            raise ValueError(classes.shape)
+    classes = getattr(made, "classes_", None)
+    if classes is not None and (
+        classes.ndim != 1 or len(set(classes.tolist())) < max(2, len(classes))
+    ):
+        raise ValueError(classes.shape)
     if not hasattr(made, "predict") or not _learned(made):
         return
-    own = hasattr(made, "_examples")
-    examples = made._examples() if own else _rows(made, cells)
-    decides_by_loss = hasattr(made, "classes_") or not own
+    if own := hasattr(made, "_examples"):
+        examples = made._examples()
+    else:
+        within = list(getattr(made, "estimators_", ())) or [getattr(made, "estimator_", None)]
+        known = [one.n_features_in_ for one in (made, *within) if hasattr(one, "n_features_in_")]
+        wrong = as_whole(known[0], 1) is None or known[0] > cells if known else within == [None]
+        if wrong:
+            raise ValueError(made)
+        tried = bool(known) and known[0] <= _MOST_TRIED
+        examples = np.multiply.outer([0.0, 1.0, 100.0], np.ones(known[0])) if tried else ()
     for some in (examples, examples[1:]) if len(examples) else ():  # what broadcasts to one fails
         for name in ("predict", "predict_proba", "decision_function"):
-            with suppress(FsmeuError) if decides_by_loss else nullcontext():
+            with nullcontext() if own and classes is None else suppress(FsmeuError):
                 getattr(made, name, len)(some)
-
-
-def _rows(made: Any, cells: int) -> NDArray[np.float64]:
-    """Three rows of the features that an estimator knows; none of texts, or where they are long."""
-    within = list(getattr(made, "estimators_", ())) or [getattr(made, "estimator_", None)]
-    known = [one.n_features_in_ for one in (made, *within) if hasattr(one, "n_features_in_")]
-    if not known and within == [None]:
-        raise ValueError(made)
-    if known and (as_whole(known[0], 1) is None or known[0] > cells):
-        raise ValueError(known[0])
-    if not known or known[0] > _MOST_TRIED:
-        return np.zeros((0, 0))
-    return np.multiply.outer([0.0, 1.0, 100.0], np.ones(known[0]))
 
 
 def _packed(place: str, value: Any, arrays: Arrays) -> Any:

@@ -23,14 +23,8 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import check_bool, check_int
 from fsmeu.expectation.gradient import value_and_gradient_many
+from fsmeu.learning import features
 from fsmeu.learning.base import NONNEGATIVE, Objective, climb, real
-from fsmeu.learning.features import (
-    checked_labels,
-    checked_sentences,
-    feature_matrix,
-    feature_names,
-    share_of_labels,
-)
 from fsmeu.learning.given_loss import given_loss, label_name, over_classes
 from fsmeu.learning.saving import register
 from fsmeu.losses.protocol import Loss
@@ -220,15 +214,18 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         c2 = real(where, "c2", self.c2, *NONNEGATIVE)
         pull = real(where, "utility_c2", self.utility_c2, *NONNEGATIVE)
         least = check_int(where, "min_freq", self.min_freq, least=0)
-        sentences = checked_sentences(X, where)
-        tags = checked_labels(y, [len(one) for one in sentences], where)
+        sentences = features.checked_sentences(X, where)
+        tags = features.checked_labels(y, [len(one) for one in sentences], where)
         classes = np.array(sorted({tag for one in tags for tag in one}))
-        names = feature_names(sentences, least)
+        names = features.feature_names(sentences, least)
         start = self._start(names, classes)
         self.classes_, self.feature_names_ = classes, names
         loss = self._loss()
         sign = 1.0 if loss.kind == "utility" else -1.0
-        rows, lengths = feature_matrix(sentences, names), Lengths([len(one) for one in sentences])
+        rows, lengths = (
+            features.feature_matrix(sentences, names),
+            Lengths([len(one) for one in sentences]),
+        )
         indices: Ints = np.searchsorted(classes, np.array([tag for one in tags for tag in one]))
         given = [loss.alphabet.decode(one) for one in lengths.split(indices)]
 
@@ -259,8 +256,8 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         weights = np.zeros((len(names) + size, size))
         warm = check_bool(type(self).__name__, "warm_start", self.warm_start)
         if warm and hasattr(self, "classes_"):
-            tags, old_tags = _shared(classes.tolist(), self.classes_.tolist())
-            rows, old_rows = _shared(names, self.feature_names_)
+            _, tags, old_tags = np.intersect1d(classes, self.classes_, return_indices=True)
+            _, rows, old_rows = np.intersect1d(names, self.feature_names_, return_indices=True)
             weights[np.ix_(rows, tags)] = self.state_weights_[np.ix_(old_rows, old_tags)]
             moves = self.transition_weights_[np.ix_(old_tags, old_tags)]
             weights[np.ix_(tags + len(names), tags)] = moves
@@ -305,7 +302,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         """The share of positions whose tag is predicted, as in sklearn-crfsuite."""
         predicted = self.predict(X)
         lengths, where = [len(one) for one in predicted], f"{type(self).__name__}.score"
-        return share_of_labels(predicted, checked_labels(y, lengths, where))
+        return features.share_of_labels(predicted, features.checked_labels(y, lengths, where))
 
     def _examples(self) -> list[Any]:
         """Three inputs that suit any such tagger, unless its loss refuses them."""
@@ -321,14 +318,6 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     def _scores(self, X: Any) -> tuple[Floats, Floats, Lengths]:
         """Scores of tags, (positions, L), of transitions, (L, L), and where sentences stand."""
         check_is_fitted(self)
-        sentences = checked_sentences(X, type(self).__name__)
-        unary = feature_matrix(sentences, self.feature_names_) @ self.state_weights_
+        sentences = features.checked_sentences(X, type(self).__name__)
+        unary = features.feature_matrix(sentences, self.feature_names_) @ self.state_weights_
         return unary, self.transition_weights_, Lengths([len(one) for one in sentences])
-
-
-def _shared(names: Sequence[Any], others: Sequence[Any]) -> tuple[Ints, Ints]:
-    """Where the names that both lists have stand in each, two arrays of one length."""
-    place = {name: k for k, name in enumerate(others)}
-    pairs = [(k, place[name]) for k, name in enumerate(names) if name in place]
-    found = np.array(pairs, np.int64).reshape(-1, 2)
-    return found[:, 0], found[:, 1]

@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.errors import FsmeuError
-from fsmeu.losses.algebra.confusion import (
-    Confusion,
-    Counterexample,
-    Fractional,
-    confusion,
-    fractional,
-    tp_counterexample,
-)
+from fsmeu.losses.algebra import confusion as tables
 from fsmeu.losses.algebra.ratios import sum_of_ratios
 from fsmeu.losses.algebra.split import split
 from fsmeu.losses.language.syntax import Expr, Register, Spec, linear_registers, tapes
@@ -80,9 +73,7 @@ def header_data(spec: Spec) -> dict[str, Any]:
             {
                 "name": param.name,
                 "type": param.type,
-                "default": _constant(spec, param.default),
-                "low": _constant(spec, param.low),
-                "high": _constant(spec, param.high),
+                **{k: _constant(spec, getattr(param, k)) for k in ("default", "low", "high")},
                 "text": param.text,
             }
             for param in spec.params
@@ -113,18 +104,14 @@ class Properties:
     Attributes:
         tapes: which of z, y and i each register depends on.
         linear: accumulators in which the value is jointly affine.
-        splits: True when what reads both tapes is only accumulated, the value being affine in it.
-        z_ends: registers of z that the value looks at, where the loss splits.
-        y_ends: registers of y that the value looks at, where the loss splits.
+        splits: True when what reads both tapes is only accumulated, the value being affine in it;
+            then ``z_ends`` and ``y_ends`` are the registers of either that the value looks at.
         additive: True when the value is a sum over positions.
         confusion: True when the value depends on the pair through (tp, hyp, ref, n) alone.
         fractional: the value as a ratio of sums of counts, where it is the same one at every n.
-        ratios: how many ratios of counts the value is the sum of at a length, 0 if it is no sum of
-            such: then expectations of long sequences come from moments of counts.
-        tp_monotonic: True when more true positives never make the value worse, for all n up to
-            ``tried``; None when the value is not one of the confusion table.
-        counterexample: the smallest case in which one more true positive makes it worse.
-        tried: the n up to which monotonicity was checked.
+        ratios: how many ratios of counts the value is the sum of, 0 if it is no sum of such.
+        tp_monotonic: True when one more true positive never makes the value worse, for all n up to
+            ``tried``, else there is a ``counterexample``; None without a confusion table.
     """
 
     tapes: Mapping[str, frozenset[str]]
@@ -134,10 +121,10 @@ class Properties:
     y_ends: tuple[str, ...]
     additive: bool
     confusion: bool
-    fractional: Fractional | None
+    fractional: tables.Fractional | None
     ratios: int
     tp_monotonic: bool | None
-    counterexample: Counterexample | None
+    counterexample: tables.Counterexample | None
     tried: int = _LENGTHS_TRIED
 
 
@@ -147,11 +134,13 @@ def properties(bound: BoundLoss) -> Properties:
     When the value depends on (tp, hyp, ref, n) and is TP-monotonic, the probability ranking
     principle holds for independent labels (Natarajan 2016, Theorem 6).
     """
-    parts, form = split(bound), confusion(bound)
-    counterexample: Counterexample | None = None
+    parts, form = split(bound), tables.confusion(bound)
+    ratio, sums, counterexample = None, None, None
     if form is not None:
-        tried = (tp_counterexample(form, n) for n in range(1, _LENGTHS_TRIED + 1))
+        tried = (tables.tp_counterexample(form, n) for n in range(1, _LENGTHS_TRIED + 1))
         counterexample = next((case for case in tried if case is not None), None)
+        ratio = tables.fractional(form)
+        sums = sum_of_ratios(form, _LENGTHS_TRIED, np.arange(1.0, _LENGTHS_TRIED))
     return Properties(
         tapes=tapes(bound.spec),
         linear=linear_registers(bound.spec),
@@ -160,14 +149,8 @@ def properties(bound: BoundLoss) -> Properties:
         y_ends=parts.y.ends if parts is not None else (),
         additive=parts is not None and parts.additive,
         confusion=form is not None,
-        fractional=fractional(form) if form is not None else None,
-        ratios=_ratios(form) if form is not None else 0,
+        fractional=ratio,
+        ratios=0 if sums is None else len(sums.ratios),
         tp_monotonic=None if form is None else counterexample is None,
         counterexample=counterexample,
     )
-
-
-def _ratios(form: Confusion) -> int:
-    """How many ratios of counts the value is the sum of, where z has some ones; 0 if it is not."""
-    result = sum_of_ratios(form, _LENGTHS_TRIED, np.arange(1.0, _LENGTHS_TRIED))
-    return 0 if result is None else len(result.ratios)

@@ -24,7 +24,7 @@ from fsmeu.losses.algebra.split import slope_in, starts_of
 from fsmeu.losses.language.syntax import linear_registers, names_read, steps, tapes
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
-from fsmeu.losses.protocol import Loss, check_loss, encoded_pair
+from fsmeu.losses.protocol import Loss, check_loss, encoded_pair, label_indices
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant_at
 from fsmeu.losses.semantics.walk import at_end, registers_of_pairs, value_of_state, values_of_pairs
 
@@ -62,11 +62,7 @@ def evaluate_corpus(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> float:
 
 
 def check_totals(loss: Loss, where: str) -> BoundLoss:
-    """The loss with labels and parameters, if its value can be taken of a corpus.
-
-    Raises:
-        InputError: the loss is not that of a file, or its value looks at more than counts.
-    """
+    """The loss with labels and parameters; an InputError if a corpus has no value of it."""
     check_loss(loss, where)
     if not isinstance(loss, SpecLoss):
         must = "a corpus needs the loss of a file, whose counts are known"
@@ -122,12 +118,8 @@ def _encoded(
     loss = loss.over(sides[0] + sides[1])
     pairs = []
     for row, (z, y) in enumerate(zip(*sides, strict=True)):
-        a = loss.alphabet.encode(z, f"{where}, zs[{row}]")
-        b = loss.alphabet.encode(y, f"{where}, ys[{row}]")
-        if len(a) != len(b):
-            must = "hypothesis and reference must have the same length"
-            raise InputError(message(f"{where}, sentence {row}", must, f"{len(a)} and {len(b)}"))
-        pairs.append((a, b))
+        names = f"{where}, zs[{row}]", f"{where}, ys[{row}]"
+        pairs.append(label_indices(loss, z, y, f"{where}, sentence {row}", names))
     return loss, pairs
 
 

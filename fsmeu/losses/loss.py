@@ -21,7 +21,6 @@ from fsmeu.losses.algebra.split import Split, split, swapped_spec
 from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec, linear_registers, tapes
-from fsmeu.losses.machine.machine import least_states, machine_view
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.bind import bind
@@ -35,13 +34,7 @@ _MOST_MEMOS = 64
 
 @dataclass(frozen=True, eq=False)
 class SpecLoss(Loss):
-    """A loss from a file.
-
-    Attributes:
-        spec: the file's contents.
-        params_given: parameters that were given explicitly.
-        labels_given: labels that were given explicitly, or None.
-    """
+    """A loss from a file, with the parameters and perhaps labels that were given for it."""
 
     spec: Spec
     params_given: Mapping[str, Any] = field(default_factory=dict)
@@ -126,15 +119,11 @@ class SpecLoss(Loss):
         if set(own.labels) != set(new):
             must = f"its labels are {shorten(own.labels)}, in any order"
             raise InputError(message(f"{self.kind} {self.name}", must, shorten(new)))
-        order = [own.index[label] for label in new]
-        tables = [p.name for p in self.spec.params if p.type == "table"]
-        params = {
-            name: np.asarray(value)[np.ix_(*[order] * np.ndim(value))]
-            if name in tables and np.ndim(value)  # a number stands for all entries
-            else value
-            for name, value in self.params_given.items()
-        }
-        spec = self.spec
+        order, spec, params = [own.index[label] for label in new], self.spec, {**self.params_given}
+        for name in params.keys() & {p.name for p in spec.params if p.type == "table"}:
+            table = np.asarray(params[name])
+            if table.ndim:  # a number stands for all entries
+                params[name] = table[np.ix_(*[order] * table.ndim)]
         if spec.labels is not None and self.labels_given is not None:
             spec = replace(spec, labels=tuple(spec.labels[k] for k in order))
         return replace(self, spec=spec, params_given=params, labels_given=alphabet)
@@ -175,14 +164,6 @@ class SpecLoss(Loss):
     @cached_property
     def _memos(self) -> dict[Hashable, dict[Hashable, Any]]:
         return {}
-
-    def machine_view(self, n: int, z: Ints | None, merge: bool) -> SpecView:
-        """The view whose steps are the same at every position."""
-        return machine_view(self.bound, n, z, merge=merge)
-
-    def least_states(self, n: int, limit: int | None) -> int:
-        """A number of states that its machine has at least, if the limit can be passed."""
-        return least_states(self.bound, n, limit)
 
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""

@@ -1,12 +1,9 @@
-"""What a loss is to everything above it, however it was written, and how it is compiled.
-
-Losses that no file can say are simple functions in Python (Jansche 2007, Algorithm 2).
-"""
+"""What every loss is; those that no file can say, in Python (Jansche 2007, Algorithm 2)."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,9 +14,8 @@ from fsmeu.errors import InputError, SizeLimitError, as_whole, check_bool, messa
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet, listed
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
-from fsmeu.losses.machine.machine import Machine, build_machine
-from fsmeu.losses.machine.machine import minimize as merge_states
-from fsmeu.losses.machine.view import MachineView, View
+from fsmeu.losses.machine import machine as machines
+from fsmeu.losses.machine.view import View
 from fsmeu.losses.semantics.evaluator import BoundLoss
 
 
@@ -27,10 +23,8 @@ class Loss(Card):
     """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences.
 
     Attributes:
-        name: the name in the file's header.
         kind: either "loss" or "utility".
-        alphabet: the labels of both tapes.
-        labels_open: True when the labels may still be chosen.
+        alphabet: the labels of both tapes; ``labels_open`` if they may still be chosen.
         bound: the spec with labels and parameters filled in, if the loss has one.
     """
 
@@ -66,14 +60,6 @@ class Loss(Card):
         """The loss as an engine walks it; ``weights`` lets linear registers ride in the weight."""
         raise NotImplementedError
 
-    def machine_view(self, n: int, z: Ints | None, merge: bool) -> MachineView:
-        """The view that the machine for a hypothesis, or for all, is made of."""
-        raise NotImplementedError
-
-    def least_states(self, n: int, limit: int | None) -> int:
-        """A number of states that its machine has at least, if the limit can be passed."""
-        return 1
-
     def linear(self, z_given: bool) -> tuple[str, ...]:
         """The registers that may ride in the weight; with z given, z-only ones are constants."""
         return ()
@@ -89,7 +75,7 @@ class Loss(Card):
         max_states: int | None = None,
         minimize: bool = False,
         pairs: Layered | None = None,
-    ) -> Machine:
+    ) -> machines.Machine:
         """The explicit two-tape machine for sequences of length n.
 
         Args:
@@ -102,19 +88,20 @@ class Loss(Card):
             pairs: an acceptor of pairs of labels, z * L + y; then only what it can reach is built.
         """
         given, minimize = encoded(self, n, z), check_bool("compile", "minimize", minimize)
-        view, pairs = self.machine_view(n, given, minimize), pairs or reached_by(self, n, given)
-        name = f"{self.kind} {self.name}, n = {n}"
+        bound, view_of = self.bound, machines.machine_view
+        view = self.view(n) if bound is None else view_of(bound, n, given, merge=minimize)
+        name, pairs = f"{self.kind} {self.name}, n = {n}", pairs or reached_by(self, n, given)
         try:
-            if pairs is None and not minimize:
-                guard_size(name, self.least_states(n, max_states), max_states, least=True)
-            machine = build_machine(name, self.alphabet, view, pairs, max_states)
+            if bound is not None and pairs is None and not minimize:
+                machines.refuse_large(name, bound, n, max_states)
+            machine = machines.build_machine(name, self.alphabet, view, pairs, max_states)
         except SizeLimitError as error:
             counts = ", ".join(self.linear(given is not None))
             instead = f"compile_summed (draw --summed), where {counts} is no part of the states"
             advice = f"{error} Or use {instead}." if counts else str(error)
             raise SizeLimitError(advice) from None
-        machine = replace(machine, source=self.bound)
-        return merge_states(machine) if minimize else machine
+        machine = replace(machine, source=bound)
+        return machines.minimize(machine) if minimize else machine
 
 
 def check_loss(loss: object, where: str) -> None:
@@ -157,19 +144,22 @@ def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
 def encoded_pair(
     loss: Loss, z: Iterable[object], y: Iterable[object], where: str
 ) -> tuple[Loss, Ints, Ints]:
-    """The loss over the labels of a pair of sequences, and their label indices, each of shape (n,).
-
-    Raises:
-        InputError: a label is unknown, or the lengths differ.
-    """
+    """The loss over the labels of a pair of sequences, and their label indices, each (n,)."""
     check_loss(loss, where)
     z, y = listed(z, "hypothesis z"), listed(y, "reference y")
     loss = loss.over((z, y))
-    zs, ys = loss.alphabet.encode(z, "hypothesis z"), loss.alphabet.encode(y, "reference y")
+    return loss, *label_indices(loss, z, y, where, ("hypothesis z", "reference y"))
+
+
+def label_indices(
+    loss: Loss, z: list[Any], y: list[Any], where: str, names: tuple[str, str]
+) -> tuple[Ints, Ints]:
+    """The label indices of two sequences, which must be as long, by their names in messages."""
+    zs, ys = loss.alphabet.encode(z, names[0]), loss.alphabet.encode(y, names[1])
     if len(zs) != len(ys):
         must = "hypothesis z and reference y must have the same length"
         raise InputError(message(where, must, f"lengths {len(zs)} and {len(ys)}"))
-    return loss, zs, ys
+    return zs, ys
 
 
 # -- in Python -------------------------------------------------------------------------------------
@@ -198,25 +188,19 @@ class _Swapped:
         return self.function.step(state, y, z)
 
 
-@dataclass
-class FunctionView:
+class _FunctionView(View):
     """The view of a Python loss: states are numbered as they are met, steps are asked once each."""
 
-    function: SimpleFunction
-    alphabet: Alphabet
-    n: int
-    z: Ints | None = None
-    linear: int = 0
-    space: int | None = None
-    states: list[Hashable] = field(default_factory=list)
-    numbers: dict[Hashable, int] = field(default_factory=dict)
-    steps: dict[tuple[int, int, int], int] = field(default_factory=dict)
-    memo: dict[Hashable, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        size = len(self.alphabet)
-        self.symbols = size if self.z is not None else size * size
-        self.start = self._number(self.function.start())
+    def __init__(
+        self, function: SimpleFunction, alphabet: Alphabet, n: int, z: Ints | None
+    ) -> None:
+        self.function, self.alphabet, self.n, self.z = function, alphabet, n, z
+        self.linear, self.space, self.memo = 0, None, {}
+        self.states: list[Hashable] = []
+        self.numbers: dict[Hashable, int] = {}
+        self.steps: dict[tuple[int, int, int], int] = {}
+        self.symbols = len(alphabet) ** (2 if z is None else 1)
+        self.start = self._number(function.start())
 
     def _number(self, state: Hashable) -> int:
         try:
@@ -236,11 +220,9 @@ class FunctionView:
         return self.steps[key]
 
     def contexts(self) -> list[Hashable]:
-        """The label of z at each position, when it is given."""
         return [()] * self.n if self.z is None else self.z.tolist()
 
     def advance(self, i: int, codes: Ints, symbols: Ints | None = None) -> tuple[Ints, None]:
-        """Targets (states, symbols) of the step at position i."""
         size = len(self.alphabet)
         read = range(self.symbols) if symbols is None else symbols.tolist()
         first = 0 if self.z is None else size * int(self.z[i - 1])
@@ -249,7 +231,6 @@ class FunctionView:
         return np.array(rows, np.int64).reshape(len(codes), len(pairs)), None
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
-        """The value of each state; no register rides in the weight."""
         states = [self.states[int(code)] for code in codes]
         values = [_number_of(self.function.value(state), state) for state in states]
         return np.array(values, np.float64), np.empty((0, len(codes)))
@@ -283,7 +264,6 @@ class FunctionLoss(Loss):
     kind: str
 
     def __repr__(self) -> str:
-        """Names what it computes."""
         return f"<{self.kind} {shorten(self.name)}, in Python>"
 
     def with_labels(self, alphabet: Alphabet) -> FunctionLoss:
@@ -295,13 +275,9 @@ class FunctionLoss(Loss):
         """The loss whose value for (z, y) is that of this one for (y, z)."""
         return replace(self, function=_Swapped(self.function))
 
-    def view(self, n: int, z: Ints | None = None, weights: bool = False) -> FunctionView:
+    def view(self, n: int, z: Ints | None = None, weights: bool = False) -> View:
         """The loss as an engine walks it; nothing rides in the weight."""
-        return FunctionView(self.function, self.alphabet, n, z)
-
-    def machine_view(self, n: int, z: Ints | None, merge: bool) -> FunctionView:
-        """The view with the hypothesis free."""
-        return FunctionView(self.function, self.alphabet, n)
+        return _FunctionView(self.function, self.alphabet, n, z)
 
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""

@@ -1,10 +1,9 @@
 """A loss as a transducer whose paths add up: counts ride in the weight.
 
 The machine of ``compile`` has one path per pair and the value at its end, so every count is part of
-its states. Where the value is linear in some of them, several paths per pair can share the work:
-one pays for the value with these counts at their start, and for each position one that waits, pays
-what a count gains there, and goes on. The weights of all paths of a pair sum to its value, so the
-total weight of a composition is the expected value still, and the machine is smaller by the counts.
+its states. Where the value is linear in some of them, several paths per pair share the work: one
+pays for the value with these counts at their start, and for each position one that waits, pays what
+a count gains there, and goes on. The weights of all paths of a pair sum to its value.
 
 WindowDiff remembers the last k labels of each tape, 2^k states for either, only to count them. Its
 value is linear in a count that gains something at the end of every window, and the gain looks at
@@ -15,14 +14,14 @@ one window, pays, and goes on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, LossFileError, message
+from fsmeu.errors import InputError, message
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import ArcTable, trimmed
@@ -30,11 +29,10 @@ from fsmeu.losses.algebra.split import partial_eval, replace_parts, slope, start
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Register, names_read, steps, tapes, walk
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.machine import Compiled, explore, in_blocks, machine_view, minimize
-from fsmeu.losses.machine.view import SpecView
+from fsmeu.losses.machine.machine import Compiled, explore, machine_view, minimize
 from fsmeu.losses.protocol import Loss, check_loss, encoded, reached_by
-from fsmeu.losses.semantics.domains import domain_of, memory_of
-from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at, evaluate
+from fsmeu.losses.semantics.domains import memory_of
+from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import at_end, trajectories
 
 _LONGEST_WINDOWED = 50_000
@@ -63,51 +61,49 @@ def windows(loss: SpecLoss, n: int) -> Windows | None:
     """The value as a sum over windows; None where it is none, or where nothing is remembered.
 
     It is one when the value is affine in registers that ride in the weight and looks at no other;
-    when what they gain looks only at how much memories of one length k hold, at ages that count no
-    further, and at the position; and when they gain nothing before position k and the same way at
-    every position from there on.
+    when what they gain looks only at how much memories of one length k hold and at the position;
+    and when they gain nothing before position k and the same way at every position from there on.
     """
-    memo = loss.memo(("windows", n))
-    if "form" not in memo:
-        memo["form"] = _windows(loss, n)
-    form: Windows | None = memo["form"]
-    return form
+    return _windows(loss.bound, n)
 
 
-def _windows(loss: SpecLoss, n: int) -> Windows | None:
-    bound = loss.bound
-    spec = bound.spec
-    linear = loss.linear(z_given=False)
+@lru_cache(maxsize=256)
+def _windows(bound: BoundLoss, n: int) -> Windows | None:
+    spec, linear = bound.spec, ast.linear_registers(bound.spec)
     if not linear or names_read(spec.value) & {r.name for r in spec.registers} - set(linear):
         return None
     beside = [r for r in spec.registers if r.name not in linear]
-    if n > _LONGEST_WINDOWED or any(_may_fail(bound, n, r) for r in beside):
+    if n > _LONGEST_WINDOWED or any(_may_fail(bound, r) for r in beside):
         return None
     memories = [memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"]
     if len({memory.depth for memory in memories}) != 1:
         return None
     k = memories[0].depth
     base = float(at_end(bound, spec.value, starts_of(bound, linear, n), (), n))
-    slopes = {name: float(at_end(bound, slope(spec, name), {}, (), n)) for name in linear}
-    worth = _worth(bound, n, k, slopes)
-    counted = None if worth is None else _counted(bound, n, k, worth)
+    worth: Expr = _ZERO  # what a window adds to the value: an expression of registers at its end
+    for name in linear:
+        rise = float(at_end(bound, slope(spec, name), {}, (), n))
+        gain = _gain(bound, n, k, name)
+        if gain is None or (not rise and _is_partial(bound, gain)):
+            return None
+        if rise and gain != _ZERO:
+            part = ast.Binary("*", ast.Number(rise), gain)
+            worth = part if worth == _ZERO else ast.Binary("+", worth, part)
+    counted = _counted(bound, n, k, worth)
     if counted is None:
         return None
     registers, value = counted
     alone = replace(spec, registers=registers, value=value, range=None, examples=())
     contents = max(len(memory.values) for memory in memories) ** k
-    return Windows(SpecLoss(alone, loss.params_given, loss.alphabet), k, base, contents)
+    return Windows(SpecLoss(alone, bound.params, bound.alphabet), k, base, contents)
 
 
-def _may_fail(bound: BoundLoss, n: int, register: Register) -> bool:
+def _may_fail(bound: BoundLoss, register: Register) -> bool:
     """True for what follows the labels and may leave its bounds, or have no value, unseen."""
     if not tapes(bound.spec)[register.name] & _TAPES:
         return False
-    if register.sugar in ("register", "state"):
-        return True
-    if register.sugar == "memory" and register.low is not None:
-        return not _remembers_all(bound, n, register)
-    return _is_partial(bound, register.update)
+    bounded = register.sugar == "memory" and register.low is not None
+    return bounded or register.sugar in ("register", "state") or _is_partial(bound, register.update)
 
 
 def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
@@ -121,39 +117,14 @@ def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
     return False
 
 
-def _remembers_all(bound: BoundLoss, n: int, memory: Register) -> bool:
-    """True when no pair of labels puts into a memory what its bounds leave out."""
-    labels = bound.label_values
-    entry = memory.update.entry  # type: ignore[attr-defined]
-    if not _reads_labels(bound, entry):
-        return False
-    tapes_of_pair = {"z": labels[:, None], "y": labels[None, :], "n": float(n)}
-    try:
-        entries = evaluate(entry, Scope(bound, tapes_of_pair, {}, {}))
-    except LossFileError:
-        return False
-    return bool(np.isin(entries, memory_of(bound, memory, n).values).all())
-
-
-def _worth(bound: BoundLoss, n: int, k: int, slopes: Mapping[str, float]) -> Expr | None:
-    """What a window adds to the value: an expression over the registers at its end."""
-    total: Expr = _ZERO
-    for name, worth in slopes.items():
-        gain = _gain(bound, n, k, name)
-        if gain is None or (not worth and _is_partial(bound, gain)):
-            return None
-        if worth and gain != _ZERO:
-            part = ast.Binary("*", ast.Number(worth), gain)
-            total = part if total == _ZERO else ast.Binary("+", total, part)
-    return total
-
-
 def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
     """What a register gains at position k and after, None if that differs or some comes before."""
     spec, amount = bound.spec, steps(bound.spec)[name][0]
     if amount is None:
         return None
-    scalars = {p.name: bound.params[p.name] for p in spec.params if p.type != "table"}
+    scalars = [p.name for p in spec.params if p.type != "table"]
+    fixed: dict[Expr, float] = {ast.Name(name): bound.params[name] for name in scalars}
+    fixed[ast.Name("n")] = float(n)
     timed = {r for r, reads in tapes(spec).items() if not reads & _TAPES and r != name}
     tracks = trajectories(bound, n, np.zeros((1, n), np.int64), timed)
     plain = {r.name for r in spec.registers if r.sugar not in ("memory", "state")}
@@ -161,16 +132,12 @@ def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
     clock = np.arange(1.0, n + 1.0) if "i" in names_read(amount) else np.zeros(n)
     before = [track[0, :n] for track in tracks.values()]
     after = [track[0, 1:] for track in tracks.values()]
-    rows = np.stack([*before, *after, clock], axis=1)
-    met, kinds = np.unique(rows, axis=0, return_inverse=True)
+    met, kinds = np.unique(np.stack([*before, *after, clock], axis=1), axis=0, return_inverse=True)
     if len(met) > _MOST_WINDOW_GAINS:
         return None
-    gains = []
-    for row in met.tolist():
-        old, new = (dict(zip(tracks, row[at:], strict=False)) for at in (0, len(tracks)))
-        gains.append(
-            partial_eval(amount, {**scalars, **new, "i": row[-1], "n": float(n)}, old, spec)
-        )
+    read: list[Expr] = [*map(ast.Old, tracks), *map(ast.Name, tracks), ast.Name("i")]
+    rows = (dict(zip(read, row, strict=True)) for row in met.tolist())
+    gains = [partial_eval(amount, {**fixed, **row}, spec) for row in rows]
     kinds = kinds.reshape(-1)
     early, late = ({gains[kind] for kind in set(at.tolist())} for at in np.split(kinds, [k - 1]))
     if early - {_ZERO} or len(late) > 1:
@@ -186,65 +153,33 @@ def _counted(
     A memory that is empty when the window begins loses nothing until its end: how often it holds
     something is how often that was put into it.
     """
-    held = {r.name: r for r in bound.spec.registers}
-    calls = [e for e in walk(worth) if isinstance(e, ast.Call) and e.function in ("tally", "sum")]
-    counts: dict[Expr, Register] = {}
-    for call in calls:
-        register = _count_for(bound, n, k, held, call, f"held.{len(counts)}")
-        if register is None:
+    memories: dict[str, Any] = {r.name: r for r in bound.spec.registers}
+    params, counts = {p.name for p in bound.spec.params}, dict[Expr, Register]()
+    for call in walk(worth):
+        if not isinstance(call, ast.Call) or call.function not in ("tally", "sum"):
+            continue
+        memory = memories[call.arguments[0].name]  # type: ignore[attr-defined]
+        entry, low, high, name = memory.update.entry, 0.0, float(k), f"held.{len(counts)}"
+        if not names_read(entry) <= _TAPES | params:
             return None
-        counts.setdefault(call, register)
-    if any(isinstance(node, ast.Old | ast.Index) for node in walk(worth)):
-        return None
+        if call.function == "tally":
+            if names_read(call.arguments[1]):
+                return None
+            entry = ast.Binary("==", entry, call.arguments[1])
+        else:
+            values = memory_of(bound, memory, n).values
+            low, high = min(0.0, k * values.min()), max(0.0, k * values.max())
+        update, bounds = ast.Binary("+", ast.Name(name), entry), (ast.Number(low), ast.Number(high))
+        counts.setdefault(call, Register(name, "count", _ZERO, update, *bounds, memory.place))
     value = replace_parts(worth, {call: ast.Name(r.name) for call, r in counts.items()})
-    ages = [held[name] for name in sorted(names_read(value) & held.keys())]
-    free = {r.name for r in counts.values()} | {p.name for p in bound.spec.params}
-    if not counts and worth != _ZERO:
+    if not names_read(value) <= params | {r.name for r in counts.values()}:
         return None
-    if not names_read(value) <= free | {r.name for r in ages}:
-        return None
-    if not all(_forgets(bound, n, k, age) for age in ages):
-        return None
-    return (*ages, *counts.values()), value
-
-
-def _count_for(
-    bound: BoundLoss, n: int, k: int, held: Mapping[str, Register], call: ast.Call, name: str
-) -> Register | None:
-    """A register that counts what a call asks of a memory."""
-    memory = held[call.arguments[0].name]  # type: ignore[attr-defined]
-    if not isinstance(memory.update, ast.Push) or not _reads_labels(bound, memory.update.entry):
-        return None
-    entry: Expr = memory.update.entry
-    low, high = 0.0, float(k)
-    if call.function == "tally":
-        if names_read(call.arguments[1]):
-            return None
-        entry = ast.Binary("==", entry, call.arguments[1])
-    else:
-        values = memory_of(bound, memory, n).values
-        if not np.array_equal(values, np.floor(values)):
-            return None
-        low, high = min(0.0, k * values.min()), max(0.0, k * values.max())
-    update = ast.Binary("+", ast.Name(name), entry)
-    return Register(name, "count", _ZERO, update, ast.Number(low), ast.Number(high), memory.place)
-
-
-def _forgets(bound: BoundLoss, n: int, k: int, register: Register) -> bool:
-    """True for an age that is the same after k positions, whatever was before them."""
-    if register.sugar != "age" or not _reads_labels(bound, register.update, register.name):
-        return False
-    domain = domain_of(bound, register, n)
-    most = domain.low + domain.size - 1
-    return most <= k and constant_at(bound, register.start, n) == most
-
-
-def _reads_labels(bound: BoundLoss, expr: Expr, *more: str) -> bool:
-    """True when an expression looks at the labels of a position, at parameters, and at these."""
-    return names_read(expr) <= _TAPES | {p.name for p in bound.spec.params} | set(more)
+    return (tuple(counts.values()), value) if counts or worth == _ZERO else None
 
 
 _SHIFTED = 0.0
+_Arcs = list[tuple[Any, Any, Any, Any]]
+"""Sources, pairs of labels, real factors (arcs of 0 are left out) and targets, which broadcast."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -256,33 +191,6 @@ class SummedMachine(Compiled):
     alphabet: Alphabet
     table: ArcTable
     shift: float
-
-
-class _Arcs:
-    """Arcs as they are collected: weights are real factors, arcs of weight 0 are left out."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._parts: list[tuple[Ints, Ints, Floats, Ints]] = []
-
-    def add(self, source: Ints, pair: Ints, factor: Floats | float, target: Ints) -> None:
-        """More arcs; the arguments broadcast against each other."""
-        cells = np.broadcast_arrays(source, pair, np.asarray(factor, np.float64), target)
-        kept = cells[2].ravel() > 0
-        flat = [cell.ravel()[kept] for cell in cells]
-        self._parts.append((flat[0], flat[1], flat[2], flat[3]))
-
-    def table(self, final: Floats) -> ArcTable:
-        """The machine of these arcs; state 0 is the start, final weights are real numbers."""
-        source, pair, factor, target = (
-            np.concatenate([part[k] for part in self._parts]) for k in range(4)
-        )
-        order = np.lexsort((pair, source))
-        source, pair, factor, target = (cell[order] for cell in (source, pair, factor, target))
-        with np.errstate(divide="ignore"):
-            weights, ends = -np.log(factor), -np.log(final)
-        z, y = np.divmod(pair.astype(np.int64), self._size)
-        return ArcTable(0, source, z + 1, y + 1, weights, target, ends)
 
 
 def compile_summed(
@@ -346,13 +254,11 @@ def _over_windows(
     pairs = np.arange(steps.shape[1])
     worth, base = _signed(window.values, sign), float(_signed(form.base, sign))
     least = min(0.0, float(np.nanmin(worth)))
-    arcs = _Arcs(len(loss.alphabet))
-    for waiting in (0, end):
-        arcs.add(np.array(waiting), pairs, 1.0, np.array(waiting))
+    arcs: _Arcs = [(waiting, pairs, 1.0, waiting) for waiting in (0, end)]
     source, pair = np.nonzero(steps[inner] >= 0)
     target = steps[inner][source, pair]
     paid = np.where(number[target] < 0, worth[target] - least, 1.0)
-    arcs.add(source, pair, paid, np.where(number[target] < 0, end, number[target]))
+    arcs.append((source, pair, paid, np.where(number[target] < 0, end, number[target])))
     shift = max(0.0, -base)
     final = np.zeros(end + 1)
     final[0], final[end] = base + shift, 1.0
@@ -367,16 +273,14 @@ def _over_positions(
     """Paths that pay at one position, beside the path that pays the rest at the end."""
     view = machine_view(loss.bound, n, z, merge=True, linear=loss.linear(z is not None))
     size = len(loss.alphabet)
-    codes, targets, ending = explore(name, view, reached_by(loss, n, z), size, max_states)
+    codes, targets, ending, gains = explore(name, view, reached_by(loss, n, z), size, max_states)
     values, slopes = view.values(codes[ending])
     values = _signed(values, sign)
-    taken = targets >= 0
-    source, pair = np.nonzero(taken)
+    source, pair = np.nonzero(targets >= 0)
     waiting = source, pair, targets[source, pair]
-    arcs = _Arcs(size)
-    arcs.add(source, pair, 1.0, waiting[2])
+    arcs: _Arcs = [(source, pair, 1.0, waiting[2])]
     finals = [np.zeros(len(codes))]
-    for gain, rise in zip(_gains(view, codes, taken), slopes, strict=True):
+    for gain, rise in zip(gains[:, source, pair], slopes, strict=True):
         for toward in (1.0, -1.0):
             signed, worth = _signed(toward * gain, sign), np.maximum(toward * rise, 0.0)
             if len(gain) and worth.any():
@@ -398,37 +302,22 @@ def _signed(amounts: Any, sign: float) -> Any:
 def _finished(
     name: str, n: int, alphabet: Alphabet, arcs: _Arcs, final: Floats, shift: float
 ) -> SummedMachine:
-    """The machine, if doubles can hold what its paths add up to."""
-    table = arcs.table(final)
+    """The machine of these arcs and final weights, if doubles can hold what its paths add up to."""
+    parts = []
+    for arc in arcs:
+        cells = [np.ravel(cell) for cell in np.broadcast_arrays(*arc)]
+        parts.append([cell[cells[2] > 0] for cell in cells])
+    source, pair, factor, target = map(np.concatenate, zip(*parts, strict=True))
+    order = np.lexsort((pair, source))
+    z, y = np.divmod(pair[order].astype(np.int64), len(alphabet))
+    with np.errstate(divide="ignore"):
+        weights, ends = -np.log(factor[order]), -np.log(final)
+    table = ArcTable(0, source[order], z + 1, y + 1, weights, target[order], ends)
     finite = (np.isfinite(numbers).all() for numbers in (shift, final, table.weight))
     if not all(finite):
         must = "values and what counts add up to must be numbers that doubles can hold"
         raise InputError(message(name, must, None, "Scale the loss down"))
     return SummedMachine(name, n, alphabet, trimmed(table), shift)
-
-
-def _gains(view: SpecView, codes: Ints, taken: Bools) -> Floats:
-    """What each linear register gains on each arc, (linear, arcs).
-
-    ``taken`` says which steps (states, pairs of labels) are arcs; others may be undefined.
-    """
-    gains = np.zeros((view.linear, *taken.shape))
-    for sources, symbols in _alike(taken) if view.linear else ():
-        for block in in_blocks(sources, len(symbols)):
-            gained = view.advance(1, codes[block], symbols)[1]
-            gains[:, block[:, None], symbols] = gained
-    return gains[:, taken]
-
-
-def _alike(taken: Bools) -> Iterator[tuple[Ints, Ints]]:
-    """States with the pairs of labels that exactly these states read."""
-    columns = np.ascontiguousarray(np.packbits(taken, axis=0).T)
-    kinds = np.unique(columns.view(f"V{columns.shape[1]}").ravel(), return_inverse=True)[1]
-    order = np.argsort(kinds, kind="stable")
-    for symbols in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1):
-        sources = np.flatnonzero(taken[:, symbols[0]])
-        if len(sources):
-            yield sources, symbols
 
 
 def _add_paid(
@@ -441,12 +330,9 @@ def _add_paid(
     """
     source, pair, target = steps
     if (worth == worth[0]).all():
-        one = np.array(begin)
-        arcs.add(source, pair, paid, one)
-        arcs.add(one, np.unique(pair), 1.0, one)
+        arcs += [(source, pair, paid, begin), (begin, np.unique(pair), 1.0, begin)]
         return worth[:1]
-    arcs.add(source, pair, paid, begin + target)
-    arcs.add(begin + source, pair, 1.0, begin + target)
+    arcs += [(source, pair, paid, begin + target), (begin + source, pair, 1.0, begin + target)]
     final = np.zeros(len(ending))
     final[ending] = worth
     return final

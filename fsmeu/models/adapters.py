@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import Parameter, signature
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NoReturn, overload
@@ -22,24 +23,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import EmptyError, FsmeuError, InputError, message, nearest, shorten
+from fsmeu.errors import EmptyError, FsmeuError, InputError, check_int, message, nearest, shorten
 from fsmeu.files import read_text
-from fsmeu.fst.alphabet import Alphabet, Label, listed, plain
+from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet, listed, plain
 from fsmeu.fst.layers import Layer, Layered, all_arcs
+from fsmeu.models import checks
 from fsmeu.models.base import Model
 from fsmeu.models.chains import Bernoulli, Independent, Markov
-from fsmeu.models.checks import (
-    alphabet_of,
-    check_arcs,
-    check_entries,
-    check_rows,
-    count,
-    label_rows,
-    labels_of,
-    probability_array,
-    real_array,
-    softmax,
-)
+from fsmeu.models.checks import check_arcs, check_entries, check_rows, real_array
 from fsmeu.models.lattices import Acceptor, Mixture, NBest
 from fsmeu.models.paths import logarithm
 from fsmeu.models.potentials import Potentials, first_impossible
@@ -70,27 +61,29 @@ def hmm(
     size = len(first)
     links = _checked_rows(transition, "hmm transition")
     output = _checked_rows(emission, "hmm emission", 2)
-    seen = _observations(observations, output.shape[1])
+    where, seen = "hmm observations", list[int]()
+    for k, x in enumerate(listed(observations, where, "must be a sequence of whole numbers")):
+        seen.append(check_int(where, f"position {k + 1}", plain(x), 0))
+        if seen[-1] >= output.shape[1]:
+            most = output.shape[1] - 1
+            must = f"must be from 0 to {most}, as emission has {output.shape[1]} columns"
+            raise InputError(message(where, must, f"{shorten(x)} at position {k + 1}"))
     steps = max(0, len(seen) - 1)
     check_arcs("hmm", size + steps * size * size)
     if links.size == 0:
         links = links.reshape(0, size, size)
-    for array, shapes, where in (
-        (links, ((size, size), (steps, size, size)), "hmm transition"),
-        (output, ((size, output.shape[1]),), "hmm emission"),
-    ):
-        if array.shape not in shapes:
-            must = f"must have shape {' or '.join(map(str, shapes))}"
-            raise InputError(message(where, must, f"shape {array.shape}"))
-    alphabet = alphabet_of(labels, size, "hmm labels")
+    if links.shape not in ((size, size), (steps, size, size)):
+        must = f"must have shape {(size, size)} or {(steps, size, size)}"
+        raise InputError(message("hmm transition", must, f"shape {links.shape}"))
+    checks.check_shape(output, (size, output.shape[1]), "hmm emission")
+    alphabet = checks.alphabet_of(labels, size, "hmm labels")
     unary = logarithm(output[:, seen].T)
     unary[:1] += logarithm(first)
     pairwise = logarithm(links)
     at = first_impossible(unary, pairwise)
     if at is not None:
         what = f"symbol {seen[at]} at position {at + 1} is impossible after those before it"
-        must = f"must have positive probability, but {what}"
-        raise EmptyError(message("hmm observations", must))
+        raise EmptyError(message(where, f"must have positive probability, but {what}"))
     return _posterior(Potentials(unary, pairwise, alphabet.labels))
 
 
@@ -102,25 +95,11 @@ def _posterior(model: Potentials) -> Potentials:
 
 def _checked_rows(value: ArrayLike, where: str, ndim: int | None = None) -> Floats:
     """Probabilities whose rows sum to 1, with this many axes if that is said."""
-    array = probability_array(value, where)
-    if array.ndim != ndim and ndim is not None:
-        raise InputError(message(where, f"must have {ndim} axes", f"shape {array.shape}"))
-    if array.ndim == 0:
-        raise InputError(message(where, "must be an array", "a single number"))
-    if array.size or ndim is not None:
-        return check_rows(array, where, given=value)
-    return array
-
-
-def _observations(observations: Iterable[int], symbols: int) -> Ints:
-    where = "hmm observations"
-    given = listed(observations, where, "must be a sequence of whole numbers")
-    seen = [count(plain(x), f"{where}, position {k + 1}") for k, x in enumerate(given)]
-    for k, x in enumerate(seen):
-        if x >= symbols:
-            must = f"must be from 0 to {symbols - 1}, as emission has {symbols} columns"
-            raise InputError(message(where, must, f"{shorten(x)} at position {k + 1}"))
-    return np.array(seen, np.int64)
+    array = checks.probability_array(value, where)
+    if array.ndim == 0 or array.ndim != (ndim or array.ndim):
+        must = f"must have {ndim} axes" if ndim else "must be an array"
+        raise InputError(message(where, must, f"shape {array.shape}"))
+    return check_rows(array, where, given=value) if array.size or ndim else array
 
 
 # -- logits ----------------------------------------------------------------------------------------
@@ -142,9 +121,9 @@ def from_logits(
         _check_logits(scores[:, None])
         return Bernoulli(np.exp(-np.logaddexp(0.0, -scores)))
     names = None if labels is None else _column_labels(labels)
-    scores = label_rows(scores, names, "logits", "")
+    scores = checks.label_rows(scores, names, "logits", "")
     _check_logits(scores)
-    return Independent(softmax(scores), names)
+    return Independent(checks.softmax(scores), names)
 
 
 def _check_logits(scores: Floats) -> None:
@@ -193,7 +172,15 @@ def from_crfsuite(crf: Any, features: Iterable[Any]) -> Potentials:
         must = "a trained sklearn_crfsuite.CRF is needed"
         raise InputError(message(where, must, type(crf).__name__, "Call fit first")) from None
     given = listed(features, where, "features must be a list, one entry per position")
-    items = _attributes(given)
+    try:
+        from pycrfsuite import ItemSequence  # type: ignore[import-untyped]
+    except ImportError:
+        raise InputError(message(where, "python-crfsuite must be installed")) from None
+    try:
+        items: list[dict[str, float]] = ItemSequence(given).items()
+    except Exception as error:  # whatever strange features raise
+        must = "features must be a dict of features, or a list of their names, for each position"
+        raise InputError(message(where, must, given)) from error
     check_arcs(where, len(items) * len(names), "scores")
     rows, pairwise = _crf_weights(crf, known, names)
     unary = np.zeros((len(items), len(names)))
@@ -202,21 +189,6 @@ def from_crfsuite(crf: Any, features: Iterable[Any]) -> Potentials:
             if name in rows:
                 unary[position] += value * rows[name]
     return Potentials(unary, pairwise, names)
-
-
-def _attributes(features: list[Any]) -> list[dict[str, float]]:
-    """The names and values of the features of each position, as crfsuite reads them."""
-    try:
-        from pycrfsuite import ItemSequence  # type: ignore[import-untyped]
-    except ImportError:
-        must = "python-crfsuite must be installed"
-        raise InputError(message("from_crfsuite", must)) from None
-    try:
-        result: list[dict[str, float]] = ItemSequence(features).items()
-    except Exception as error:  # whatever strange features raise
-        must = "features must be a dict of features, or a list of their names, for each position"
-        raise InputError(message("from_crfsuite", must, features)) from error
-    return result
 
 
 def _crf_weights(crf: Any, known: Any, names: list[Any]) -> tuple[dict[str, Floats], Floats]:
@@ -287,23 +259,19 @@ def from_hmmlearn(
     unary = real_array(emitted, f"{where} likelihoods")
     start = _checked_rows(first, f"{where} startprob_", 1)
     transitions = logarithm(_checked_rows(links, f"{where} transmat_", 2))
-    ends = [len(unary)] if lengths is None else _ends(lengths, len(unary), f"{where} lengths")
+    ends, name = [len(unary)], f"{where} lengths"
+    if lengths is not None:
+        sizes = listed(lengths, name, "must be a sequence of whole numbers")
+        ends = list(accumulate(check_int(name, "each", plain(one), 0) for one in sizes))
+        if (total := ends[-1] if ends else 0) != len(unary):
+            must = f"must add up to the number of observations, {len(unary)}"
+            raise InputError(message(name, must, total))
     result = []
     for begin, end in pairwise([0, *ends]):
         part = unary[begin:end].copy()
         part[:1] += logarithm(start)
         result.append(_posterior(Potentials(part, transitions, labels)))
     return result[0] if lengths is None else result
-
-
-def _ends(lengths: Iterable[int], n: int, where: str) -> list[int]:
-    """Where each sequence ends in the observations of all."""
-    given = listed(lengths, where, "must be a sequence of whole numbers")
-    ends = list(accumulate(count(plain(one), where) for one in given))
-    if (ends or [0])[-1] != n:
-        must = f"must add up to the number of observations, {n}"
-        raise InputError(message(where, must, (ends or [0])[-1]))
-    return ends
 
 
 # -- from JSON -------------------------------------------------------------------------------------
@@ -347,9 +315,9 @@ def parse_json(text: str, where: str) -> object:
     except json.JSONDecodeError as error:
         got = f"{error.msg} at line {error.lineno}, column {error.colno}"
         raise InputError(message(where, "must be JSON", got)) from None
-    except ValueError as error:
-        if isinstance(error, FsmeuError):
-            raise
+    except InputError:
+        raise
+    except ValueError:
         raise InputError(message(where, "numbers must be of sensible length")) from None
 
 
@@ -376,36 +344,34 @@ def _model(content: object, where: str) -> Model:
         raise InputError(message(where, must, kind, nearest(shorten(kind), KINDS)))
     if kind == "bernoulli" and "probs" in arguments and "p" not in arguments:
         arguments["p"] = arguments.pop("probs")
-    build, needed, optional = KINDS[kind]
+    keys = signature(KINDS[kind]).parameters
     for key in arguments:
-        if key not in needed + optional:
-            must = f"{kind} takes the keys {', '.join(needed + optional)}"
-            raise InputError(message(where, must, f"key {key!r}", nearest(key, needed + optional)))
-    for key in needed:
-        if key not in arguments:
+        if key not in keys:
+            must = f"{kind} takes the keys {', '.join(keys)}"
+            raise InputError(message(where, must, f"key {key!r}", nearest(str(key), keys)))
+    for key, parameter in keys.items():
+        if key not in arguments and parameter.default is Parameter.empty:
             raise InputError(message(where, f"{kind} needs the key {key!r}"))
     try:
-        return build(**arguments)
+        return KINDS[kind](**arguments)
     except FsmeuError as error:
         text = f"{where}: {error}"
         raise type(error)(text) from None
 
 
 def _potentials(unary: Any, pairwise: Any, labels: Any = None) -> Model:
-    return Potentials(_with_inf(unary), _with_inf(pairwise), labels)
+    def numbers(value: Any) -> Any:
+        if isinstance(value, list):
+            return [numbers(x) for x in value]
+        return float("-inf") if value == "-inf" else value
 
-
-def _with_inf(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_with_inf(x) for x in value]
-    return float("-inf") if value == "-inf" else value
+    return Potentials(numbers(unary), numbers(pairwise), labels)
 
 
 def _mixture(models: object, weights: Any) -> Model:
     if not isinstance(models, list):
         raise InputError(message("Mixture models", "must be a list of models", models))
-    parts = [_model(part, f"models[{k}]") for k, part in enumerate(models)]
-    return Mixture(parts, weights)
+    return Mixture([_model(part, f"models[{k}]") for k, part in enumerate(models)], weights)
 
 
 _KEYS = ("width", "source", "label", "target", "weight")
@@ -420,7 +386,7 @@ def _acceptor(
     log_scale: float = 0.0,
 ) -> Acceptor:
     """The acceptor with these layers; see ``Acceptor.to_json``."""
-    alphabet = labels_of(labels, "acceptor labels")
+    alphabet = as_alphabet(labels, "acceptor labels")
     first, last = _weights(start, "acceptor start"), _weights(final, "acceptor final")
     if not isinstance(layers, list):
         raise InputError(message("acceptor layers", "must be a list of objects", layers))
@@ -434,26 +400,29 @@ def _acceptor(
     machine = Layered(alphabet, first, tuple(built), last, unambiguous=False)
     arcs = all_arcs(machine)
     pairs = (arcs.source * len(alphabet) + arcs.label)[arcs.weight > 0]
-    is_deterministic = bool((first > 0).sum() <= 1) and len(np.unique(pairs)) == len(pairs)
-    machine = replace(machine, unambiguous=is_deterministic)
-    return Acceptor(machine, normalize=normalize, log_scale=log_scale)
+    single = bool((first > 0).sum() <= 1) and len(np.unique(pairs)) == len(pairs)
+    return Acceptor(replace(machine, unambiguous=single), None, normalize, log_scale)
 
 
 def _layer(content: Any, where: str, width: int, alphabet: Alphabet) -> Layer:
     """One layer of arcs, from states of the width before."""
     if not isinstance(content, Mapping) or set(content) != set(_KEYS):
         raise InputError(message(where, f"must be an object with keys {', '.join(_KEYS)}", content))
-    after = count(content["width"], f"{where} width")
+    after = check_int(where, "width", content["width"], 0)
     check_arcs(f"{where} width", after, "states")
-    limits = {"source": width, "label": len(alphabet), "target": after}
-    source, label, target = (
-        _numbers(content[key], f"{where} {key}", limit) for key, limit in limits.items()
-    )
-    weight = _weights(content["weight"], f"{where} weight")
-    lengths = {len(column) for column in (source, label, target, weight)}
+    columns, weight = list[Ints](), _weights(content["weight"], f"{where} weight")
+    for key, limit in (("source", width), ("label", len(alphabet)), ("target", after)):
+        array = real_array(content[key], f"{where} {key}")
+        good = (array >= 0) & (array < limit) & (array == np.floor(array))
+        if array.ndim != 1 or not good.all():
+            must = f"must be a list of whole numbers from 0 to {limit - 1}"
+            raise InputError(message(f"{where} {key}", must, content[key]))
+        columns.append(array.astype(np.int64))
+    lengths = {len(column) for column in (*columns, weight)}
     if len(lengths) > 1:
         must = "source, label, target and weight must have the same length"
         raise InputError(message(where, must, f"lengths {sorted(lengths)}"))
+    source, label, target = columns
     return Layer(source, label, target, weight, after)
 
 
@@ -467,24 +436,14 @@ def _weights(value: Any, where: str) -> Floats:
     return array
 
 
-def _numbers(value: Any, where: str, limit: int) -> Ints:
-    """A list of whole numbers below a limit."""
-    array = real_array(value, where)
-    good = (array >= 0) & (array < limit) & (array == np.floor(array))
-    if array.ndim != 1 or not good.all():
-        must = f"must be a list of whole numbers from 0 to {limit - 1}"
-        raise InputError(message(where, must, value))
-    return array.astype(np.int64)
-
-
-KINDS: dict[str, tuple[Callable[..., Model], tuple[str, ...], tuple[str, ...]]] = {
-    "bernoulli": (Bernoulli, ("p",), ()),
-    "independent": (Independent, ("probabilities",), ("labels",)),
-    "markov": (Markov, ("initial", "transition"), ("n", "labels")),
-    "potentials": (_potentials, ("unary", "pairwise"), ("labels",)),
-    "hmm": (hmm, ("initial", "transition", "emission", "observations"), ("labels",)),
-    "nbest": (NBest, ("sequences", "weights"), ("labels", "log")),
-    "acceptor": (_acceptor, ("labels", "start", "layers", "final"), ("normalize", "log_scale")),
-    "mixture": (_mixture, ("models", "weights"), ()),
+KINDS: dict[str, Callable[..., Model]] = {
+    "bernoulli": Bernoulli,
+    "independent": Independent,
+    "markov": Markov,
+    "potentials": _potentials,
+    "hmm": hmm,
+    "nbest": NBest,
+    "acceptor": _acceptor,
+    "mixture": _mixture,
 }
-"""Kind of model: what builds it, the keys it needs, the keys it may have."""
+"""What builds each kind of model; its arguments are the keys."""

@@ -16,16 +16,8 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Text
 from fsmeu.errors import shorten
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.layers import ArcWeights, Layered, arc_weights
-from fsmeu.models.paths import (
-    best_paths,
-    log_probability,
-    marginals,
-    most_probable,
-    probability,
-    sample,
-    total,
-)
+from fsmeu.fst.layers import ArcWeights, Layered
+from fsmeu.models import paths
 
 Gradient = Floats | dict[str, Floats]
 
@@ -87,7 +79,9 @@ class Model(Text, ABC):
 
     def arc_weights(self) -> ArcWeights:
         """The weights of the arcs of ``layered()``, without these where that is faster."""
-        return arc_weights(self.layered())
+        layered = self.layered()
+        arcs = np.concatenate([np.zeros(0), *(layer.weight for layer in layered.layers)])
+        return ArcWeights(layered.n, arcs, layered.start, layered.final)
 
     def all_weights(self) -> Floats:
         """Start weights, weights of the arcs of all positions, and final weights, in one array."""
@@ -96,43 +90,37 @@ class Model(Text, ABC):
 
     def probability(self, sequence: Iterable[object]) -> float:
         """The probability of a label sequence (0.0 where a double cannot hold it)."""
-        return probability(self.layered(), self.alphabet.encode(sequence))
+        return paths.probability(self.layered(), self.alphabet.encode(sequence))
 
     def log_probability(self, sequence: Iterable[object]) -> float:
         """The natural logarithm of the probability, -inf if the sequence is impossible."""
-        return log_probability(self.layered(), self.alphabet.encode(sequence))
+        return paths.log_probability(self.layered(), self.alphabet.encode(sequence))
 
     def marginals(self) -> Floats:
         """P(y_i = l) as an array of shape (n, L)."""
-        return marginals(self.layered())
+        return paths.marginals(self.layered())
 
     def sample(
         self, size: int | None = None, seed: int | np.random.Generator | None = None
     ) -> list[Label] | list[list[Label]]:
         """One random sequence (a list of labels), or ``size`` of them (a list of lists)."""
-        drawn = sample(self.layered(), 1 if size is None else size, seed)
-        names = np.array(self.labels, dtype=object)
-        if size is None:
-            return list(names[drawn[0]])
-        return [list(row) for row in names[drawn]]
+        drawn = paths.sample(self.layered(), 1 if size is None else size, seed)
+        rows = [list(row) for row in np.array(self.labels, dtype=object)[drawn]]
+        return rows[0] if size is None else rows
 
     def most_probable(self, k: int = 1) -> list[tuple[list[Label], float]]:
         """The k most probable sequences with their probabilities, best first.
 
         Fewer than k when fewer have positive probability; ties in the order of the labels.
         """
-        best = most_probable(self.layered(), k)
+        best = paths.most_probable(self.layered(), k)
         return [(self.alphabet.decode(map(int, indices)), p) for indices, p in best]
 
     def given(self, constraint: Any) -> Model:
         """The model of the same labels, given that the sequence is one of those allowed.
 
-        Args:
-            constraint: a regular expression over labels, an OpenFst acceptor, or one of
-                ``fsmeu.constraints``.
-
-        Raises:
-            EmptyError: no sequence that is allowed has positive probability.
+        A constraint is a regular expression over labels, an OpenFst acceptor, or one of
+        ``fsmeu.constraints``; an EmptyError if nothing that is allowed has positive probability.
         """
         from fsmeu.models.derived import given  # which makes models of several classes
 
@@ -140,11 +128,13 @@ class Model(Text, ABC):
 
     def total_mass(self) -> float:
         """The sum of the weights of all paths: 1 up to rounding."""
-        return total(self.layered())
+        return paths.total(self.layered())
 
     def _keep(self, **fields: object) -> None:
-        """Sets the fields of a frozen dataclass; for ``__init__`` alone."""
+        """Sets the fields of a frozen dataclass, for ``__init__``; arrays are not to be written."""
         for name, value in fields.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
@@ -209,18 +199,15 @@ def most_probable_many(models: Sequence[Model]) -> list[Ints | None]:
     layered = models[0].layered()
     if not layered.unambiguous:
         return [None] * len(models)
-    found = best_paths(layered, np.stack([model.all_weights() for model in models]))
+    found = paths.best_paths(layered, np.stack([model.all_weights() for model in models]))
     return [one and one[0] for one in found]
 
 
 def prepare_many(models: Sequence[Model]) -> None:
     """Computes together what building the layers of models needs, of those that have none yet."""
-    fresh: dict[type[Model], dict[int, Model]] = {}
-    for model in models:
-        if "_layered" not in model.__dict__:
-            fresh.setdefault(type(model), {})[id(model)] = model
-    for kind, some in fresh.items():
-        kind._prepare(list(some.values()))
+    fresh = {id(model): model for model in models if "_layered" not in model.__dict__}.values()
+    for kind in {type(model) for model in fresh}:
+        kind._prepare([model for model in fresh if type(model) is kind])
 
 
 def marginals_many(models: Sequence[Model]) -> Floats:

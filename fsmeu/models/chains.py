@@ -12,22 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, message, shorten
+from fsmeu.errors import InputError, check_int, message, shorten
 from fsmeu.fst.alphabet import BINARY, Label
 from fsmeu.fst.layers import ArcWeights, Layer, Layered
+from fsmeu.models import checks
 from fsmeu.models.base import Model, Parametrized
-from fsmeu.models.checks import (
-    alphabet_of,
-    check_arcs,
-    check_rows,
-    check_shape,
-    count,
-    frozen,
-    label_rows,
-    normalized_rows,
-    probability_array,
-    real_array,
-)
+from fsmeu.models.checks import check_rows, check_shape, normalized_rows, probability_array
 
 _SHARED_ARCS = 1 << 16
 """Arcs of a transition table up to which all chains of a size share where they lead: 1.5 MB."""
@@ -102,7 +92,6 @@ class Bernoulli(_Independent):
     Attributes:
         p: p[i] = P(y_i = 1), shape (n,).
         labels: always (0, 1).
-        n: the length of every sequence.
     """
 
     p: Floats
@@ -116,8 +105,8 @@ class Bernoulli(_Independent):
             must = "must be one-dimensional, one probability per position"
             remedy = "For more labels use Independent(probabilities, labels)"
             raise InputError(message("Bernoulli p", must, f"shape {array.shape}", remedy))
-        check_arcs("Bernoulli", 2 * array.size)
-        self._keep(p=frozen(array), alphabet=BINARY, labels=BINARY.labels, n=len(array))
+        checks.check_arcs("Bernoulli", 2 * array.size)
+        self._keep(p=array, alphabet=BINARY, labels=BINARY.labels, n=len(array))
 
     @property
     def rows(self) -> Floats:
@@ -138,7 +127,6 @@ class Independent(_Independent):
     Attributes:
         probabilities: P(y_i = l), shape (n, L), each row summing to 1.
         labels: the L labels, 0, ..., L - 1 unless given.
-        n: the length of every sequence.
     """
 
     probabilities: Floats
@@ -148,11 +136,10 @@ class Independent(_Independent):
 
     def __init__(self, probabilities: ArrayLike, labels: Sequence[Label] | None = None) -> None:
         array = probability_array(probabilities, "Independent probabilities")
-        array = label_rows(array, labels, "Independent", "probabilities")
+        array = checks.label_rows(array, labels, "Independent", "probabilities")
         array = check_rows(array, "Independent probabilities", given=probabilities)
-        alphabet = alphabet_of(labels, array.shape[1], "Independent labels")
-        self._keep(probabilities=frozen(array), n=len(array))
-        self._keep(alphabet=alphabet, labels=alphabet.labels)
+        alphabet = checks.alphabet_of(labels, array.shape[1], "Independent labels")
+        self._keep(probabilities=array, n=len(array), alphabet=alphabet, labels=alphabet.labels)
 
     @property
     def rows(self) -> Floats:
@@ -173,7 +160,7 @@ def as_model(value: object) -> Model:
     if isinstance(value, Model):
         return value
     is_array = type(value) is np.ndarray and value.dtype == np.float64  # needs no look beforehand
-    array: Any = value if is_array else real_array(value, "model")  # type: ignore[arg-type]
+    array: Any = value if is_array else checks.real_array(value, "model")  # type: ignore[arg-type]
     if array.ndim in (1, 2):
         return (Bernoulli if array.ndim == 1 else Independent)(value)  # type: ignore[arg-type]
     must = "must be a label model, a list of probabilities, or a table, one row per position"
@@ -191,21 +178,15 @@ def binary_marginals(model: object) -> Floats | None:
 
 def is_binary_chain(model: Model) -> bool:
     """Whether a model is a chain of two labels and order m >= 1, longer than m."""
-    kind = model.structure
-    return isinstance(kind, tuple) and kind[:2] == ("chain", 2) and 0 < kind[2] < model.n
+    return isinstance(model, Chain) and len(model.labels) == 2 and 0 < model.order < model.n
 
 
 def binary_chain(model: Model) -> tuple[Floats, Floats] | None:
-    """Probabilities of a chain of two labels and order m >= 1, else None.
-
-    Returns:
-        P(first m labels), (2^m,), and P(next label | last m), (n - m, 2^m, 2).
-    """
-    if not is_binary_chain(model):
+    """P(first m labels), (2^m,), and P(next label | last m), (n - m, 2^m, 2), of such a chain."""
+    if not isinstance(model, Chain) or not is_binary_chain(model):
         return None
-    kind: Any = model.structure
-    states, arcs = 2 ** kind[2], model.arc_weights().arcs
-    return arcs[:states], arcs[states * kind[2] :].reshape(-1, states, 2)
+    states, arcs = 2**model.order, model.arc_weights().arcs
+    return arcs[:states], arcs[states * model.order :].reshape(-1, states, 2)
 
 
 # -- Markov chains ---------------------------------------------------------------------------------
@@ -225,7 +206,6 @@ class Markov(Chain):
         initial: joint probability of the first m labels, shape (L,) * m.
         transition: probability of the next label (last axis) given the m before it, shape
             (L,) * (m + 1) for all positions, or (n - m,) + (L,) * (m + 1).
-        n: the length of every sequence.
         labels: the L labels, 0, ..., L - 1 unless given.
     """
 
@@ -244,19 +224,24 @@ class Markov(Chain):
     ) -> None:
         first = probability_array(initial, "Markov initial")
         steps = probability_array(transition, "Markov transition")
-        _check_initial(first)
+        if first.ndim == 0:
+            must = "needs one axis for each of the first m labels, m at least 1"
+            remedy = "For order 0 use Independent(probabilities)"
+            raise InputError(message("Markov initial", must, "a single number", remedy))
+        if len(set(first.shape)) > 1 or first.shape[0] == 0:
+            must = "all axes must have the same length, the number of labels"
+            raise InputError(message("Markov initial", must, f"shape {first.shape}"))
         if steps.shape == (0,):
             steps = steps.reshape((0,) + first.shape[:1] * (first.ndim + 1))
         length = _length(first, steps, n)
         order, size = first.ndim, first.shape[0]
         arcs = size ** min(order, length) * min(order, length)
-        check_arcs("Markov", arcs + max(0, length - order) * size ** (order + 1))
+        checks.check_arcs("Markov", arcs + max(0, length - order) * size ** (order + 1))
         first = check_rows(first, "Markov initial", axes=order, given=initial)
         steps = check_rows(steps, "Markov transition", given=transition)
-        alphabet = alphabet_of(labels, size, "Markov labels")
-        self._keep(initial=frozen(first), transition=frozen(steps), n=length)
-        title = f"Markov chain of order {order}"
-        self._keep(alphabet=alphabet, labels=alphabet.labels, title=title)
+        alphabet = checks.alphabet_of(labels, size, "Markov labels")
+        self._keep(initial=first, transition=steps, n=length, alphabet=alphabet)
+        self._keep(labels=alphabet.labels, title=f"Markov chain of order {order}")
 
     @property
     def order(self) -> int:
@@ -279,69 +264,46 @@ class Markov(Chain):
 
         A transition table that serves several positions collects the derivatives of all.
         """
-        depth = min(self.order, self.n)
-        initial = np.zeros(self.initial.shape)
-        if depth:
-            known = np.reshape(arc_gradients[0], self.initial.shape[:depth])
-            initial += known.reshape(known.shape + (1,) * (self.order - depth))
-        else:
-            initial += value
-        steps = np.array(arc_gradients[self.order :], dtype=np.float64)
-        table = (-1,) + (len(self.labels),) * (self.order + 1)
-        steps = steps.reshape(table) if len(steps) else np.zeros((0, *table[1:]))
+        size, order = len(self.labels), self.order
+        known = np.asarray(arc_gradients[0] if self.depth else value, np.float64)
+        known = known.reshape((size,) * self.depth + (1,) * (order - self.depth))
+        table = (max(0, self.n - order),) + (size,) * (order + 1)
+        steps = np.array(arc_gradients[order:], np.float64).reshape(table)
         transition = steps.sum(axis=0) if self.homogeneous else steps
-        return {"initial": initial, "transition": transition}
+        return {"initial": np.zeros(self.initial.shape) + known, "transition": transition}
 
     def __repr__(self) -> str:
         """Names the order, the length and the labels."""
         return f"Markov(order={self.order}, n={self.n}, labels={shorten(self.labels)})"
 
 
-def _check_initial(initial: Floats) -> None:
-    where = "Markov initial"
-    if initial.ndim == 0:
-        must = "needs one axis for each of the first m labels, m at least 1"
-        raise InputError(
-            message(where, must, "a single number", "For order 0 use Independent(probabilities)")
-        )
-    if len(set(initial.shape)) > 1 or initial.shape[0] == 0:
-        must = "all axes must have the same length, the number of labels"
-        raise InputError(message(where, must, f"shape {initial.shape}"))
-
-
 def _length(initial: Floats, transition: Floats, n: int | None) -> int:
     """The length of the sequences; the number of axes of ``transition`` says how to read it."""
-    order, where = initial.ndim, "Markov transition"
-    table = initial.shape[:1] * (order + 1)
+    order, where, size = initial.ndim, "Markov transition", len(initial)
+    table, other, axes = (size,) * (order + 1), "", transition.ndim
+    if 1 < axes != order + 1 and transition.shape == (size,) * axes:
+        shape = (size,) * (axes - 1)  # what initial must be, if transition is right
+        other = f"If the order is {axes - 1}, initial must have shape {shape}: "
+        other += f"P(first {axes - 1} labels)"
     if transition.ndim == order + 1:
         remedy = f"initial has shape {initial.shape}, so the order is {order}"
         check_shape(transition, table, where, remedy)
         if n is None:
             must = "the length n must be given when one transition table serves all positions"
             raise InputError(message("Markov n", must, remedy="Write Markov(..., n=10)"))
-        return count(n, "Markov n")
+        return check_int("Markov n", "it", n, 0)
     if transition.ndim != order + 2:
         must = f"must have {order + 1} axes, or {order + 2} position by position, for order {order}"
-        remedy = _other_order(initial, transition)
-        raise InputError(message(where, must, f"shape {transition.shape}", remedy))
+        raise InputError(message(where, must, f"shape {transition.shape}", other))
     steps = len(transition)
     check_shape(transition, (steps, *table), where)
     if n is None:
         return order + steps
-    length = count(n, "Markov n")
+    length = check_int("Markov n", "it", n, 0)
     if max(0, length - order) != steps:
         must = f"must hold n - m = {max(0, length - order)} tables for n = {length}, order {order}"
-        raise InputError(message(where, must, f"{steps} tables", _other_order(initial, transition)))
+        raise InputError(message(where, must, f"{steps} tables", other))
     return length
-
-
-def _other_order(initial: Floats, transition: Floats) -> str:
-    """What initial must be where transition is the table of another order than initial says."""
-    order, size = transition.ndim - 1, len(initial)
-    if order < 1 or order == initial.ndim or transition.shape != (size,) * (order + 1):
-        return ""
-    shape = (size,) * order
-    return f"If the order is {order}, initial must have shape {shape}: P(first {order} labels)"
 
 
 def initial_layers(first: Floats, size: int, depth: int) -> list[Layer]:
@@ -362,12 +324,12 @@ def transition_layers(tables: Floats, size: int) -> list[Layer]:
     Arc number s * L + l leaves state s with label l, and the state's oldest label is forgotten.
     """
     arcs = tables.shape[1]
-    shared = arcs <= _SHARED_ARCS
-    source, label, target = (_kept_arcs if shared else _transition_arcs)(arcs, size)
-    width = arcs // size
-    return [Layer(source, label, target, weight, width) for weight in tables]
+    make = _transition_arcs if arcs <= _SHARED_ARCS else _transition_arcs.__wrapped__
+    ends = make(arcs, size)
+    return [Layer(*ends, weight, arcs // size) for weight in tables]
 
 
+@lru_cache(maxsize=8)
 def _transition_arcs(arcs: int, size: int) -> tuple[Ints, Ints, Ints]:
     """Sources, labels and targets of the arcs of a transition table, each (arcs,)."""
     arc = np.arange(arcs, dtype=np.int64)
@@ -375,6 +337,3 @@ def _transition_arcs(arcs: int, size: int) -> tuple[Ints, Ints, Ints]:
     for array in result:
         array.setflags(write=False)
     return result
-
-
-_kept_arcs = lru_cache(maxsize=8)(_transition_arcs)

@@ -15,7 +15,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, message
 from fsmeu.fst.alphabet import Alphabet, listed
-from fsmeu.fst.constraint import Neighbours, as_constraint, neighbours, restricted
+from fsmeu.fst.constraint import as_constraint, neighbours, restricted
 from fsmeu.fst.layers import from_logs, in_logs, reordered
 from fsmeu.models.base import Model, prepare_many
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
@@ -24,10 +24,8 @@ from fsmeu.models.lattices import Acceptor
 from fsmeu.models.paths import log_probability, logarithm, normalize
 from fsmeu.models.potentials import Potentials
 
-_COLDEST = 0.01
-"""The least temperature that a calibration looks at: below, a model is sure of one sequence."""
-_HOTTEST = 100.0
-"""The greatest: above, a model is nearly indifferent between all sequences that it allows."""
+_TEMPERATURES = 0.01, 100.0
+"""The least and greatest that a calibration looks at: sure of one sequence, nearly indifferent."""
 
 
 def _chain_scores(model: Model) -> tuple[Floats, Floats] | None:
@@ -44,9 +42,6 @@ def _chain_scores(model: Model) -> tuple[Floats, Floats] | None:
     return None
 
 
-# -- given a constraint ----------------------------------------------------------------------------
-
-
 def given(model: Model, constraint: Any) -> Model:
     """The model of P(y | y is allowed): a chain where it can be one, else an acceptor.
 
@@ -61,22 +56,14 @@ def given(model: Model, constraint: Any) -> Model:
     scores = None if local is None else _chain_scores(model)
     try:
         if local is not None and scores is not None:
-            return Potentials(*_masked(*scores, local), model.labels)
+            (unary, pairwise), (first, pairs, last) = scores, local
+            unary = unary.copy()
+            unary[0, ~first], unary[-1, ~last] = -np.inf, -np.inf
+            return Potentials(unary, np.where(pairs, pairwise, -np.inf), model.labels)
         return Acceptor(restricted(model.layered(), limits, "given"))
     except EmptyError:
         must = "some sequence that the constraint allows must have positive probability"
         raise EmptyError(message("given", must)) from None
-
-
-def _masked(unary: Floats, pairwise: Floats, local: Neighbours) -> tuple[Floats, Floats]:
-    """The potentials with -inf for what is not allowed."""
-    unary = unary.copy()
-    unary[0, ~local.first] = -np.inf
-    unary[-1, ~local.last] = -np.inf
-    return unary, np.where(local.pairs, pairwise, -np.inf)
-
-
-# -- over more labels ------------------------------------------------------------------------------
 
 
 def extended(model: Model, alphabet: Alphabet) -> Model:
@@ -87,22 +74,15 @@ def extended(model: Model, alphabet: Alphabet) -> Model:
     more = len(alphabet) - len(model.labels)
     if not more:
         return model
+    beside = [(0, 0), (0, more)]
     if isinstance(model, Bernoulli | Independent):
-        return Independent(_padded(model.rows, 1, more, 0.0), alphabet.labels)
+        return Independent(np.pad(model.rows, beside), alphabet.labels)
     scores = _chain_scores(model)
     if scores is None:
         return Acceptor(reordered(model.layered(), alphabet), normalize=False)
-    unary, pairwise = _padded(scores[0], 1, more, -np.inf), _padded(scores[1], 2, more, 0.0)
+    unary = np.pad(scores[0], beside, constant_values=-np.inf)
+    pairwise = np.pad(scores[1], [(0, 0)] * (scores[1].ndim - 2) + [(0, more)] * 2)
     return Potentials(unary, pairwise, alphabet.labels)
-
-
-def _padded(array: Floats, axes: int, more: int, value: float) -> Floats:
-    """The array with more entries, all of one value, at the end of its last axes."""
-    widths = [(0, 0)] * (array.ndim - axes) + [(0, more)] * axes
-    return np.pad(array, widths, constant_values=value)
-
-
-# -- at a temperature ------------------------------------------------------------------------------
 
 
 def tempered(model: Model, temperature: float) -> Model:
@@ -118,23 +98,18 @@ def tempered(model: Model, temperature: float) -> Model:
     power = 1.0 / float(t)
     scores = _chain_scores(model)
     if scores is not None:
-        return _tempered_chain(model, *(part * power for part in scores))
+        unary, pairwise = (part * power for part in scores)
+        if isinstance(model, Bernoulli):
+            return Bernoulli(softmax(unary)[:, 1])
+        if isinstance(model, Independent):
+            return Independent(softmax(unary), model.labels)
+        return Potentials(unary, pairwise, model.labels)
     layers = in_logs(normalize(model.layered()))
     if not layers.unambiguous:
         must = "each sequence must have one path in the model, as in no mixture"
         raise InputError(message("temperature", must, type(model).__name__))
     steps = tuple(replace(layer, weight=layer.weight * power) for layer in layers.layers)
     return Acceptor(from_logs(replace(layers, start=layers.start * power, layers=steps)))
-
-
-def _tempered_chain(model: Model, unary: Floats, pairwise: Floats) -> Model:
-    """The chain of these scores; independent labels stay independent."""
-    if not isinstance(model, Bernoulli | Independent):
-        return Potentials(unary, pairwise, model.labels)
-    rows = softmax(unary)
-    if isinstance(model, Bernoulli):
-        return Bernoulli(rows[:, 1])
-    return Independent(rows, model.labels)
 
 
 @dataclass(frozen=True)
@@ -176,31 +151,26 @@ def calibrate(models: Iterable[object], references: Iterable[Iterable[object]]) 
     if len(made) != len(given) or not made:
         must = "there must be as many references as models, at least one"
         raise InputError(message("calibrate", must, f"{len(given)} and {len(made)}"))
-    seen = [_encoded(one, y, row) for row, (one, y) in enumerate(zip(made, given, strict=True))]
-    before = _likelihood(made, seen)
-    from scipy.optimize import minimize_scalar  # takes a while to load
+    seen: list[Ints] = []
+    for row, (model, reference) in enumerate(zip(made, given, strict=True)):
+        where = f"calibrate, references[{row}]"
+        seen.append(model.alphabet.encode(reference, where))
+        if len(seen[-1]) != model.n:
+            must = f"must have length {model.n}, as its model"
+            raise InputError(message(where, must, f"length {len(seen[-1])}"))
+        if log_probability(model.layered(), seen[-1]) == -math.inf:
+            raise InputError(message(where, "must have positive probability under its model"))
+
+    def likelihood(models: Sequence[Model]) -> float:
+        prepare_many(models)
+        pairs = zip(models, seen, strict=True)
+        return math.fsum(log_probability(one.layered(), y) for one, y in pairs) / len(models)
 
     def worse(log_temperature: float) -> float:
-        return -_likelihood([tempered(one, math.exp(log_temperature)) for one in made], seen)
+        return -likelihood([tempered(one, math.exp(log_temperature)) for one in made])
 
-    bounds = (math.log(_COLDEST), math.log(_HOTTEST))
+    from scipy.optimize import minimize_scalar  # takes a while to load
+
+    bounds = tuple(map(math.log, _TEMPERATURES))
     best = minimize_scalar(worse, bounds=bounds, method="bounded", options={"xatol": 1e-9})
-    return Calibration(math.exp(float(best.x)), -float(best.fun), before)
-
-
-def _encoded(model: Model, reference: Iterable[object], row: int) -> Ints:
-    where = f"calibrate, references[{row}]"
-    indices = model.alphabet.encode(reference, where)
-    if len(indices) != model.n:
-        must = f"must have length {model.n}, as its model"
-        raise InputError(message(where, must, f"length {len(indices)}"))
-    if log_probability(model.layered(), indices) == -math.inf:
-        raise InputError(message(where, "must have positive probability under its model"))
-    return indices
-
-
-def _likelihood(models: Sequence[Model], seen: Sequence[Ints]) -> float:
-    """The mean logarithm of the probability of the sequences that were seen."""
-    prepare_many(models)
-    pairs = zip(models, seen, strict=True)
-    return math.fsum(log_probability(one.layered(), y) for one, y in pairs) / len(models)
+    return Calibration(math.exp(float(best.x)), -float(best.fun), likelihood(made))

@@ -12,28 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, check_bool, message
-from fsmeu.fst.alphabet import BINARY, Alphabet, Label, listed, plain_label
-from fsmeu.fst.layers import (
-    Layer,
-    Layered,
-    LogLayered,
-    from_logs,
-    fst_from_layered,
-    log_layers_from_fst,
-    reordered,
-)
+from fsmeu.fst import layers as machines
+from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, listed, plain_label
+from fsmeu.fst.layers import Layer, Layered, LogLayered, from_logs, reordered
+from fsmeu.models import checks
 from fsmeu.models.base import Model
-from fsmeu.models.checks import (
-    check_arcs,
-    check_entries,
-    check_rows,
-    check_shape,
-    frozen,
-    labels_of,
-    normalized_rows,
-    probability_array,
-    real_array,
-)
+from fsmeu.models.checks import check_arcs, normalized_rows, real_array
 from fsmeu.models.paths import group_sums, log_total, marginals, normalized
 
 _MOST_WEIGHT = 1e300
@@ -56,7 +40,6 @@ class NBest(Model):
         indices: the distinct sequences as label indices, in alphabetical order, shape (N, n).
         weights: their weights before normalisation, shape (N,).
         labels: the labels; unless given those that occur, or (0, 1) if no other occurs.
-        n: the length of every sequence.
     """
 
     indices: Ints
@@ -83,27 +66,24 @@ class NBest(Model):
         given = _sequences(sequences)
         numbers = _weights(weights, len(given), log)
         flat = list(chain.from_iterable(given))
-        alphabet = _seen(flat) if labels is None else labels_of(labels, "NBest labels")
+        alphabet = _seen(flat) if labels is None else as_alphabet(labels, "NBest labels")
         n = len(given[0])
         rows = alphabet.encode(flat, "NBest sequences, one after the other").reshape(len(given), n)
         distinct, group = rows[:1], np.zeros(len(rows), np.int64)
         if n:
             distinct, group = np.unique(rows, axis=0, return_inverse=True)
         merged = group_sums(group.reshape(-1), numbers, len(distinct))
-        distinct.setflags(write=False)
-        self._keep(indices=distinct, weights=frozen(merged), labels=alphabet.labels, n=n)
+        self._keep(indices=distinct, weights=merged, labels=alphabet.labels, n=n)
         self._keep(title=f"list of {len(distinct):,} sequences")
 
     @property
     def probabilities(self) -> Floats:
         """The probability of each sequence, shape (N,)."""
-        scaled = self.weights / self.weights.max()
-        shares: Floats = scaled / scaled.sum()
-        return shares
+        return normalized_rows(self.weights / self.weights.max())
 
     def _build(self) -> Layered:
-        possible = self.probabilities > 0
-        return _trie(self.alphabet, self.indices[possible], self.probabilities[possible])
+        held = self.probabilities > 0
+        return _trie(self.alphabet, self.indices[held], self.probabilities[held])
 
     @property
     def sequences(self) -> NDArray[Any]:
@@ -133,12 +113,10 @@ def _weights(weights: ArrayLike, size: int, log: bool) -> Floats:
     if not isinstance(log, bool):
         raise InputError(message("NBest log", "must be True or False", log))
     array = real_array(weights, where)
-    if array.shape != (size,):
-        must = f"there must be {size} weights, one per sequence"
-        raise InputError(message(where, must, f"shape {array.shape}"))
+    checks.check_shape(array, (size,), where, f"There must be {size} weights, one per sequence")
     good = array < np.inf if log else (array >= 0) & (array <= _MOST_WEIGHT)
     allowed = "finite or -inf" if log else f"from 0 to {_MOST_WEIGHT:g}"
-    check_entries(array, good, where, f"each weight must be {allowed}")
+    checks.check_entries(array, good, where, f"each weight must be {allowed}")
     top = array.max()
     if top == (-np.inf if log else 0.0):
         raise EmptyError(message(where, "at least one weight must be positive"))
@@ -191,7 +169,6 @@ class Acceptor(Model):
         machine: the layers as given, before normalisation; if a double cannot hold some weight of
             an OpenFst machine, the normalised ones.
         labels: the labels.
-        n: the length of every sequence.
         normalized: whether the weights are divided by their total.
         log_total: logarithm of the weight of all paths as given.
         log_scale: logarithm of a factor of all paths that is not part of ``machine``; 0 if a double
@@ -223,23 +200,35 @@ class Acceptor(Model):
                 comes in the given weights.
             log_scale: logarithm of one more factor of all paths.
         """
-        scale = _checked_scale(log_scale)
+        number = real_array(log_scale, "Acceptor log_scale")
+        if number.ndim or not np.isfinite(number):
+            raise InputError(message("Acceptor log_scale", "must be a finite number", log_scale))
+        scale = float(number)
         normalize = check_bool("Acceptor", "normalize", normalize)
         if isinstance(fst, Layered):
             machine = from_logs(fst) if isinstance(fst, LogLayered) else fst
         else:
             machine, beside = _read(fst, labels)
             scale += beside
-        if labels is not None and labels_of(labels, "Acceptor labels") != machine.alphabet:
+        if labels is not None and as_alphabet(labels, "Acceptor labels") != machine.alphabet:
             must = f"must be those of the layers, {list(machine.alphabet.labels)}"
             raise InputError(message("Acceptor labels", must, list(labels)))
-        _check_weights(machine)
+        check_arcs("Acceptor", sum(len(layer.source) for layer in machine.layers))
+        weights = machines.all_weights(machine)
+        if not (np.isfinite(weights) & (weights >= 0)).all():
+            must = "each weight must be a finite number, at least 0, as a factor (no logarithm)"
+            raise InputError(message("Acceptor fst", must))
         if normalize:
             pushed, whole = normalized(machine, "Acceptor fst")
             self._keep(machine=machine, log_total=whole + scale, log_scale=scale, _layered=pushed)
         else:
-            whole, machine = log_total(machine) + scale, _scaled(machine, scale)
-            self._keep(machine=machine, log_total=whole, log_scale=0.0)
+            if abs(scale) > _PLAIN:
+                must = "without normalisation a double must hold the weight of all paths"
+                remedy = "Leave normalize=False out"
+                raise InputError(message("Acceptor fst", must, f"exp({scale:.6g})", remedy))
+            whole = log_total(machine) + scale
+            machine = replace(machine, start=machine.start * float(np.exp(scale)))
+            self._keep(machine=machine, log_total=whole, log_scale=0.0, _layered=machine)
         self._keep(labels=machine.alphabet.labels, n=machine.n, normalized=normalize)
 
     @property
@@ -251,14 +240,14 @@ class Acceptor(Model):
     @property
     def fst(self) -> object:
         """The model as an OpenFst acceptor with log64 arcs."""
-        return fst_from_layered(self.layered())
+        return machines.fst_from_layered(self.layered())
 
     def marginals(self) -> Floats:
         """P(y_i = l) as an array of shape (n, L), relative to the weight of all paths."""
         return marginals(normalized(self.machine, "Acceptor fst")[0])
 
     def _build(self) -> Layered:
-        return normalized(self.machine, "Acceptor fst")[0] if self.normalized else self.machine
+        return self._layered
 
     @property
     def _parts(self) -> dict[str, Any]:
@@ -274,41 +263,14 @@ def _read(fst: object, labels: Sequence[Label] | None) -> tuple[Layered, float]:
         raise InputError(message("Acceptor fst", "must be an OpenFst machine of pynini", fst))
     if labels is None:
         raise InputError(message("Acceptor labels", "must be given for an OpenFst machine"))
-    alphabet = labels_of(labels, "Acceptor labels")
-    logs = log_layers_from_fst(fst, alphabet, "Acceptor fst")  # type: ignore[arg-type]
-    weights = np.concatenate([logs.final, *(layer.weight for layer in logs.layers)])
+    alphabet = as_alphabet(labels, "Acceptor labels")
+    logs = machines.log_layers_from_fst(fst, alphabet, "Acceptor fst")  # type: ignore[arg-type]
+    weights = machines.all_weights(logs)
     size = np.abs(weights[~np.isneginf(weights)]).max()
     if size > _MOST_WEIGHT:
         must = f"each weight must be a number up to {_MOST_WEIGHT:g} in size, or infinity for none"
         raise InputError(message("Acceptor fst", must, f"one of size {size:g}"))
-    if size <= _PLAIN:
-        return from_logs(logs), 0.0
-    return normalized(logs, "Acceptor fst")
-
-
-def _checked_scale(log_scale: object) -> float:
-    array = real_array(log_scale, "Acceptor log_scale")  # type: ignore[arg-type]
-    if array.ndim or not np.isfinite(array):
-        raise InputError(message("Acceptor log_scale", "must be a finite number", log_scale))
-    return float(array)
-
-
-def _scaled(machine: Layered, scale: float) -> Layered:
-    """The layers with a factor for all paths, given by its logarithm, in their first weights."""
-    if abs(scale) > _PLAIN:
-        must = "without normalisation a double must hold the weight of all paths"
-        remedy = "Leave normalize=False out"
-        raise InputError(message("Acceptor fst", must, f"exp({scale:.6g})", remedy))
-    factor = float(np.exp(scale))
-    return replace(machine, start=machine.start * factor) if factor != 1.0 else machine
-
-
-def _check_weights(machine: Layered) -> None:
-    check_arcs("Acceptor", sum(len(layer.source) for layer in machine.layers))
-    weights = [machine.start, machine.final, *(layer.weight for layer in machine.layers)]
-    if not all((np.isfinite(part) & (part >= 0)).all() for part in weights):
-        must = "each weight must be a finite number, at least 0, as a factor (not as a logarithm)"
-        raise InputError(message("Acceptor fst", must))
+    return (from_logs(logs), 0.0) if size <= _PLAIN else normalized(logs, "Acceptor fst")
 
 
 # -- mixtures --------------------------------------------------------------------------------------
@@ -324,7 +286,6 @@ class Mixture(Model):
         models: models over the same labels, in any order, and of the same length.
         weights: the probability of each model.
         labels: the labels of all models, in the order of the first.
-        n: the length of every sequence.
     """
 
     models: tuple[Model, ...]
@@ -338,11 +299,18 @@ class Mixture(Model):
         if not parts:
             raise EmptyError(message("Mixture models", "must hold at least one model"))
         for part in parts:
-            _check_part(part, parts[0])
-        array = probability_array(weights, "Mixture weights")
-        check_shape(array, (len(parts),), "Mixture weights", "Give one weight per model")
-        array = check_rows(array, "Mixture weights", given=weights)
-        self._keep(models=parts, weights=frozen(array), labels=parts[0].labels, n=parts[0].n)
+            if not isinstance(part, Model):
+                raise InputError(message("Mixture models", "each must be a label model", part))
+            if set(part.labels) != set(parts[0].labels):
+                got = f"{list(parts[0].labels)} and {list(part.labels)}"
+                raise InputError(message("Mixture models", "all must have the same labels", got))
+            if part.n != parts[0].n:
+                got = f"lengths {parts[0].n} and {part.n}"
+                raise InputError(message("Mixture models", "all must have the same length", got))
+        array = checks.probability_array(weights, "Mixture weights")
+        checks.check_shape(array, (len(parts),), "Mixture weights", "Give one weight per model")
+        array = checks.check_rows(array, "Mixture weights", given=weights)
+        self._keep(models=parts, weights=array, labels=parts[0].labels, n=parts[0].n)
         self._keep(title=f"mixture of {len(parts)} models")
 
     def _build(self) -> Layered:
@@ -357,26 +325,12 @@ class Mixture(Model):
         return Layered(self.alphabet, start, layers, final, unambiguous)
 
 
-def _check_part(part: object, first: Model) -> None:
-    if not isinstance(part, Model):
-        raise InputError(message("Mixture models", "each must be a label model", part))
-    if set(part.labels) != set(first.labels):
-        got = f"{list(first.labels)} and {list(part.labels)}"
-        raise InputError(message("Mixture models", "all must have the same labels", got))
-    if part.n != first.n:
-        got = f"lengths {first.n} and {part.n}"
-        raise InputError(message("Mixture models", "all must have the same length", got))
-
-
 def _side_by_side(parts: list[Layered], position: int) -> Layer:
     """One layer of all models, their states numbered one model after the other."""
-    layers = [part.layers[position] for part in parts]
-    before = np.cumsum([0] + [part.widths[position] for part in parts])
-    after = np.cumsum([0] + [layer.width for layer in layers])
-    return Layer(
-        np.concatenate([x.source + k for x, k in zip(layers, before, strict=False)]),
-        np.concatenate([x.label for x in layers]),
-        np.concatenate([x.target + k for x, k in zip(layers, after, strict=False)]),
-        np.concatenate([x.weight for x in layers]),
-        int(after[-1]),
-    )
+    columns, before, after = list[tuple[Any, ...]](), 0, 0
+    for part in parts:
+        layer = part.layers[position]
+        columns.append((layer.source + before, layer.label, layer.target + after, layer.weight))
+        before, after = before + part.widths[position], after + layer.width
+    source, label, target, weight = map(np.concatenate, zip(*columns, strict=True))
+    return Layer(source, label, target, weight, after)

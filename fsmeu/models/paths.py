@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import EmptyError, InputError, SizeLimitError, as_whole, message
+from fsmeu.errors import EmptyError, InputError, SizeLimitError, as_whole, check_int, message
 from fsmeu.fst.layers import Layer, Layered, all_weights, check_layers, in_logs
 from fsmeu.limits import MAX_DENSE_ENTRIES
-from fsmeu.models.checks import check_arcs, count
+from fsmeu.models.checks import check_arcs
 
-_MAX_PREFIXES = 200_000
 _LEAST = 1e-290  # products below may have lost digits
+_MAX_PREFIXES = 200_000
 """Prefixes that are extended for the most probable sequences, where a sequence has many paths."""
 
 # -- distances -------------------------------------------------------------------------------------
@@ -52,7 +53,7 @@ def total(layered: Layered) -> float:
 
 def log_total(layered: Layered) -> float:
     """The logarithm of the weight of all paths, -inf when there is none."""
-    return _pushed(layered)[1]
+    return normalized(layered, None)[1]
 
 
 def normalize(layered: Layered, where: str = "model") -> Layered:
@@ -64,39 +65,30 @@ def normalize(layered: Layered, where: str = "model") -> Layered:
     return normalized(layered, where)[0]
 
 
-def normalized(layered: Layered, where: str = "model") -> tuple[Layered, float]:
-    """The same acceptor as ``normalize`` gives it, and the logarithm of the weight of all paths."""
-    pushed, whole = _pushed(layered)
-    if whole == -np.inf:
-        raise EmptyError(message(where, "at least one sequence must have positive weight"))
-    return pushed, whole
-
-
-def _pushed(layered: Layered) -> tuple[Layered, float]:
-    """The acceptor with conditional probabilities, and the logarithm of the weight of all paths.
+def normalized(layered: Layered, where: str | None = "model") -> tuple[Layered, float]:
+    """The same acceptor as ``normalize`` gives it, and the logarithm of the weight of all paths.
 
     From the end to the start: what leaves a state, as shares of the backward distance from there.
-    These distances are shifted in each layer so that the greatest logarithm is 0.
+    These distances are shifted in each layer so that the greatest logarithm is 0. An acceptor
+    without paths is refused if it is said ``where`` it comes from.
     """
     check_layers(layered)
     logs = in_logs(layered)
-    behind, whole = _shifted(logs.final)
-    layers = []
-    for layer, width in zip(logs.layers[::-1], logs.widths[-2::-1], strict=True):
+    sums, whole, layers = logs.final, 0.0, []
+    states, none = np.arange(len(logs.start)), np.zeros(len(logs.start), np.int64)
+    start = Layer(none, none, states, logs.start, len(states))
+    for layer, width in zip((*logs.layers[::-1], start), (*logs.widths[-2::-1], 1), strict=True):
+        top = float(sums.max(initial=-np.inf))
+        behind, whole = (sums - top, whole + top) if np.isfinite(top) else (sums, top)
         shares, sums = _shares(layer.source, layer.weight + behind[layer.target], width)
         layers.append(replace(layer, weight=shares))
-        behind, shift = _shifted(sums)
-        whole += shift
-    start, sums = _shares(np.zeros(len(logs.start), np.int64), logs.start + behind, 1)
     final = np.isfinite(logs.final).astype(np.float64)
-    pushed = Layered(logs.alphabet, start, tuple(layers[::-1]), final, logs.unambiguous)
-    return pushed, whole + float(sums[0])
-
-
-def _shifted(values: Floats) -> tuple[Floats, float]:
-    """The values minus their greatest, and that; nothing to shift if none is finite."""
-    top = float(values.max(initial=-np.inf))
-    return (values - top, top) if np.isfinite(top) else (values, top)
+    steps = tuple(layers[-2::-1])
+    pushed = Layered(logs.alphabet, layers[-1].weight, steps, final, logs.unambiguous)
+    whole += float(sums[0])
+    if whole == -np.inf and where is not None:
+        raise EmptyError(message(where, "at least one sequence must have positive weight"))
+    return pushed, whole
 
 
 def group_sums(group: Ints, values: Floats, groups: int) -> Floats:
@@ -177,7 +169,7 @@ def marginals(layered: Layered) -> Floats:
 
 def sample(layered: Layered, size: int, seed: int | np.random.Generator | None = None) -> Ints:
     """Label sequences drawn in proportion to their weights, as indices of shape (size, n)."""
-    size = count(size, "sample size")
+    size = check_int("sample", "size", size, 0)
     check_arcs("sample", size * layered.n, "labels")
     random = _generator(seed)
     pushed = normalize(layered)
@@ -194,13 +186,12 @@ def sample(layered: Layered, size: int, seed: int | np.random.Generator | None =
 def _generator(seed: object) -> np.random.Generator:
     """A generator of random numbers; numpy is asked only with what it is known to take."""
     sources = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
-    if seed is None or isinstance(seed, sources):
-        return np.random.default_rng(seed)
-    number = as_whole(seed, least=0)
-    if number is None:
+    known = seed is None or isinstance(seed, sources)
+    given: Any = seed if known else as_whole(seed, least=0)
+    if given is None and not known:
         must = "must be a whole number, at least 0, or a numpy Generator"
         raise InputError(message("sample seed", must, seed))
-    return np.random.default_rng(number)
+    return np.random.default_rng(given)
 
 
 def _pick(
@@ -223,9 +214,6 @@ def _pick(
     return picked
 
 
-# -- dense tables ----------------------------------------------------------------------------------
-
-
 def dense_tables(layered: Layered, limit: int = MAX_DENSE_ENTRIES) -> Floats | None:
     """The arc weights as an array T[i, s, l, t]; None if it needs more than ``limit`` entries.
 
@@ -240,9 +228,6 @@ def dense_tables(layered: Layered, limit: int = MAX_DENSE_ENTRIES) -> Floats | N
     for table, arcs in zip(tables, layered.layers, strict=True):
         np.add.at(table, (arcs.source, arcs.label, arcs.target), arcs.weight)
     return tables
-
-
-_Prefix = tuple[int, ...]
 
 
 # -- the most probable sequences -------------------------------------------------------------------
@@ -265,7 +250,7 @@ def most_probable(layered: Layered, k: int = 1) -> list[tuple[Ints, float]]:
 
     Best first; sequences of equal weight are in the order of their label indices.
     """
-    k = count(k, "most_probable: k")
+    k = check_int("most_probable", "k", k, 0)
     if k == 0:
         return []
     if not layered.unambiguous:
@@ -273,11 +258,7 @@ def most_probable(layered: Layered, k: int = 1) -> list[tuple[Ints, float]]:
     [best] = best_paths(layered, all_weights(layered)[None]) if k == 1 else [None]
     if best is not None:
         return [best]
-    steps = [_ends(layered.final)]
-    for layer in layered.layers[::-1]:
-        steps.append(_extend(layer, steps[-1], k))
-    first = _starts(layered.start, steps[-1], k)
-    return _read(first, steps[::-1], layered.n)
+    return _best_entries(layered, k)
 
 
 def best_paths(layered: Layered, weights: Floats) -> list[tuple[Ints, float] | None]:
@@ -323,77 +304,39 @@ def best_paths(layered: Layered, weights: Floats) -> list[tuple[Ints, float] | N
     return [one if held else None for one, held in zip(found, settled.tolist(), strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Entries:
-    """Best ways to finish from the states of one layer: entries, each with its first state.
+def _best_entries(layered: Layered, k: int) -> list[tuple[Ints, float]]:
+    """The k best sequences of an unambiguous acceptor, with their weights.
 
-    A weight is mantissa * 2**exponent; ``rank`` is the place of the labels in alphabetical order,
-    ``label`` the first of them, ``follow`` the entry of the next layer that it goes on with.
+    Of each entry there are its first state, its weight as mantissa * 2**exponent, and the rank of
+    its labels in alphabetical order; steps hold first labels, and the entries that follow.
     """
-
-    state: Ints
-    mantissa: Floats
-    exponent: Ints
-    rank: Ints
-    label: Ints
-    follow: Ints
-
-
-def _ends(final: Floats) -> _Entries:
-    state = np.flatnonzero(final > 0)
-    mantissa, exponent = np.frexp(final[state])
-    zero = np.zeros(len(state), np.int64)
-    return _Entries(state, mantissa, exponent.astype(np.int64), zero, zero, zero)
-
-
-def _extend(layer: Layer, after: _Entries, k: int) -> _Entries:
-    """Entries of the layer before the arcs, from those of the layer after them."""
-    arcs = np.flatnonzero(layer.weight > 0)
-    counts = np.bincount(after.state, minlength=layer.width)
-    copies = counts[layer.target[arcs]]
-    check_arcs("most_probable", int(copies.sum()), "candidates at one position")
-    arc = np.repeat(arcs, copies)
-    nth = np.arange(len(arc)) - np.repeat(np.cumsum(copies) - copies, copies)
-    follow = (np.cumsum(counts) - counts)[layer.target[arc]] + nth
-    label = layer.label[arc]
-    _, rank = np.unique(label * (len(after.state) + 1) + after.rank[follow], return_inverse=True)
-    return _best(
-        layer.source[arc], layer.weight[arc], after, rank.astype(np.int64), label, follow, k
-    )
-
-
-def _starts(start: Floats, after: _Entries, k: int) -> _Entries:
-    """The best entries over all start states, as entries of one state before the start."""
-    follow = np.flatnonzero(start[after.state] > 0)
-    zero = np.zeros(len(follow), np.int64)
-    weight = start[after.state[follow]]
-    return _best(zero, weight, after, after.rank[follow], zero, follow, k)
-
-
-def _best(
-    state: Ints, weight: Floats, after: _Entries, rank: Ints, label: Ints, follow: Ints, k: int
-) -> _Entries:
-    """The k best candidates of each state, sorted."""
-    mantissa, power = np.frexp(weight)
-    mantissa, carry = np.frexp(mantissa * after.mantissa[follow])
-    exponent = after.exponent[follow] + power + carry
-    order = np.lexsort((rank, -mantissa, -exponent, state))
-    ordered = state[order]
-    nth = np.arange(len(order)) - np.searchsorted(ordered, ordered)
-    kept = order[nth < k]
-    return _Entries(
-        state[kept], mantissa[kept], exponent[kept], rank[kept], label[kept], follow[kept]
-    )
-
-
-def _read(first: _Entries, steps: list[_Entries], n: int) -> list[tuple[Ints, float]]:
-    """The label sequences that entries stand for, with their weights, from start to end."""
-    sequences = np.empty((len(first.state), n), np.int64)
-    entry = first.follow
-    for position, step in enumerate(steps[:n]):
-        sequences[:, position] = step.label[entry]
-        entry = step.follow[entry]
-    weights = map(math.ldexp, first.mantissa.tolist(), first.exponent.tolist())
+    state = np.flatnonzero(layered.final > 0)
+    mantissa, exponent = np.frexp(layered.final[state])
+    rank, steps, starts = np.zeros(len(state), np.int64), [], len(layered.start)
+    nothing = np.zeros(starts, np.int64)  # a label and a state before all others
+    start = Layer(nothing, nothing, np.arange(starts), layered.start, starts)
+    for layer in (*layered.layers[::-1], start):
+        arcs = np.flatnonzero(layer.weight > 0)
+        counts = np.bincount(state, minlength=layer.width)
+        copies = counts[layer.target[arcs]]
+        check_arcs("most_probable", int(copies.sum()), "candidates at one position")
+        arc = np.repeat(arcs, copies)
+        nth = np.arange(len(arc)) - np.repeat(np.cumsum(copies) - copies, copies)
+        follow = (np.cumsum(counts) - counts)[layer.target[arc]] + nth
+        source, label = layer.source[arc], layer.label[arc]
+        _, ranks = np.unique(label * (len(state) + 1) + rank[follow], return_inverse=True)
+        part, power = np.frexp(layer.weight[arc])
+        part, carry = np.frexp(part * mantissa[follow])
+        power = exponent[follow] + power + carry
+        order = np.lexsort((ranks, -part, -power, source))
+        kept = order[np.arange(len(order)) - np.searchsorted(source[order], source[order]) < k]
+        state, rank, mantissa, exponent = source[kept], ranks[kept], part[kept], power[kept]
+        steps.append((label[kept], follow[kept]))
+    sequences, entry = np.empty((len(state), layered.n), np.int64), steps[-1][1]
+    for position, (label, follow) in enumerate(steps[-2::-1]):
+        sequences[:, position] = label[entry]
+        entry = follow[entry]
+    weights = map(math.ldexp, mantissa.tolist(), exponent.tolist())
     return list(zip(sequences, weights, strict=True))
 
 
@@ -401,14 +344,18 @@ def best_first(
     layered: Layered, k: int, max_prefixes: int = _MAX_PREFIXES
 ) -> list[tuple[Ints, float]]:
     """The k label sequences of greatest weight, summed over paths, best first."""
-    bounds = _suffix_bounds(layered)
-    queue: list[tuple[float, _Prefix, Floats]] = []
+    bounds, labels = [logarithm(layered.final)], len(layered.alphabet)
+    for layer, width in zip(layered.layers[::-1], layered.widths[-2::-1], strict=True):
+        group = layer.source * labels + layer.label
+        sums = log_sums(group, logarithm(layer.weight) + bounds[-1][layer.target], width * labels)
+        bounds.append(sums.reshape(width, labels).max(axis=1))
+    queue: list[tuple[float, tuple[int, ...], Floats]] = []
     result: list[tuple[Ints, float]] = []
     extended = held = 0
-    children: list[tuple[_Prefix, Floats]] = [((), logarithm(layered.start))]
+    children: list[tuple[tuple[int, ...], Floats]] = [((), logarithm(layered.start))]
     while len(result) < k:
         for prefix, log_weights in children:
-            values = log_weights + bounds[len(prefix)]
+            values = log_weights + bounds[layered.n - len(prefix)]
             bound = float(log_sums(np.zeros(len(values), np.int64), values, 1)[0])
             if bound > -math.inf:
                 heapq.heappush(queue, (-bound, prefix, log_weights))
@@ -422,39 +369,20 @@ def best_first(
         if len(prefix) == layered.n:
             indices = np.array(prefix, np.int64)
             result.append((indices, probability(layered, indices)))
-        elif extended == max_prefixes:
-            raise _too_many(max_prefixes, len(result), k)
-        else:
-            extended += 1
-            children = _extensions(layered.layers[len(prefix)], prefix, log_weights)
+            continue
+        if extended == max_prefixes:
+            must = f"sequence {len(result) + 1} of {k} is not settled after {extended:,} prefixes, "
+            must += "which is the limit for models that read one sequence along several paths"
+            remedy = "Ask for fewer sequences, or raise the limit with "
+            remedy += "best_first(model.layered(), k, max_prefixes=...)"
+            raise SizeLimitError(message("most_probable", must, None, remedy))
+        extended += 1
+        layer = layered.layers[len(prefix)]
+        arcs = np.flatnonzero(np.isfinite(log_weights[layer.source]) & (layer.weight > 0))
+        values = log_weights[layer.source[arcs]] + logarithm(layer.weight[arcs])
+        present, row = np.unique(layer.label[arcs], return_inverse=True)
+        group = row * layer.width + layer.target[arcs]
+        sums = log_sums(group, values, len(present) * layer.width)
+        pairs = zip(present.tolist(), sums.reshape(len(present), layer.width), strict=True)
+        children = [((*prefix, label), weights) for label, weights in pairs]
     return sorted(result, key=lambda pair: -pair[1])
-
-
-def _suffix_bounds(layered: Layered) -> list[Floats]:
-    """Logarithms of h: h(s) = max over labels of the sum over arcs of weight * h(target)."""
-    bounds = [logarithm(layered.final)]
-    labels = len(layered.alphabet)
-    for layer, width in zip(layered.layers[::-1], layered.widths[-2::-1], strict=True):
-        group = layer.source * labels + layer.label
-        sums = log_sums(group, logarithm(layer.weight) + bounds[-1][layer.target], width * labels)
-        bounds.append(sums.reshape(width, labels).max(axis=1))
-    return bounds[::-1]
-
-
-def _extensions(layer: Layer, prefix: _Prefix, log_weights: Floats) -> list[tuple[_Prefix, Floats]]:
-    """Every longer prefix, with the logarithms of the weights of its paths to each state."""
-    arcs = np.flatnonzero(np.isfinite(log_weights[layer.source]) & (layer.weight > 0))
-    label, target = layer.label[arcs], layer.target[arcs]
-    values = log_weights[layer.source[arcs]] + logarithm(layer.weight[arcs])
-    present, row = np.unique(label, return_inverse=True)
-    sums = log_sums(row * layer.width + target, values, len(present) * layer.width)
-    rows = sums.reshape(len(present), layer.width)
-    return [((*prefix, label), row) for label, row in zip(present.tolist(), rows, strict=True)]
-
-
-def _too_many(limit: int, settled: int, k: int) -> SizeLimitError:
-    return SizeLimitError(
-        f"most_probable: sequence {settled + 1} of {k} is not settled after {limit:,} prefixes, "
-        "which is the limit for models that read one sequence along several paths. Ask for fewer "
-        "sequences, or raise the limit with best_first(model.layered(), k, max_prefixes=...)."
-    )

@@ -8,10 +8,10 @@ doubles, else with logarithms throughout, which takes several times as long.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,16 +20,9 @@ from fsmeu.arrays import Floats
 from fsmeu.errors import EmptyError, InputError, message
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import LogLayered
+from fsmeu.models import checks
 from fsmeu.models.base import Model
 from fsmeu.models.chains import Chain, initial_layers, transition_layers
-from fsmeu.models.checks import (
-    alphabet_of,
-    check_arcs,
-    check_entries,
-    frozen,
-    label_rows,
-    real_array,
-)
 from fsmeu.models.paths import forward, normalized
 
 MAX_POTENTIAL = 1e300
@@ -60,7 +53,6 @@ class Potentials(Chain):
         pairwise: score of each label (last axis) after each other, shape (L, L) for all positions,
             or (n - 1, L, L); -inf forbids.
         labels: the L labels, 0, ..., L - 1 unless given.
-        n: the length of every sequence.
     """
 
     unary: Floats
@@ -75,8 +67,8 @@ class Potentials(Chain):
     def __init__(
         self, unary: ArrayLike, pairwise: ArrayLike, labels: Sequence[Label] | None = None
     ) -> None:
-        scores = label_rows(_scores(unary, "potentials unary"), labels, "potentials", "unary")
-        links = _scores(pairwise, "potentials pairwise")
+        scores, links = _scores(unary, "potentials unary"), _scores(pairwise, "potentials pairwise")
+        scores = checks.label_rows(scores, labels, "potentials", "unary")
         n, size = scores.shape
         if links.shape == (0,):
             links = links.reshape(0, size, size)
@@ -84,10 +76,9 @@ class Potentials(Chain):
         if links.shape not in (shared, each):
             must = f"must have shape {shared}, or position by position {each}"
             raise InputError(message("potentials pairwise", must, f"shape {links.shape}"))
-        check_arcs("potentials", size + max(0, n - 1) * size * size)
-        alphabet = alphabet_of(labels, size, "potentials labels")
-        self._keep(unary=frozen(scores), pairwise=frozen(links), labels=alphabet.labels, n=n)
-        self._keep(alphabet=alphabet)
+        checks.check_arcs("potentials", size + max(0, n - 1) * size * size)
+        alphabet = checks.alphabet_of(labels, size, "potentials labels")
+        self._keep(unary=scores, pairwise=links, labels=alphabet.labels, n=n, alphabet=alphabet)
         at = first_impossible(scores, links)
         if at is not None:
             what = f"the -inf among them leave no label for position {at + 1}"
@@ -95,15 +86,20 @@ class Potentials(Chain):
 
     @classmethod
     def _prepare(cls, models: Sequence[Model]) -> None:
-        fields = [one for one in models if isinstance(one, Potentials)]
-        fresh = [one for one in fields if "_chain" not in one.__dict__]
-        for block in _blocks(fresh):
-            for one, chain in zip(block, _normalised(block), strict=True):
-                one._keep(_chain=chain)
+        alike: dict[Hashable, list[Potentials]] = {}
+        for one in models:
+            if isinstance(one, Potentials) and "_chain" not in one.__dict__:
+                alike.setdefault((one.unary.shape, one.pairwise.shape), []).append(one)
+        for same in alike.values():
+            size = max(1, _NORMALISED_CELLS // max(1, same[0].unary.size + same[0].pairwise.size))
+            for begin in range(0, len(same), size):
+                block = same[begin : begin + size]
+                for one, chain in zip(block, conditionals(block), strict=True):
+                    one._keep(_chain=chain)
 
     @cached_property
     def _chain(self) -> Conditionals:
-        return _normalised([self])[0]
+        return conditionals([self])[0]
 
     @property
     def log_partition(self) -> float:
@@ -111,9 +107,7 @@ class Potentials(Chain):
         return self._chain.log_partition
 
     def _conditionals(self) -> tuple[Floats, Floats]:
-        return (
-            (self._chain.first, self._chain.steps) if self.n else (np.ones(1), self.unary[:, None])
-        )
+        return self._chain[:2] if self.n else (np.ones(1), self.unary[:, None])
 
     def marginals(self) -> Floats:
         """P(y_i = l) as an array of shape (n, L)."""
@@ -130,12 +124,10 @@ class Potentials(Chain):
         E[g; arc] - E[g] P(arc), and E[g; arc] is the arc's weight times dE/d(weight).
         A pairwise table that serves several positions collects the derivatives of all.
         """
-        size = len(self.labels)
-        unary = np.zeros(self.unary.shape)
+        size, unary = len(self.labels), np.zeros(self.unary.shape)
         links = np.zeros((max(0, self.n - 1), size, size))
-        layered = self.layered()
-        for i, mass in enumerate(forward(layered)[: self.n]):
-            layer = layered.layers[i]
+        masses = forward(self.layered())[: self.n]
+        for i, (layer, mass) in enumerate(zip(self.layered().layers, masses, strict=True)):
             arcs = layer.weight * (arc_gradients[i] - value * mass[layer.source])
             unary[i] = np.bincount(layer.label, arcs, size)
             if i:
@@ -157,96 +149,40 @@ def from_potentials(
     return Potentials(unary, pairwise, labels)
 
 
-def _blocks(fields: Sequence[Potentials]) -> Iterator[list[Potentials]]:
-    """Blocks of models whose potentials have the same shapes."""
-    alike: dict[Hashable, list[Potentials]] = {}
-    for one in fields:
-        alike.setdefault((one.unary.shape, one.pairwise.shape), []).append(one)
-    for same in alike.values():
-        size = max(1, _NORMALISED_CELLS // max(1, same[0].unary.size + same[0].pairwise.size))
-        for begin in range(0, len(same), size):
-            yield same[begin : begin + size]
-
-
-def _normalised(block: Sequence[Potentials]) -> list[Conditionals]:
-    """The conditional probabilities of each model, the potentials of all having the same shapes."""
-    n, size = block[0].unary.shape
-    if n == 0:
-        return [Conditionals(np.zeros((0, size)), np.zeros((0, size, size)), 0.0) for _ in block]
-    pairwise = [one.pairwise.reshape(-1, size, size) for one in block]
-    return conditionals(np.stack([one.unary for one in block]), np.stack(pairwise))
-
-
 def _scores(value: ArrayLike, where: str) -> Floats:
-    array = real_array(value, where)
+    array = checks.real_array(value, where)
     must = f"each entry must be a number up to {MAX_POTENTIAL:g} in size, or -inf to forbid"
-    check_entries(array, (np.abs(array) <= MAX_POTENTIAL) | np.isneginf(array), where, must)
+    checks.check_entries(array, (np.abs(array) <= MAX_POTENTIAL) | np.isneginf(array), where, must)
     return array
 
 
 # -- normalising -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Conditionals:
-    """A chain of conditional probabilities.
-
-    Attributes:
-        first: P(y_1), shape (L,).
-        steps: P(y_{i+1} | y_i), shape (n - 1, L, L); a row of zeros where y_i is a dead end.
-        log_partition: logarithm of the sum of exp(score) over all sequences.
-    """
+class Conditionals(NamedTuple):
+    """P(y_1), (L,); P(y_{i+1} | y_i), (n - 1, L, L), 0 after dead ends; log of all exp(score)."""
 
     first: Floats
     steps: Floats
     log_partition: float
 
 
-def conditionals(unary: Floats, pairwise: Floats) -> list[Conditionals]:
-    """The conditional probabilities of each chain of a batch; each allows some sequence.
-
-    Log-potentials have the shapes (batch, n, L), n at least 1, and (batch, tables, L, L): one table
-    for all positions of a chain, or n - 1 of them.
-    """
-    if unary.shape[1] == 1:
-        pairwise = pairwise[:, :0]
+def conditionals(block: Sequence[Potentials]) -> list[Conditionals]:
+    """The conditional probabilities of each model, the potentials of all having the same shapes."""
+    n, size = block[0].unary.shape
+    if n == 0:
+        return [Conditionals(np.zeros((0, size)), np.zeros((0, size, size)), 0.0) for _ in block]
+    unary = np.stack([one.unary for one in block])
+    pairwise = np.stack([one.pairwise.reshape(-1, size, size) for one in block])
+    pairwise = pairwise[:, : None if n > 1 else 0]  # one table for all positions, or n - 1
     rows = np.flatnonzero(_spread(unary) + _spread(pairwise) <= _MOST_SPREAD)
     result = dict(zip(rows.tolist(), _by_products(unary[rows], pairwise[rows]), strict=True))
-    return [result.get(k) or _by_logarithms(unary[k], pairwise[k]) for k in range(len(unary))]
-
-
-def _by_products(unary: Floats, pairwise: Floats) -> list[Conditionals | None]:
-    """The same of chains whose scores do not differ much; None where sums leave the doubles.
-
-    P(y_{i+1} | y_i) is the potential of both times the weight of y_{i+1} with all that may follow
-    it, divided by the sum of that over y_{i+1}, which is 0 for a dead end.
-    """
-    if (pairwise[1:] == pairwise[:1]).all():
-        pairwise = pairwise[:1]
-    tops, link_tops = unary.max(axis=2), pairwise.max(axis=(2, 3))
-    single = np.exp(unary - tops[:, :, None]).transpose(1, 0, 2)
-    double = np.exp(pairwise - link_tops[:, :, None, None])
-    with np.errstate(divide="ignore", invalid="ignore"):  # where sums became 0, which is seen below
-        ahead, sums, factors = _sums_ahead(single, double)
-        totals = ahead[0].sum(axis=1)
-        logs = np.log(factors).sum(axis=(0, 2)) + np.log(totals) + tops.sum(axis=1)
-        logs = logs + link_tops.sum(axis=1) * (len(sums) / max(1, link_tops.shape[1]))
-        first = ahead[0] / totals[:, None]
-    held = ((sums >= _LEAST_REST * factors) | (sums == 0)).all(axis=(0, 2))
-    sums[sums == 0] = 1.0
-    result: list[Conditionals | None] = [None] * len(unary)
-    for k in np.flatnonzero(held).tolist():
-        steps = double[k % len(double)] * ahead[1:, k, None]
-        steps /= sums[:, k, :, None]
-        result[k] = Conditionals(first[k], steps, float(logs[k]))
-    return result
+    return [result.get(k) or _by_logarithms(unary[k], pairwise[k]) for k in range(len(block))]
 
 
 def _spread(scores: Floats) -> Floats:
     """The difference between the greatest and the least finite score of each chain, (batch,)."""
-    if not scores.size:
-        return np.zeros(len(scores))
-    flat = scores.reshape(len(scores), -1)
+    flat = scores.reshape(len(scores), -1) if scores.size else np.zeros((len(scores), 1))
     top, least = flat.max(axis=1), flat.min(axis=1)
     if least.min() == -np.inf:
         least = np.where(flat == -np.inf, top[:, None], flat).min(axis=1)
@@ -254,27 +190,44 @@ def _spread(scores: Floats) -> Floats:
     return difference
 
 
-def _sums_ahead(single: Floats, double: Floats) -> tuple[Floats, Floats, Floats]:
-    """What the rest of a sequence weighs from each position on, up to a factor.
+def _by_products(unary: Floats, pairwise: Floats) -> list[Conditionals | None]:
+    """The same of chains whose scores do not differ much; None where sums leave the doubles.
 
-    Potentials of labels are (n, batch, L), those of neighbours (batch or 1, tables, L, L). Returned
-    are the weight of each label with all that may follow it, divided by the factors of later
-    positions, (n, batch, L); the sum over what may follow it, (n - 1, batch, L); and the factors,
-    the greatest of these sums, (n - 1, batch, 1).
+    P(y_{i+1} | y_i) is the potential of both times the weight of y_{i+1} with all that may follow
+    it, divided by the sum of that over y_{i+1}, which is 0 for a dead end. Potentials are (batch,
+    n, L) and (batch, tables, L, L). ``ahead`` is the weight of each label with all that may follow
+    it, divided by the factors of later positions; ``sums`` are those over what may follow it;
+    ``factors``, the greatest of these.
     """
-    n, batch, labels = single.shape
+    if (pairwise[1:] == pairwise[:1]).all():
+        pairwise = pairwise[:1]
+    (batch, n, labels), rest = unary.shape, np.ones(())
+    tops, link_tops = unary.max(axis=2), pairwise.max(axis=(2, 3))
+    single = np.exp(unary - tops[:, :, None]).transpose(1, 0, 2)
+    double = np.exp(pairwise - link_tops[:, :, None, None])
     ahead, sums = np.empty((n, batch, labels)), np.empty((n - 1, batch, labels))
     factors = np.empty((n - 1, batch, 1))
-    rest: Floats | float = 1.0
-    for i in range(n - 2, -1, -1):
-        after = np.multiply(single[i + 1], rest, out=ahead[i + 1])
-        table = double[:, i % double.shape[1]]
-        # A product for each chain: one for all of them would round as their number has it.
-        np.matmul(table, after[:, :, None], out=sums[i, :, :, None])
-        np.maximum.reduce(sums[i], axis=1, keepdims=True, out=factors[i])
-        rest = sums[i] / factors[i]
-    np.multiply(single[0], rest, out=ahead[0])
-    return ahead, sums, factors
+    with np.errstate(divide="ignore", invalid="ignore"):  # where sums became 0, which is seen below
+        for i in range(n - 2, -1, -1):
+            after = np.multiply(single[i + 1], rest, out=ahead[i + 1])
+            table = double[:, i % double.shape[1]]
+            # A product for each chain: one for all of them would round as their number has it.
+            np.matmul(table, after[:, :, None], out=sums[i, :, :, None])
+            np.maximum.reduce(sums[i], axis=1, keepdims=True, out=factors[i])
+            rest = sums[i] / factors[i]
+        np.multiply(single[0], rest, out=ahead[0])
+        totals = ahead[0].sum(axis=1)
+        logs = np.log(factors).sum(axis=(0, 2)) + np.log(totals) + tops.sum(axis=1)
+        logs = logs + link_tops.sum(axis=1) * (len(sums) / max(1, link_tops.shape[1]))
+        first = ahead[0] / totals[:, None]
+    held = ((sums >= _LEAST_REST * factors) | (sums == 0)).all(axis=(0, 2))
+    sums[sums == 0] = 1.0
+    result: list[Conditionals | None] = [None] * batch
+    for k in np.flatnonzero(held).tolist():
+        steps = double[k % len(double)] * ahead[1:, k, None]
+        steps /= sums[:, k, :, None]
+        result[k] = Conditionals(first[k], steps, float(logs[k]))
+    return result
 
 
 def _by_logarithms(unary: Floats, pairwise: Floats) -> Conditionals:
@@ -283,7 +236,7 @@ def _by_logarithms(unary: Floats, pairwise: Floats) -> Conditionals:
     tables = np.broadcast_to(pairwise, (n - 1, labels, labels)) + unary[1:, None]
     layers = initial_layers(unary[0], labels, 1)
     layers += transition_layers(tables.reshape(n - 1, labels * labels), labels)
-    zero, alphabet = np.zeros(1), alphabet_of(None, labels, "labels")
+    zero, alphabet = np.zeros(1), checks.alphabet_of(None, labels, "labels")
     logs = LogLayered(alphabet, zero, tuple(layers), np.zeros(labels), unambiguous=True)
     pushed, log_partition = normalized(logs)
     first, *steps = (layer.weight for layer in pushed.layers)

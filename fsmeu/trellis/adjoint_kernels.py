@@ -5,7 +5,7 @@ Kernels as those of ``sum_kernels.py``: plain Python, or compiled.
 
 from __future__ import annotations
 
-from fsmeu.trellis.compiled import entry, inner, part
+from fsmeu.trellis.compiled import entry, inner, part, within
 
 _rows, _sums = part("count_kernels"), part("sum_kernels")
 add = _rows.add
@@ -23,7 +23,7 @@ padded = _rows.padded
 set_sums = _sums.set_sums
 
 
-@inner
+@within
 def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, rooms, slopes):
     """Fills ``slopes`` with dE/d(weight of each arc), every arc a free variable; returns E.
 
@@ -43,8 +43,8 @@ def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, 
         hypothesis_gains(h, amounts, i, state, labels[i], gain, 1.0)
         for q in range(counts):
             add_means(
-                r, i, weights, weight_at[i], f, i, i + 1, mean[q], mean_at[i], mean[q],
-                mean_at[i + 1], gain[q],
+                r, i, weights, weight_at[i], f, i, i + 1, mean[q, mean_at[i] :],
+                mean[q, mean_at[i + 1] :], gain[q],
             )  # fmt: skip
         hypothesis_gains(h, amounts, i, state, labels[i], gain, 0.0)
         ended += h.step[h.kind[i], state, labels[i], 2]
@@ -59,7 +59,7 @@ def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, 
     for k in range(r.columns[n]):
         value += values.offset[at + k] * chance[k]
     for q in range(counts):
-        ending_values(r, n, values.slope[q], at, final, back[q])
+        ending_values(r, n, values.slope[q, at:], final, back[q])
         for c in range(r.classes[n] * size):
             value += back[q, c] * mean[q, mean_at[n] + c]
     for i in range(n - 1, -1, -1):
@@ -77,9 +77,8 @@ def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, 
         entry_slopes(r, i, weights, first, f, sums, worth, later, class_worth, slopes)
         for q in range(counts):
             set_sums(r, i, weights, first, back[q], sets)
-            mean_slopes(
-                r, i, mean[q], mean_at[i], f, weights, first, back[q], gain[q], slopes
-            )  # fmt: skip
+            before = mean[q, mean_at[i] :]
+            mean_slopes(r, i, before, f, weights, first, back[q], gain[q], slopes)
             for u in range(r.uses[kind], r.uses[kind + 1]):
                 p, amount = r.use[u, 0], gain[q, r.use[u, 2]]
                 if p >= r.width[i]:
@@ -124,14 +123,14 @@ def entry_slopes(r, i, weights, first, f, sums, worth, later, class_worth, slope
 
 
 @inner
-def mean_slopes(r, i, mean, at, f, weights, first, back, gain, slopes):
+def mean_slopes(r, i, mean, f, weights, first, back, gain, slopes):
     """The share of expectations of a joint count, and of what is gained at pairs before."""
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
     for c in range(r.classes[i]):
         for e in range(r.parts[kind, c], r.parts[kind, c + 1]):
             for a in range(r.arc_set[r.part[e]], r.arc_set[r.part[e] + 1]):
                 to = r.arc[a, 0] * wider + r.arc[a, 1]
-                slopes[first + r.arc[a, 2]] += dot(mean, at + c * size, back, to, size)
+                slopes[first + r.arc[a, 2]] += dot(mean, c * size, back, to, size)
     for u in range(r.uses[kind], r.uses[kind + 1]):
         p, amount = r.use[u, 0], gain[r.use[u, 2]]
         if p >= r.width[i]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsmeu.trellis.compiled import entry, inner, part, unsigned_of
+from fsmeu.trellis.compiled import entry, inner, part, unsigned_of, within
 
 _sums = part("sum_kernels")
 ending, fill, flows, forward = _sums.ending, _sums.fill, _sums.flows, _sums.forward
@@ -208,7 +208,7 @@ def first_bounds(values, n, size, chance, offset, error, lost, left):
     return much
 
 
-@inner
+@within
 def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, ends, rooms):
     """Fills ``labels``, and ``ends`` (3, k): value, error, tried of each end k; returns the best.
 
@@ -241,8 +241,8 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, e
         for q in range(joint):
             if values.group[q] == q:
                 flows(
-                    r, amounts, weights, weight_at, n, values.slope[q], at + k * counts, final,
-                    f, nothing, values.group, q, back, score,
+                    r, amounts, weights, weight_at, n, values.slope[q, at + k * counts :], final, f,
+                    nothing, values.group, q, back, score,
                 )  # fmt: skip
         last = k
         for j in range(size):

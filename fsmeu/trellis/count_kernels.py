@@ -54,18 +54,16 @@ def counted_by(arc, a, classes):
 
 
 @inner
-def add_along(into, goal, wider, arc, a, weight, rows, at, c, classes, size):
+def add_along(into, wider, arc, a, weight, rows, c, classes, size):
     """Adds to the row of the class that an arc leads to a multiple of that of class c.
 
-    Args:
-        goal: where rows after begin, ``wider`` numbers each.
-        at: where rows before begin, ``size`` numbers each.
+    Rows after have ``wider`` numbers, those before ``size``.
     """
-    add(into, goal + arc[a, 0] * wider, arc[a, 1], weight, rows, at + c * size, size)
+    add(into, arc[a, 0] * wider, arc[a, 1], weight, rows, c * size, size)
 
 
 @inner
-def spread_out(rows, at, classes, size, copies):
+def spread_out(rows, classes, size, copies):
     """Rows serve for all that is counted: there is nothing to fill."""
 
 

@@ -71,25 +71,23 @@ def counted_by(arc, a, classes):
 
 
 @inner
-def add_along(into, goal, wider, arc, a, weight, rows, at, c, classes, size):
+def add_along(into, wider, arc, a, weight, rows, c, classes, size):
     """Adds to the row of the class that an arc leads to a multiple of that of class c.
 
-    Args:
-        goal: where rows after begin, ``wider`` numbers each.
-        at: where rows before begin, ``size`` numbers each.
+    Rows after have ``wider`` numbers, those before ``size``.
     """
     counted, to = divmod(arc[a, 0], classes)
-    add(into, goal + to * SIZE, 0, weight, rows, at + (c + counted * classes) * SIZE, SIZE)
+    add(into, to * SIZE, 0, weight, rows, (c + counted * classes) * SIZE, SIZE)
 
 
 @inner
-def spread_out(rows, at, classes, size, copies):
+def spread_out(rows, classes, size, copies):
     """Fills the rows of classes for arcs that count 1, ..., copies - 1, from those that do not."""
-    fill(rows, at + classes * SIZE, at + classes * SIZE * copies, 0.0)
+    fill(rows, classes * SIZE, classes * SIZE * copies, 0.0)
     for counted in range(1, copies):
         for c in range(classes):
-            goal = at + (c + counted * classes) * SIZE
-            add(rows, goal, counted, 1.0, rows, at + c * SIZE, SIZE)
+            goal = (c + counted * classes) * SIZE
+            add(rows, goal, counted, 1.0, rows, c * SIZE, SIZE)
 
 
 @inner

@@ -23,7 +23,7 @@ at ``f.place[i, p, 0]``, has the length ``f.place[i, p, 2]`` and counts from ``f
 
 from __future__ import annotations
 
-from fsmeu.trellis.compiled import entry, inner, part, ring
+from fsmeu.trellis.compiled import entry, inner, part, ring, within
 
 _rows = part(ring())
 add, add_arcs, add_flow = _rows.add, _rows.add_arcs, _rows.add_flow
@@ -64,7 +64,7 @@ def class_sums(r, i, f, layer, sums):
             add_pair(row, group * size, 0, 1.0, f, layer, pair)
             total[group] += before[pair]
     if r.copies[0] > 1:
-        spread_out(row, 0, classes, size, r.copies[0])
+        spread_out(row, classes, size, r.copies[0])
         for c in range(classes, classes * r.copies[0]):
             total[c] = total[c - classes]
 
@@ -152,34 +152,32 @@ def class_values(r, i, values, back):
         for e in range(r.parts[kind, c], r.parts[kind, c + 1]):
             add(back, c * size, 0, 1.0, values, (r.part[e] - r.arc_sets[kind]) * size, size)
     if r.copies[0] > 1:
-        spread_out(back, 0, len(r.member), size, r.copies[0])
+        spread_out(back, len(r.member), size, r.copies[0])
 
 
 @inner
-def ending_values(r, n, end, first, final, back):
-    """Fills ``back`` with the backward values of classes in the last layer."""
+def ending_values(r, n, end, final, back):
+    """Fills ``back`` with the backward values of classes in the last layer, ``end`` by count."""
     size = padded(r.columns[n])
     fill(back, 0, len(back), 0.0)
     for c in range(r.classes[n]):
         weight = final[r.state[r.member[c]]]
         for k in range(r.columns[n]):
-            back[c * size + k] = weight * end[first + k]
+            back[c * size + k] = weight * end[k]
     if r.copies[0] > 1:
-        spread_out(back, 0, len(r.member), size, r.copies[0])
+        spread_out(back, len(r.member), size, r.copies[0])
 
 
 @inner
-def flows(
-    r, amounts, weights, weight_at, n, end, first, final, f, nothing, group, q, rooms, score
-):  # fmt: skip
+def flows(r, amounts, weights, weight_at, n, end, final, f, nothing, group, q, rooms, score):
     """Adds to ``score`` (n, score rows + 1) what a step of z that shows a row is worth.
 
     A score is E[amount that the step adds to joint counts, times f(y's counter at its end)]; the
-    numbers f are ``end`` from ``first`` on. Joint counts are those of group q.
+    numbers f are ``end``. Joint counts are those of group q.
     """
     back, older, values = rooms
     show, use, class_of, classes, copies = r.show, r.use, r.class_of, len(r.member), r.copies[0]
-    ending_values(r, n, end, first, final, back)
+    ending_values(r, n, end, final, back)
     for i in range(n - 1, -1, -1):
         kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
         table, row = amounts.table[i], score[i]
@@ -198,7 +196,7 @@ def flows(
         set_sums(r, i, weights, weight_at[i], older, values)
         begin, sets = r.arc_sets[kind], r.arc_sets[kind + 1] - r.arc_sets[kind]
         if copies > 1:
-            spread_out(values, 0, sets, size, copies)
+            spread_out(values, sets, size, copies)
         width, alive = r.width[i], f.total[i]
         for u in range(r.uses[kind], r.uses[kind + 1]):
             p = use[u, 0]
@@ -230,31 +228,31 @@ def hypothesis_gains(h, amounts, i, state, label, gain, sign):
 
 
 @inner
-def add_means(r, i, weights, first, f, here, there, mean, at, after, goal, gain):
+def add_means(r, i, weights, first, f, here, there, mean, after, gain):
     """Adds to ``after`` the expectations of a joint count by class after position i.
 
     Args:
         weights: weights of arcs, those of the position from ``first`` on.
         f: the masses before, layer ``here``, and after, layer ``there``.
-        mean: expectations by class before, from ``at`` on; those after are from ``goal`` on.
+        mean: expectations by class before, as rows one after the other; so are those after.
         gain: what the joint count gains beside each feature of y.
     """
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
     classes = len(r.member)
     if r.copies[0] > 1:
-        spread_out(mean, at, classes, size, r.copies[0])
+        spread_out(mean, classes, size, r.copies[0])
     for c in range(r.classes[i]):
         for e in range(r.parts[kind, c], r.parts[kind, c + 1]):
             for a in range(r.arc_set[r.part[e]], r.arc_set[r.part[e] + 1]):
                 weight = weights[first + r.arc[a, 2]]
-                add_along(after, goal, wider, r.arc, a, weight, mean, at, c, classes, size)
+                add_along(after, wider, r.arc, a, weight, mean, c, classes, size)
     for u in range(r.uses[kind], r.uses[kind + 1]):
         p, amount = r.use[u, 0], gain[r.use[u, 2]]
         if p >= r.width[i]:
             break
         if amount != 0.0 and f.total[here, p] > 0.0:
             for a in range(r.arc_set[r.use[u, 1]], r.arc_set[r.use[u, 1] + 1]):
-                to = goal + class_after(r.arc, a, classes) * wider
+                to = class_after(r.arc, a, classes) * wider
                 weight = amount * weights[first + r.arc[a, 2]]
                 add_pair(after, to, counted_by(r.arc, a, classes), weight, f, here, p)
     for u in range(r.shows[kind], r.shows[kind + 1]):
@@ -262,7 +260,7 @@ def add_means(r, i, weights, first, f, here, there, mean, at, after, goal, gain)
         if p >= r.width[i + 1]:
             break
         if amount != 0.0 and f.total[there, p] > 0.0:
-            add_pair(after, goal + r.class_of[p] * wider, 0, amount, f, there, p)
+            add_pair(after, r.class_of[p] * wider, 0, amount, f, there, p)
 
 
 @inner
@@ -275,7 +273,7 @@ def ending(r, n, final, f, layer, chance):
             add(chance, 0, shift, weight, f.mass, row, min(size, room(r.columns[n], shift)))
 
 
-@inner
+@within
 def means(r, h, amounts, weights, weight_at, n, start, final, labels, rooms, found):
     """Fills ``found`` (1 + counts, counter): mass and expectations of joint counts.
 
@@ -294,9 +292,7 @@ def means(r, h, amounts, weights, weight_at, n, start, final, labels, rooms, fou
         hypothesis_gains(h, amounts, i, state, labels[i], gain, 1.0)
         for q in range(counts):
             fill(after[q], 0, len(r.member) * padded(r.columns[i + 1]) + 4, 0.0)
-            add_means(
-                r, i, weights, first, f, here, 1 - here, mean[q], 0, after[q], 0, gain[q]
-            )  # fmt: skip
+            add_means(r, i, weights, first, f, here, 1 - here, mean[q], after[q], gain[q])
         hypothesis_gains(h, amounts, i, state, labels[i], gain, 0.0)
         ended += h.step[h.kind[i], state, labels[i], 2]
         state = h.step[h.kind[i], state, labels[i], 0]
@@ -345,8 +341,8 @@ def score_batch(r, amounts, ends, batch, cells, least, rooms, scores, kept, chan
             fill(score[i], 0, score.shape[1], 0.0)
         for q in range(len(group)):
             flows(
-                r, amounts, weights, batch.weight_at, n, ends[s, q], 0, batch.final[s], f, 0.0,
-                group, q, back, score,
+                r, amounts, weights, batch.weight_at, n, ends[s, q], batch.final[s], f, 0.0, group,
+                q, back, score,
             )  # fmt: skip
         for c in range(len(cells)):
             for j in range(lanes):

@@ -114,7 +114,7 @@ def test_ages_that_z_leaves_alike(monkeypatch):
 
     The trellis that serves all z is set aside, because it does not walk that machine.
     """
-    monkeypatch.setattr(expect, "split_values", lambda *given: None)
+    monkeypatch.setattr(expect, "by_structure", lambda *given: None)
     random, loss = np.random.default_rng(2), fsmeu.load("chunk_fscore", types=list("ABCD"))
     then = random.dirichlet(np.ones(9), 9)
     model = Markov(np.full(9, 1 / 9), then, n=60, labels=loss.labels)

@@ -1,5 +1,6 @@
 """`fsmeu check`: examples are run, what follows from a definition is said, sizes are counted."""
 
+import re
 from itertools import product
 from math import comb
 
@@ -52,31 +53,20 @@ GAP = "loss gap labels 0 1 state a b arc a -> b when z == 1 arc b -> b value at 
 
 @pytest.fixture
 def check(fsmeu):
-    """Checks the text of a file."""
     return lambda text, *options: fsmeu("check", "-", *options, stdin=text)
 
 
 def facts_of(ran):
     """The lines under 'Derived with ...', joined where they are wrapped."""
-    lines = ran.out.splitlines()
-    begin = next(k for k, text in enumerate(lines) if text.startswith("Derived with"))
     found, heading = {}, ""
-    for text in lines[begin + 1 :]:
-        if not text.startswith("  "):
-            if found:
-                break
-            continue
-        head, rest = text[2:18].strip(), text[18:].strip()
-        heading = head or heading
-        found[heading] = f"{found.get(heading, '')} {rest}".strip()
+    derived = ran.out.partition("\nDerived with")[2].partition("\n\n")[0]
+    for head, rest in re.findall(r"^  (.{16})(.*)$", derived, re.MULTILINE):
+        heading = head.strip() or heading
+        found[heading] = f"{found.get(heading, '')} {rest.strip()}".strip()
     return found
 
 
-# -- examples -------------------------------------------------------------------------------------
-
-
 def test_failing_examples_are_told_one_by_one(check):
-    """The exit code is 1; a value that differs and a pair without value are told apart."""
     ran = check(WRONG)
     assert (ran.code, ran.err) == (1, "")
     for part in (
@@ -93,8 +83,8 @@ def test_failing_examples_are_told_one_by_one(check):
     data = check(WRONG, "--json").json
     assert not data["holds"]
     assert [example["holds"] for example in data["examples"]] == [True, False, True, *[False] * 3]
-    differs = {name: data["examples"][1][name] for name in ("value", "expected", "with")}
-    assert differs == {"value": pytest.approx(1 / 3), "expected": 1.0, "with": {"k": 3}}
+    differs = {"value": pytest.approx(1 / 3), "expected": 1.0, "with": {"k": 3}}
+    assert {name: data["examples"][1][name] for name in differs} == differs
     assert data["examples"][3]["value"] is None
 
 
@@ -124,12 +114,8 @@ def test_labels_may_be_given_to_examples(check):
         assert [example["value"] for example in check(text, *options).json["examples"]] == values
 
 
-# -- what is derived ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", every_third(library()))
 def test_reports_fit_into_80_columns(fsmeu, name, monkeypatch):
-    """Every built-in file is measured, and nothing sticks out but what the file itself says."""
     monkeypatch.setenv("COLUMNS", "80")
     ran = fsmeu("check", name, "-n", 3)
     assert ran.code == 0, ran.out
@@ -200,24 +186,18 @@ def test_what_is_given_assumed_and_missing(fsmeu, check):
     assert check(text, "-p", "w=2", "--json").json["growth"]
     costs = [[0, 2], [1, 0]]
     for words, labels, assumed, parameters in (
-        (["pk"], [0, 1], ["k"], {"k": 3}),
-        (["pk", "-p", "k=2"], [0, 1], [], {"k": 2}),
-        (
-            ["cost_matrix", "--labels", "A,B", "-p", f"cost={costs}"],
-            ["A", "B"],
-            [],
-            {"cost": costs},
-        ),
-        (["chunk_fscore", "--types", "NP"], ["O", "B-NP", "I-NP"], [], {}),
+        ("pk", [0, 1], ["k"], {"k": 3}),
+        ("pk -p k=2", [0, 1], [], {"k": 2}),
+        ("cost_matrix --labels A,B -p cost=[[0,2],[1,0]]", ["A", "B"], [], {"cost": costs}),
+        ("chunk_fscore --types NP", ["O", "B-NP", "I-NP"], [], {}),
     ):
-        measured = fsmeu("check", *words, "-n", 3, "--json").json["measured"]
+        measured = fsmeu("check", *words.split(), "-n", 3, "--json").json["measured"]
         assert (measured["labels"], measured["assumed"]) == (labels, assumed)
         assert measured["parameters"].items() >= parameters.items()
     assert "k = 3 (assumed)" in fsmeu("check", "pk", "-n", 4).out
 
 
 def test_overflow_is_reported_and_not_warned_of(fsmeu, recwarn):
-    """Values that doubles cannot hold: the report says so, numpy does not."""
     ran = fsmeu("check", "cost_matrix", "--n", "4", "-p", "cost=1e308")
     assert "not a finite number" in " ".join(ran.out.split())
     fsmeu("check", "cost_matrix", "-n", "4", "-p", "cost=[[1e308,-1e308],[-1e308,1e308]]")
@@ -226,22 +206,24 @@ def test_overflow_is_reported_and_not_warned_of(fsmeu, recwarn):
 
 LAST = "loss f\nlabels 0 1\nregister fin in 0..1 start 0 next (z != y)\nvalue fin"
 AGES = "loss f\nlabels 0 1\nage a since z == 1 up to 3\nage b since y == 1 up to 3\nvalue (a != b)"
-COUNTED = {
-    LAST: "loss f\nlabels 0 1\ncount c when i == n and z != y\nvalue c",
-    AGES: AGES.replace("value (a != b)", "count c when i == n and a != b\nvalue c"),
-}
 
 
-@pytest.mark.parametrize("text", COUNTED)
-def test_counting_at_the_end_is_advised(check, text):
+@pytest.mark.parametrize(
+    ("text", "counted"),
+    [
+        (LAST, "loss f\nlabels 0 1\ncount c when i == n and z != y\nvalue c"),
+        (AGES, AGES.replace("value (a != b)", "count c when i == n and a != b\nvalue c")),
+    ],
+)
+def test_counting_at_the_end_is_advised(check, text, counted):
     told = " ".join(check(text).out.split())
     assert "count c by VALUE when i == n, then value c; additive decides" in told
-    assert "advice" not in check(COUNTED[text]).out
-    one, other = package.loads(text), package.loads(COUNTED[text])
+    assert "advice" not in check(counted).out
     p = [0.3, 0.6, 0.2, 0.45, 0.7]
-    decided = package.decode(other, p)
+    decided = package.decode(package.loads(counted), p)
     assert (decided.method, decided.exact) == ("additive", True)
-    assert decided.value == pytest.approx(package.decode(one, p, method="exhaustive").value)
+    best = package.decode(package.loads(text), p, method="exhaustive")
+    assert decided.value == pytest.approx(best.value)
 
 
 @pytest.mark.parametrize("name", ["mcc", "kappa", "hamming", "run_length"])
@@ -249,21 +231,14 @@ def test_nothing_is_advised_where_it_would_not_help(fsmeu, name):
     assert "i == n" not in fsmeu("check", name, "--n", 4).out
 
 
-# -- sizes ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n", [0, 1, 5])
-def test_f_score_has_as_many_states_as_counts(fsmeu, n):
-    """States are triples of counts that fit into n positions; values are counted by enumeration."""
-    data = fsmeu("check", "--sizes", "fscore", "--n", n, "--json").json
-    assert (data["states"], data["final"]) == (comb(n + 3, 3),) * 2
-    assert data["arcs"] == 4 * comb(n + 2, 3)
-    pairs = product(product((0, 1), repeat=n), repeat=2)
-    assert data["values"] == len({fscore(z, y) for z, y in pairs})
-
-
-def test_growth_is_shown_for_a_quarter_and_a_half(fsmeu):
-    """Hamming distance counts to n."""
+def test_sizes(fsmeu):
+    """Of F1 triples of counts that fit into n positions; growth from a quarter and a half."""
+    for n in (0, 1, 5):
+        data = fsmeu("check", "--sizes", "fscore", "--n", n, "--json").json
+        assert (data["states"], data["final"]) == (comb(n + 3, 3),) * 2
+        assert data["arcs"] == 4 * comb(n + 2, 3)
+        pairs = product(product((0, 1), repeat=n), repeat=2)
+        assert data["values"] == len({fscore(z, y) for z, y in pairs})
     data = fsmeu("check", "--sizes", "hamming", "-n", 20, "--labels", "A,B,C", "--json").json
     sizes = [[size[name] for name in ("n", "states", "arcs", "values")] for size in data["growth"]]
     assert sizes == [[5, 6, 45, 6], [10, 11, 90, 11], [20, 21, 180, 21]]
@@ -271,10 +246,6 @@ def test_growth_is_shown_for_a_quarter_and_a_half(fsmeu):
     data = fsmeu("check", "--sizes", "zero_one", "--types", "NP,VP", "-n", 3, "--json").json
     assert data["labels"] == ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
     assert (data["states"], data["arcs"], data["values"]) == (2, 50, 2)
-
-
-def test_the_table_for_people(fsmeu):
-    """The same numbers, the registers, at most 80 columns."""
     ran = fsmeu("check", "pk", "--sizes", "-p", "k=2", "--n", 4)
     assert ran.code == 0
     assert max(map(len, ran.out.splitlines())) <= 80

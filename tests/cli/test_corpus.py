@@ -12,7 +12,7 @@ import pytest
 
 from fsmeu.corpora import records
 from tests import brute_force
-from tests.cli.conftest import PROGRAM
+from tests.cli.conftest import PROGRAM, write
 from tests.same_records import same_records
 
 
@@ -29,7 +29,6 @@ def chain(rng):
 
 
 def expected(z, record):
-    """The expected F1 by listing all references."""
     tables = (np.array(record[name]) for name in ("initial", "transition"))
     of_y = brute_force.markov(*tables, (0, 1), len(z))
     return sum(p * brute_force.fscore(z, y) for y, p in of_y.items())
@@ -40,9 +39,7 @@ def corpus(tmp_path_factory):
     """Records of several lengths, as data and in a file."""
     rng = np.random.default_rng(3)
     made = [{"id": f"s{k}", **chain(rng)} for k in range(40)]
-    file = tmp_path_factory.mktemp("corpus") / "c.jsonl"
-    file.write_text("".join(json.dumps(record) + "\n" for record in made))
-    return made, file
+    return made, write(tmp_path_factory.mktemp("corpus") / "c.jsonl", made)
 
 
 @pytest.fixture
@@ -67,14 +64,12 @@ def test_decisions_in_a_file(fsmeu, corpus, tmp_path, small_blocks):
         assert expected(told["labels"], record) == pytest.approx(best, rel=1e-12)
 
 
-def test_expectations_from_a_compressed_file(fsmeu, corpus, tmp_path):
+def test_expectations_from_a_compressed_file(fsmeu, corpus, keep):
     """A hypothesis is a list or a text."""
     made, file = corpus
-    packed = tmp_path / "c.jsonl.gz"
     text = [{**r, "z": "".join(map(str, r["z"]))} if k % 2 else r for k, r in enumerate(made)]
-    packed.write_bytes(gzip.compress("\n".join(map(json.dumps, text)).encode()))
-    ran = fsmeu("expect", "fscore", "--corpus", packed, "--json")
-    told = [json.loads(line) for line in ran.out.splitlines()]
+    packed = keep("c.jsonl.gz", gzip.compress("\n".join(map(json.dumps, text)).encode()))
+    told = fsmeu("expect", "fscore", "--corpus", packed, "--json").records
     assert [t["id"] for t in told] == [r["id"] for r in made]
     for one, record in zip(told, made, strict=True):
         assert one["value"] == pytest.approx(expected(record["z"], record), rel=1e-12)
@@ -82,17 +77,13 @@ def test_expectations_from_a_compressed_file(fsmeu, corpus, tmp_path):
     assert plain == pytest.approx([one["value"] for one in told], rel=1e-12)
 
 
-def test_sentences_in_columns(fsmeu, tmp_path):
-    file = tmp_path / "c.conll"
-    file.write_text("the B B:0.75 O:0.25\nend O B:0.5 O:0.5\n\nso O B:0.125 O:0.875\n")
+def test_sentences_in_columns(fsmeu, keep):
+    text = "the B B:0.75 O:0.25\nend O B:0.5 O:0.5\n\nso O B:0.125 O:0.875\n"
+    file = keep("c.conll", text)
     ran = fsmeu("expect", "hamming", "--corpus", file, "--column", 2)
     assert [float(x) for x in ran.out.split()] == pytest.approx([0.375, 0.125], rel=1e-12)
-    ran = fsmeu("decode", "hamming", "--corpus", file, "--json")
-    decided = [json.loads(line)["labels"] for line in ran.out.splitlines()]
-    assert [d[0] for d in decided] == ["B", "O"]
-
-
-# -- going on -------------------------------------------------------------------------------------
+    decided = fsmeu("decode", "hamming", "--corpus", file, "--json").records
+    assert [one["labels"][0] for one in decided] == ["B", "O"]
 
 
 @pytest.mark.parametrize("command", ["decode", "expect"])
@@ -115,20 +106,18 @@ def test_resumed_wherever_it_was_cut(fsmeu, corpus, tmp_path, small_blocks, comm
 def test_killed_and_resumed(fsmeu, tmp_path):
     """SIGKILL while the run waits for more of the corpus, which comes through a pipe."""
     rng = np.random.default_rng(8)
-    file, once, out = (tmp_path / name for name in ("c.jsonl", "once.jsonl", "out.jsonl"))
-    lengths = rng.integers(1, 9, 600)
-    lines = [json.dumps({"probs": rng.random(n).tolist()}) + "\n" for n in lengths]
-    file.write_text("".join(lines))
-    process = subprocess.Popen(
-        [*PROGRAM, "decode", "fscore", "--corpus", "-", "-o", str(out)],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    process.stdin.write("".join(lines[:300]).encode())
+    once, out = tmp_path / "once.jsonl", tmp_path / "out.jsonl"
+    made = [{"probs": rng.random(n).tolist()} for n in rng.integers(1, 9, 600)]
+    file, first = write(tmp_path / "c.jsonl", made), write(tmp_path / "first.jsonl", made[:300])
+    command = [*PROGRAM, "decode", "fscore", "--corpus", "-", "-o", str(out)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdin.write(first.read_bytes())
     process.stdin.flush()
     patience = time.monotonic() + 100
-    while not (out.exists() and out.stat().st_size) and time.monotonic() < patience:
+    written = b""
+    while written.count(b"\n") < records.RECORDS_AT_ONCE and time.monotonic() < patience:
         time.sleep(0.02)
+        written = out.read_bytes() if out.exists() else b""
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert len(out.read_bytes().splitlines()) == records.RECORDS_AT_ONCE
@@ -150,8 +139,7 @@ def test_results_of_something_else_are_not_touched(fsmeu, corpus, tmp_path):
     fsmeu("decode", "fscore", *ask).is_refused("must be a new file", "--resume")
     fsmeu("decode", "hamming", *ask, "--resume").is_refused("another result for record 40")
     fsmeu("expect", "fscore", *ask, "--resume").is_refused("another result for record 40")
-    shorter = tmp_path / "s.jsonl"
-    shorter.write_text("".join(json.dumps(record) + "\n" for record in made[:9]))
+    shorter = write(tmp_path / "s.jsonl", made[:9])
     refused = fsmeu("decode", "fscore", "--corpus", shorter, "-o", out, "--resume")
     refused.is_refused("must have the 40 records")
     assert out.read_bytes() == held
@@ -161,8 +149,6 @@ def test_results_of_something_else_are_not_touched(fsmeu, corpus, tmp_path):
         fsmeu("decode", "fscore", *ask, "--resume").is_refused("must hold results")
         assert out.read_bytes() == other
 
-
-# -- what is bad ----------------------------------------------------------------------------------
 
 GOOD = '{"probs": [0.5, 0.25]}'
 BAD = [
@@ -179,36 +165,31 @@ BAD = [
 
 
 @pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
-def test_bad_records_are_skipped_or_fatal(fsmeu, bad, tmp_path):
-    """The line is named; the others are answered under their own numbers."""
-    file = tmp_path / "c.jsonl"
-    file.write_text(f"{GOOD}\n\n{bad}\n{GOOD}\n")
+def test_bad_records_are_skipped_or_fatal(fsmeu, bad, keep):
+    file = keep("c.jsonl", f"{GOOD}\n\n{bad}\n{GOOD}\n")
     ask = ("decode", "fscore", "--corpus", file, "--json")
     fsmeu(*ask).is_refused("line 3: ")
     fsmeu(*ask, "--on-error", "stop").is_refused("line 3: ")
     ran = fsmeu(*ask, "--on-error", "skip")
     assert ran.code == 0
-    assert [json.loads(line)["record"] for line in ran.out.splitlines()] == [1, 3]
+    assert [one["record"] for one in ran.records] == [1, 3]
     assert ran.err.count("skipped: ") == 1
     assert f"corpus {file}, line 3: " in ran.err
     assert "1 bad records skipped" in ran.err
 
 
-def test_hypotheses_with_a_tag_that_the_model_lacks(fsmeu, tmp_path):
-    file = tmp_path / "c.jsonl"
+def test_hypotheses_with_a_tag_that_the_model_lacks(fsmeu, keep):
     model = {"model": "independent", "probabilities": [[0.25, 0.75]], "labels": ["O", "B-X"]}
-    file.write_text("".join(json.dumps({**model, "z": z}) + "\n" for z in (["B-Y"], ["B-X"])))
+    file = keep("c.jsonl", [{**model, "z": z} for z in (["B-Y"], ["B-X"])])
     ran = fsmeu("expect", "chunk_fscore", "--corpus", file)
     assert [float(text) for text in ran.out.split()] == pytest.approx([0.0, 0.75])
-    one = tmp_path / "m.json"
-    one.write_text(json.dumps(model))
+    one = keep("m.json", model)
     assert float(fsmeu("expect", "chunk_fscore", "B-Y", "--model", one).out) == 0.0
 
 
 @pytest.mark.parametrize("z", ["", ', "z": "012"', ', "z": [0]', ', "z": 1', ', "z": {}'])
-def test_bad_hypotheses(fsmeu, z, tmp_path):
-    file = tmp_path / "c.jsonl"
-    file.write_text(f'{GOOD[:-1]}, "z": "10"}}\n{GOOD[:-1]}{z}}}\n')
+def test_bad_hypotheses(fsmeu, z, keep):
+    file = keep("c.jsonl", f'{GOOD[:-1]}, "z": "10"}}\n{GOOD[:-1]}{z}}}\n')
     fsmeu("expect", "fscore", "--corpus", file).is_refused("line 2: ")
     ran = fsmeu("expect", "fscore", "--corpus", file, "--on-error", "skip")
     assert (ran.code, len(ran.out.split())) == (0, 1)

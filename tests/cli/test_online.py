@@ -47,7 +47,6 @@ def orders(count, shuffles, seed, passes=1):
 
 
 def test_shuffles_and_learners(fsmeu, files):
-    """Mean and standard deviation over the orders; own parameters, and those of all."""
     named = ["-c", "FOFOClassifier:gamma_scale=16,beta=1", "-c", "OFOClassifier"]
     options = [*named, "-p", "step=0.5", "--shuffles", 3, "--seed", 7, "--passes", 2]
     told = fsmeu("train", "--online", files / "train.csv", *options, "--json").json
@@ -87,14 +86,11 @@ def test_offline(fsmeu, files):
 
 
 def test_files_of_curves(fsmeu, files):
-    """csv and json hold the same values, and the last is what is printed."""
     both = ("OFOClassifier", "OnlineLogisticClassifier")
-    named = ["-c", both[0], "-c", both[1]]
-    command = ["train", "--online", files / "train.csv", *named]
+    command = ["train", "--online", files / "train.csv", "-c", both[0], "-c", both[1]]
     for ending in ("csv", "json"):
         assert fsmeu(*command, "--shuffles", 2, "--plot", files / f"out/c.{ending}").code == 0
-    with (files / "out/c.csv").open() as file:
-        lines = list(csv.DictReader(file))
+    lines = list(csv.DictReader((files / "out/c.csv").read_text().splitlines()))
     whole = json.loads((files / "out/c.json").read_text())
     assert whole["seen"] == list(range(1, 161))
     assert len(lines) == 2 * 2 * 160
@@ -108,23 +104,23 @@ def test_files_of_curves(fsmeu, files):
         assert row["online"]["mean"] == pytest.approx(np.mean(ends))
 
 
-@pytest.mark.parametrize("written", ["2", "2.0"])
-def test_one_class_against_all_others(fsmeu, tmp_path, written):
+def test_one_class_against_all_others(fsmeu, tmp_path):
+    """It is named, as a number or a text; of two, the greater is meant."""
     labels = np.where(Y == 1, 2, np.arange(240) % 2 * 2 + 1)
     as_npz(tmp_path / "t.npz", X, labels)
     as_npz(tmp_path / "none.npz", X[labels != 2], labels[labels != 2])
-    command = ["train", "--online", tmp_path / "t.npz", "--shuffles", 0, "--json"]
-    fsmeu(*command).is_refused("two classes", "3: 1, 2, 3", "--positive")
-    told = fsmeu(*command, "--positive", written, "--test", tmp_path / "none.npz").json
-    predicted, _, _ = transcript.fofo(X, Y.tolist())
-    assert told["learners"][0]["online"]["mean"] == pytest.approx(f1_score(Y, predicted))
-    assert told["learners"][0]["test"]["mean"] == 0
-
-
-def test_the_lesser_class_may_be_positive(fsmeu, tmp_path):
     as_csv(tmp_path / "t.csv", X, np.array(["spam", "ham"])[Y])
-    for words, positive in ((["--positive", "ham"], Y), ([], 1 - Y)):
-        ran = fsmeu("train", "--online", tmp_path / "t.csv", "--shuffles", 0, "--json", *words)
+    options = ["--shuffles", 0, "--json"]
+    three = ["train", "--online", tmp_path / "t.npz", *options]
+    two = ["train", "--online", tmp_path / "t.csv", *options]
+    fsmeu(*three).is_refused("two classes", "3: 1, 2, 3", "--positive")
+    for words, positive in (
+        ([*three, "--positive", "2"], Y),
+        ([*three, "--positive", "2.0", "--test", tmp_path / "none.npz"], Y),
+        ([*two, "--positive", "ham"], Y),
+        (two, 1 - Y),
+    ):
+        (row,) = fsmeu(*words).json["learners"]
         predicted, _, _ = transcript.fofo(X, positive.tolist())
-        mean = ran.json["learners"][0]["online"]["mean"]
-        assert mean == pytest.approx(f1_score(positive, predicted))
+        assert row["online"]["mean"] == pytest.approx(f1_score(positive, predicted))
+        assert row["test"] is None or row["test"]["mean"] == 0

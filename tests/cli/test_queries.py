@@ -32,9 +32,6 @@ def best(of_y, allowed=lambda z: True):
     return max(filter(allowed, of_y), key=lambda z: expected(z, of_y))
 
 
-# -- expect ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("z", "probs", "options", "value"),
     [
@@ -55,11 +52,9 @@ def test_known_values(fsmeu, z, probs, options, value):
 
 @pytest.mark.parametrize("engine", ["lattice", "openfst"])
 @pytest.mark.parametrize("from_stdin", [True, False])
-def test_a_chain_from_a_file(fsmeu, tmp_path, engine, from_stdin):
-    """Mean, variance and quantiles of F1 under a Markov chain, by enumeration."""
-    file = tmp_path / "m.json"
-    file.write_text(json.dumps(MARKOV))
-    options = ["--model", "-" if from_stdin else file, "--engine", engine, "--json"]
+def test_a_chain_from_a_file(fsmeu, keep, engine, from_stdin):
+    file = "-" if from_stdin else keep("m.json", MARKOV)
+    options = ["--model", file, "--engine", engine, "--json"]
     data = fsmeu("expect", "fscore", "0110", *options, stdin=json.dumps(MARKOV)).json
     of_y = brute_force.markov(np.array(INITIAL), np.array(TRANSITION), (0, 1), 4)
     pairs = pairs_of((0, 1, 1, 0), of_y)
@@ -72,10 +67,9 @@ def test_a_chain_from_a_file(fsmeu, tmp_path, engine, from_stdin):
         assert quantile == pytest.approx(brute_force.quantile(pairs, float(q)), abs=1e-9)
 
 
-def test_losses_and_labels_from_elsewhere(fsmeu, tmp_path):
+def test_losses_and_labels_from_elsewhere(fsmeu, keep):
     """A loss that is not built in, under a model from a file; labels are those of the model."""
-    file = tmp_path / "m.json"
-    file.write_text(json.dumps({"probs": [0.25, 0.5, 1.0]}))
+    file = keep("m.json", {"probs": [0.25, 0.5, 1.0]})
     text = "loss twice labels 0 1 count bad when z != y value 2 * bad"
     out = fsmeu("expect", "-", "011", "-m", file, stdin=text).out
     assert float(out) == pytest.approx(2 * (0.25 + 0.5 + 0.0), rel=1e-12)
@@ -89,7 +83,6 @@ def test_losses_and_labels_from_elsewhere(fsmeu, tmp_path):
 
 
 def test_bounds_hold_the_truth(fsmeu):
-    """With --beam the bounds on stderr are those of --json, and hold the exact value."""
     command = ["expect", "fscore", "11010", "--probs", "0.9,0.5,0.3,0.6,0.2"]
     exact = expected((1, 1, 0, 1, 0), bernoulli([0.9, 0.5, 0.3, 0.6, 0.2]))
     ran = fsmeu(*command, "--beam", 3)
@@ -115,17 +108,15 @@ LEVELS = ["expect", "--levels", "fscore", "11010", "--probs", "0.9,0.5,0.3,0,1"]
 WANTED = brute_force.levels(pairs_of((1, 1, 0, 1, 0), bernoulli([0.9, 0.5, 0.3, 0.0, 1.0])))
 
 
-@pytest.mark.parametrize("engine", ["lattice", "openfst"])
-def test_levels_are_those_of_enumeration(fsmeu, engine):
-    """Every value once, in ascending order."""
-    data = fsmeu(*LEVELS, "--engine", engine, "--json").json
-    found = list(zip(data["values"], data["probabilities"], strict=True))
-    assert np.array(found) == pytest.approx(np.array(WANTED), rel=1e-12, abs=1e-300)
-
-
-def test_the_table_has_bars(fsmeu):
-    """The same numbers, rounded; the most probable value has the longest bar."""
-    ran = fsmeu(*LEVELS)
+def test_levels_are_those_of_enumeration(fsmeu, tmp_path):
+    """As data, in a table whose bars are as long as the values are probable, and in a plot."""
+    for engine in ("lattice", "openfst"):
+        data = fsmeu(*LEVELS, "--engine", engine, "--json").json
+        found = list(zip(data["values"], data["probabilities"], strict=True))
+        assert np.array(found) == pytest.approx(np.array(WANTED), rel=1e-12, abs=1e-300)
+    path = tmp_path / "new" / "levels.png"
+    ran = fsmeu(*LEVELS, "--plot", path)
+    assert path.read_bytes().startswith(b"\x89PNG")
     rows = [row for row in ran.rows() if row and row[0][0].isdigit()]
     numbers = np.array([[float(cell) for cell in row[:2]] for row in rows])
     assert numbers == pytest.approx(np.array(WANTED), rel=1e-7)
@@ -147,13 +138,6 @@ def test_only_the_most_probable_are_shown(fsmeu):
     assert "left out" not in everything.out
 
 
-def test_levels_are_plotted(fsmeu, tmp_path):
-    """The table is printed as always, the plot goes into a file, in a new folder if need be."""
-    path = tmp_path / "new" / "levels.png"
-    assert fsmeu(*LEVELS, "--plot", path).out == fsmeu(*LEVELS).out
-    assert path.read_bytes().startswith(b"\x89PNG")
-
-
 @pytest.mark.parametrize(
     ("words", "file", "instead"),
     [
@@ -163,26 +147,20 @@ def test_levels_are_plotted(fsmeu, tmp_path):
     ],
 )
 def test_without_matplotlib(fsmeu, tmp_path, monkeypatch, words, file, instead):
-    """What is missing is named, before the work, with what can be had instead."""
     monkeypatch.setattr("fsmeu.errors.is_installed", lambda name: False)
     ran = fsmeu(*words, tmp_path / file)
     ran.is_refused("matplotlib must be installed", "fsmeu[plot]", instead)
     assert instead or "without it" not in ran.err
 
 
-# -- decode ---------------------------------------------------------------------------------------
-
-
 def test_one_model(fsmeu):
-    """Labels on a line, their value on the next; as data, and in words."""
     of_y = bernoulli(P)
     z, value = fsmeu(*DECODE).out.split()
     assert z == "".join(map(str, best(of_y)))
     assert float(value) == pytest.approx(expected(best(of_y), of_y), rel=1e-12)
     data = fsmeu(*DECODE, "--json", "--explain").json
-    assert data["labels"] == list(best(of_y))
-    told = {name: data[name] for name in ("exact", "method", "candidates")}
-    assert told == {"exact": True, "method": "ranking_fast", "candidates": 4}
+    told = {"exact": True, "method": "ranking_fast", "candidates": 4, "labels": list(best(of_y))}
+    assert data.items() >= told.items()
     assert "independent" in data["explanation"]
     assert "Decided by ranking_fast" in fsmeu(*DECODE, "--explain").out
     assert "explanation" not in fsmeu(*DECODE, "--json").json
@@ -203,11 +181,10 @@ def test_constraint_beam_and_time(fsmeu):
 
 
 def test_corpus(fsmeu):
-    """A line for each model of standard input, in order, whatever their lengths."""
     vectors = [[0.9, 0.5], [0.2], [0.3, 0.6, 0.7, 0.1], []]
     text = "".join(json.dumps({"probs": p}) + "\n\n" for p in vectors)
     ran = fsmeu("decode", "fscore", "--corpus", "-", "--json", stdin=text)
-    decided = [json.loads(line)["labels"] for line in ran.out.splitlines()]
+    decided = [one["labels"] for one in ran.records]
     assert decided == [list(best(bernoulli(p))) for p in vectors]
     ran = fsmeu("decode", "fscore", "--corpus", "-", "--explain", stdin=text)
     cells = [line.split("\t") for line in ran.out.splitlines()]
@@ -219,7 +196,6 @@ def test_corpus(fsmeu):
 
 
 def test_compare(fsmeu):
-    """A row for each method that fits; the others say why not."""
     of_y = bernoulli(P)
     rows = fsmeu(*DECODE, "--compare", "--json").json
     decided = {row["method"]: row for row in rows if "refused" not in row}
@@ -241,7 +217,6 @@ def test_compare(fsmeu):
 
 
 def test_explicit_engine_and_its_picture(fsmeu, tmp_path):
-    """The machine that was asked, with an arc of each label that was decided on in colour."""
     file = tmp_path / "new" / "composition.svg"
     asked = (*DECODE, "--engine", "openfst")
     assert fsmeu(*asked, "--draw", file).out == fsmeu(*DECODE).out
@@ -251,23 +226,19 @@ def test_explicit_engine_and_its_picture(fsmeu, tmp_path):
     assert "one composition of" in data["explanation"]
 
 
-# -- on a condition -------------------------------------------------------------------------------
-
-
 @pytest.fixture(params=["regex", "file of a regex", "acceptor"])
-def condition(request, tmp_path):
+def condition(request, keep):
     """The same condition, in every way to give it: first a 0, then at least one 1."""
     if request.param == "regex":
         return "0 (. 1 | 1 .)"
-    file = tmp_path / "c"
     if request.param == "file of a regex":
-        file.write_text("0 (. 1\n   | 1 .)\n")
-    else:  # label 0 is the symbol 1, label 1 the symbol 2
-        pynini.union("[1][1][2]", "[1][2][1]", "[1][2][2]").optimize().write(str(file))
-    return file
+        return keep("c", "0 (. 1\n   | 1 .)\n")
+    # label 0 is the symbol 1, label 1 the symbol 2
+    machine = pynini.union("[1][1][2]", "[1][2][1]", "[1][2][2]").optimize()
+    return keep("c", machine.write_to_string())
 
 
-def test_models_on_a_condition(fsmeu, condition, tmp_path):
+def test_models_on_a_condition(fsmeu, condition, keep):
     p = (0.3, 0.6, 0.2)
     kept = {y: q for y, q in bernoulli(p).items() if y[0] == 0 and sum(y)}
     of_y = {y: q / sum(kept.values()) for y, q in kept.items()}
@@ -279,8 +250,7 @@ def test_models_on_a_condition(fsmeu, condition, tmp_path):
     assert np.dot(levels["values"], levels["probabilities"]) == value
     found = fsmeu("decode", "fscore", *given, "--json").json
     assert [found["value"], expected(found["labels"], of_y)] == [most, most]
-    corpus = tmp_path / "c.jsonl"
-    corpus.write_text(json.dumps({"probs": p, "z": "011"}) + "\n" + json.dumps({"probs": p}) + "\n")
+    corpus = keep("c.jsonl", [{"probs": p, "z": "011"}, {"probs": p}])
     given = ["--corpus", corpus, "--given", condition]
     assert float(fsmeu("expect", "fscore", *given, "--on-error", "skip").out) == value
     lines = fsmeu("decode", "fscore", *given).out.splitlines()
@@ -288,10 +258,10 @@ def test_models_on_a_condition(fsmeu, condition, tmp_path):
 
 
 @pytest.mark.parametrize(("scheme", "wrong"), [("bio", "I-X"), ("iob1", "B-X")])
-def test_schemes(fsmeu, tmp_path, scheme, wrong):
+def test_schemes(fsmeu, keep, scheme, wrong):
     """The most probable tags among those that are well formed, and a decision among them."""
-    rows, file = ((0.2, 0.3, 0.5), (0.5, 0.1, 0.4)), tmp_path / "m.json"
-    file.write_text(json.dumps({"model": "independent", "probabilities": rows, "labels": TAGS}))
+    rows = ((0.2, 0.3, 0.5), (0.5, 0.1, 0.4))
+    file = keep("m.json", {"model": "independent", "probabilities": rows, "labels": TAGS})
     chances = brute_force.independent(rows, TAGS)
     kept = {y: p for y, p in chances.items() if y[0] != wrong and y != ("O", wrong)}
     told = fsmeu("decode", "zero_one", "--model", file, "--given", scheme, "--json").json
@@ -301,20 +271,15 @@ def test_schemes(fsmeu, tmp_path, scheme, wrong):
     assert tuple(told["labels"]) in kept
 
 
-@pytest.mark.parametrize("table", [P, [(0.1, 0.9), (0.5, 0.5), (0.7, 0.3)]])
-def test_probabilities_in_a_file_of_numpy(fsmeu, tmp_path, table):
-    np.save(tmp_path / "p.npy", np.array(table))
-    answer = fsmeu("decode", "fscore", "--model", tmp_path / "p.npy", "--json")
-    assert answer.json == fsmeu(*DECODE, "--json").json
-
-
-@pytest.mark.parametrize(
-    "content", [np.array([{}]), np.array([1j]), np.array(["a"]), b"no array", b"\x93NUMPY\x01"]
-)
-def test_files_of_numpy_that_hold_no_numbers(fsmeu, tmp_path, content):
+def test_probabilities_in_a_file_of_numpy(fsmeu, keep, tmp_path):
     path = tmp_path / "p.npy"
-    if isinstance(content, bytes):
-        path.write_bytes(content)
-    else:
-        np.save(path, content, allow_pickle=True)
-    fsmeu("decode", "fscore", "--model", path).is_refused("must be an array of numbers")
+    for table in (P, [(0.1, 0.9), (0.5, 0.5), (0.7, 0.3)]):
+        np.save(path, np.array(table))
+        answer = fsmeu("decode", "fscore", "--model", path, "--json")
+        assert answer.json == fsmeu(*DECODE, "--json").json
+    for content in ([{}], [1j], ["a"]):
+        np.save(path, np.array(content), allow_pickle=True)
+        fsmeu("decode", "fscore", "--model", path).is_refused("must be an array of numbers")
+    for content in (b"no array", b"\x93NUMPY\x01"):
+        keep("p.npy", content)
+        fsmeu("decode", "fscore", "--model", path).is_refused("must be an array of numbers")

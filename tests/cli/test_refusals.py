@@ -1,8 +1,9 @@
 """Bad input to every command: one sentence, exit code 2, nothing on stdout, no file, no traceback.
 
 A line of ``REFUSED`` has the words of a command and, behind ``=>``, what the sentence says, parts
-with ``|`` between them. The words go behind each command of their table, the first of them in the
-place of {} where there is one. ``< FILE`` is standard input, ``<<< TEXT`` is the same from a text.
+with ``|`` between them. The words go behind each beginning above them (there is a ``;`` between
+two), the first of them in the place of {} where there is one. ``< FILE`` is standard input,
+``<<< TEXT`` is the same from a text.
 """
 
 import json
@@ -12,309 +13,285 @@ import numpy as np
 import pytest
 
 from fsmeu.cli.failures import INTERRUPTED, OUR_FAULT
+from tests.cli.conftest import write
 from tests.support.examples import X, Y, as_csv, as_npz
 from tests.support.nightly import mostly_nightly
 
-FST = "draw -f fst {} -o /dev/null"
-LOSSES = ["check {}", "expect {} 01 --probs .5,.5"]
-EVERY = [*LOSSES, "losses {}", "check --sizes {}", "evaluate --steps {} 01 01", f"{FST} --n 2"]
-CORPUS = ["decode fscore --corpus p.jsonl", "expect fscore --corpus p.jsonl"]
-GIVEN = ["decode fscore --probs .3,.6,.2 --given", "decode fscore --corpus p.jsonl --given"]
 WORDS = {"LONG": "a" * 5000, "DIGITS": "9" * 5000, "BRACKETS": "k=" + "[" * 100_000}
 
-REFUSED = [
-    (EVERY, """
-fscor => 'fscor' | 'fscore'
-qqqq => hamming | zero_one
-bad.loss => bad.loss:3:11: | 'when'
-- < bad.loss => <stdin>:3:11:
-"""),
-    (LOSSES, """
-- <<< '' => <stdin>:1:1:
-. => . | folder
-binary.loss => binary.loss | UTF-8
-long.loss => long.loss | at most
-none.loss => none.loss
-~nobody-of-this-name/f.loss => home folder
-LONG => too long
-"""),
-    (["check --sizes pk", "expect pk 01 --probs .5,.5"], """
- => loss pk | 'k' | --param k=VALUE
--p k => NAME=VALUE | --param k=2
--p =2 => NAME=VALUE
--p k=two => --param k | number | two
--p k= => --param k | nothing
--p 'k=[[1], [2, 3]]' => --param k | rectangular
--p BRACKETS => --param k | table
--p k=1 -p k=2 => 'k' | once
--p k=1 -p kk=2 => 'kk' | 'k'
--p k=1 --labels A,B,C => 2 labels | 3 labels
--p k=1 --labels ' , ' => --labels
--p k=1 --types '' => --types
--p k=1 --labels A,B --types NP => --labels | --types
-"""),
-    (["check --sizes", FST.replace("{}", "--n 2")], """
-- < tags.loss => --types NP | --labels O,B-NP
-"""),
-    (["expect fscore 01"], """
- => --probs | --model | neither
---probs .5,.5 --model m.json => both
---probs .5 => same length | 2 and 1
---probs .5,1.5 => 0 to 1 | 1.5
---probs '.5;.5' => --probs | commas | .5;.5
---probs .5,.5 --engine steam => lattice, openfst | steam
---probs .5,.5 --labels A,B => same labels | A', 'B | Give --labels
---probs .5,.5 --beam 0 =>
---probs =>
---model none.json => none.json | No such file
---model / => model file / | directory
---model /dev/zero => at most
---model - <<< '' => JSON | nothing
---model - <<< /etc/passwd => JSON object | /etc/passwd
---model - <<< '{"probs": [0.5' => JSON | line 1
---model - <<< BRACKETS => JSON
---model - < binary.loss => UTF-8
---probs .5,.5 --levels --plot x.gif => the format of a plot must be one of png, pdf, svg
-"""),
-    ([""], """
-evaluat fscore => 'evaluat'. Did you mean 'evaluate'? See 'fsmeu --help'.
-evaluate fscore 01 =>
-evaluate fscore 01 01 --jsn =>
-evaluate fscore 012 011 => hypothesis z | label 3 | 0, 1 | 2
-evaluate fscore 011 01x => reference y | label 3 | x
-evaluate fscore 011 01 => same length | 3 and 2
-evaluate hamming B-VP O --types NP => B-VP | 'B-NP'
-evaluate fscore 1 1 -p beta=1e200 => not a finite number
-evaluate fscore -- 01 --debug => reference y | label 1
-searn train =>
-check --sizes fscore --n -1 =>
-check fscore --n 0 => 1 to 200
-check fscore --n 201 => 1 to 200 | --sizes
-expect fscore 0A --probs .5,.5 => hypothesis z | label 2 | A
-expect - 01 -m - < bad.loss => not both | a file
-expect fscore --corpus c --levels => --corpus | --levels
-expect fscore 00 --probs 0,0 --given '1 1' => --given: some sequence that the constraint allows
-expect fscore 00 --probs 0,0 --given empty => must hold a regular expression | nothing in
-expect fscore 00 --probs 0,0 --given broken.fst => --given
-gallery hamming -o bad.loss => -o must name a folder
-gallery hammming -o new => Did you mean 'hamming'?
-draw -f fst fscore --n 2 => not written to a terminal
-"""),
-    ([FST], """
-fscore --z 0A => hypothesis z | label 2
-fscore --n 3 --z 01 => n = 3 | length 2
-fscore => --n N | --z Z
-fscore --n 1 -o / => / | directory
-fscore --n 1 -o /dev/null/x.fst => /dev/null | it cannot be used
-"""),
-    (["draw"], """
- => a loss or a model must be given
-fscore => Add --n N
-fscore --n 2 -o - => --format
-fscore --z 11 --probs 0.5 => the same length
-fscore --n 2 -o /dev/null/x.svg => cannot be used
-nothing_like_this --n 2 => nothing_like_this
-nothing.json => cannot be read
-nothing.json --probs 0.5 => drawn by itself
---probs 0.5 --n 1 => --n goes with a loss
---probs 0.5 --minimize => --minimize goes with a loss
---probs 0.5 --y 2 => must be one of 0, 1
-fscore --z 1 --probs 0.5 --minimize => drawn as it is
-fscore --n 2 --minimize --summed => --n alone
-fscore --summed --z 010 => --summed goes with --n alone
-fscore --summed --n 3 --given-z => --summed goes with --n alone
-fscore --summed --n 2 --probs 0.5,0.5 => --summed goes with --n alone
---explore fscore -n 40 => at most 150 states
---explore fscore -n 3 --limit 10 => at most 10 states
---explore hamming --labels A,B,C --probs 0.5 => for two labels
---explore fscore --probs 1.5 => 1.5
---explore fscore -o /dev/null/x.html => cannot be used
---explore pk => --param k=VALUE
-"""),
-    (["decode fscore"], """
- => --probs | neither
---model tags.json => must have the same labels | Give --labels
---probs .5 --corpus x => --corpus | one of them
---corpus x --compare => --compare | one model
---corpus none.jsonl => none.jsonl | No such file
---corpus / => directory
---probs .5 --method rankin => 'ranking'
---probs .5 --method additive => decode by additive | sum over positions
---probs .9,.5,.3 --method exhaustive --budget 7 => at most 7 | 2^3
---probs .5 --constraint (0 => constraint | not closed
---probs .5 --constraint '0 0' => constraint
---probs .5 --draw x.svg => only --engine openfst builds
---probs .5 --engine openfst --compare => without --compare
---probs .5 --engine openfst --method nbest => has one method
---probs .9,.5,.3 --engine openfst --budget 7 => The default engine has no such limit
---probs .5 --engine numpy => engine must be one of lattice, openfst
-"""),
-    (GIVEN, """
-'0* 2' => --given: in '0* 2', at character 4: '2' is not a label
-'1 1' => --given: it must allow at least one sequence of length 3
-bio => --given bio: labels must be chunk tags | Got 0 instead
-none.fst => --given: the file | must be there. Got none.fst instead
-(0 => --given | not closed
-"""),
-    (CORPUS, """
---on-error skpi => --on-error | 'skip'
---format xml => --format | jsonl, conll
---resume => --resume | --output
---jobs 2 --scheduler x => --jobs | both
---jobs 100000 => --jobs | at most 1,024
---jobs 0 => --jobs
--o x.gz => --output | uncompressed
--o / => --output | folder
--o p.jsonl --resume => --output | the corpus itself
---probs .5 => one of them
-"""),
-    (["decode fscore --corpus p.jsonl"], """
---method rankin => 'ranking'
-"""),
-    (["expect fscore --corpus p.jsonl"], """
---column 1 => --column | columns
---format conll => --column | must be given
---beam 3 => --beam
-01 => their own hypotheses
-"""),
-    (["decode fscore --probs .5", "expect fscore 1 --probs .5"], """
---jobs 2 => needs --corpus
---on-error skip => needs --corpus
--o x => needs --corpus
---resume => needs --corpus
---format jsonl => needs --corpus
-"""),
-    (["decode fscore", "score -l fscore", "expect fscore --column 1"], """
---corpus empty.conll => must hold at least one record
-"""),
-    (["decode fscore", "score -l fscore", "expect fscore"], """
---corpus empty.jsonl => must hold at least one record
-"""),
-    (["score - -l fscore"], """
-<<< '{"probs": [0.5]}' => must have the key "y"
-<<< '{"probs": [0.5], "y": "01"}' => as long as the reference, 2. Got 1
-<<< '{"y": "01"}' => something to score
--s z <<< '{"y": "01", "z": "0"}' => as many labels as the reference, 2. Got 1
--s z <<< '{"y": [true], "z": "0"}' => key 'y' | must be a list of labels
--s z <<< '{"y": "02", "z": "01"}' => gold, fscore | 2
--l pk:k=auto => must be a file
-"""),
-    (["score one.jsonl -l fscore"], """
---given 2 => line 1: --given | not a label
---decide all => --decide | viterbi
---decide , => --decide: some of viterbi | none
---baseline x => --baseline | viterbi
---columns a => --columns | in columns
--o x.txt => --output | .csv
--o csv --json => --output | both
---plot x.txt => plot | png
--l pk => 'k' has no default. Write it: --loss pk:k=
--l fscore:beta=x => --loss fscore:beta | number
---corpus x => CORPUS or by --corpus | both
-"""),
-    (["score --format conll -l accuracy"], """
- => CORPUS | neither
-short.txt --gold 4 -s 1 => column 4
-short.txt --gold g -s 1 => --columns A,B,C
-short.txt --columns word,gold --gold golt -s 1 => Did you mean 'gold'?
-- <<< 'a O:0.5 B:0.5' => --gold | probabilities
-"""),
-    (["score --format conll"], """
-short.txt => --loss | For example
-- -l fscore <<< 'a 0 no' => decision, fscore | no
-one.txt --by-type => line 1 | column
-"""),
-    (["train t.csv -o m.npz"], """
--c DTAClasifier => 'DTAClassifier'
--c A -c B => --classifier | one
---space up => --space | classifier
--p los=jaccard => 'loss'
--p loss=jacard => 'jaccard'
--p loss=pk -p loss__k=2 => confusion table
--p loss__beta=2 => -p loss=NAME
--p estimator=Logistic => 'LogisticRegression'
--p estimator__C=2 => estimator=LogisticRegression
--p estimator=GaussianNB -p estimator__C=2 => 'C'
--p calibration=platt => sigmoid
--p estimator=LogisticRegression -p estimator__C=-1 => C
---label size => a, b, c, d, kind | size
---label 9 => 1 to 5
---label 1,2,3,4,5 => beside the labels
---format excel => svmlight, csv, npz
---format npz => npz file
---format svmlight => index:value
---test none.csv => none.csv
---plot x.png => --test
---test t.csv --plot x.gif => png, pdf, svg
---test t.csv --plot folder.png => must be a file
-"""),
-    (["train"], """
-none.csv -o m.npz => none.csv
-folder -o m.npz => folder
-t.csv => --output
--o m.npz => FILE
-t.conll -o m.npz --online => --online | tagger
-/dev/zero -o /dev/null => at most
-/proc/self/mem -o m => svmlight file /proc/self/mem: the file cannot be read (Input/output error)
-t.csv -o m --label DIGITS => a column is one of 1 to 5
-"""),
-    (["predict"], """
-none.npz t.csv => none.npz
-t.csv t.csv => save
-blank.npz t.csv => trained
-"""),
-    (["train --online t.csv --shuffles 2"], """
--c FOFOClasifier => 'FOFOClassifier'
--c DTAClassifier => an online learner
--c '' => an online learner
--c OFOClassifier -c OFOClassifier => once
--c OFOClassifier:steps=2 => 'step'
--p stepp=2 => 'step'
--c OFOClassifier -p gamma_scale=2 => a parameter must be one of
--p step=-1 => step must be
--p loss__beta=2 => loss__beta
---positive 7 => 0, 1 | 7
---test none.csv => none.csv
---plot curves => .png
---plot curves.gif => .png | curves.gif
--c OFOClassifier -c FOFOClassifier --output m.npz => one learner
---label size => size
---shuffles -1 => Invalid value for '--shuffles'
---passes 0 => Invalid value for '--passes'
---seed -1 => Invalid value for '--seed'
---plot folder.png => must be a file | folder.png
---output folder.png => must be a file | folder.png
---plot t.csv/c.csv => t.csv
---output t.csv/m.npz => t.csv
-"""),
-    (["train --online"], """
-none.csv => none.csv
-folder => folder
-nan.npz => labels must be finite
-table.npz => one label
-two.npz --test other.npz => 0 or 1 | 2
-two.npz --test table.npz => one label
-two.npz --test narrow.npz => 4 features | 2 features
-two.npz --test gaps.npz => NaN
-"""),
-    (["train --searn t.txt -o m"], """
--p bta=1 => Did you mean 'beta'
--p beta=7 => beta
--t chunkin => Did you mean 'chunking'
---space up => space must be one of
---loss chunk => chunk
-"""),
-    (["train --searn {} -o m"], """
-none.txt => none.txt | cannot be read
-one.txt => line 1 | 2 columns
-"""),
-]  # fmt: skip
-CASES = [
-    (prefix, words, said.strip())
-    for prefixes, table in REFUSED
-    for prefix in prefixes
-    for words, _, said in (line.partition("=>") for line in table.strip("\n").split("\n"))
-]
+REFUSED = """
+check {} ; expect {} 01 --probs .5,.5 ; losses {} ; check --sizes {} ; evaluate --steps {} 01 01 ;
+draw -f fst {} -o /dev/null --n 2
+  fscor => 'fscor' | 'fscore'
+  qqqq => hamming | zero_one
+  bad.loss => bad.loss:3:11: | 'when'
+  - < bad.loss => <stdin>:3:11:
+check {} ; expect {} 01 --probs .5,.5
+  - <<< '' => <stdin>:1:1:
+  . => . | folder
+  binary.loss => binary.loss | UTF-8
+  long.loss => long.loss | at most
+  none.loss => none.loss
+  ~nobody-of-this-name/f.loss => home folder
+  LONG => too long
+check --sizes pk ; expect pk 01 --probs .5,.5
+  => loss pk | 'k' | --param k=VALUE
+  -p k => NAME=VALUE | --param k=2
+  -p =2 => NAME=VALUE
+  -p k=two => --param k | number | two
+  -p k= => --param k | nothing
+  -p 'k=[[1], [2, 3]]' => --param k | rectangular
+  -p BRACKETS => --param k | table
+  -p k=1 -p k=2 => 'k' | once
+  -p k=1 -p kk=2 => 'kk' | 'k'
+  -p k=1 --labels A,B,C => 2 labels | 3 labels
+  -p k=1 --labels ' , ' => --labels
+  -p k=1 --types '' => --types
+  -p k=1 --labels A,B --types NP => --labels | --types
+check --sizes ; draw -f fst --n 2 -o /dev/null
+  - < tags.loss => --types NP | --labels O,B-NP
+expect fscore 01
+  => --probs | --model | neither
+  --probs .5,.5 --model m.json => both
+  --probs .5 => same length | 2 and 1
+  --probs .5,1.5 => 0 to 1 | 1.5
+  --probs '.5;.5' => --probs | commas | .5;.5
+  --probs .5,.5 --engine steam => lattice, openfst | steam
+  --probs .5,.5 --labels A,B => same labels | A', 'B | Give --labels
+  --probs .5,.5 --beam 0 =>
+  --probs =>
+  --model none.json => none.json | No such file
+  --model / => model file / | directory
+  --model /dev/zero => at most
+  --model - <<< '' => JSON | nothing
+  --model - <<< /etc/passwd => JSON object | /etc/passwd
+  --model - <<< '{"probs": [0.5' => JSON | line 1
+  --model - <<< BRACKETS => JSON
+  --model - < binary.loss => UTF-8
+  --probs .5,.5 --levels --plot x.gif => the format of a plot must be one of png, pdf, svg
+fsmeu
+  evaluat fscore => 'evaluat'. Did you mean 'evaluate'? See 'fsmeu --help'.
+  evaluate fscore 01 =>
+  evaluate fscore 01 01 --jsn =>
+  evaluate fscore 012 011 => hypothesis z | label 3 | 0, 1 | 2
+  evaluate fscore 011 01x => reference y | label 3 | x
+  evaluate fscore 011 01 => same length | 3 and 2
+  evaluate hamming B-VP O --types NP => B-VP | 'B-NP'
+  evaluate fscore 1 1 -p beta=1e200 => not a finite number
+  evaluate fscore -- 01 --debug => reference y | label 1
+  searn train =>
+  check --sizes fscore --n -1 =>
+  check fscore --n 0 => 1 to 200
+  check fscore --n 201 => 1 to 200 | --sizes
+  expect fscore 0A --probs .5,.5 => hypothesis z | label 2 | A
+  expect - 01 -m - < bad.loss => not both | a file
+  expect fscore --corpus c --levels => --corpus | --levels
+  expect fscore 00 --probs 0,0 --given '1 1' => --given: some sequence that the constraint allows
+  expect fscore 00 --probs 0,0 --given empty => must hold a regular expression | nothing in
+  expect fscore 00 --probs 0,0 --given broken.fst => --given
+  gallery hamming -o bad.loss => -o must name a folder
+  gallery hammming -o new => Did you mean 'hamming'?
+  draw -f fst fscore --n 2 => not written to a terminal
+draw -f fst {} -o /dev/null
+  fscore --z 0A => hypothesis z | label 2
+  fscore --n 3 --z 01 => n = 3 | length 2
+  fscore => --n N | --z Z
+  fscore --n 1 -o / => / | directory
+  fscore --n 1 -o /dev/null/x.fst => /dev/null | it cannot be used
+draw
+  => a loss or a model must be given
+  fscore => Add --n N
+  fscore --n 2 -o - => --format
+  fscore --z 11 --probs 0.5 => the same length
+  fscore --n 2 -o /dev/null/x.svg => cannot be used
+  nothing_like_this --n 2 => nothing_like_this
+  nothing.json => cannot be read
+  nothing.json --probs 0.5 => drawn by itself
+  --probs 0.5 --n 1 => --n goes with a loss
+  --probs 0.5 --minimize => --minimize goes with a loss
+  --probs 0.5 --y 2 => must be one of 0, 1
+  fscore --z 1 --probs 0.5 --minimize => drawn as it is
+  fscore --n 2 --minimize --summed => --n alone
+  fscore --summed --z 010 => --summed goes with --n alone
+  fscore --summed --n 3 --given-z => --summed goes with --n alone
+  fscore --summed --n 2 --probs 0.5,0.5 => --summed goes with --n alone
+  --explore fscore -n 40 => at most 150 states
+  --explore fscore -n 3 --limit 10 => at most 10 states
+  --explore hamming --labels A,B,C --probs 0.5 => for two labels
+  --explore fscore --probs 1.5 => 1.5
+  --explore fscore -o /dev/null/x.html => cannot be used
+  --explore pk => --param k=VALUE
+decode fscore
+  => --probs | neither
+  --model tags.json => must have the same labels | Give --labels
+  --probs .5 --corpus x => --corpus | one of them
+  --corpus x --compare => --compare | one model
+  --corpus none.jsonl => none.jsonl | No such file
+  --corpus / => directory
+  --probs .5 --method rankin => 'ranking'
+  --probs .5 --method additive => decode by additive | sum over positions
+  --probs .9,.5,.3 --method exhaustive --budget 7 => at most 7 | 2^3
+  --probs .5 --constraint (0 => constraint | not closed
+  --probs .5 --constraint '0 0' => constraint
+  --probs .5 --draw x.svg => only --engine openfst builds
+  --probs .5 --engine openfst --compare => without --compare
+  --probs .5 --engine openfst --method nbest => has one method
+  --probs .9,.5,.3 --engine openfst --budget 7 => The default engine has no such limit
+  --probs .5 --engine numpy => engine must be one of lattice, openfst
+decode fscore --probs .3,.6,.2 --given ; decode fscore --corpus p.jsonl --given
+  '0* 2' => --given: in '0* 2', at character 4: '2' is not a label
+  '1 1' => --given: it must allow at least one sequence of length 3
+  bio => --given bio: labels must be chunk tags | Got 0 instead
+  none.fst => --given: the file | must be there. Got none.fst instead
+  (0 => --given | not closed
+decode fscore --corpus p.jsonl ; expect fscore --corpus p.jsonl
+  --on-error skpi => --on-error | 'skip'
+  --format xml => --format | jsonl, conll
+  --resume => --resume | --output
+  --jobs 2 --scheduler x => --jobs | both
+  --jobs 100000 => --jobs | at most 1,024
+  --jobs 0 => --jobs
+  -o x.gz => --output | uncompressed
+  -o / => --output | folder
+  -o p.jsonl --resume => --output | the corpus itself
+  --probs .5 => one of them
+decode fscore --corpus p.jsonl
+  --method rankin => 'ranking'
+expect fscore --corpus p.jsonl
+  --column 1 => --column | columns
+  --format conll => --column | must be given
+  --beam 3 => --beam
+  01 => their own hypotheses
+decode fscore --probs .5 ; expect fscore 1 --probs .5
+  --jobs 2 => needs --corpus
+  --on-error skip => needs --corpus
+  -o x => needs --corpus
+  --resume => needs --corpus
+  --format jsonl => needs --corpus
+decode fscore ; score -l fscore ; expect fscore --column 1
+  --corpus empty.conll => must hold at least one record
+decode fscore ; score -l fscore ; expect fscore
+  --corpus empty.jsonl => must hold at least one record
+score - -l fscore
+  <<< '{"probs": [0.5]}' => must have the key "y"
+  <<< '{"probs": [0.5], "y": "01"}' => as long as the reference, 2. Got 1
+  <<< '{"y": "01"}' => something to score
+  -s z <<< '{"y": "01", "z": "0"}' => as many labels as the reference, 2. Got 1
+  -s z <<< '{"y": [true], "z": "0"}' => key 'y' | must be a list of labels
+  -s z <<< '{"y": "02", "z": "01"}' => gold, fscore | 2
+  -l pk:k=auto => must be a file
+score one.jsonl -l fscore
+  --given 2 => line 1: --given | not a label
+  --decide all => --decide | viterbi
+  --decide , => --decide: some of viterbi | none
+  --baseline x => --baseline | viterbi
+  --columns a => --columns | in columns
+  -o x.txt => --output | .csv
+  -o csv --json => --output | both
+  --plot x.txt => plot | png
+  -l pk => 'k' has no default. Write it: --loss pk:k=
+  -l fscore:beta=x => --loss fscore:beta | number
+  --corpus x => CORPUS or by --corpus | both
+score --format conll -l accuracy
+  => CORPUS | neither
+  short.txt --gold 4 -s 1 => column 4
+  short.txt --gold g -s 1 => --columns A,B,C
+  short.txt --columns word,gold --gold golt -s 1 => Did you mean 'gold'?
+  - <<< 'a O:0.5 B:0.5' => --gold | probabilities
+score --format conll
+  short.txt => --loss | For example
+  - -l fscore <<< 'a 0 no' => decision, fscore | no
+  one.txt --by-type => line 1 | column
+train t.csv -o m.npz
+  -c DTAClasifier => 'DTAClassifier'
+  -c A -c B => --classifier | one
+  --space up => --space | classifier
+  -p los=jaccard => 'loss'
+  -p loss=jacard => 'jaccard'
+  -p loss=pk -p loss__k=2 => confusion table
+  -p loss__beta=2 => -p loss=NAME
+  -p estimator=Logistic => 'LogisticRegression'
+  -p estimator__C=2 => estimator=LogisticRegression
+  -p estimator=GaussianNB -p estimator__C=2 => 'C'
+  -p calibration=platt => sigmoid
+  -p estimator=LogisticRegression -p estimator__C=-1 => C
+  --label size => a, b, c, d, kind | size
+  --label 9 => 1 to 5
+  --label 1,2,3,4,5 => beside the labels
+  --format excel => svmlight, csv, npz
+  --format npz => npz file
+  --format svmlight => index:value
+  --test none.csv => none.csv
+  --plot x.png => --test
+  --test t.csv --plot x.gif => png, pdf, svg
+  --test t.csv --plot folder.png => must be a file
+train
+  none.csv -o m.npz => none.csv
+  folder -o m.npz => folder
+  t.csv => --output
+  -o m.npz => FILE
+  t.conll -o m.npz --online => --online | tagger
+  /dev/zero -o /dev/null => at most
+  /proc/self/mem -o m => svmlight file /proc/self/mem: the file cannot be read (Input/output error)
+  t.csv -o m --label DIGITS => a column is one of 1 to 5
+predict
+  none.npz t.csv => none.npz
+  t.csv t.csv => save
+  blank.npz t.csv => trained
+train --online t.csv --shuffles 2
+  -c FOFOClasifier => 'FOFOClassifier'
+  -c DTAClassifier => an online learner
+  -c '' => an online learner
+  -c OFOClassifier -c OFOClassifier => once
+  -c OFOClassifier:steps=2 => 'step'
+  -p stepp=2 => 'step'
+  -c OFOClassifier -p gamma_scale=2 => a parameter must be one of
+  -p step=-1 => step must be
+  -p loss__beta=2 => loss__beta
+  --positive 7 => 0, 1 | 7
+  --test none.csv => none.csv
+  --plot curves => .png
+  --plot curves.gif => .png | curves.gif
+  -c OFOClassifier -c FOFOClassifier --output m.npz => one learner
+  --label size => size
+  --shuffles -1 => Invalid value for '--shuffles'
+  --passes 0 => Invalid value for '--passes'
+  --seed -1 => Invalid value for '--seed'
+  --plot folder.png => must be a file | folder.png
+  --output folder.png => must be a file | folder.png
+  --plot t.csv/c.csv => t.csv
+  --output t.csv/m.npz => t.csv
+train --online
+  none.csv => none.csv
+  folder => folder
+  nan.npz => labels must be finite
+  table.npz => one label
+  two.npz --test other.npz => 0 or 1 | 2
+  two.npz --test table.npz => one label
+  two.npz --test narrow.npz => 4 features | 2 features
+  two.npz --test gaps.npz => NaN
+train --searn t.txt -o m
+  -p bta=1 => Did you mean 'beta'
+  -p beta=7 => beta
+  -t chunkin => Did you mean 'chunking'
+  --space up => space must be one of
+  --loss chunk => chunk
+train --searn {} -o m
+  none.txt => none.txt | cannot be read
+  one.txt => line 1 | 2 columns
+"""
+
+
+def cases():
+    """(the beginning of a command, its other words, what is said) of each line."""
+    for line in REFUSED.strip("\n").replace(" ;\n", " ; ").split("\n"):
+        if line[0] != " ":
+            beginnings = line.split(" ; ")
+            continue
+        words, _, said = line.partition("=>")
+        yield from ((begin.removeprefix("fsmeu"), words, said.strip()) for begin in beginnings)
+
+
 FILES = {
     "bad.loss": "loss f\nlabels 0 1\ncount bad whn z != y\nvalue bad\n",
     "binary.loss": bytes(range(256)),
@@ -342,14 +319,8 @@ ARRAYS = {
 BLANK = {"format": "fsmeu estimator 1", "class": "DTAClassifier", "parameters": {}, "learned": {}}
 
 
-def write(path, content):
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
 @pytest.fixture(scope="module")
 def material(tmp_path_factory):
-    """A folder with what the commands read."""
     folder = tmp_path_factory.mktemp("material")
     for name, content in FILES.items():
         write(folder / name, content)
@@ -362,7 +333,7 @@ def material(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("prefix", "line", "said"), CASES)
+@pytest.mark.parametrize(("prefix", "line", "said"), [*cases()])
 def test_refusals(fsmeu, material, monkeypatch, prefix, line, said):
     monkeypatch.chdir(material)
     words = [WORDS.get(word, word) for word in shlex.split(line)]
@@ -390,14 +361,14 @@ def test_machines_past_the_limit(fsmeu, n, monkeypatch):
     monkeypatch.setenv("FSMEU_MAX_STATES", "1000")
     says = ["at most 1,000 states", "FSMEU_MAX_STATES"]
     fsmeu("check", "--sizes", "fscore", "--n", n).is_refused(*says)
-    fsmeu(*FST.format("fscore").split(), "--n", n).is_refused(*says, "draw --summed")
+    draw = ["draw", "-f", "fst", "fscore", "-o", "/dev/null", "--n", n]
+    fsmeu(*draw).is_refused(*says, "draw --summed")
     probs = ",".join(["0.5"] * 40)
     command = ["expect", "fscore", "01" * 20, "--probs", probs, "--engine", "openfst"]
     fsmeu(*command).is_refused(*says)
 
 
 def test_debug_shows_where_an_error_comes_from(fsmeu):
-    """Wherever --debug stands, the exception itself comes out."""
     for args in (["--debug", "losses", "fscor"], ["losses", "fscor", "--debug"]):
         ran = fsmeu(*args)
         assert ran.code != 0

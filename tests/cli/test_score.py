@@ -16,6 +16,7 @@ from sklearn.metrics import accuracy_score
 
 from tests import brute_force
 from tests.brute_force import fscore as f_score
+from tests.cli.conftest import write
 from tests.same_records import same_records
 
 TAGS = ["O", "B-X", "I-X", "B-YY", "I-YY"]
@@ -24,18 +25,12 @@ IOBES_TAGS = ["O", *(f"{kind}-{name}" for kind in "BIES" for name in ("X", "YY")
 
 def tagged(seed, labels, sentences=14):
     """References, and two systems that are right more often than not."""
-    rng = np.random.default_rng(seed)
-    gold, one, two = [], [], []
+    rng, found = np.random.default_rng(seed), []
     for n in rng.integers(1, 9, sentences):
-        y = rng.integers(0, len(labels), n)
-        other = rng.integers(0, len(labels), (2, n))
-        found = [
-            np.where(rng.random(n) < right, y, z)
-            for right, z in zip((0.8, 0.6), other, strict=True)
-        ]
-        for part, row in zip((gold, one, two), (y, *found), strict=True):
-            part.append([labels[k] for k in row])
-    return gold, one, two
+        y, one, two = rng.integers(0, len(labels), (3, n))
+        rows = (y, np.where(rng.random(n) < 0.8, y, one), np.where(rng.random(n) < 0.6, y, two))
+        found.append([[labels[k] for k in row] for row in rows])
+    return zip(*found, strict=True)
 
 
 def in_columns(*columns):
@@ -57,13 +52,11 @@ def flat(sequences):
 @pytest.fixture(scope="module")
 def columns(tmp_path_factory):
     gold, one, two = tagged(0, TAGS)
-    file = tmp_path_factory.mktemp("score") / "c.conll.gz"
-    file.write_bytes(gzip.compress(in_columns(two, gold, one).encode()))
-    return file, gold, one, two
+    packed = gzip.compress(in_columns(two, gold, one).encode())
+    return write(tmp_path_factory.mktemp("score") / "c.conll.gz", packed), gold, one, two
 
 
 def test_columns_as_conlleval_reads_them(fsmeu, columns):
-    """The last column is decided, the one before is the reference."""
     file, gold, one, _ = columns
     told = fsmeu("score", file, "-l", "chunk_fscore:empty=0", "-l", "accuracy", "--json").json
     assert (told["sentences"], told["labels"]) == (len(gold), len(flat(gold)))
@@ -111,10 +104,9 @@ def test_systems_by_name_and_number_with_paired_intervals(fsmeu, columns):
     assert (told["difference_low"], told["difference_high"]) == pytest.approx(ends, rel=1e-9)
 
 
-def test_iobes(fsmeu, tmp_path):
+def test_iobes(fsmeu, keep):
     gold, one, _ = tagged(2, IOBES_TAGS, 30)
-    file = tmp_path / "c.txt"
-    file.write_text(in_columns(gold, one))
+    file = keep("c.txt", in_columns(gold, one))
     told = fsmeu("score", file, "-l", "chunk_fscore_iobes", "--draws", 0, "--json").json
     whole = scores(told)["chunk_fscore_iobes", "last column", "corpus"]["value"]
     assert whole == pytest.approx(f1_score(gold, one, mode="strict", scheme=IOBES), rel=1e-12)
@@ -123,30 +115,28 @@ def test_iobes(fsmeu, tmp_path):
     fsmeu("score", file, "-l", "chunk_fscore").is_refused(f"line {line}:", "those of iobes")
 
 
-def test_the_faulty_line_is_named(fsmeu, tmp_path):
+def test_the_faulty_line_is_named(fsmeu, keep):
     """Not the line in which its sentence begins; labels may have other names."""
-    file = tmp_path / "c.iob2"
     for text, line, part in [
         ("# a\nthe O O\ndog B-NP\n\nend O O\n", 3, "Got dog"),
         ("the O O\n\n\nx O O\ny O Q-NP\nz O O\n", 5, "Got Q-NP"),
         ("the O O\n\nx O O\ny\n", 4, "column -2"),
     ]:
-        file.write_text(text)
-        fsmeu("score", file, "-l", "chunk_fscore").is_refused(f"c.iob2, line {line}: ", part)
-    file.write_text("a O O:0.5 B:0.5\n\nb O O:0.5 B:0.5\nc O O:0.5\n")
+        ran = fsmeu("score", keep("c.iob2", text), "-l", "chunk_fscore")
+        ran.is_refused(f"c.iob2, line {line}: ", part)
+    file = keep("c.iob2", "a O O:0.5 B:0.5\n\nb O O:0.5 B:0.5\nc O O:0.5\n")
     fsmeu("score", file, "-l", "hamming", "--gold", 2).is_refused("line 4: ", "first token")
     fsmeu("decode", "hamming", "--corpus", file).is_refused("line 4: ", "first token")
-    file.write_text("a no no\nb yes yes\nc yes no\n")
+    keep("c.iob2", "a no no\nb yes yes\nc yes no\n")
     fsmeu("score", file, "-l", "fscore").is_refused("line 1: ", "gold, fscore")
     told = fsmeu("score", file, "-l", "fscore", "--labels", "no,yes", "--draws", 0, "--json").json
     assert scores(told)["fscore", "last column", "corpus"]["value"] == pytest.approx(2 / 3)
 
 
-def test_windows(fsmeu, tmp_path):
+def test_windows(fsmeu, keep):
     """Means over segmentations, as nltk has it of each; k=auto is half their mean segment."""
     texts = [("0010000100", "0100010000"), ("0001001000", "0001000100")]
-    file = tmp_path / "c.jsonl"
-    file.write_text("".join(json.dumps({"z": z, "y": y}) + "\n" for z, y in texts))
+    file = keep("c.jsonl", [{"z": z, "y": y} for z, y in texts])
     command = ["score", file, "-s", "z", "--draws", 0, "--json", "-l"]
     told = fsmeu(*command, "pk:k=auto")
     k = 2  # segments of 2, 4, 5, 4, 4 and 3 units have a mean of 11/3, half of which is rounded
@@ -157,9 +147,6 @@ def test_windows(fsmeu, tmp_path):
     for name, theirs in (("pk:k=3", pk), ("windowdiff:k=3", windowdiff)):
         wanted = np.mean([theirs(y, z, 3) for z, y in texts])
         assert found[name, "z", "sentence"]["value"] == pytest.approx(wanted, rel=1e-12)
-
-
-# -- models ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -178,10 +165,8 @@ def models(tmp_path_factory):
         decided["meu"].append(max(value, key=value.get))
         gold.append(y)
         model = {"model": "markov", "initial": first.tolist(), "transition": step.tolist(), "n": n}
-        lines.append(json.dumps({**model, "y": y}))
-    file = tmp_path_factory.mktemp("models") / "m.jsonl"
-    file.write_text("\n".join(lines))
-    return file, gold, decided
+        lines.append({**model, "y": y})
+    return write(tmp_path_factory.mktemp("models") / "m.jsonl", lines), gold, decided
 
 
 def corpus_f(zs, ys):
@@ -250,12 +235,10 @@ def test_table_csv_and_plot(fsmeu, models, tmp_path):
     assert float(value["zero_one", "viterbi", "sentence"]) == pytest.approx(wrong)
 
 
-def test_probabilities_in_columns_on_a_condition(fsmeu, tmp_path):
+def test_probabilities_in_columns_on_a_condition(fsmeu, keep):
     """The most probable tags that are well formed; what the model does not know is wrong."""
-    file = tmp_path / "c.conll"
-    file.write_text(
-        "a I-X O:0.45 B-X:0.15 I-X:0.4\nb I-X O:0.1 B-X:0.2 I-X:0.7\n\nc B-Z O:1 B-X:0 I-X:0\n"
-    )
+    first = "a I-X O:0.45 B-X:0.15 I-X:0.4\nb I-X O:0.1 B-X:0.2 I-X:0.7\n\n"
+    file = keep("c.conll", f"{first}c B-Z O:1 B-X:0 I-X:0\n")
     command = ["score", file, "--gold", 2, "-l", "accuracy", "--decide", "viterbi", "--json"]
     free, formed = (scores(fsmeu(*command, *more).json) for more in ([], ["--given", "bio"]))
     # free: O I-X (.315) before I-X I-X (.28); well formed: B-X I-X (.105) before O B-X (.09)
@@ -263,9 +246,9 @@ def test_probabilities_in_columns_on_a_condition(fsmeu, tmp_path):
     assert formed["accuracy", "viterbi", "sentence"]["value"] == pytest.approx(1 / 4)
 
 
-def test_bad_records_are_passed_over(fsmeu, tmp_path):
-    file = tmp_path / "c.jsonl"
-    file.write_text('{"probs": [0.9], "y": "1"}\n{"probs": [2], "y": "1"}\n{"y": "1", "z": "1"}\n')
+def test_bad_records_are_skipped(fsmeu, keep):
+    records = [{"probs": [0.9], "y": "1"}, {"probs": [2], "y": "1"}, {"y": "1", "z": "1"}]
+    file = keep("c.jsonl", records)
     told = fsmeu("score", file, "-l", "fscore", "--on-error", "skip", "--json")
     assert told.json["sentences"] == 1
     assert "line 2" in told.err

@@ -1,8 +1,7 @@
 """`fsmeu train --searn` and `predict`: files in, models and tags out."""
 
-import json
-
 import pytest
+from seqeval import metrics
 
 LINES = [
     "the DT B-NP\nold JJ I-NP\nman NN I-NP\nate VBD B-VP\nfish NN B-NP\n. . O\n",
@@ -10,36 +9,24 @@ LINES = [
     "fish NN B-NP\nswam VBD B-VP\n. . O\n",
     "the DT B-NP\ncat NN I-NP\nate VBD B-VP\nthe DT B-NP\nold JJ I-NP\nfish NN I-NP\n. . O\n",
 ]
-TEXT = "\n".join(LINES * 5)
 FEW = ["-p", "iterations=2", "-p", "folds=2"]
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    """A training file and the file of a model."""
-    from typer.testing import CliRunner
-
-    from fsmeu.cli.main import app
-
+def folder(fsmeu, tmp_path_factory):
+    """Where the file of a model is; what it was trained with is told."""
     folder = tmp_path_factory.mktemp("searn")
-    (folder / "train.txt").write_text(TEXT)
-    told = ["train", "--searn", str(folder / "train.txt"), "-o", str(folder / "m.npz"), *FEW]
-    ran = CliRunner().invoke(app, [*told, "--test", str(folder / "train.txt"), "--json"])
-    assert ran.exit_code == 0, ran.stderr
-    return folder, json.loads(ran.stdout)
-
-
-def test_train_says_what_it_has_seen(files):
-    _, told = files
+    (folder / "train.txt").write_text("\n".join(LINES * 5))
+    command = ["train", "--searn", folder / "train.txt", "-o", folder / "m.npz", *FEW]
+    told = fsmeu(*command, "--test", folder / "train.txt", "--json").json
     assert (told["sentences"], told["words"], told["tags"]) == (20, 100, 4)
     assert (told["loss"], told["space"]) == ("chunk_fscore", "word-at-a-time")
     assert told["test"]["F1"] == 1.0
+    return folder
 
 
-def test_predict_and_eval(fsmeu, files):
+def test_predict_and_eval(fsmeu, folder):
     """The tagged file has the given tags and the predicted ones; seqeval agrees on their F1."""
-    metrics = pytest.importorskip("seqeval.metrics")
-    folder, _ = files
     test = folder / "test.txt"
     test.write_text("the DT B-NP\nfish NN I-NP\nsat VBD B-NP\n\na DT B-NP\ncat NN I-NP\n")
     ran = fsmeu("predict", folder / "m.npz", test, "-o", folder / "out" / "z.txt")
@@ -75,9 +62,7 @@ def test_predict_and_eval(fsmeu, files):
     assert f"F1 {metrics.f1_score(y, z):.4f}" in ran.err
 
 
-def test_predict_without_tags(fsmeu, files):
-    """From standard input, greedily; as many lines as went in."""
-    folder, _ = files
+def test_predict_without_tags(fsmeu, folder):
     text = "the DT\ncat NN\n\nfish NN\n"
     ran = fsmeu("predict", folder / "m.npz", "-", "--beam", "1", stdin=text)
     assert [line.split()[:2] for line in ran.out.splitlines()] == [
@@ -88,23 +73,15 @@ def test_predict_without_tags(fsmeu, files):
     assert [len(one) for one in told["tags"]] == [2, 1]
 
 
-def test_plain_labels_and_templates_of_ones_own(fsmeu, tmp_path):
+def test_plain_labels_and_templates_of_ones_own(fsmeu, keep, tmp_path):
     """Labels that are no chunk tags: Hamming loss, left to right; a word and its label."""
-    lines = "a X\nb Y\na X\n\nb Y\nc X\n\n" * 6
-    (tmp_path / "t.txt").write_text(lines)
-    (tmp_path / "mine").write_text("word\nword[-1]\ncross word\n")
-    told = ["train", "--searn", tmp_path / "t.txt", "-o", tmp_path / "m.npz"]
-    told += ["-t", tmp_path / "mine", *FEW, "-p", "learner=perceptron", "--json"]
-    ran = fsmeu(*told).json
-    assert (ran["loss"], ran["space"]) == ("hamming", "left-to-right")
-    tags = fsmeu("predict", tmp_path / "m.npz", tmp_path / "t.txt", "--json").json
-    assert tags["measures"]["accuracy"] == 1.0
-    (tmp_path / "z.txt").write_text("a X X\nb Y X\n")
-    scored = fsmeu("score", tmp_path / "z.txt", "-l", "accuracy", "--json").json["scores"]
-    assert [row["value"] for row in scored] == [0.5, 0.5]
+    text, model = keep("t.txt", "a X\nb Y\na X\n\nb Y\nc X\n\n" * 6), tmp_path / "m.npz"
+    mine = keep("mine", "word\nword[-1]\ncross word\n")
+    options = ["-t", mine, *FEW, "-p", "learner=perceptron", "--json"]
+    told = fsmeu("train", "--searn", text, "-o", model, *options).json
+    assert (told["loss"], told["space"]) == ("hamming", "left-to-right")
+    assert fsmeu("predict", model, text, "--json").json["measures"]["accuracy"] == 1.0
 
 
-def test_other_columns_than_in_training_are_refused(fsmeu, files, tmp_path):
-    folder, _ = files
-    (tmp_path / "t.txt").write_text("a b c d e\n")
-    fsmeu("predict", folder / "m.npz", tmp_path / "t.txt").is_refused("2 columns")
+def test_other_columns_than_in_training_are_refused(fsmeu, folder, keep):
+    fsmeu("predict", folder / "m.npz", keep("t.txt", "a b c d e\n")).is_refused("2 columns")

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 
@@ -23,13 +22,11 @@ def model(fsmeu, tmp_path):
 
 @pytest.mark.parametrize("ending", WRITERS)
 def test_there_and_back(fsmeu, tmp_path, ending):
-    """The measures are those of scikit-learn for the classes that are printed."""
     train, test = tmp_path / f"train.{ending}", tmp_path / f"test.{ending}"
     WRITERS[ending](train, X[:60], Y[:60])
     WRITERS[ending](test, X[60:], Y[60:])
     options = ["-c", "EUMClassifier", "-p", "loss=jaccard", "-p", "random_state=0"]
-    ran = fsmeu("train", train, "-o", tmp_path / "m.npz", *options, "--test", test, "--json")
-    told = ran.json
+    told = fsmeu("train", train, "-o", tmp_path / "m.npz", *options, "--test", test, "--json").json
     assert (told["examples"], told["features"], told["positive"]) == (60, 4, int(Y[:60].sum()))
     assert told["classes"] == [0, 1]
     found = fsmeu("predict", tmp_path / "m.npz", test)
@@ -42,7 +39,7 @@ def test_there_and_back(fsmeu, tmp_path, ending):
 
 def test_probabilities_and_files_without_labels(fsmeu, model, tmp_path):
     rows = tmp_path / "rows.csv"
-    rows.write_text("\n".join(",".join(map(repr, row.tolist())) for row in X[:20]))
+    np.savetxt(rows, X[:20], delimiter=",")
     data = fsmeu("predict", model, rows, "--probabilities", "--json").json
     other = LogisticRegression(max_iter=1000).fit(X, Y)
     assert data["probabilities"] == pytest.approx(other.predict_proba(X[:20])[:, 1], abs=1e-6)
@@ -52,18 +49,13 @@ def test_probabilities_and_files_without_labels(fsmeu, model, tmp_path):
     assert "20" in ran.out
 
 
-def test_columns_texts_and_tables(fsmeu, tmp_path):
-    """The label may stand anywhere, and be a word."""
-    lines = ["kind\ta\tb"] + [
-        f"{'spam' if y else 'ham'}\t{row[0]}\t{row[1]}" for row, y in zip(X, Y, strict=True)
-    ]
-    (tmp_path / "t.tsv").write_text("\n".join(lines))
+def test_columns_texts_and_tables(fsmeu, keep, tmp_path):
+    rows = zip(np.array(["ham", "spam"])[Y], X, strict=True)
+    file = keep("t.tsv", "kind\ta\tb\n" + "\n".join(f"{y}\t{x[0]}\t{x[1]}" for y, x in rows))
     for label in ("kind", "1"):
-        ran = fsmeu("train", tmp_path / "t.tsv", "--label", label, "-o", tmp_path / "m.npz")
-        assert ran.code == 0, ran.err
-        assert "ham, spam" in ran.out
-    options = ["--label", "kind", "-o", tmp_path / "z.txt"]
-    ran = fsmeu("predict", tmp_path / "m.npz", tmp_path / "t.tsv", *options)
+        ran = fsmeu("train", file, "--label", label, "-o", tmp_path / "m.npz")
+        assert (ran.code, "ham, spam" in ran.out) == (0, True)
+    ran = fsmeu("predict", tmp_path / "m.npz", file, "--label", "kind", "-o", tmp_path / "z.txt")
     assert set((tmp_path / "z.txt").read_text().split()) == {"ham", "spam"}
     assert "F1" in ran.out
 
@@ -83,25 +75,18 @@ def test_several_labels(fsmeu, tmp_path):
     assert lines == ["\t".join(map(str, row)) for row in data["classes"]]
 
 
-def test_sparse_rows_in_npz(fsmeu, tmp_path):
-    rows = csr_array(np.where(X > 0, X, 0.0))
-    parts = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
-    np.savez(tmp_path / "t.npz", shape=rows.shape, y=Y, **parts)
-    assert fsmeu("train", tmp_path / "t.npz", "-o", tmp_path / "m.npz").code == 0
-
-
 def test_parameters(fsmeu, tmp_path, model):
-    """Those of the classifier, of its loss, and of its estimator."""
-    options = ["-p", "loss=fscore", "-p", "loss__beta=2", "-p", "estimator=LogisticRegression"]
-    options += ["-p", "estimator__C=0.25", "-p", "calibration=sigmoid", "-p", "folds=3"]
-    ran = fsmeu("train", tmp_path / "train.csv", "-o", tmp_path / "p.npz", *options)
-    assert ran.code == 0, ran.err
-    made = load(tmp_path / "p.npz")
-    assert (made.loss_.params["beta"], made.estimator.C, made.folds) == (2, 0.25, 3)
-    assert made.calibration_["kind"] == "sigmoid"
-    options = ["-c", "EUMClassifier", "-p", "estimator=FOFOClassifier", "-p", "estimator__step=0.5"]
-    assert fsmeu("train", tmp_path / "train.csv", "-o", tmp_path / "p.npz", *options).code == 0
-    assert load(tmp_path / "p.npz").estimator.step == 0.5
+    def made(options):
+        ran = fsmeu("train", tmp_path / "train.csv", "-o", tmp_path / "p.npz", *options.split())
+        assert ran.code == 0, ran.err
+        return load(tmp_path / "p.npz")
+
+    loss, estimator = "-p loss=fscore -p loss__beta=2", "-p estimator=LogisticRegression"
+    one = made(f"{loss} {estimator} -p estimator__C=0.25 -p calibration=sigmoid -p folds=3")
+    assert (one.loss_.params["beta"], one.estimator.C, one.folds) == (2, 0.25, 3)
+    assert one.calibration_["kind"] == "sigmoid"
+    one = made("-c EUMClassifier -p estimator=FOFOClassifier -p estimator__step=0.5")
+    assert one.estimator.step == 0.5
 
 
 def test_every_registered_classifier_is_listed(fsmeu):
@@ -158,74 +143,68 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_files_of_examples(fsmeu, tmp_path, name):
+def test_files_of_examples(fsmeu, keep, tmp_path, name):
     content, parts = EXAMPLES[name]
     path = tmp_path / name
     if isinstance(content, dict):
         np.savez(path, **content)
     else:
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        keep(name, content)
     fsmeu("train", path, "-o", tmp_path / "m.npz").is_refused(*parts)
     fsmeu("train", "--online", path).is_refused(*parts)
 
 
-# -- plots ----------------------------------------------------------------------------------------
-
-KINDS = {
-    "DTAClassifier": ["-p", "loss=jaccard"],
-    "EUMClassifier": ["-p", "random_state=0"],
-    "ExampleWiseClassifier": [],
-    "FOFOClassifier": ["-p", "measure=jaccard"],
-    "MaxExpectedFClassifier": ["-p", "restarts=2", "-p", "random_state=0", "-p", "alpha=0.8"],
-    "MaxExpectedUtilityClassifier": ["-p", "restarts=0", "-p", "loss=jaccard"],
-    "OnlineLogisticClassifier": ["-p", "beta=2"],
-}
+def f_two(y, z):
+    return fbeta_score(y, z, beta=2)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("words", "measure"),
+    [
+        ("DTAClassifier -p loss=jaccard", jaccard_score),
+        ("EUMClassifier -p random_state=0", f1_score),
+        ("ExampleWiseClassifier", f1_score),
+        ("FOFOClassifier -p measure=jaccard", jaccard_score),
+        # alpha is beta^2 / (1 + beta^2)
+        ("MaxExpectedFClassifier -p restarts=2 -p random_state=0 -p alpha=0.8", f_two),
+        ("MaxExpectedUtilityClassifier -p restarts=0 -p loss=jaccard", jaccard_score),
+        ("OnlineLogisticClassifier -p beta=2", f_two),
+    ],
+)
 @pytest.mark.thirds
-def test_plots_of_decisions(fsmeu, tmp_path, kind, monkeypatch):
+def test_plots_of_decisions(fsmeu, tmp_path, words, measure, monkeypatch):
     """What is drawn is the value of the loss that the classifier is for, on the test labels."""
-    drawn = []
-    plotted = models.plot_threshold
-    monkeypatch.setattr(
-        models,
-        "plot_threshold",
-        lambda *given, **options: drawn.append(plotted(*given, **options)) or drawn[-1],
-    )
+    drawn, plotted = [], models.plot_threshold
+
+    def plot(*given, **options):
+        drawn.append(plotted(*given, **options))
+        return drawn[-1]
+
+    monkeypatch.setattr(models, "plot_threshold", plot)
     as_csv(tmp_path / "a.csv", X[:60], Y[:60])
     as_csv(tmp_path / "b.csv", X[60:], Y[60:])
-    options = ["-c", kind, *KINDS[kind], "--test", tmp_path / "b.csv"]
+    options = ["-c", *words.split(), "--test", tmp_path / "b.csv"]
     command = ["train", tmp_path / "a.csv", "-o", tmp_path / "m.npz", *options]
     ran = fsmeu(*command, "--plot", tmp_path / "new" / "t.png")
     assert ran.code == 0, ran.err
     assert (tmp_path / "new" / "t.png").read_bytes().startswith(b"\x89PNG")
     found = fsmeu("predict", tmp_path / "m.npz", tmp_path / "b.csv", "--plot", tmp_path / "t.svg")
-    z = np.array([int(line) for line in found.out.split()])
-    measure = {
-        "DTAClassifier": jaccard_score(Y[60:], z),
-        "FOFOClassifier": jaccard_score(Y[60:], z),
-        "MaxExpectedUtilityClassifier": jaccard_score(Y[60:], z),
-        "MaxExpectedFClassifier": fbeta_score(Y[60:], z, beta=2),  # 0.8 = 4 / (1 + 4)
-        "OnlineLogisticClassifier": fbeta_score(Y[60:], z, beta=2),
-    }.get(kind, f1_score(Y[60:], z))
-    assert len(drawn) == 2
-    for axes in drawn:
-        assert axes.lines[1].get_ydata()[0] == pytest.approx(measure, abs=1e-12)
+    value = measure(Y[60:], np.array([int(line) for line in found.out.split()]))
+    shown = [axes.lines[1].get_ydata()[0] for axes in drawn]
+    assert shown == pytest.approx([value, value], abs=1e-12)
 
 
 def test_plots_need_labels(fsmeu, model, tmp_path):
-    """One for each example, and a loss of the confusion table."""
     rows = tmp_path / "rows.csv"
-    rows.write_text("\n".join(",".join(map(repr, row.tolist())) for row in X[:20]))
+    np.savetxt(rows, X[:20], delimiter=",")
     fsmeu("predict", model, rows, "--plot", tmp_path / "x.png").is_refused("labels")
     np.savez(tmp_path / "t.npz", X=X, y=np.stack([Y, 1 - Y], axis=1))
-    several = ["train", tmp_path / "t.npz", "-c", "ExampleWiseClassifier", "-o", tmp_path / "x.npz"]
-    several += ["--test", tmp_path / "t.npz", "--plot", tmp_path / "x.png"]
-    fsmeu(*several).is_refused("one label")
-    command = ["train", tmp_path / "train.csv", "-o", tmp_path / "x.npz"]
-    options = ["-c", "MaxExpectedUtilityClassifier", "-p", "restarts=0", "-p", "max_iter=1"]
-    options += ["-p", "loss=pk", "-p", "loss__k=2", "-p", "batch_size=10"]
-    options += ["--test", tmp_path / "train.csv", "--plot", tmp_path / "x.png"]
-    fsmeu(*command, *options).is_refused("confusion table", "pk")
+    windows = "MaxExpectedUtilityClassifier -p restarts=0 -p max_iter=1 -p batch_size=10"
+    for file, words, said in (
+        ("t.npz", "ExampleWiseClassifier", ["one label"]),
+        ("train.csv", f"{windows} -p loss=pk -p loss__k=2", ["confusion table", "pk"]),
+    ):
+        options = ["-o", tmp_path / "x.npz", "--test", tmp_path / file, "-c", *words.split()]
+        ran = fsmeu("train", tmp_path / file, *options, "--plot", tmp_path / "x.png")
+        ran.is_refused(*said)
     assert not (tmp_path / "x.png").exists()

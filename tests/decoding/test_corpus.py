@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.decoding import corpus_hulls, corpus_moments, corpus_search
+from fsmeu.decoding import corpus_moments, corpus_search
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
-from fsmeu.expectation import corpus_moments as expected_moments
+from fsmeu.expectation import corpus as expected_moments
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from tests import brute_force, shelf
 from tests import corpora_by_listing as listing
@@ -162,9 +162,9 @@ def test_bounds_hold_wherever_the_search_stops(name, kind, seed):
     assert all(low <= high for low, high in told)
 
 
-def test_without_exchanges(monkeypatch):
+def test_with_the_relaxation_alone(monkeypatch):
     """Where totals between two pieces are not met, the gap of the relaxation is told."""
-    monkeypatch.setattr(corpus_search, "best_with_total", lambda *given: None)
+    monkeypatch.setattr(corpus_moments, "EXACT_SUMS", 0)
     for seed in range(4):
         loss, meaning, models, listed = corpus("chunk_fscore", "field", seed + 40)
         check(fsmeu.decode_corpus(loss, models), loss, meaning, listed)
@@ -172,28 +172,25 @@ def test_without_exchanges(monkeypatch):
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.integers(-9, 9), min_size=1, max_size=4), min_size=1, max_size=4))
-def test_relaxation_and_exchanges(rows):
+def test_sums_by_total(rows):
     """Against all choices of counts; worths are whole numbers, so that ties abound."""
     tables = [np.array(row, float) for row in rows]
     best = {}
     for counts in np.ndindex(*map(len, rows)):
         worth = sum(row[j] for row, j in zip(rows, counts, strict=True))
         best[sum(counts)] = max(worth, best.get(sum(counts), -np.inf))
-    hulls = corpus_hulls.hulls_of(tables)
+    sums, counts_of, _ = corpus_moments.best_sums(tables)
+    hulls = corpus_moments.hulls_of(tables)
     bounds = hulls.bounds(max(best) + 1)
     for total, worth in best.items():
-        assert bounds[total] >= worth - 1e-9
+        assert sums[total] == worth <= bounds[total] + 1e-9
+        chosen = [counts_of(total)]
         if total in hulls.knots:
-            ends = hulls.ends(hulls.piece(total))
-            assert ends.sum() == total
-            assert sum(t[j] for t, j in zip(tables, ends, strict=True)) == bounds[total] == worth
-        else:
-            for enough in (-np.inf, worth - 0.5):
-                found, ends = corpus_hulls.best_with_total(tables, hulls, total, enough)
-                assert ends.sum() == total
-                chosen = sum(t[j] for t, j in zip(tables, ends, strict=True))
-                assert chosen == pytest.approx(found, abs=1e-9) == worth
-            assert corpus_hulls.best_with_total(tables, hulls, total, worth + 1)[1] is None
+            assert bounds[total] == worth
+            chosen.append(hulls.ends(hulls.piece(total)))
+        for counts in chosen:
+            assert counts.sum() == total
+            assert sum(t[j] for t, j in zip(tables, counts, strict=True)) == worth
 
 
 def test_what_a_corpus_changes():

@@ -1,20 +1,49 @@
-"""The pages in a real browser: numbers equal Python's, keys and dark mode work, all is inside."""
+"""The pages in a real browser, Chromium, where it is installed: numbers are those of Python.
+
+Keys, mouse, search and dark mode work, all can be read, and all is inside.
+"""
 
 import re
+import shutil
+from contextlib import contextmanager
 from itertools import product
 
 import pytest
-
-import fsmeu
-from tests.drawing.conftest import window
-
-pytest.importorskip("selenium", reason="selenium is not installed")
+from selenium import webdriver
 from selenium.webdriver import ActionChains
+from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+import fsmeu
+from fsmeu.drawing.gallery import anchored, exhibit, gallery_page
+from fsmeu.losses.loss import read_spec
+
 F1 = fsmeu.load("fscore")
+# Contrast as WCAG defines it, the least of several selectors, and how light the page is.
+CONTRAST = """
+const parse = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
+const light = (rgb) => {
+  const linear = (c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  const [r, g, b] = rgb.map((c) => linear(c / 255));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const ground = (element) => {
+  for (let e = element; e; e = e.parentElement) {
+    const colour = getComputedStyle(e).backgroundColor;
+    if (colour !== "rgba(0, 0, 0, 0)") return parse(colour);
+  }
+};
+const ratio = (selector) => {
+  const element = document.querySelector(selector);
+  const style = getComputedStyle(element);
+  const paint = { path: style.stroke, text: style.fill }[element.tagName] ?? style.color;
+  const [x, y] = [light(parse(paint)), light(ground(element))].sort((p, q) => q - p);
+  return (x + 0.05) / (y + 0.05);
+};
+return [light(ground(document.body)), Math.min(...arguments[0].map(ratio))];
+"""
 SET = """
 const [id, value] = arguments;
 const input = document.getElementById(id);
@@ -24,6 +53,53 @@ return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(d
 """
 LEVELS = """return [...document.querySelectorAll("#levels tbody tr")]
   .map((row) => [Number(row.dataset.value), Number(row.dataset.probability)]);"""
+OUTSIDE = """
+const scrolls = (e) => e && (["auto", "scroll", "hidden"].includes(getComputedStyle(e).overflowX)
+  || scrolls(e.parentElement));
+const out = [...document.querySelectorAll("body *")].filter((e) =>
+  e.getBoundingClientRect().right > innerWidth + 1 && !scrolls(e.parentElement));
+return [document.documentElement.scrollWidth, out.map((e) => e.outerHTML.slice(0, 80))];
+"""
+NAMES = ("fscore", "hamming", "zero_one", "transitions")
+WORDS = {
+    "index.html": ["body", "figure text", "figure path", "pre", "p", ".chip.any"],
+    "explore-fscore.html": [
+        *("h1", "#summary", "h2", "#about", "th", "#value", "label"),
+        *(".node text", ".node text[font-weight]", ".edge text"),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium that keeps what pages write to the console."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)), None)
+    if not (program and shutil.which("chromedriver")):
+        pytest.skip("there is no Chromium with chromedriver (Debian: chromium, chromium-driver)")
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    wanted = ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage")
+    for word in (*wanted, "window-size=1300,900"):
+        options.add_argument(f"--{word}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+@contextmanager
+def screen(browser, width=1300, scheme="light"):
+    """A window of this width, a narrow one as of a telephone, in a light or a dark scheme."""
+    size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600}
+    media = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
+    try:
+        yield
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 def close(value):
@@ -82,7 +158,6 @@ def show(browser, tmp_path):
 
 
 def best_value(loss, model, n):
-    """The best expected value of all hypotheses."""
     tried = [fsmeu.expect(loss, h, model).value for h in product(loss.labels, repeat=n)]
     return (max if loss.kind == "utility" else min)(tried)
 
@@ -97,7 +172,6 @@ def best_value(loss, model, n):
     ],
 )
 def test_numbers_are_those_of_python(show, name, params, z, y, p):
-    """Value, expectation, levels and best decision, typed and slid in the page."""
     loss = fsmeu.load(name, **params)
     tab = show(loss, len(z))
     tab.put(z=z, y=y, **{f"number_{i}_0": repr(chance) for i, chance in enumerate(p)})
@@ -137,10 +211,7 @@ def test_more_than_two_labels(show):
 
 
 def test_chunk_losses_can_be_read(show, browser):
-    """The first pair is well-formed, the picture merged and no smaller than can be read.
-
-    Steps are those of the loss itself, values those of the pair, and the picture follows.
-    """
+    """The first pair is well-formed, the picture merged and no smaller than can be read."""
     loss = fsmeu.load("chunk_fscore", types=["NP"])
     tab = show(loss, 4)
     assert (tab.get("z"), tab.get("y")) == ("B-NP I-NP O B-NP", "B-NP O B-NP O")
@@ -162,7 +233,7 @@ def test_chunk_losses_can_be_read(show, browser):
         stage, place = tab.find("#stage").rect, here.rect
         assert stage["x"] <= place["x"] <= stage["x"] + stage["width"]
         assert stage["y"] <= place["y"] <= stage["y"] + stage["height"]
-    with window(browser, 390):  # nothing is wider than a telephone
+    with screen(browser, 390):  # nothing is wider than a telephone
         assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
     tab.find("#length").send_keys("2")  # y as far as it was typed
     assert (tab.get("z"), tab.get("y")) == ("B-NP I-NP", "B-NP I-NP")
@@ -171,10 +242,7 @@ def test_chunk_losses_can_be_read(show, browser):
 
 
 def test_pair_is_walked_step_by_step(show):
-    """Steps go back and forth, by buttons and rows; the path and the state are shown.
-
-    The best hypothesis can be taken as z; then its expectation is the best one.
-    """
+    """By buttons and rows; the best hypothesis can be taken as z."""
     tab = show(F1, 3, probs=[0.45, 0.4, 0.35])
     assert float(tab.get("range-1-0")) == 0.4
     tab.press("take")
@@ -198,7 +266,6 @@ def test_pair_is_walked_step_by_step(show):
 
 
 def test_wrong_input_is_said_and_survived(show):
-    """A strange label, a missing one, and a probability out of range."""
     tab = show(F1, 3)
     before = tab.number("expected")
     tab.put(z="1x0")
@@ -217,7 +284,6 @@ def test_wrong_input_is_said_and_survived(show):
 
 
 def test_picture_obeys_keys(show):
-    """With the picture in focus: zoom, move, see all, go through the states."""
     tab = show(F1, 2)
     stage, views = tab.find("#stage"), [tab.view()]
     for key in ("+", Keys.ARROW_RIGHT, Keys.ARROW_DOWN, "-"):
@@ -235,7 +301,6 @@ def test_picture_obeys_keys(show):
 
 
 def test_mouse_moves_zooms_and_points(show):
-    """Dragging moves, the wheel zooms, pointing tells registers and value."""
     tab = show(F1, 2)
     stage, view = tab.find("#stage"), tab.view()
     drag = ActionChains(tab.driver).move_to_element_with_offset(stage, -300, 250).click_and_hold()
@@ -252,7 +317,6 @@ def test_mouse_moves_zooms_and_points(show):
 
 
 def test_everything_is_reached_by_tab(show):
-    """Tab goes through every control; arrow keys slide a probability."""
     tab = show(F1, 2)
     seen = set()
     for _ in range(30):
@@ -268,7 +332,6 @@ def test_everything_is_reached_by_tab(show):
 
 
 def test_states_are_found(show):
-    """Words narrow the states down, Enter goes through them."""
     tab = show(F1, 3)
     find = tab.find("#find")
     find.send_keys("tp=1 ref=2")
@@ -283,7 +346,6 @@ def test_states_are_found(show):
 
 
 def test_hostile_names_do_nothing(show):
-    """Names that try to be scripts are shown as text."""
     labels = ["</script><script>window.bad=1</script>", "<img src=x onerror=window.bad=2>", 'a"\nb']
     loss = fsmeu.load("hamming", labels=labels)
     tab = show(loss, 2)
@@ -295,7 +357,6 @@ def test_hostile_names_do_nothing(show):
 
 
 def test_drawings_as_pages(show):
-    """The page of a drawing shows states, path and probabilities; of a large one, the summary."""
     drawing = fsmeu.draw(F1, z="110", y="101", model=[0.9, 0.5, 0.3])
     tab = show(drawing.html)
     assert len(tab.all(".node")) == drawing.automaton.states
@@ -306,3 +367,84 @@ def test_drawings_as_pages(show):
     assert shade == pytest.approx([k / 255 for k in (0x56, 0xB4, 0xE9)], abs=1e-3)
     tab = show(fsmeu.draw(F1, n=20).html)
     assert "1,771 states" in tab.get("stage", "textContent")
+
+
+@pytest.fixture(scope="module")
+def page(browser, tmp_path_factory):
+    path = tmp_path_factory.mktemp("gallery") / "index.html"
+    exhibits = anchored([exhibit(read_spec(name)) for name in NAMES])
+    path.write_text(gallery_page(exhibits), encoding="utf-8")
+    for one in exhibits:
+        one.page.save(path.parent / one.file)
+    browser.get_log("browser")
+    browser.get(path.as_uri())
+    return Tab(browser)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("zero", {"zero_one"}),
+        ("additive", {"hamming", "transitions"}),
+        ("confusion table utility", {"fscore"}),
+        ("nothing of the kind", set()),
+        ("", set(NAMES)),
+    ],
+)
+def test_losses_are_found_by_words(page, words, found):
+    """Articles, rows of the overview and headings of empty groups come and go together."""
+
+    def shown(selector, attribute="id"):
+        return [e.get_attribute(attribute) for e in page.all(selector) if e.is_displayed()]
+
+    field = page.find("#seek")
+    field.clear()
+    field.send_keys(words, " ")
+    assert set(shown("article")) == found
+    assert set(shown("#overview tbody tr", "data-of")) == found
+    assert bool(shown("h2.group")) == bool(found)
+    field.clear()
+    field.send_keys(" ")
+
+
+def test_links_lead_to_the_losses_and_pages_about_them(page):
+    assert all(picture.size["height"] > 50 for picture in page.all("figure svg"))
+    for link in page.all("#overview a"):
+        target = link.get_attribute("href").partition("#")[2]
+        assert page.find(f"#{target}").tag_name == "article"
+    here, links = page.driver.current_url, [a.get_attribute("href") for a in page.all(".use a")]
+    for link, name in zip(sorted(links), sorted(NAMES), strict=True):
+        page.driver.get(link)
+        assert page.text("title").endswith(name)
+    page.driver.get(here)
+    assert page.driver.get_log("browser") == []
+
+
+@pytest.fixture(params=WORDS)
+def either(page, request):
+    """The gallery, or a page to explore a loss in; its name."""
+    here = page.driver.current_url
+    page.driver.get(here.replace("index.html", request.param))
+    yield request.param
+    page.driver.get(here)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_can_be_read(page, either, scheme):
+    """In both schemes text stands out from its ground as WCAG asks (4.5 to 1)."""
+    with screen(page.driver, scheme=scheme):
+        light, worst = page.driver.execute_script(CONTRAST, WORDS[either])
+    assert (light > 0.5) == (scheme == "light")
+    assert worst >= 4.5
+
+
+@pytest.mark.parametrize("width", [390, 600, 1200])
+def test_no_window_needs_sideways_scrolling(page, either, width):
+    """Not the page as a whole, and nothing sticks out but what scrolls by itself."""
+    with screen(page.driver, width):
+        wide, outside = page.driver.execute_script(OUTSIDE)
+        empty = [cell.is_displayed() for cell in page.all("#overview td.empty")]
+    assert wide <= width
+    assert outside == []
+    assert (either != "index.html") == (empty == [])
+    assert width > 700 or not any(empty)

@@ -2,7 +2,8 @@
 
 import re
 import sys
-from itertools import product
+import xml.etree.ElementTree as ET
+from itertools import combinations, product
 from math import prod
 
 import networkx as nx
@@ -39,10 +40,10 @@ fontsize=12, margin=0.1, height=0.4];
 
 
 F1 = fsmeu.load("fscore")
+COMPOSED = fsmeu.compose(F1, "00", [0.5, 0.5])
 
 
 def test_golden_dot():
-    """The dot text of the smallest machine, word for word."""
     assert fsmeu.draw(fsmeu.load("hamming"), n=1).dot == HAMMING
 
 
@@ -61,18 +62,15 @@ def test_every_format_is_written(tmp_path, kind):
 
 
 def test_states_show_registers_and_values():
-    """A state is captioned with its registers; a final one has its F-score."""
     drawing = fsmeu.draw(F1, n=3)
     for caption in drawing.frame.captions:
-        found = re.fullmatch(r"tp=(\d) hyp=(\d) ref=(\d)", caption.lines[0])
-        tp, hyp, ref = map(int, found.groups())
+        tp, hyp, ref = map(int, re.findall(r"\b(?:tp|hyp|ref)=(\d)", caption.lines[0]))
         value = 2 * tp / (hyp + ref) if hyp + ref else 1.0
         assert caption.value == f"= {value:.4g}"
     assert fsmeu.draw(F1, n=3, short=True).frame.captions[0].lines == ("0,0,0",)
 
 
 def test_named_states_and_memories_are_spelled_out():
-    """States of a loss have their names, memories their entries, newest first."""
     assert fsmeu.draw(fsmeu.load("zero_one"), n=1).frame.captions[1].lines == ("state=different",)
     loss = fsmeu.loads("loss a\nlabels any\nmemory m of z last 2\nvalue tally(m, 1)\n")
     texts = {caption.lines[0] for caption in fsmeu.draw(loss, n=2).frame.captions}
@@ -84,7 +82,6 @@ def test_named_states_and_memories_are_spelled_out():
 
 
 def test_path_of_a_pair_is_coloured():
-    """The states and arcs on the way of (z, y) are marked, and no others."""
     drawing = fsmeu.draw(F1, z="110", y="101")
     route = drawing.route
     captions = {drawing.frame.captions[s].lines[0] for s in route.states}
@@ -121,7 +118,6 @@ def test_a_hypothesis_among_others_is_coloured():
 
 
 def test_composition_shows_probabilities():
-    """Shades and widths are the probabilities that enumeration gives."""
     z = "1100"
     drawing = fsmeu.draw(F1, z=z, y="1010", model=P)
     automaton = drawing.automaton
@@ -149,10 +145,7 @@ def test_composition_shows_probabilities():
 
 
 def test_parts_can_be_chosen():
-    """States that agree in the kept registers are one, with values where they agree.
-
-    Of a cut-off machine there are the states within so many steps, and what of a path is there.
-    """
+    """States that agree in the kept registers are one, with values where they agree."""
     drawing = fsmeu.draw(fsmeu.load("recall"), n=3, given_z=True)
     assert {c.lines[0] for c in drawing.frame.captions} == {
         f"tp={tp} ref={ref}" for ref in range(4) for tp in range(ref + 1)
@@ -182,7 +175,6 @@ def test_large_machines_are_summed_up():
 
 
 def test_text_tells_all():
-    """Every merged arc has a line in the listing, every caption its place in the drawing."""
     drawing = fsmeu.draw(F1, z="11", y="01")
     lines = drawing.text.splitlines()
     arcs = [line for line in lines if "→" in line or line.endswith("↺")]
@@ -195,7 +187,6 @@ def test_text_tells_all():
 
 
 def test_wide_characters_keep_their_columns():
-    """A character that takes two columns is counted as two."""
     from rich.cells import cell_len
 
     drawing = fsmeu.draw(fsmeu.load("hamming", labels=["日本", "e\u0301"]), n=1)
@@ -206,7 +197,6 @@ def test_wide_characters_keep_their_columns():
 
 
 def test_missing_matplotlib_is_explained(monkeypatch):
-    """Without matplotlib, painted formats say how to get it; the others work."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr("fsmeu.errors.is_installed", lambda name: False)
     drawing = fsmeu.draw(F1, n=1)
@@ -241,13 +231,51 @@ def test_missing_matplotlib_is_explained(monkeypatch):
         ({"thing": F1.compile(2), "given_z": True}, "given_z goes with a loss"),
         ({"thing": F1.compile(2), "merged": True}, "merged goes with a loss"),
         ({"thing": 42}, "a loss, a compiled loss"),
-        (
-            {"thing": fsmeu.compose(F1, "00", [0.5, 0.5]), "z": "10", "y": "11"},
-            "an arc for the pair 1:1 at position 1",
-        ),
+        ({"thing": COMPOSED, "z": "10", "y": "11"}, "an arc for the pair 1:1 at position 1"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):
-    """A sentence says what must hold."""
     with pytest.raises(FsmeuError, match=message):
         fsmeu.draw(**{"thing": F1, **arguments})
+
+
+# -- Figure 1 of Jansche (2007) -------------------------------------------------------------------
+
+# Read off the printed figure: ten states, named A,T there; an arc for each pair of letters.
+STATES = ["0,0", "0,1", "1,1", "0,2", "1,2", "2,2", "0,3", "1,3", "2,3", "3,3"]
+BOTH_COUNT = ["1,1", "1,2", "2,2", "1,3", "2,3", "3,3"]  # Y:Y from the first six of them
+ONE_COUNTS = ["0,1", "0,2", "1,2", "0,3", "1,3", "2,3"]  # n:Y
+ARCS = {(state, label, state) for state in STATES for label in ("Y:n", "n:n")}
+ARCS |= {(a, "Y:Y", b) for a, b in zip(STATES, BOTH_COUNT, strict=False)}
+ARCS |= {(a, "n:Y", b) for a, b in zip(STATES, ONE_COUNTS, strict=False)}
+FIGURE = fsmeu.draw(fsmeu.load("fscore", labels=("n", "Y")), n=4, given_z=True, depth=3)
+
+
+def test_graph_is_that_of_the_paper():
+    graph = fsmeu.to_networkx(FIGURE.automaton)
+    held = {k: node["registers"] for k, node in graph.nodes.items()}
+    name = {k: f"{r['tp']:g},{r['ref']:g}" for k, r in held.items()}
+    assert sorted(name.values()) == sorted(STATES)
+    arcs = {(name[a], f"{d['input']}:{d['output']}", name[b]) for a, b, d in graph.edges(data=True)}
+    assert arcs == ARCS
+    assert graph.number_of_edges() == len(ARCS)
+    assert name[graph.graph["start"]] == "0,0"
+
+
+def test_pictures_show_every_state_and_merged_label():
+    """The two pairs that change nothing share one line, as in the figure: 22 lines in all."""
+    assert len(FIGURE.frame.bundles) == 22
+    texts = [one.text for one in ET.fromstring(FIGURE.svg).iter() if one.tag.endswith("text")]
+    assert {t for t in texts if t.startswith("tp=")} == {f"tp={s[0]} ref={s[2]}" for s in STATES}
+    assert sum(t == "n:n, Y:n" for t in texts) == len(STATES)
+    assert sum(t == "Y:Y" for t in texts) == sum(t == "n:Y" for t in texts) == 6
+
+
+def test_no_lines_cross():
+    """The printed figure has no crossing, and neither has ours; and no values before z is known."""
+    place, depth = FIGURE.placement.centres, FIGURE.automaton.depth
+    ends = [(b.source, b.target) for b in FIGURE.frame.bundles if b.source != b.target]
+    for (a, b), (c, d) in combinations(ends, 2):
+        if depth[a] == depth[c] and depth[b] == depth[d]:
+            assert (place[a][1] - place[c][1]) * (place[b][1] - place[d][1]) >= 0
+    assert not any(caption.value for caption in FIGURE.frame.captions)

@@ -35,11 +35,6 @@ MACHINES = {
 NAMES = ['a"', "<b>", "c d", "e\nf", "é", "<eps>"]
 
 
-@pytest.fixture(params=MACHINES)
-def machine(request):
-    return MACHINES[request.param]()
-
-
 @st.composite
 def tables(draw):
     """Any machine at all: cycles, epsilons, weights of every size, states that lead nowhere."""
@@ -53,17 +48,16 @@ def tables(draw):
     return ArcTable(draw(state), *held, np.array(draw(finals), np.float64))
 
 
-def test_machines_go_there_and_back(machine, tmp_path):
-    """The graph holds everything: arcs, weights, names, registers, values, probabilities.
-
-    The file is OpenFst's own, and reading and writing it again changes no byte.
-    """
+@pytest.mark.parametrize("name", MACHINES)
+def test_machines_go_there_and_back(name, tmp_path):
+    """The graph holds everything, and the file is OpenFst's own."""
+    machine = MACHINES[name]()
     there, back = as_automaton(machine), fsmeu.from_networkx(fsmeu.to_networkx(machine))
     assert (there.inputs, there.outputs, there.name) == (back.inputs, back.outputs, back.name)
     assert there.values.tobytes() == back.values.tobytes()
     assert (there.ending == back.ending).all()
-    held = [{k: v.tolist() for k, v in one.registers.items()} for one in (there, back)]
-    assert held[0] == held[1]
+    one, other = ({k: v.tolist() for k, v in x.registers.items()} for x in (there, back))
+    assert one == other
     assert (there.masses is None) == (back.masses is None)
     image, path = fsmeu.to_openfst(machine), tmp_path / "machine.fst"
     pynini.Fst.read_from_string(image).write(str(path))
@@ -84,7 +78,6 @@ def test_networkx_finds_the_most_probable_path():
 
 
 def test_graph_written_by_hand():
-    """A graph of someone else needs labels on its edges and no more."""
     graph = nx.MultiDiGraph(start="A")
     graph.add_edge("A", "B", input="x", output="y", weight=0.5)
     graph.add_edge("B", "B", label="x")
@@ -113,17 +106,14 @@ def test_graph_that_is_no_machine(graph, message):
 @settings(max_examples=80, deadline=None)
 @given(tables())
 def test_any_machine_survives_all_formats(table):
-    """Binary image and graph keep every bit of any machine with a start."""
     machine = fsmeu.from_openfst(fst_from_table(table))
     assert same_bits(machine.table, table)
     assert same_bits(fsmeu.from_openfst(fsmeu.to_openfst(machine)).table, table)
     assert same_bits(fsmeu.from_networkx(fsmeu.to_networkx(machine)).table, table)
 
 
-@pytest.mark.parametrize("image", [b"", b"hello", b"\xd6\xfd\xb2~", None])
-def test_bad_bytes_are_refused(image):
-    """What is not a machine is refused in a sentence, also when it is cut short."""
-    if image is None:
-        image = fsmeu.to_openfst(fsmeu.load("hamming").compile(2))[:90]
-    with pytest.raises(FstError, match="must be a whole OpenFst machine"):
-        fsmeu.from_openfst(image)
+def test_bad_bytes_are_refused():
+    whole = fsmeu.to_openfst(fsmeu.load("hamming").compile(2))
+    for image in (b"", b"hello", b"\xd6\xfd\xb2~", whole[:90]):
+        with pytest.raises(FstError, match="must be a whole OpenFst machine"):
+            fsmeu.from_openfst(image)

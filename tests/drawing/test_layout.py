@@ -70,11 +70,7 @@ def samples(curve):
 @pytest.mark.parametrize("name", SHOWN)
 @pytest.mark.thirds
 def test_states_stand_in_layers_and_lines_end_at_them(name):
-    """Layers are what networkx calls shortest path lengths, each a column, from left to right.
-
-    No two states touch, and all lie inside; lines begin and end on outlines of their states, and
-    no label lies on a state.
-    """
+    """Layers are shortest path lengths, each a column; nothing touches a state but its lines."""
     drawing = shown(name)
     graph, depth = fsmeu.to_networkx(drawing.automaton), drawing.automaton.depth
     place = drawing.placement
@@ -149,7 +145,6 @@ def test_all_text_is_inside_the_picture(name):
 
 
 def test_empty_and_single_machines_can_be_placed():
-    """Sequences of length 0 have a machine of one state."""
     drawing = fsmeu.draw(fsmeu.load("hamming"), n=0)
     assert len(drawing.placement.centres) == 1
     nothing = fsmeu.draw(nx.MultiDiGraph())

@@ -129,7 +129,6 @@ def test_states_of_a_composition_are_told_apart(z):
 
 
 def test_memories_are_spelled_out_wherever_they_come_from():
-    """The last labels in their order, in a loss, its machine, and a composition."""
     loss = fsmeu.load("windowdiff", k=2)
     whole = fsmeu.compose(loss, "0101", [0.1, 0.2, 0.3, 0.4])
     for drawing in (fsmeu.draw(loss, n=3), fsmeu.draw(loss.compile(3)), fsmeu.draw(whole)):

@@ -56,7 +56,6 @@ SUMS = (
     "count c by abs(tally(a, 1) - tally(b, 1)) when i >= 6 value c",
     "count c when i >= 6 and tally(a, 1) > tally(b, 0) value 3 - 2 * c / n",
     "register s in 0..6 start 0 next min(s + 1, 6) count c by sum(a) when s == 6 value c",
-    "age g since y == 1 up to 5 count c when i > 5 and tally(a, 1) > g value c",
     "count c by sum(a) when i >= 6 count d by sum(b) ^ 2 when i >= 6 value c - d",
     "count c by if i < 6 then 0 else tally(a, 1) value c",
 )
@@ -68,7 +67,8 @@ OTHERS = (
     "count c by tally(a, 1) when i >= 6 value c ^ 2",  # not linear
     "count c by tally(a, 1) when i >= 6 value c + tally(a, 1)",  # the end matters by itself
     "flag f when z == 1 count c by tally(a, 1) when i >= 6 and f value c",  # looks further back
-    "age g since y == 1 up to 7 count c by tally(a, 1) * g when i >= 6 value c",  # so does this
+    "age g since y == 1 up to 5 count c when i > 5 and tally(a, 1) > g value c",
+    "age g since y == 1 up to 7 count c by tally(a, 1) * g when i >= 6 value c",
     "memory d of z last 5 count c by tally(a, 1) * tally(d, 1) when i >= 6 value c",
     "count c by tally(a, z) when i >= 6 value c",
     "age g since y == 1 up to 6 count c by tally(a, 1) when i >= 6 and old g < 2 value c",

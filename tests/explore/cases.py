@@ -1,6 +1,7 @@
-"""A case: a loss file and label models of one length. Case k of seed S is always the same."""
+"""A case is a loss file and label models of one length; how a check asks the package about it.
 
-from __future__ import annotations
+Case k of seed S is always the same.
+"""
 
 import random
 from contextlib import suppress
@@ -10,29 +11,24 @@ from functools import cached_property
 import numpy as np
 
 import fsmeu
-from fsmeu.errors import FsmeuError
+from fsmeu.decoding.problem import RefusalError
+from fsmeu.errors import FsmeuError, SizeLimitError
+from fsmeu.searn import CostOracle
 from tests.explore.programs import random_program
 from tests.explore.truth import truth_of
 from tests.label_models import ModelSpec, random_model
 from tests.strategies import LossCase
 
-LENGTHS = {
-    2: (0, 1, 2, 2, 3, 3, 3, 4, 4, 5, 6),
-    3: (0, 1, 2, 2, 3, 3, 4),
-    4: (0, 1, 2, 2, 3),
-    5: (0, 1, 2, 2),
-}
+LENGTHS = {2: (0, 1, 2, 2, 3, 3, 3, 4, 4, 5, 6), 3: (0, 1, 2, 2, 3, 3, 4)}
+LENGTHS |= {4: (0, 1, 2, 2, 3), 5: (0, 1, 2, 2)}
 """Lengths to draw from, by the number of labels: a few thousand pairs at most."""
+NAMES = ("model", "alike", "other")
+"""What a call names the three models of a case."""
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What a check is given.
-
-    Attributes:
-        program: the loss file, with what it is loaded with.
-        models: three label models of one length; the first is the reference's.
-    """
+    """A loss file, and three label models of one length, the first of them the reference's."""
 
     program: LossCase
     models: tuple[ModelSpec, ...]
@@ -58,6 +54,10 @@ class Case:
     def shorter_z(self):
         return [self.labels[-1]] * (self.n - 1)
 
+    def draw(self, random):
+        """Any sequence."""
+        return random.choice(self.truth.sequences)
+
     @cached_property
     def truth(self):
         """Every pair, by the second reading of the language."""
@@ -82,3 +82,69 @@ def random_case(seed, k):
     first = random_model(rng, program.labels, n)
     alike = random_model(rng, program.labels, n, (first.kind,))
     return Case(program, (first, alike, random_model(rng, program.labels, n)))
+
+
+# -- asking ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Fault(Exception):
+    """A call, as one writes it with ``loss`` and ``model``, what came out, and what is true."""
+
+    call: str
+    got: str
+    true: str
+
+
+class Refused(Exception):
+    """The package had nothing to say, and was entitled to."""
+
+
+def ask(case, call, lacking=False, anywhere=False, told="", **more):
+    """What a call answers, written with the names ``loss``, ``model``, ``alike`` and ``other``.
+
+    Args:
+        case: whose loss and models are meant.
+        call: the call.
+        lacking: True when a pair that matters here has no value: only an error will do.
+        anywhere: True when an error will do as well, because some pair has no value.
+        told: the call as a fault shows it, where it uses other names.
+        **more: those names.
+    """
+    names = {"fsmeu": fsmeu, "CostOracle": CostOracle, "loss": case.loss}
+    names |= dict(zip(NAMES, case.built, strict=True))
+    told = told or call
+    try:
+        answer = eval(call, names | more)
+    except (RefusalError, SizeLimitError) as error:
+        raise Refused(str(error)) from None
+    except FsmeuError as error:
+        if lacking or anywhere or "where whole numbers are not told apart" in str(error):
+            raise Refused(str(error)) from None
+        raise Fault(told, f"{type(error).__name__}: {error}", "there is an answer") from error
+    except Exception as error:
+        true = "an answer" if not lacking else "an FsmeuError"
+        raise Fault(told, f"{type(error).__name__}: {error}", true) from error
+    if lacking:
+        raise Fault(told, repr(answer), "an error: a possible pair has no value")
+    return answer
+
+
+def same(call, got, true, tolerance):
+    """Compares two numbers, or arrays of them."""
+    got, true = np.asarray(got, float), np.asarray(true, float)
+    if got.shape != true.shape:
+        raise Fault(call, f"shape {got.shape}", f"shape {true.shape}")
+    off = np.abs(got - true)
+    bad = ~(off <= tolerance)
+    if bad.any():
+        at = tuple(int(x[0]) for x in np.nonzero(bad)) if got.ndim else ()
+        place = f"{call}{list(at) if at else ''}"
+        wide = float(np.broadcast_to(tolerance, got.shape)[at])
+        raise Fault(place, f"{float(got[at])!r}", f"{float(true[at])!r} (tolerance {wide:.2g})")
+
+
+def holds(call, condition, got, true):
+    """Raises a fault unless a condition holds."""
+    if not condition:
+        raise Fault(call, str(got), str(true))

@@ -6,28 +6,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from tests.explore.asking import Fault, ask, holds, same
+from tests.explore.cases import NAMES, Fault, ask, holds, same
 from tests.explore.rounded import UNIT
 from tests.explore.truth import RELATIVE, STEPS, tolerance
-from tests.label_models import by_name, parameters
+from tests.label_models import STEP, by_name, parameters
 from tests.losses.test_machines import path_sums
 
 ENGINES = ("lattice", "openfst")
 MASS = 1e-11
 """What a probability may be off: see RELATIVE."""
-STEP = 1e-30
-"""The complex step of derivatives: it leaves out the third derivative times its square."""
-
-
-def some_sequence(case, random):
-    return random.choice(case.truth.sequences)
 
 
 def evaluate(case, random):
     """One pair, by the package and by the second reading."""
     truth = case.truth
     for _ in range(3):
-        z, y = some_sequence(case, random), some_sequence(case, random)
+        z, y = case.draw(random), case.draw(random)
         true, slack = (table[truth.row(z), truth.row(y)] for table in (truth.values, truth.slack))
         call = f"fsmeu.evaluate(loss, {list(z)}, {list(y)})"
         got = ask(case, call, math.isnan(true))
@@ -39,14 +33,14 @@ def evaluate(case, random):
 
 def expect(case, random, engine=None):
     """Value, levels, variance and quantiles of one hypothesis, by any engine or by this one."""
-    z, truth, p = some_sequence(case, random), case.truth, case.chances[0]
+    z, truth, p = case.draw(random), case.truth, case.chances[0]
     engine = engine or random.choice(ENGINES)
     call = f"fsmeu.expect(loss, {list(z)}, model, engine={engine!r})"
     answer = ask(case, call, truth.lacks(z, p))
     same(f"{call}.value", answer.value, truth.mean(z, p), truth.tolerance(z, p))
     same(f"{call}.kept", answer.kept, 1.0, MASS)
     row = truth.row(z)
-    tables = (truth.values[row], truth.sizes[row], truth.slack[row])
+    tables = (table[row] for table in (truth.values, truth.sizes, truth.slack))
     check_levels(case, call, answer, *tables, p, random)
 
 
@@ -57,9 +51,8 @@ def expect_model(case, random, engine=None):
     chance = np.outer(ours, theirs).ravel()
     values, sizes, slack = (t.ravel() for t in (truth.values, truth.sizes, truth.slack))
     held = chance > 0
-    lacking = bool(np.isnan(values[held]).any())
     call = f"fsmeu.expect(loss, other, model, engine={engine!r})"
-    answer = ask(case, call, lacking)
+    answer = ask(case, call, bool(np.isnan(values[held]).any()))
     true = math.fsum((values[held] * chance[held]).tolist())
     same(f"{call}.value", answer.value, true, tolerance(values, sizes, chance))
     check_levels(case, call, answer, values, sizes, slack, chance, random)
@@ -117,26 +110,20 @@ def bounds(case, random):
     if random.random() < 0.7 or not case.truth.defined:
         check_bounds(case, case.loss, random)
         return
-    line = range_line(case.truth)
-    program = replace(case.program, text=case.program.text + line + "\n")
+    least, most = float(case.truth.values.min()), float(case.truth.values.max())
+    wide = 1e-9 * (abs(least) + abs(most))
+    line = f"range {least - wide!r} .. {most + wide!r}"
+    program = replace(case.program, text=f"{case.program.text}{line}\n")
     try:
-        check_bounds(
-            case, ask(case, "program.load()", told="fsmeu.loads(text)", program=program), random
-        )
+        loss = ask(case, "program.load()", told="fsmeu.loads(text)", program=program)
+        check_bounds(case, loss, random)
     except Fault as fault:
         fault.true += f" (with '{line}' at the end of the file)"
         raise
 
 
-def range_line(truth):
-    """The range of the values, wider by a little."""
-    least, most = float(truth.values.min()), float(truth.values.max())
-    wide = 1e-9 * (abs(least) + abs(most))
-    return f"range {least - wide!r} .. {most + wide!r}"
-
-
 def check_bounds(case, loss, random):
-    z, truth, p = some_sequence(case, random), case.truth, case.chances[0]
+    z, truth, p = case.draw(random), case.truth, case.chances[0]
     engine, keep = random.choice(ENGINES), random.choice((1, 1, 2, 3, 8, 10**6))
     call = f"fsmeu.expect(loss, {list(z)}, model, engine={engine!r}, keep={keep})"
     lacking = truth.lacks(z, p)
@@ -161,47 +148,43 @@ def expect_many(case, random):
     truth, rows = case.truth, [0, 0, 1, 2, 1]
     random.shuffle(rows)
     rows = rows[: random.randint(1, 5)]
-    zs = [some_sequence(case, random) for _ in rows]
-    names = [("model", "alike", "other")[row] for row in rows]
-    call = f"fsmeu.expect_many(loss, {[list(z) for z in zs]}, [{', '.join(names)}])"
+    zs = [case.draw(random) for _ in rows]
+    names = ", ".join(NAMES[row] for row in rows)
+    call = f"fsmeu.expect_many(loss, {[list(z) for z in zs]}, [{names}])"
     pairs = list(zip(zs, (case.chances[row] for row in rows), strict=True))
-    lacking = any(truth.lacks(z, p) for z, p in pairs)
-    got = ask(case, call, lacking)
+    got = ask(case, call, any(truth.lacks(z, p) for z, p in pairs))
     true = [truth.mean(z, p) for z, p in pairs]
     same(call, got, true, np.array([truth.tolerance(z, p) for z, p in pairs]))
 
 
 def gradient(case, random, engine=None):
-    """A few entries of the gradient, by a complex step of the listed expectation."""
-    truth, model, spec = case.truth, case.built[0], case.models[0]
-    z, engine = some_sequence(case, random), engine or random.choice(ENGINES)
-    if spec.kind in ("nbest", "mixture"):
+    """A few entries of the gradient, by a complex step of the listed expectation.
+
+    Scores may lose digits of the covariance, so E|value| counts as well.
+    """
+    truth, z, p = case.truth, case.draw(random), case.chances[0]
+    if case.models[0].kind in ("nbest", "mixture"):
         return
-    call = f"fsmeu.value_and_gradient(loss, {list(z)}, model, engine={engine!r})"
-    value, found = ask(case, call, truth.lacks(z, case.chances[0]), not truth.defined)
-    row = truth.row(z)
-    if np.isnan(truth.values[row]).any():
+    call = f"fsmeu.value_and_gradient(loss, {list(z)}, model, engine="
+    call += f"{engine or random.choice(ENGINES)!r})"
+    value, found = ask(case, call, truth.lacks(z, p), not truth.defined)
+    values, sizes = truth.values[truth.row(z)], truth.sizes[truth.row(z)]
+    if np.isnan(values).any():
         return  # derivatives look at impossible references as well
-    same(f"{call}[0]", value, truth.mean(z, case.chances[0]), truth.tolerance(z, case.chances[0]))
-    for name, (array, distribution) in parameters(model).items():
-        same(f"{call}[1] {name}", by_name(found)[name].shape, array.shape, 0)
+    same(f"{call}[0]", value, truth.mean(z, p), truth.tolerance(z, p))
+    for name, (array, distribution) in parameters(case.built[0]).items():
+        slopes = by_name(found)[name]
+        same(f"{call}[1] {name}", slopes.shape, array.shape, 0)
         places = list(np.ndindex(array.shape))
         for index in random.sample(places, min(3, len(places))):
-            check_entry(
-                f"{call}[1] {name}", by_name(found)[name], index, distribution, array, case, row
-            )
-
-
-def check_entry(call, found, index, distribution, array, case, row):
-    """One derivative; scores may lose digits of the covariance, so E|value| counts as well."""
-    moved = array.astype(complex)
-    moved[index] += STEP * 1j
-    listed = np.array(list(distribution(moved).values()), complex)
-    slopes, truth = listed.imag / STEP, case.truth
-    true = math.fsum((slopes * truth.values[row]).tolist())
-    weight = np.abs(slopes) + np.abs(listed.real) + STEP  # what a step of this size leaves out
-    room = RELATIVE * np.abs(truth.values[row]) @ weight + STEPS * UNIT * truth.sizes[row] @ weight
-    same(f"{call}{list(index)}", found[index], true, float(room))
+            moved = array.astype(complex)
+            moved[index] += STEP * 1j
+            listed = np.array(list(distribution(moved).values()), complex)
+            slope = listed.imag / STEP
+            weight = np.abs(slope) + np.abs(listed.real) + STEP  # what such a step leaves out
+            room = RELATIVE * np.abs(values) @ weight + STEPS * UNIT * sizes @ weight
+            true = math.fsum((slope * values).tolist())
+            same(f"{call}[1] {name}{list(index)}", slopes[index], true, float(room))
 
 
 # -- machines ------------------------------------------------------------------------------------
@@ -210,34 +193,30 @@ def check_entry(call, found, index, distribution, array, case, row):
 def compiled(case, random):
     """Every pair has one path in the machine, and its end has the pair's value."""
     truth = case.truth
-    z = some_sequence(case, random) if random.random() < 0.3 else None
+    z = case.draw(random) if random.random() < 0.3 else None
     least = random.random() < 0.3
     call = f"loss.compile({case.n}, z={None if z is None else list(z)}, minimize={least})"
     rows = range(len(truth.sequences)) if z is None else [truth.row(z)]
-    lacking = bool(np.isnan(truth.values[list(rows)]).any())
-    machine = ask(case, call, lacking)
-    number = np.array([[case.labels.index(a) for a in y] for y in truth.sequences], int)
-    number = number.reshape(len(truth.sequences), case.n)
+    machine = ask(case, call, bool(np.isnan(truth.values[list(rows)]).any()))
+    number = [case.labels.index(a) for y in truth.sequences for a in y]
+    number = np.array(number, int).reshape(len(truth.sequences), case.n)
     for row in rows:
         state = np.zeros(len(number), np.int64)
         for i in range(case.n):
             state = np.where(state < 0, -1, machine.next[state, number[row, i], number[:, i]])
         holds(call, (state >= 0).all(), "no path", f"a path for z = {truth.sequences[row]}")
-        true, room = (
-            truth.values[row],
-            STEPS * truth.slack[row] + 4 * UNIT * np.abs(truth.values[row]),
-        )
+        true = truth.values[row]
+        room = STEPS * truth.slack[row] + 4 * UNIT * np.abs(true)
         same(f"{call}, end of {truth.sequences[row]}", machine.values[state], true, room)
 
 
 def summed(case, random):
     """The weights of the paths of a pair sum to its value, but for what the shift rounds away."""
     truth = case.truth
-    z = some_sequence(case, random) if random.random() < 0.4 else None
+    z = case.draw(random) if random.random() < 0.4 else None
     call = f"fsmeu.compile_summed(loss, {case.n}, z={None if z is None else list(z)})"
     rows = truth.values if z is None else truth.values[[truth.row(z)]]
-    lacking = bool(np.isnan(rows).any())
-    machine = ask(case, call, lacking)
+    machine = ask(case, call, bool(np.isnan(rows).any()))
     zs = [z] if z is not None else random.sample(truth.sequences, min(4, len(truth.sequences)))
     ys = random.sample(truth.sequences, min(8, len(truth.sequences)))
     for one, y, total in path_sums(machine, zs, ys):
@@ -249,7 +228,7 @@ def summed(case, random):
 
 def composed(case, random):
     """The total weight of the composition, but for what the shift rounds away."""
-    z, truth, p = some_sequence(case, random), case.truth, case.chances[0]
+    z, truth, p = case.draw(random), case.truth, case.chances[0]
     least = random.random() < 0.3
     call = f"fsmeu.compose(loss, {list(z)}, model, minimize={least})"
     whole = ask(case, call, truth.lacks(z, p), not truth.defined)

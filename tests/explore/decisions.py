@@ -5,27 +5,22 @@ import re
 import numpy as np
 
 from fsmeu.decoding.decode import EXACT, METHODS
-from tests.explore.asking import ask, holds, same
+from tests.explore.cases import NAMES, ask, holds, same
 from tests.explore.rounded import UNIT
 
 TRIED = [name for name in METHODS if name not in ("nbest", "marginal")]
 
 
-def _means(truth, p):
-    """The expected value of every hypothesis, and how far off each may be.
+def check_decision(case, call, decision, p, allowed=None):
+    """A decision has the value that it says and, if it says so, the best one.
 
     Methods that count get the probabilities of counts from transforms, whose rounding is relative
     to 1 and not to each probability: hence a few units of the hypothesis's greatest value.
     """
-    means, room = truth.means(p)
-    return means, room + 8 * UNIT * np.nan_to_num(np.abs(truth.values)).max(axis=1)
-
-
-def check_decision(case, call, decision, p, allowed=None):
-    """A decision has the value that it says and, if it says so, the best one."""
     truth = case.truth
-    means, room = everything = _means(truth, p)
-    own = truth.row(decision.labels)
+    means, room = truth.means(p)
+    room = room + 8 * UNIT * np.nan_to_num(np.abs(truth.values)).max(axis=1)
+    everything, own = (means, room), truth.row(decision.labels)
     if np.isnan(means[own]):
         holds(call, False, decision, "an error: a possible pair of its labels has no value")
     same(f"{call}.value", decision.value, means[own], room[own])
@@ -65,8 +60,8 @@ def constrained(case, random):
     text, allowed = random_constraint(case.truth, random)
     method = random.choice(TRIED) if random.random() < 0.4 else "auto"
     call = f"fsmeu.decode(loss, model, constraint={text!r}, method={method!r})"
-    undefined = not case.truth.defined or not allowed.any()
-    decision = ask(case, call, not allowed.any(), undefined)
+    nothing = not allowed.any()
+    decision = ask(case, call, nothing, nothing or not case.truth.defined)
     check_decision(case, call, decision, case.chances[0], allowed)
 
 
@@ -88,7 +83,7 @@ def random_constraint(truth, random):
 def decode_many(case, random):
     """Several models at once."""
     rows = random.choice(((0, 1), (0, 1, 2), (1, 0, 0)))
-    names = ", ".join(("model", "alike", "other")[row] for row in rows)
+    names = ", ".join(NAMES[row] for row in rows)
     call = f"fsmeu.decode_many(loss, [{names}])"
     lacking = any(_lacks(case, case.chances[row]) for row in rows)
     made = ask(case, call, lacking, not case.truth.defined)

@@ -7,11 +7,11 @@ derivatives, decisions with and without a constraint, and cost oracles.
 import numpy as np
 
 import fsmeu
-from tests.expectation.test_gradient import by_name
 from tests.explore import checks, decisions
-from tests.explore.asking import Refused, ask, holds, same
+from tests.explore.cases import Refused, ask, holds, same
 from tests.explore.rounded import UNIT
 from tests.explore.truth import RELATIVE, STEPS
+from tests.label_models import by_name
 
 EQUAL = 1e-10
 """How far the engines may be apart, relative to the sizes of the values."""
@@ -35,7 +35,7 @@ def explicit(case, random):
 
 def expectation(case, random):
     checks.expect(case, random, "openfst")
-    z, p, truth = checks.some_sequence(case, random), case.chances[0], case.truth
+    z, p, truth = case.draw(random), case.chances[0], case.truth
     call, lacking = f"fsmeu.expect(loss, {list(z)}, model", truth.lacks(z, p)
     ours, theirs = (ask(case, f"{call}, engine={e!r}).value", lacking) for e in checks.ENGINES)
     same(f"{call}).value of both engines", theirs, ours, EQUAL / RELATIVE * truth.tolerance(z, p))
@@ -47,7 +47,7 @@ def tape(case, random):
 
 def derivatives(case, random):
     checks.gradient(case, random, "openfst")
-    z, truth = checks.some_sequence(case, random), case.truth
+    z, truth = case.draw(random), case.truth
     row = truth.row(z)
     if case.models[0].kind in ("nbest", "mixture") or np.isnan(truth.values[row]).any():
         return
@@ -87,7 +87,7 @@ def decide(case, text, allowed):
 
 def oracle(case, random):
     """The cost of every label after some prefixes, by both engines and by listing."""
-    truth, y = case.truth, checks.some_sequence(case, random)
+    truth, y = case.truth, case.draw(random)
     column = truth.values[:, truth.row(y)]
     room = EQUAL * np.abs(column) + STEPS * UNIT * truth.sizes[:, truth.row(y)]
     sign = 1.0 if case.loss.kind == "utility" else -1.0
@@ -96,19 +96,14 @@ def oracle(case, random):
     made = [ask(case, f"{call}, engine={e!r})", lacking) for e in checks.ENGINES]
     prefixes = {z[:k] for z in truth.sequences for k in range(case.n)}
     for prefix in random.sample(sorted(prefixes), min(MOST_PREFIXES, len(prefixes))):
-        after = [_behind(truth, (*prefix, label)) for label in case.labels]
+        heads = [(*prefix, label) for label in case.labels]
+        after = np.array([[z[: len(head)] == head for z in truth.sequences] for head in heads])
         best = np.array([(sign * column[behind]).max() for behind in after])
-        wide = float(room[np.concatenate(after)].max())
+        wide = float(room[after.any(axis=0)].max())
         for one in made:
             place = f"{call}).costs({list(prefix)})"
             same(place, one.costs(prefix), best.max() - best, wide)
             same(f"{call}).value({list(prefix)})", one.value(prefix), sign * best.max(), wide)
-
-
-def _behind(truth, prefix):
-    """Numbers of the sequences that begin so."""
-    rows = [k for k, z in enumerate(truth.sequences) if z[: len(prefix)] == prefix]
-    return np.array(rows, np.int64)
 
 
 CHECKS = {"explicit": explicit}

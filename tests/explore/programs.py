@@ -18,6 +18,15 @@ PAIRS = tuple(labels for labels in LABEL_SETS if len(labels) == 2)
 AMOUNTS = ("2", "-1", "3", "0.5", "0.1", "1/3", "-2.5", "300", "1e-6", "1e12 / 7", "1e-9", "7")
 SIZES = ("1e9", "1e-9", "1e15", "1e-15", "1e5", "10^-3", "2^20", "1e30", "3e-20")
 LENGTHS = ("n", "(n - 1)", "(n > 2)", "(n % 2)", "(n == 3)", "(n^2 - n)", "max(n - 2, 0)", "-n")
+BENT = (
+    "({v}) * n | ({v}) / (n + 1) | (if n % 2 == 0 then {v} else {w}) | min({v}, {c}) | ({v}) * {s}"
+    " | (if n > {k} then {w} else {v}) | (if n > {k} then -({v}) else {v}) | ({v}) + {s}"
+    " | (if {a} == {k} and {b} == {j} then {w} else {v}) | (if {a} == {k} then {x} else {v})"
+    " | ({v}) + {s} * {a} * {b} | ({v}) + {s} * {a} - {t} | ({v}) + 2^{a} | ({v}) * 10^-{a}"
+    " | ({v}) + 10^(-3 * {a}) * {b} | abs({v} - {x}) | max({v}, {w}) | -({v}) | ({v})^2"
+    " | ({v}) * (1 + (n % 2)) | ({v}) + {a} % 2"
+)
+"""A value v that is bent: w another, x, c, s and t numbers, a and b counts, k and j small."""
 CLOCKS = ("i % 2 == 1", "i < n", "i > 1", "i != 2", "i == n", "n > 2", "n % 2 == 0", "i <= 3")
 
 
@@ -49,6 +58,11 @@ class Family(Writer):
         options += ["1e5"] * self.often(0.02)
         return f" by {self.random.choice(options)}"
 
+    def counts(self, **conditions):
+        """Lines of counts by these conditions, some of other amounts or by a clock."""
+        some = conditions.items()
+        return [f"count {x}{self.amount_of()} when {when}{self.clock()}" for x, when in some]
+
     def clock(self):
         return f" and {self.random.choice(CLOCKS)}" if self.bent(0.15) else ""
 
@@ -75,34 +89,10 @@ class Family(Writer):
         return " + ".join(f"({self.number()}) * {x}" for x in chosen)
 
     def bend(self, value, names):
-        """An expression that is this one, or nearly."""
-        a, b = (self.random.choice(names) for _ in range(2))
-        small, other = self.small(), self.sum_of(names)
-        return self.random.choice(
-            (
-                f"({value}) * n",
-                f"({value}) / (n + 1)",
-                f"(if n % 2 == 0 then {value} else {other})",
-                f"(if n > {small} then {other} else {value})",
-                f"(if n > {small} then -({value}) else {value})",
-                f"(if {a} == {small} and {b} == {self.small()} then {other} else {value})",
-                f"(if {a} == {small} then {self.number()} else {value})",
-                f"({value}) + {self.random.choice(SIZES)} * {a} * {b}",
-                f"({value}) + {self.random.choice(SIZES)} * {a} - {self.random.choice(SIZES)}",
-                f"({value}) * {self.random.choice(SIZES)}",
-                f"({value}) + {self.random.choice(SIZES)}",
-                f"min({value}, {self.random.choice(AMOUNTS)})",
-                f"({value}) + 2^{a}",
-                f"({value}) * 10^-{a}",
-                f"({value}) + 10^(-3 * {a}) * {b}",
-                f"abs({value} - {self.number()})",
-                f"max({value}, {other})",
-                f"-({value})",
-                f"({value})^2",
-                f"({value}) * (1 + (n % 2))",
-                f"({value}) + {a} % 2",
-            )
-        )
+        """An expression that is nearly this one."""
+        a, b, c, s, t = map(self.random.choice, (names, names, AMOUNTS, SIZES, SIZES))
+        numbers = {"x": self.number(), "c": c, "s": s, "t": t, "k": self.small(), "j": self.small()}
+        return self.one(BENT, v=value, w=self.sum_of(names), a=a, b=b, **numbers)
 
     def valued(self, main, answers, names):
         """The value statement, bent or not."""
@@ -139,24 +129,18 @@ class Family(Writer):
     def confusion(self):
         """A function of (tp, hyp, ref, n)."""
         one, names = self.word(1), ["tp", "hyp", "ref"]
-        lines = [
-            f"count tp{self.amount_of()} when z == {one} and y == {one}{self.clock()}",
-            f"count hyp{self.amount_of()} when z == {one}{self.clock()}",
-            f"count ref{self.amount_of()} when y == {one}{self.clock()}",
-        ]
+        lines = self.counts(tp=f"z == {one} and y == {one}", hyp=f"z == {one}", ref=f"y == {one}")
         if self.often(0.15):
             lines = [line for line in lines if self.often(0.7)] or lines[:1]
             names = [line.split()[1] for line in lines]
         main, answers = self.ratio_of(names)
         a, b = (self.random.choice(names) for _ in range(2))
+        tn = "(n - hyp - ref + tp)"
         shapes = (
             ("2 * tp / (hyp + ref)", " or 1 when hyp + ref == 0"),
             ("tp / (hyp + ref - tp)", f" or {self.number()} when hyp + ref - tp == 0"),
-            ("tp * (n - hyp - ref + tp) - (hyp - tp) * (ref - tp)", ""),
-            (
-                "(tp / ref + (n - hyp - ref + tp) / (n - ref)) / 2",
-                " or 0 when ref * (n - ref) == 0",
-            ),
+            (f"tp * {tn} - (hyp - tp) * (ref - tp)", ""),
+            (f"(tp / ref + {tn} / (n - ref)) / 2", " or 0 when ref * (n - ref) == 0"),
             ("2^tp - hyp * ref", ""),
             ("tp / sqrt(hyp * ref)", " or 0 when hyp * ref == 0"),
         )
@@ -195,20 +179,12 @@ class Family(Writer):
     def zero_one(self):
         """Tells whether the sequences are equal, or nearly."""
         test = "z != y" if not self.bent(0.2) else self.condition(1)
-        lines = self.random.choice(
-            (
-                [f"flag c when {test}{self.clock()}"],
-                [f"count c{self.amount_of()} when {test}{self.clock()}"],
-                [f"register c in 0..1 start 0 next max(c, {test.join('()')})"],
-                [
-                    "state A B",
-                    f"arc A -> B when {test}",
-                    "arc A -> A otherwise",
-                    "arc B -> B",
-                    "flag c when at B",
-                ],
-            )
-        )
+        arcs = f"arc A -> B when {test} arc A -> A otherwise arc B -> B"
+        options = [f"flag c when {test}{self.clock()}"]
+        options += [f"count c{self.amount_of()} when {test}{self.clock()}"]
+        options += [f"register c in 0..1 start 0 next max(c, ({test}))"]
+        options += [f"state A B {arcs} flag c when at B"]
+        lines = [self.random.choice(options)]
         names, extra = ["c"], []
         if self.bent(0.4):
             extra, names = [f"count d{self.amount_of()} when {self.label_test()}"], ["c", "d"]
@@ -220,17 +196,13 @@ class Family(Writer):
         """Linear in what reads both tapes, otherwise a count of each tape."""
         one, other = self.word(1), self.word(self.random.randrange(len(self.labels)))
         depth = self.random.randint(1, 2)
-        lines = self.random.choice(
-            (
-                [f"memory mz of z last {depth}", f"memory my of y last {3 - depth}"],
-                [f"age mz since z == {other} up to 2", f"age my since y == {other} up to 2"],
-                [],
-            )
-        )
+        memories = [f"memory mz of z last {depth}", f"memory my of y last {3 - depth}"]
+        ages = [f"age mz since z == {other} up to 2", f"age my since y == {other} up to 2"]
+        lines = self.random.choice((memories, ages, []))
         seen = [f"z == {one}", f"y == {one}"]
-        if lines and lines[0].startswith("memory"):
+        if lines is memories:
             seen = [f"z == {one} and old mz[0] != {one}", f"y == {one} and old my[0] != {one}"]
-        elif lines:
+        elif lines is ages:
             seen = [f"z == {one} and mz < 2", f"y == {one} and my < 2"]
         if self.tags and self.often(0.6):
             seen = ['kind(z) == "B"', 'kind(y) == "B"']
@@ -239,11 +211,8 @@ class Family(Writer):
         if self.bent(0.25):
             by = f" by (z == {one}) - 2 * (z == y)"
             joint = self.random.choice((joint, "i > 0", f"y == {other}"))
-        lines += [
-            f"count tp{by} when {joint}{self.clock()}",
-            f"count hyp{self.amount_of()} when {seen[0]}{self.clock()}",
-            f"count ref{self.amount_of()} when {seen[1]}{self.clock()}",
-        ]
+        lines += [f"count tp{by} when {joint}{self.clock()}"]
+        lines += self.counts(hyp=seen[0], ref=seen[1])
         names = ["tp", "hyp", "ref"]
         shapes = (
             ("2 * tp / (hyp + ref)", f" or {self.number()} when hyp + ref == 0"),
@@ -272,9 +241,8 @@ class Family(Writer):
         )
         by = self.amount_of()
         if self.often(0.3):
-            by = self.random.choice(
-                (f" by abs(tally(mz, {one}) - tally(my, {one}))", f" by tally(my, {one}) / 3")
-            )
+            amounts = "abs(tally(mz, {x}) - tally(my, {x})) | tally(my, {x}) / 3"
+            by = f" by {self.one(amounts, x=one)}"
         begin = self.random.choice(("", f"i >= {k} and ", "i > 1 and "))
         lines.append(f"count c{by} when {begin}({self.random.choice(tests)}){self.clock()}")
         names = ["c"]
@@ -297,19 +265,12 @@ class Family(Writer):
 
 # -- files from the shelf -------------------------------------------------------------------------
 
-_PARAMETERS = {
-    "k": (1, 2, 3),
-    "beta": (0, 0.5, 1, 2),
-    "empty": (0, 1, 0.5),
-    "m": (0, 1, 2),
-    "tolerance": (0, 1),
-    "drop": (0, 1),
-    "alpha": (0, 0.3, 1),
-}
+_PARAMETERS = {"k": (1, 2, 3), "beta": (0, 0.5, 1, 2), "empty": (0, 1, 0.5), "m": (0, 1, 2)}
+_PARAMETERS |= {"tolerance": (0, 1), "drop": (0, 1), "alpha": (0, 0.3, 1)}
 
 
 def from_the_shelf(random):
-    """A file of the shelf with drawn parameters, a count or the whole value bent."""
+    """A file of the shelf with drawn parameters, most with a count bent."""
     name = random.choice(fsmeu.library())
     spec = read_spec(name)
     text = re.sub(r"#[^\n]*", "", spec.source)
@@ -324,22 +285,13 @@ def from_the_shelf(random):
             given[parameter.name] = [[random.randint(-3, 6) / 2 for _ in size] for _ in size]
         elif parameter.name in _PARAMETERS and (random.random() < 0.6 or not parameter.default):
             given[parameter.name] = random.choice(_PARAMETERS[parameter.name])
-    if random.random() < 0.7:
-        text = _bent_count(random, text)
+    counts = list(re.finditer(r"count\s+(\w+)\s+when ", text))
+    if counts and random.random() < 0.7:
+        one, clock = random.choice(counts), random.choice(CLOCKS)
+        by = random.choice((f"by {random.choice(AMOUNTS)} when", f"when {clock} and"))
+        text = f"{text[: one.start()]}count {one[1]} {by} {text[one.end() :]}"
     lines = "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
     return LossCase(lines + "\n", tuple(labels), spec.labels is None, given)
-
-
-def _bent_count(random, text):
-    counts = list(re.finditer(r"count\s+(\w+)\s+when ", text))
-    if not counts:
-        return text
-    one = random.choice(counts)
-    if random.random() < 0.5:
-        new = f"count {one[1]} by {random.choice(AMOUNTS)} when "
-    else:
-        new = f"count {one[1]} when {random.choice(CLOCKS)} and "
-    return text[: one.start()] + new + text[one.end() :]
 
 
 def random_program(random):

@@ -7,8 +7,10 @@ and ``Unsure`` is raised.
 """
 
 import math
+import operator
 import sys
 from fractions import Fraction
+from functools import total_ordering
 from numbers import Number
 
 from tests.losses.meaning import Undefined, World, function, power
@@ -23,6 +25,7 @@ class Unsure(Exception):
     """What a file says here depends on rounding."""
 
 
+@total_ordering
 class Rounded(Number):
     """A number.
 
@@ -44,22 +47,12 @@ class Rounded(Number):
         self.size = float(abs(value)) if size is None else size
         self.plain = plain and _held(value)
 
-    def __repr__(self):
-        return f"{float(self.value)!r}"
-
-    @property
-    def key(self):
-        """What tells numbers apart."""
-        return self.value, self.size, self.plain
-
     @property
     def slack(self):
         """How far a result in doubles may be off."""
         return 0.0 if self.plain else UNIT * self.size
 
-    # -- comparisons -----------------------------------------------------------------------------
-
-    def _compare(self, other):
+    def _minus(self, other):
         """The difference, exact, where it is known to be of that sign."""
         other = as_rounded(other)
         difference = self.value - other.value
@@ -70,31 +63,17 @@ class Rounded(Number):
         return difference
 
     def __eq__(self, other):
-        if not isinstance(other, Number):
-            return NotImplemented
-        return self._compare(other) == 0
+        return self._minus(other) == 0 if isinstance(other, Number) else NotImplemented
 
     def __lt__(self, other):
-        return self._compare(other) < 0
-
-    def __le__(self, other):
-        return self._compare(other) <= 0
-
-    def __gt__(self, other):
-        return self._compare(other) > 0
-
-    def __ge__(self, other):
-        return self._compare(other) >= 0
-
-    # -- arithmetic ------------------------------------------------------------------------------
+        return self._minus(other) < 0
 
     def __add__(self, other):
         other = as_rounded(other)
         return _made(self.value + other.value, self.size + other.size, self, other)
 
     def __sub__(self, other):
-        other = as_rounded(other)
-        return _made(self.value - other.value, self.size + other.size, self, other)
+        return self + -as_rounded(other)
 
     def __mul__(self, other):
         other = as_rounded(other)
@@ -109,31 +88,10 @@ class Rounded(Number):
         return _made(Fraction(self.value) / other.value, size, self, other)
 
     def __mod__(self, other):
-        other = as_rounded(other)
-        times = math.floor(self / other)
-        return self - other * times
+        return self - as_rounded(other) * math.floor(self / other)
 
     def __pow__(self, other):
-        other = as_rounded(other)
-        return _power(self, other)
-
-    def __radd__(self, other):
-        return as_rounded(other) + self
-
-    def __rsub__(self, other):
-        return as_rounded(other) - self
-
-    def __rmul__(self, other):
-        return as_rounded(other) * self
-
-    def __rtruediv__(self, other):
-        return as_rounded(other) / self
-
-    def __rmod__(self, other):
-        return as_rounded(other) % self
-
-    def __rpow__(self, other):
-        return as_rounded(other) ** self
+        return _power(self, as_rounded(other))
 
     def __neg__(self):
         return Rounded(-self.value, self.size, self.plain)
@@ -141,23 +99,28 @@ class Rounded(Number):
     def __abs__(self):
         return Rounded(abs(self.value), self.size, self.plain)
 
-    def _whole(self, rounded):
+    def __floor__(self):
         near = round(self.value)
         if not self.plain and abs(self.value - near) <= SURE * UNIT * self.size:
             raise Unsure("a whole number turns on rounding")
-        return rounded(self.value)
-
-    def __floor__(self):
-        return self._whole(math.floor)
+        return math.floor(self.value)
 
     def __ceil__(self):
-        return self._whole(math.ceil)
+        return -math.floor(-self)
 
     def __int__(self):
         return int(self.value)
 
     def __float__(self):
         return float(self.value)
+
+
+def _reflected(name):
+    return lambda self, other: getattr(operator, name)(as_rounded(other), self)
+
+
+for _name in ("add", "sub", "mul", "truediv", "mod", "pow"):
+    setattr(Rounded, f"__r{_name}__", _reflected(_name))
 
 
 def as_rounded(value):
@@ -205,24 +168,6 @@ def _inexact(value, size):
     return found
 
 
-def function_of(name, given):
-    """A function of the language, of such numbers."""
-    given = [as_rounded(x) for x in given]
-    x = given[0]
-    if name not in ("exp", "sqrt", "log"):
-        return as_rounded(function(name, given))
-    if name != "exp":
-        x == 0  # noqa: B015  (unsure, where it may be 0)
-    try:
-        value = function(name, [float(x)])
-    except OverflowError:
-        raise Undefined("too large") from None
-    if not x.plain and name == "sqrt":
-        return _inexact(value, value + x.size / value if value else 0.0)
-    grows = {"exp": value * x.size, "sqrt": 0.0, "log": x.size / abs(float(x) or 1.0)}[name]
-    return _inexact(value, abs(value) + grows)
-
-
 class RoundedWorld(World):
     """A file whose numbers know their rounding."""
 
@@ -236,4 +181,17 @@ class RoundedWorld(World):
         return self._known[value]
 
     def function(self, name, given):
-        return function_of(name, given)
+        given = [as_rounded(x) for x in given]
+        x = given[0]
+        if name not in ("exp", "sqrt", "log"):
+            return as_rounded(function(name, given))
+        if name != "exp":
+            x == 0  # noqa: B015  (unsure, where it may be 0)
+        try:
+            value = function(name, [float(x)])
+        except OverflowError:
+            raise Undefined("too large") from None
+        if not x.plain and name == "sqrt":
+            return _inexact(value, value + x.size / value if value else 0.0)
+        grows = {"exp": value * x.size, "sqrt": 0.0, "log": x.size / abs(float(x) or 1.0)}[name]
+        return _inexact(value, abs(value) + grows)

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from tests.explore.cases import NAMES
 from tests.explore.shrink import reproducer, shrunk
 from tests.explore.trial import CHECKS, OUTCOMES, run_case
 from tests.support import loops
@@ -46,13 +47,13 @@ def explore_cases(shrink, only, seed, first, end):
     for k in range(first, end):
         case, outcomes = run_case(seed, k, *only)
         told = []
-        for outcome in outcomes:
+        for one in outcomes:
             text = ""
-            if outcome.result == "failed":
-                _shrunk[outcome.check] += 1
-                wanted = shrink and _shrunk[outcome.check] <= SHOWN_PER_CHECK
-                text = reproducer(*(shrunk(case, outcome) if wanted else (case, outcome)))
-            told.append((outcome.check, outcome.result, text))
+            if one.result == "failed":
+                _shrunk[one.check] += 1
+                wanted = shrink and _shrunk[one.check] <= SHOWN_PER_CHECK
+                text = reproducer(*(shrunk(case, one) if wanted else (case, one)))
+            told.append((one.check, one.result, text))
         yield told
 
 
@@ -85,19 +86,20 @@ def explore(seed, cases, minutes, jobs, shrink=True, tell=lambda report: None, o
 # -- what is shown --------------------------------------------------------------------------------
 
 
+def say(console, text):
+    """Prints a text as it is."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
 def show_failures(report, console):
     """Prints reproducers, a few of every check."""
-    seen = Counter()
-    for seed, k, check, text in report.failures:
-        seen[check] += 1
-        if seen[check] <= SHOWN_PER_CHECK:
-            console.rule(f"{check}: case {seed}:{k}")
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
-    for check, count in seen.items():
-        if count > SHOWN_PER_CHECK:
-            others = [f"{s}:{k}" for s, k, name, _ in report.failures if name == check]
-            rest = ", ".join(others[SHOWN_PER_CHECK : SHOWN_PER_CHECK + 20])
-            console.print(f"{check}: {count - SHOWN_PER_CHECK} more, cases {rest}", highlight=False)
+    for check in dict.fromkeys(check for _, _, check, _ in report.failures):
+        failed = [(f"{seed}:{k}", text) for seed, k, name, text in report.failures if name == check]
+        for name, text in failed[:SHOWN_PER_CHECK]:
+            console.rule(f"{check}: case {name}")
+            say(console, text)
+        if more := [name for name, _ in failed[SHOWN_PER_CHECK:]]:
+            say(console, f"{check}: {len(more)} more, cases {', '.join(more[:20])}")
 
 
 def summary(report):
@@ -114,14 +116,13 @@ def replay(name, console):
     """Runs one case and prints everything about it."""
     seed, k = (int(x) for x in name.split(":"))
     case, outcomes = run_case(seed, k)
-    console.print(repr(case.program), markup=False, highlight=False, soft_wrap=True)
-    for label, model in zip(("model", "alike", "other"), case.models, strict=True):
-        console.print(f"{label} = {model.text()}", markup=False, highlight=False, soft_wrap=True)
+    say(console, repr(case.program))
+    for label, model in zip(NAMES, case.models, strict=True):
+        say(console, f"{label} = {model.text()}")
     for outcome in outcomes:
-        console.print(f"{outcome.check}: {outcome.result}", highlight=False)
+        say(console, f"{outcome.check}: {outcome.result}")
         if outcome.fault is not None:
-            text = reproducer(*shrunk(case, outcome))
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
+            say(console, reproducer(*shrunk(case, outcome)))
     return any(outcome.result == "failed" for outcome in outcomes)
 
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.losses.language.read import read
 from tests.explore import run
 from tests.explore.cases import Case, random_case
 from tests.explore.rounded import Rounded, Unsure
 from tests.explore.shrink import reproducer, shrunk
 from tests.explore.trial import run_case, run_check
 from tests.label_models import KINDS, random_model
-from tests.losses.meaning import Undefined, World
+from tests.losses.meaning import Undefined
+from tests.strategies import LossCase
 from tests.support import loops
 from tests.support.kernels import kernels_that_run
 
@@ -31,11 +31,6 @@ def test_fixed_cases_pass(seed, rounds):
     assert report.failures == []
     assert report.cases == cases
     assert sum(report.counts[name, "passed"] for name in run.CHECKS) > 2 * cases
-
-
-def test_processes_do_not_change_what_is_run():
-    alone, together = (run.explore(SEED, 4, None, jobs, shrink=False) for jobs in (1, 2))
-    assert alone.counts == together.counts
 
 
 @pytest.mark.skipif(multiprocessing.get_start_method() != "fork", reason="needs forks to plant it")
@@ -54,9 +49,8 @@ def test_a_process_that_dies_is_a_failure_of_its_case(monkeypatch):
     assert report.cases == 6
 
 
-@pytest.fixture
-def planted(monkeypatch):
-    """An expectation that is wrong by one part in a million for sequences longer than 1."""
+def test_a_planted_fault_is_found_shrunk_and_replayed(monkeypatch, capsys):
+    """One part in a million, for sequences longer than 1; Python is printed that shows it."""
     right = fsmeu.expect
 
     def wrong(loss, z, model, **options):
@@ -64,20 +58,8 @@ def planted(monkeypatch):
         return replace(answer, value=answer.value * (1 + 1e-6 * (len(z) > 1)))
 
     monkeypatch.setattr(fsmeu, "expect", wrong)
-
-
-def failing_case():
-    for k in range(200):
-        case, outcomes = run_case(SEED, k)
-        for outcome in outcomes:
-            if outcome.check == "expect" and outcome.result == "failed":
-                return k, case, outcome
-    raise AssertionError("nothing was found")
-
-
-def test_a_planted_fault_is_found_shrunk_and_replayed(planted, capsys):
-    """What is printed is Python that gives what came out."""
-    k, case, outcome = failing_case()
+    ran = ((k, *run_case(SEED, k, "expect")) for k in range(2, 200))
+    k, case, [outcome] = next(one for one in ran if one[2][0].result == "failed")
     small, again = shrunk(case, outcome)
     assert again.result == "failed"
     assert small.n == 2
@@ -89,6 +71,7 @@ def test_a_planted_fault_is_found_shrunk_and_replayed(planted, capsys):
     *setup, call, got, _ = text.splitlines()
     exec("\n".join(setup), names)
     assert repr(eval(call, names)) == got.removeprefix("# came out: ")
+    monkeypatch.setattr(run, "run_case", lambda *asked: run_case(*asked, "expect"))
     assert run.main(["--case", f"{SEED}:{k}"]) == 1
     printed = capsys.readouterr().out
     assert text in printed
@@ -96,10 +79,7 @@ def test_a_planted_fault_is_found_shrunk_and_replayed(planted, capsys):
 
 
 def test_strange_errors_are_faults(monkeypatch):
-    def broken(*_, **__):
-        return [][0]
-
-    monkeypatch.setattr(fsmeu, "decode", broken)
+    monkeypatch.setattr(fsmeu, "decode", lambda *_, **__: [][0])
     outcomes = [run_check(random_case(SEED, k), "decode", 0) for k in range(5)]
     failed = [outcome for outcome in outcomes if outcome.result == "failed"]
     assert failed
@@ -108,12 +88,9 @@ def test_strange_errors_are_faults(monkeypatch):
 
 def test_a_claim_that_is_not_the_best_is_a_fault(monkeypatch):
     """The worst sequence, said to be proven."""
-    text = "loss f\nlabels 0 1\ncount c when z != y\nvalue c\n"
-    case = random_case(SEED, 0)
-    program = replace(case.program, text=text, labels=(0, 1), ask=False, given={})
+    program = LossCase("loss f\nlabels 0 1\ncount c when z != y\nvalue c\n", (0, 1), False, {})
     rng = np.random.default_rng(0)
-    models = tuple(random_model(rng, (0, 1), 3, ("independent",)) for _ in range(3))
-    case = Case(program, models)
+    case = Case(program, tuple(random_model(rng, (0, 1), 3, ("independent",)) for _ in range(3)))
     assert run_check(case, "decode", 0).result == "passed"
     right = fsmeu.decode
     worst = case.truth.sequences[int(case.truth.means(case.chances[0])[0].argmax())]
@@ -146,12 +123,11 @@ def test_every_pair_has_the_value_of_the_plain_reading():
     compared = 0
     for k in range(40):
         case = random_case(SEED, k)
-        world = World(read(case.program.text), case.labels, case.n, **case.program.given)
+        world, source = case.program.world(case.n), random.Random(k)
         try:
             truth = case.truth
         except Unsure:
             continue
-        source = random.Random(k)
         for _ in range(5):
             z, y = source.choice(truth.sequences), source.choice(truth.sequences)
             found = truth.values[truth.row(z), truth.row(y)]

@@ -3,12 +3,12 @@
 import random
 import signal
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from fsmeu.errors import FsmeuError
 from tests.explore import checks, decisions, explicit
-from tests.explore.asking import Fault, Refused
-from tests.explore.cases import random_case
+from tests.explore.cases import Fault, Refused, random_case
 from tests.explore.rounded import Unsure
 from tests.support.kernels import kernels_that_run
 
@@ -21,28 +21,12 @@ _DECISIONS = [name for name in decisions.CHECKS if name not in decisions.EXACT_M
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a check.
-
-    Attributes:
-        check: its name.
-        draw: the seed of its draws.
-        result: one of ``OUTCOMES``; ``unsure`` where the file turns on rounding.
-        fault: what is wrong, if it failed.
-    """
+    """What came of a check with a seed of its draws: ``unsure`` where a file turns on rounding."""
 
     check: str
     draw: int
     result: str
     fault: Fault | None = None
-
-
-def drawn_checks(seed, k, only=None):
-    """The checks of a case, or only this one, with the seeds of their draws."""
-    source = random.Random(f"checks {seed} {k}")
-    if only is not None:
-        return [(only, source.getrandbits(32))]
-    some = source.sample(list(checks.CHECKS), 2) + source.sample(_DECISIONS, 1)
-    return [(name, source.getrandbits(32)) for name in [*some, *decisions.EXACT_METHODS]]
 
 
 def run_check(case, name, draw):
@@ -63,11 +47,7 @@ def run_check(case, name, draw):
 
 
 def _prepare(case):
-    """Loads the file and lists everything.
-
-    Raises:
-        Fault: the file does not load, though it has values.
-    """
+    """Loads the file and lists everything; it is a fault if it does not load."""
     try:
         case.loss  # noqa: B018
     except FsmeuError as error:
@@ -81,22 +61,25 @@ def _prepare(case):
         raise Fault("model", f"{type(error).__name__}: {error}", "it is built") from error
 
 
-class limited:  # noqa: N801
+@contextmanager
+def limited():
     """Makes a fault of what takes too long."""
 
-    def __enter__(self):
-        self.before = signal.signal(signal.SIGPROF, self._stop)
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
-
-    def __exit__(self, *_):
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, self.before)
-
-    def _stop(self, *_):
+    def stop(*_):
         raise Fault("any", f"nothing after {SECONDS} s of processor time", "an answer")
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def run_case(seed, k, only=None):
-    """The outcomes of all checks of a case, or of only one."""
-    case = random_case(seed, k)
-    return case, [run_check(case, name, draw) for name, draw in drawn_checks(seed, k, only)]
+    """A case with the outcomes of the checks that are drawn for it, or of only this one."""
+    case, source = random_case(seed, k), random.Random(f"checks {seed} {k}")
+    some = source.sample(list(checks.CHECKS), 2) + source.sample(_DECISIONS, 1)
+    names = [*some, *decisions.EXACT_METHODS] if only is None else [only]
+    return case, [run_check(case, name, source.getrandbits(32)) for name in names]

@@ -40,10 +40,6 @@ class Truth:
     slack: np.ndarray
 
     @property
-    def n(self):
-        return len(self.sequences[0])
-
-    @property
     def defined(self):
         """True when every pair has a value."""
         return not np.isnan(self.values).any()
@@ -125,7 +121,10 @@ def _layer(world, states, i):
 def _key(value):
     if isinstance(value, tuple):
         return tuple(_key(x) for x in value)
-    return value if isinstance(value, str) else as_rounded(value).key
+    if isinstance(value, str):
+        return value
+    number = as_rounded(value)
+    return number.value, number.size, number.plain
 
 
 def _end(world, state):

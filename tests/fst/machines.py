@@ -6,7 +6,7 @@ import pywrapfst
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.fst.image import ArcTable, by_depth
+from fsmeu.fst.image import ArcTable
 
 WEIGHTS = st.floats(allow_nan=False, allow_infinity=False)
 FINALS = st.one_of(WEIGHTS, st.just(np.inf))
@@ -15,16 +15,10 @@ FINALS = st.one_of(WEIGHTS, st.just(np.inf))
 def table(start, arcs, final):
     """A table from rows (source, ilabel, olabel, weight, target), sorted by source."""
     rows = sorted(arcs, key=lambda row: row[0])
-    source, ilabel, olabel, weight, target = zip(*rows, strict=True) if rows else ((),) * 5
-    return ArcTable(
-        start,
-        np.array(source, np.int64),
-        np.array(ilabel, np.int64),
-        np.array(olabel, np.int64),
-        np.array(weight, np.float64),
-        np.array(target, np.int64),
-        np.array(final, np.float64),
-    )
+    columns = zip(*rows, strict=True) if rows else ((),) * 5
+    kinds = (np.int64, np.int64, np.int64, np.float64, np.int64)
+    arcs = (np.array(column, kind) for column, kind in zip(columns, kinds, strict=True))
+    return ArcTable(start, *arcs, np.array(final, np.float64))
 
 
 @st.composite
@@ -46,24 +40,6 @@ def same(one, other):
     )
 
 
-def summed_forward(machine):
-    """The summed weight of the paths from the start to each state, layer by layer in numpy."""
-    mass = np.zeros(machine.states)
-    if machine.start >= 0:
-        mass[machine.start] = 1.0
-    for arcs in by_depth(machine)[1]:
-        np.add.at(mass, machine.target[arcs], mass[machine.source[arcs]] * machine.factor[arcs])
-    return mass
-
-
-def summed_backward(machine, ending):
-    """The summed weight of the paths from each state, each times what ending there is worth."""
-    worth = ending.copy()
-    for arcs in reversed(by_depth(machine)[1]):
-        np.add.at(worth, machine.source[arcs], worth[machine.target[arcs]] * machine.factor[arcs])
-    return worth
-
-
 def images():
     """Bytes of machines of every arc type and file type, with and without symbol tables."""
     named = fsmeu.load("hamming", labels=["O", "B-é", "I-x"]).compile(2).fst
@@ -74,12 +50,8 @@ def images():
     plain.set_output_symbols(None)
     found = []
     for fst in (fsmeu.load("hamming").compile(3).fst, named, plain, wide, pynini.Fst("log64")):
-        for arc_type in ("log64", "log", "standard"):
-            kept = fst if arc_type == "log64" else _converted(fst, arc_type)
+        for change in (None, "to_log", "to_std"):
+            kept = pynini.arcmap(fst, map_type=change) if change else fst
             found.append(kept.write_to_string())
             found.append(pywrapfst.convert(kept, "const").write_to_string())
     return found
-
-
-def _converted(fst, arc_type):
-    return pynini.arcmap(fst, map_type={"log": "to_log", "standard": "to_std"}[arc_type])

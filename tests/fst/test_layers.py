@@ -1,7 +1,6 @@
 """Layered acceptors as OpenFst machines and back, and their composition."""
 
-import itertools
-from itertools import pairwise
+import dataclasses
 
 import numpy as np
 import pynini
@@ -10,106 +9,59 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsmeu.errors import FstError, InputError, SizeLimitError
+from fsmeu.fst import layers
 from fsmeu.fst.alphabet import BINARY, Alphabet
 from fsmeu.fst.compose import compose, guard_arcs, guard_size, max_states
 from fsmeu.fst.distance import backward, forward, total_weight
-from fsmeu.fst.image import by_depth, fst_from_table, symbol_table, table_from_fst
-from fsmeu.fst.layers import (
-    Layer,
-    Layered,
-    from_logs,
-    fst_from_layered,
-    log_layers_from_fst,
-    string_layers,
-    table_from_layered,
-)
-from tests.fst.machines import summed_backward, summed_forward, table
+from fsmeu.fst.image import fst_from_table, symbol_table, table_from_fst
+from tests import brute_force
+from tests.fst.machines import table
+from tests.label_models import random_layers
 
 
-def layered_from_fst(fst, alphabet, where="acceptor"):
-    return from_logs(log_layers_from_fst(fst, alphabet, where))
+def layered_from_fst(fst, alphabet):
+    return layers.from_logs(layers.log_layers_from_fst(fst, alphabet, "acceptor"))
 
 
-def weights_of_layers(layered):
-    """The weight of every sequence, path by path."""
-    found = {}
-
-    def walk(state, weight, labels):
-        if len(labels) == layered.n:
-            found[labels] = found.get(labels, 0.0) + weight * float(layered.final[state])
-            return
-        layer = layered.layers[len(labels)]
-        for k in np.flatnonzero(layer.source == state):
-            further = (*labels, int(layer.label[k]))
-            walk(int(layer.target[k]), weight * float(layer.weight[k]), further)
-
-    for state, weight in enumerate(layered.start.tolist()):
-        walk(state, weight, ())
-    return {labels: weight for labels, weight in found.items() if weight > 0}
+def read(layered):
+    """The sequences of positive weight, each with its weight."""
+    return {y: w for y, w in brute_force.path_distribution(layered).items() if w > 0}
 
 
-def weights_of_table(machine):
-    """The weight of every accepted sequence of tape numbers, path by path."""
-    found = {}
-
-    def walk(state, weight, labels):
-        if np.isfinite(machine.final[state]):
-            end = weight * float(np.exp(-machine.final[state]))
-            found[labels] = found.get(labels, 0.0) + end
-        for k in np.flatnonzero(machine.source == state):
-            further = (*labels, int(machine.ilabel[k]) - 1)
-            walk(int(machine.target[k]), weight * float(np.exp(-machine.weight[k])), further)
-
-    if machine.start >= 0:
-        walk(machine.start, 1.0, ())
-    return {labels: weight for labels, weight in found.items() if weight > 0}
-
-
-@st.composite
-def layered_machines(draw):
-    """Several starts, parallel arcs, zero weights, dead ends; n from 0."""
-    random = np.random.default_rng(draw(st.integers(0, 2**32)))
-    n, size = draw(st.integers(0, 3)), draw(st.integers(1, 3))
-    widths = random.integers(1, 4, n + 1).tolist()
-    layers = []
-    for before, after in pairwise(widths):
-        arcs = int(random.integers(1, 7))
-        weight = random.random(arcs) * (random.random(arcs) < 0.8)
-        source, target = random.integers(0, before, arcs), random.integers(0, after, arcs)
-        layers.append(Layer(source, random.integers(0, size, arcs), target, weight, after))
-    start = random.random(widths[0]) * (random.random(widths[0]) < 0.8)
-    final = random.random(widths[-1]) * (random.random(widths[-1]) < 0.8)
-    return Layered(Alphabet(tuple("abc"[:size])), start, tuple(layers), final, False)
-
-
-@settings(max_examples=120, deadline=None)
-@given(layered_machines())
-def test_every_sequence_keeps_its_weight(layered):
-    machine = table_from_layered(layered)
-    assert weights_of_table(machine) == pytest.approx(weights_of_layers(layered), rel=1e-12)
-    assert (np.diff(machine.source) >= 0).all()
-    assert np.isfinite(machine.weight).all()
+def sums(machine, ending):
+    """The summed weight of the paths to each state, and from each, times what ending is worth."""
+    mass, worth = np.zeros(machine.states), ending.copy()
+    mass[machine.start] = 1.0
+    arcs_by_depth = machine.depths[1]
+    for arcs in arcs_by_depth:
+        np.add.at(mass, machine.target[arcs], mass[machine.source[arcs]] * machine.factor[arcs])
+    for arcs in reversed(arcs_by_depth):
+        np.add.at(worth, machine.source[arcs], worth[machine.target[arcs]] * machine.factor[arcs])
+    return mass, worth
 
 
 @settings(max_examples=80, deadline=None)
-@given(layered_machines(), st.integers(0, 2**32))
-def test_distances_are_sums_over_paths(layered, seed):
+@given(st.integers(0, 2**32), st.integers(0, 3), st.integers(1, 3))
+def test_distances_are_sums_over_paths(seed, n, size):
     """OpenFst's distances, against paths one by one and against sums over layers in numpy."""
-    machine = table_from_layered(layered)
-    wanted = sum(weights_of_layers(layered).values())
+    random = np.random.default_rng(seed)
+    layered = random_layers(random, "abc"[:size], n)
+    dead = layered.final * (random.random(len(layered.final)) < 0.8)
+    layered = dataclasses.replace(layered, final=dead)
+    machine = layers.table_from_layered(layered)
+    wanted = sum(read(layered).values())
     assert total_weight(machine) == pytest.approx(wanted, rel=1e-12, abs=1e-300)
     behind = backward(machine, np.exp(-machine.final))
     assert behind[machine.start] == pytest.approx(wanted, rel=1e-12, abs=1e-300)
-    masses = summed_forward(machine)
+    worths = random.normal(size=machine.states)
+    masses, ends = sums(machine, worths)
+    _, sizes = sums(machine, np.abs(worths))
     assert forward(machine) == pytest.approx(masses, rel=1e-12, abs=1e-300)
-    worths = np.random.default_rng(seed).normal(size=machine.states)
-    sizes = summed_backward(machine, np.abs(worths))
-    off = backward(machine, worths) - summed_backward(machine, worths)
-    reached = by_depth(machine)[0] >= 0
-    assert (np.abs(off) <= 1e-12 * sizes)[reached].all()
-    ends = masses * np.exp(-machine.final)
-    room = 1e-12 * float(ends @ np.abs(worths)) + 1e-300
-    assert total_weight(machine, worths) == pytest.approx(float(ends @ worths), abs=room)
+    reached = machine.depths[0] >= 0
+    assert (np.abs(backward(machine, worths) - ends) <= 1e-12 * sizes)[reached].all()
+    weights = masses * np.exp(-machine.final)
+    room = 1e-12 * float(weights @ np.abs(worths)) + 1e-300
+    assert total_weight(machine, worths) == pytest.approx(float(weights @ worths), abs=room)
 
 
 def test_no_digit_is_lost_in_a_long_chain():
@@ -121,53 +73,40 @@ def test_no_digit_is_lost_in_a_long_chain():
 
 def test_label_called_epsilon_survives():
     alphabet = Alphabet(("<eps>", "x"))
-    layered = string_layers(alphabet, np.array([0, 1], np.int64))
-    back = layered_from_fst(fst_from_layered(layered), alphabet)
-    assert weights_of_layers(back) == {(0, 1): 1.0}
+    layered = layers.string_layers(alphabet, np.array([0, 1], np.int64))
+    back = layered_from_fst(layers.fst_from_layered(layered), alphabet)
+    assert read(back) == {("<eps>", "x"): 1.0}
 
 
 # -- machines that are no layers -----------------------------------------------------------------
 
 
-def acceptor(arcs, final, states=3, symbols=None):
-    fst = pynini.Fst("log64")
-    fst.add_states(states)
+def acceptor(*arcs, **numbers):
+    """A machine of arcs (source, label of z, label of y, target); the last leads to the end."""
+    fst, symbols = pynini.Fst("log64"), pynini.SymbolTable()
+    fst.add_states(3)
     fst.set_start(0)
-    for source, label, target in arcs:
-        fst.add_arc(source, pynini.Arc(label, label, pynini.Weight("log64", 0.0), target))
-    for state in final:
-        fst.set_final(state)
-    if symbols is not None:
+    for source, one, other, target in arcs:
+        fst.add_arc(source, pynini.Arc(one, other, pynini.Weight("log64", 0.0), target))
+    fst.set_final(arcs[-1][-1])
+    for name, number in {"<eps>": 0, **numbers}.items():
+        symbols.add_symbol(name, number)
+    if numbers:
         fst.set_input_symbols(symbols)
         fst.set_output_symbols(symbols)
     return fst
 
 
-def symbols_of(**numbers):
-    symbols = pynini.SymbolTable()
-    symbols.add_symbol("<eps>", 0)
-    for name, number in numbers.items():
-        symbols.add_symbol(name, number)
-    return symbols
-
-
-def test_unknown_symbol_is_named():
-    fst = acceptor([(0, 7, 1)], [1], symbols=symbols_of(maybe=7))
-    with pytest.raises(InputError, match=r"must be one of 0, 1\. Got maybe"):
-        layered_from_fst(fst, BINARY)
-
-
 def test_symbols_outrank_numbers():
-    alphabet = Alphabet(("a", "b"))
-    fst = acceptor([(0, 9, 1), (1, 4, 2)], [2], symbols=symbols_of(b=9, a=4))
-    assert weights_of_layers(layered_from_fst(fst, alphabet)) == {(1, 0): 1.0}
+    fst = acceptor((0, 9, 9, 1), (1, 4, 4, 2), b=9, a=4)
+    assert read(layered_from_fst(fst, Alphabet(("a", "b")))) == {("b", "a"): 1.0}
+    with pytest.raises(InputError, match=r"must be one of 0, 1\. Got maybe"):
+        layered_from_fst(acceptor((0, 7, 7, 1), maybe=7), BINARY)
 
 
 def test_transducer_is_no_acceptor():
-    fst = acceptor([(0, 1, 1)], [1])
-    fst.add_arc(0, pynini.Arc(1, 2, pynini.Weight("log64", 0.0), 1))
     with pytest.raises(InputError, match="both tapes"):
-        layered_from_fst(fst, BINARY)
+        layered_from_fst(acceptor((0, 1, 1, 1), (0, 1, 2, 1)), BINARY)
 
 
 # -- composition: the algebra of weights, size guards, and errors that name the operands -----------
@@ -178,10 +117,7 @@ NAMES = ("hypothesis z", "loss")
 
 def one_step(weights, symbols=None):
     """A machine that reads one pair, with the weight of each."""
-    rows = [
-        (0, a + 1, b + 1, -np.log(weights[a][b]), 1)
-        for a, b in itertools.product(range(2), range(2))
-    ]
+    rows = [(0, a + 1, b + 1, -np.log(weights[a][b]), 1) for a in range(2) for b in range(2)]
     return fst_from_table(table(0, rows, [np.inf, 0.0]), symbols, symbols)
 
 
@@ -196,17 +132,17 @@ def test_states_that_lead_nowhere_are_kept():
     assert compose(dead, one_step(np.ones((2, 2))), NAMES).num_states() == 3
 
 
-def test_arc_types_must_agree():
-    log = pynini.arcmap(one_step(np.ones((2, 2))), map_type="to_log")
-    with pytest.raises(FstError, match=r"compose hypothesis z with loss: .*hypothesis z has log\)"):
-        compose(log, one_step(np.ones((2, 2))), NAMES)
-
-
-def test_symbols_must_agree():
-    ours, theirs = (symbol_table(Alphabet(labels)) for labels in (("a", "b"), ("a", "c")))
-    left, right = one_step(np.ones((2, 2)), ours), one_step(np.ones((2, 2)), theirs)
-    with pytest.raises(FstError, match="compose hypothesis z with loss: the output symbols"):
-        compose(left, right, NAMES)
+def test_operands_must_agree():
+    """In their arc types and their symbols."""
+    ones = np.ones((2, 2))
+    ours, theirs = (one_step(ones, symbol_table(Alphabet(pair))) for pair in ("ab", "ac"))
+    log = pynini.arcmap(one_step(ones), map_type="to_log")
+    for left, right, why in (
+        (log, one_step(ones), r".*hypothesis z has log\)"),
+        (ours, theirs, "the output symbols"),
+    ):
+        with pytest.raises(FstError, match=f"compose hypothesis z with loss: {why}"):
+            compose(left, right, NAMES)
 
 
 def test_guard_names_limit_and_variable():

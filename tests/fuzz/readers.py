@@ -1,7 +1,6 @@
 """Every reader of fsmeu, and good files for it."""
 
 import gzip
-import io
 import json
 from contextlib import suppress
 
@@ -18,7 +17,7 @@ import fsmeu
 from fsmeu import learning
 from fsmeu.checking.exact_methods import exact_methods
 from fsmeu.checking.report import loss_to_measure, report
-from fsmeu.corpora.parse import parse, read_sentences, written
+from fsmeu.corpora.parse import Places, read_record, read_sentences, written
 from fsmeu.corpora.records import format_of, open_corpus, records
 from fsmeu.corpora.run import open_output
 from fsmeu.exchange.openfst import read_constraint
@@ -28,10 +27,9 @@ from fsmeu.losses.loss import grammar_folder, read_spec
 from fsmeu.searn.features.templates import template_set
 from fsmeu.searn.searn import ColumnTagger, Searn
 from tests.fst.machines import images
+from tests.support import examples
 
-_RNG = np.random.default_rng(0)
-X = _RNG.normal(size=(30, 3))
-Y = (X[:, 0] + _RNG.normal(size=30) > 0).astype(int)
+X, Y = examples.X[:30], examples.Y[:30]
 ROWS = [[("the", "DT"), ("man", "NN"), ("ate", "VBD")], [("a", "DT"), ("fish", "NN")]] * 2
 TAGS = [["B-NP", "I-NP", "B-VP"], ["B-NP", "I-NP"]] * 2
 WORDS = [[{"word": row[0], "pos": row[1]} for row in one] for one in ROWS]
@@ -42,7 +40,7 @@ SEARN = {"iterations": 2, "folds": 2, "random_state": 0, "bits": 8, "loss": "ham
 def _corpus(path):
     with open_corpus(path) as source:
         form = format_of(path.name, None)
-        return [parse(one, form).model.n for one in records(source.lines(), form)]
+        return [read_record(one, form, Places("")).model.n for one in records(source.lines(), form)]
 
 
 def _tagged(path):
@@ -51,8 +49,8 @@ def _tagged(path):
 
 
 def _resumed(path):
-    with open_output(path, resume=True) as output:
-        return output.last
+    with open_output(path, resume=True) as (_, last):
+        return last
 
 
 def _checked(path):
@@ -61,11 +59,7 @@ def _checked(path):
 
 
 def _is_fitted(made, given):
-    """Whether an estimator has learned something; a file may also hold one that has not.
-
-    Such a one is loaded, and ``predict`` raises scikit-learn's own error, as before ``fit``; the
-    command line refuses the file.
-    """
+    """Whether an estimator has learned something; otherwise it says so, as before ``fit``."""
     try:
         check_is_fitted(made)
     except NotFittedError:
@@ -119,22 +113,22 @@ def seeds(folder):
     grammars = {f"{n}.loss": (grammar_folder() / f"{n}.loss").read_bytes() for n in losses}
     machine = fsmeu.load("fscore").compile(3)
     image = fsmeu.to_openfst(machine)
-    lines = [(y, *(f"{value:.3g}" for value in x)) for x, y in zip(X, Y, strict=True)]
-    svm = "".join(f"{y} 1:{a} 2:{b} 3:{c}\n" for y, a, b, c in lines).encode()
-    csv = ("a,b,c,label\n" + "".join(f"{a},{b},{c},{y}\n" for y, a, b, c in lines)).encode()
-    sparse = {"data": X[0], "indices": [0, 1, 2], "indptr": [0, 1, 3], "shape": [2, 3]}
+    for ending, write in examples.WRITERS.items():
+        write(folder / f"a.{ending}", X, Y)
+    rows = {f"a.{ending}": (folder / f"a.{ending}").read_bytes() for ending in examples.WRITERS}
     models = _models()
     corpus = "\n".join(json.dumps({"id": k, "z": [0], **m}) for k, m in enumerate(models))
     printed = b"# a\nthe DT B:0.25 O:0.75\nman NN B:0.5 O:0.5\n\nate VBD B:0.1 O:0.9\n"
     zeros = gzip.compress(bytes(300_000_000), 1)
-    bytes_as_doubles = _npz(X=np.zeros((10, 8_000_000), np.int8))
+    np.savez_compressed(folder / "zeros.npz", X=np.zeros((10, 8_000_000), np.int8))
+    bytes_as_doubles = (folder / "zeros.npz").read_bytes()
     texts = {"corpus": {"a.jsonl": corpus.encode(), "a.conll": printed}}
-    texts |= {"sentences": {"a.txt": COLUMNS}, "examples": {"a.svm": svm, "a.csv": csv}}
+    texts |= {"sentences": {"a.txt": COLUMNS}}
+    texts |= {"examples": {name: rows[name] for name in ("a.svm", "a.csv")}}
     texts |= {"machine": {f"{k}.fst": image for k, image in enumerate(images())}}
     for files in texts.values():
         files |= {f"{name}.gz": gzip.compress(content) for name, content in files.items()}
-    texts["examples"] |= {"a.npz": _npz(X=X, y=Y), "b.npz": _npz(y=Y[:2], **sparse)}
-    texts["examples"] |= {"zeros.csv.gz": zeros, "zeros.npz": bytes_as_doubles}
+    texts["examples"] |= rows | {"zeros.csv.gz": zeros, "zeros.npz": bytes_as_doubles}
     texts["corpus"] |= {"zeros.jsonl.gz": zeros}
     texts["sentences"] |= {"zeros.txt.gz": zeros}
     return texts | {
@@ -149,12 +143,6 @@ def seeds(folder):
         "resumed": {"a.out": b'{"record": 1, "z": [0]}\n{"record": 2, "z": [1]}\n'},
         "templates": {"a.templates": b"word[0]\nlower[-1] pos[0]\ncross pos[0]\n"},
     }
-
-
-def _npz(**arrays):
-    file = io.BytesIO()
-    np.savez_compressed(file, **arrays)
-    return file.getvalue()
 
 
 def _models():

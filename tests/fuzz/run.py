@@ -14,7 +14,6 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -91,13 +90,13 @@ def _memory(name):
     return 0
 
 
-def _raise_slow(number, frame):
-    raise Slow
-
-
 def reading(files, seed, reader, first, end):
     """Reads inputs first, ..., end - 1, and yields what became of each."""
-    signal.signal(signal.SIGPROF, _raise_slow)
+
+    def slow(number, frame):
+        raise Slow
+
+    signal.signal(signal.SIGPROF, slow)
     warnings.simplefilter("ignore")
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
@@ -128,29 +127,24 @@ def fuzz(readers, seed, inputs, jobs, files):
 
 
 def keep(tallies, seed, files, folder, console):
-    """Prints failures, a few of each kind, and keeps their files."""
+    """Prints each kind of failure, and keeps a few files of it."""
+    kinds = {}
     for reader, tally in tallies.items():
-        seen = Counter()
         for k, text in tally.failures:
-            kind = "\n".join(line for line in text.splitlines()[-3:])
-            seen[kind] += 1
-            if seen[kind] > KEPT:
-                continue
+            kinds.setdefault((reader, *text.splitlines()[-3:]), []).append((k, text))
+    for (reader, *_), cases in kinds.items():
+        for k, _ in cases[:KEPT]:
             name, content = make_input(reader, seed, k, files[reader])
             path = folder / f"{reader}-{seed}-{k}-{name}".replace(" ", "_")
             folder.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-            if seen[kind] == 1:
-                console.rule(f"{reader}: {path}")
-                console.print(text, markup=False, highlight=False, soft_wrap=True)
-        for kind, count in seen.items():
-            console.print(f"{reader}: {count} times {kind.splitlines()[-1]}", markup=False)
+        console.rule(f"{reader}: {len(cases)} times, as in {path}")
+        console.print(cases[0][1], markup=False, highlight=False, soft_wrap=True)
 
 
 def summary(tallies):
     """The outcomes as a table."""
-    heads = ("reader", "inputs", "values", "FsmeuErrors", "others", "slowest", "most memory")
-    table = Table(*heads)
+    table = Table("reader", "inputs", "values", "FsmeuErrors", "others", "slowest", "most memory")
     for reader, tally in tallies.items():
         counts = [tally.counts[kind] for kind in ("value", "refused", "other")]
         costs = (f"{tally.slowest:.2f} s", f"{tally.memory / 1e6:.0f} MB")

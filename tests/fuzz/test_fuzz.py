@@ -29,7 +29,7 @@ def test_every_reader_takes_its_good_files(files, tmp_path):
 
 def test_a_few_inputs_of_every_reader(files):
     quick = [reader for reader in READERS if reader != "check"]
-    tallies = run.fuzz(quick, 3, 40, 2, files)
+    tallies = run.fuzz(quick, 4, 40, 2, files)
     assert {reader: tally.failures for reader, tally in tallies.items() if tally.failures} == {}
     assert {sum(tally.counts.values()) for tally in tallies.values()} == {40}
     assert all(tally.counts["refused"] and tally.counts["value"] for tally in tallies.values())

@@ -47,6 +47,7 @@ SCORES = [
     ("fractional_linear", {"c1": 1, "d1": -1}, metrics.jaccard_score),
     ("fractional_linear", {"c1": 1, "d3": 0}, metrics.precision_score),
     ("boundary_fscore", {}, metrics.f1_score),
+    ("specificity", {}, lambda y, z, **more: metrics.recall_score(1 - y, 1 - z, **more)),
 ]
 
 
@@ -58,14 +59,6 @@ def test_scores_of_the_positive_label(name, params, score, empty):
     loss = fsmeu.load(name, empty=empty, **params)
     for z, y in batches(2, LENGTHS, seed=1):
         close(loss.pair_values(z, y), each_pair(score, z, y, zero_division=empty))
-
-
-@pytest.mark.parametrize("empty", [0, 1])
-def test_specificity_is_the_recall_of_the_other_label(empty):
-    loss = fsmeu.load("specificity", empty=empty)
-    for z, y in batches(2, LENGTHS, seed=2):
-        wanted = each_pair(metrics.recall_score, 1 - z, 1 - y, zero_division=empty)
-        close(loss.pair_values(z, y), wanted)
 
 
 WHOLE = [
@@ -89,15 +82,6 @@ def test_scores_of_both_labels(name, params, score):
         close(loss.pair_values(z, y), wanted)
 
 
-def test_g_tp_pr_is_the_geometric_mean_of_precision_and_recall():
-    loss = fsmeu.load("g_tp_pr", empty=0)
-    for z, y in batches(2, LENGTHS, seed=4):
-        product = each_pair(metrics.precision_score, z, y, zero_division=0) * each_pair(
-            metrics.recall_score, z, y, zero_division=0
-        )
-        close(loss.pair_values(z, y), np.sqrt(product))
-
-
 def test_what_undefined_correlations_are_worth_can_be_chosen():
     """scikit-learn always takes 0; with ``empty`` only pairs with a constant sequence change."""
     plain, other = fsmeu.load("mcc"), fsmeu.load("mcc", empty=1)
@@ -108,15 +92,31 @@ def test_what_undefined_correlations_are_worth_can_be_chosen():
         close(other.pair_values(z, y), np.where(constant, 1, plain.pair_values(z, y)))
 
 
-def test_sec_and_weighted_cost_by_sums():
-    sec = fsmeu.load("sec")
-    cost = fsmeu.load("weighted_cost", c_fp=2.5, c_fn=0.75)
-    total = fsmeu.load("weighted_cost", c_fp=2.5, c_fn=0.75, mean=0)
+def precision_times_recall(z, y):
+    both = (metrics.precision_score, metrics.recall_score)
+    return np.prod([each_pair(score, z, y, zero_division=0) for score in both], axis=0)
+
+
+def costs(z, y):
+    return 2.5 * np.clip(z - y, 0, 1) + 0.75 * np.clip(y - z, 0, 1)
+
+
+COSTS = {"c_fp": 2.5, "c_fn": 0.75}
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "score"),
+    [
+        ("g_tp_pr", {"empty": 0}, lambda z, y: np.sqrt(precision_times_recall(z, y))),
+        ("sec", {}, lambda z, y: (z.mean(axis=1) - y.mean(axis=1)) ** 2),
+        ("weighted_cost", COSTS, lambda z, y: costs(z, y).mean(axis=1)),
+        ("weighted_cost", {**COSTS, "mean": 0}, lambda z, y: costs(z, y).sum(axis=1)),
+    ],
+)
+def test_scores_by_their_definitions(name, params, score):
+    loss = fsmeu.load(name, **params)
     for z, y in batches(2, LENGTHS, seed=6):
-        close(sec.pair_values(z, y), (z.mean(axis=1) - y.mean(axis=1)) ** 2)
-        costs = 2.5 * np.clip(z - y, 0, 1) + 0.75 * np.clip(y - z, 0, 1)
-        close(cost.pair_values(z, y), costs.mean(axis=1))
-        close(total.pair_values(z, y), costs.sum(axis=1))
+        close(loss.pair_values(z, y), score(z, y))
 
 
 # -- means of the rates of both labels, and the fractional-linear family, against their definitio---
@@ -125,45 +125,29 @@ def test_sec_and_weighted_cost_by_sums():
 RATE_LENGTHS = (1, 2, 3, 4, 6, 9, 12)
 
 
-def rates(tp, fp, fn, tn):
-    """Pairs (hits, all) of the positive and of the negative label."""
-    return [(tp, tp + fn), (tn, tn + fp)]
-
-
 def present(table, drop, empty):
     """The rates that a mean is taken of; ``drop`` leaves out labels that the reference lacks."""
-    both = rates(*table)
+    tp, fp, fn, tn = table
+    both = [(tp, tp + fn), (tn, tn + fp)]
     if drop and any(whole for _, whole in both):
         both = [(hits, whole) for hits, whole in both if whole]
     return [Fraction(hits, whole) if whole else Fraction(empty) for hits, whole in both]
-
-
-def arithmetic(values):
-    return sum(values) / len(values)
-
-
-def geometric(values):
-    return math.prod(map(float, values)) ** (1 / len(values))
 
 
 def harmonic(values):
     return 0 if 0 in values else len(values) / sum(1 / v for v in values)
 
 
-def quadratic(values):
-    return 1 - sum((1 - v) ** 2 for v in values) / len(values)
-
-
-def quadratic_root(values):
-    return 1 - math.sqrt(sum((1 - v) ** 2 for v in values) / len(values))
+def shortfall(values):
+    return sum((1 - v) ** 2 for v in values) / len(values)
 
 
 MEANS = [
-    ("balanced_accuracy", {}, arithmetic),
-    ("g_mean", {}, geometric),
+    ("balanced_accuracy", {}, lambda values: sum(values) / len(values)),
+    ("g_mean", {}, lambda values: math.prod(map(float, values)) ** (1 / len(values))),
     ("h_mean", {}, harmonic),
-    ("q_mean", {}, quadratic),
-    ("q_mean", {"root": 1}, quadratic_root),
+    ("q_mean", {}, lambda values: 1 - shortfall(values)),
+    ("q_mean", {"root": 1}, lambda values: 1 - math.sqrt(shortfall(values))),
 ]
 
 

@@ -18,17 +18,16 @@ from fsmeu.learning import (
     FOFOClassifier,
     MaxExpectedFClassifier,
     MaxExpectedUtilityClassifier,
+    MaxExpectedUtilityTagger,
     OFOClassifier,
     OnlineLogisticClassifier,
 )
 from fsmeu.learning.online import OnlineClassifier
 
-ONLINE = [
+ESTIMATORS = [
     FOFOClassifier(),
     OFOClassifier(),
     OnlineLogisticClassifier(),
-]
-OTHERS = [
     DTAClassifier(),
     EUMClassifier(random_state=0),
     ExampleWiseClassifier(),
@@ -54,7 +53,7 @@ def failing(made):
     return found
 
 
-@parametrize_with_checks([*ONLINE, *OTHERS], expected_failed_checks=failing)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=failing)
 @pytest.mark.thirds
 def test_conventions_of_scikit_learn(estimator, check):
     check(estimator)
@@ -95,6 +94,15 @@ RANGES = {
     "tol": (0, -1, math.inf),
     "spread": (0,),
 }
+TAGGER = [
+    ({"loss": "chunk_fscor"}, "no built-in loss"),
+    ({"c2": -1}, "c2 must be"),
+    ({"utility_c2": "much"}, "utility_c2 must be"),
+    ({"likelihood_iterations": -1}, "likelihood_iterations must be"),
+    ({"utility_iterations": 0.5}, "utility_iterations must be"),
+    ({"min_freq": -1}, "min_freq must be"),
+    ({"warm_start": "yes"}, "warm_start must be"),
+]
 MISUSES = [
     *((kind(**given), says) for kind in (DTAClassifier, EUMClassifier)
       for given, says in PLUG_IN.values()),
@@ -102,6 +110,7 @@ MISUSES = [
     *((ExampleWiseClassifier(**PLUG_IN[name][0]), PLUG_IN[name][1])
       for name in ("no such loss", "no estimator", "a class")),
     *((MaxExpectedUtilityClassifier(**given), says) for given, says in UTILITY),
+    *((MaxExpectedUtilityTagger(**given), says) for given, says in TAGGER),
     *((MaxExpectedFClassifier(**{name: value}), f"MaxExpectedFClassifier: {name} must be")
       for name, values in RANGES.items() for value in values),
     (FOFOClassifier(gamma_scale=0), "gamma_scale must be a finite number above 0"),
@@ -120,8 +129,9 @@ MISUSES = [
 
 @pytest.mark.parametrize(("made", "says"), MISUSES, ids=lambda one: str(one)[:60])
 def test_parameters_are_checked(made, says):
+    given = ([[["a"]]], [["O"]]) if isinstance(made, MaxExpectedUtilityTagger) else (X, Y)
     with pytest.raises(InputError, match=says):
-        made.fit(X, Y)
+        made.fit(*given)
 
 
 @pytest.mark.parametrize("labels", [TABLE + 1, TABLE * 0.5])

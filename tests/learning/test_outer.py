@@ -26,6 +26,8 @@ KIND = pytest.mark.parametrize("kind", OUTER)
 NAMES = np.array(["no", "yes"])
 ASKED = np.tile([True, False, False], 14)
 TEXTS = ["a fine offer" if one else "the dog barks" for one in ASKED]
+GAPS = np.where(ASKED, 1.0, np.nan)[:, None]
+OF_TEXTS = make_pipeline(TfidfVectorizer(), LogisticRegression())
 
 
 def right(made, rows, truth=ASKED):
@@ -35,20 +37,30 @@ def right(made, rows, truth=ASKED):
 
 
 @KIND
-@pytest.mark.parametrize("form", [list, np.array, lambda one: np.array(one, object)])
-def test_texts(kind, form):
-    made = OUTER[kind](make_pipeline(TfidfVectorizer(), LogisticRegression()))
-    assert right(made, form(TEXTS))
-    assert made.predict_proba(form(TEXTS)).shape == (len(TEXTS), 2)
+@pytest.mark.parametrize(
+    ("rows", "inner"),
+    [
+        (TEXTS, OF_TEXTS),
+        (np.array(TEXTS), OF_TEXTS),
+        (np.array(TEXTS, object), OF_TEXTS),
+        (GAPS, HistGradientBoostingClassifier(max_iter=4, min_samples_leaf=2)),
+        (coo_array(np.stack([ASKED, ~ASKED], axis=1).astype(float)), LogisticRegression()),
+    ],
+    ids=["list", "texts", "objects", "gaps", "no index"],
+)
+def test_rows_of_any_kind(kind, rows, inner):
+    """Texts, what is not a number, sparse rows that cannot be cut: for the estimator to judge."""
+    made = OUTER[kind](inner)
+    assert right(made, rows)
+    assert made.predict_proba(rows).shape == (len(ASKED), 2)
 
 
 @KIND
-def test_gaps(kind):
-    """What is not a number is for the estimator to judge."""
-    rows = np.where(ASKED, 1.0, np.nan)[:, None]
-    assert right(OUTER[kind](HistGradientBoostingClassifier(max_iter=4, min_samples_leaf=2)), rows)
+def test_faults_are_told_by_scikit_learn(kind):
     with pytest.raises(ValueError, match="NaN"):
-        OUTER[kind](LogisticRegression()).fit(rows, ASKED)
+        OUTER[kind](LogisticRegression()).fit(GAPS, ASKED)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        OUTER[kind](OF_TEXTS).fit(TEXTS, ASKED[:-1])
 
 
 @KIND
@@ -64,43 +76,27 @@ def test_frames(kind, tmp_path):
     assert made.fit(frame, pandas.Series(ASKED)).predict(frame).tolist() == ASKED.tolist()
     with pytest.raises(ValueError, match="columns are missing"):
         made.predict(frame[["text"]])
-    numbers = frame[["size"]]
     plain = OUTER[kind](make_pipeline(StandardScaler(), LogisticRegression()))
-    assert right(plain, numbers)
+    assert right(plain, frame[["size"]])
     save(plain, tmp_path / "frames.npz")
-    assert (
-        load(tmp_path / "frames.npz").predict(numbers).tolist() == plain.predict(numbers).tolist()
-    )
-
-
-@KIND
-def test_sparse_rows_that_have_no_index(kind):
-    """The parts that are held out are taken of any sparse form."""
-    rows = coo_array(np.stack([ASKED, ~ASKED], axis=1).astype(float))
-    assert right(OUTER[kind](LogisticRegression()), rows)
+    again = load(tmp_path / "frames.npz").predict(frame[["size"]])
+    assert again.tolist() == plain.predict(frame[["size"]]).tolist()
 
 
 def test_columns_of_labels_of_texts():
     """Several labels of each text, one of which is constant."""
     table = np.stack([ASKED, ~ASKED, np.ones(len(ASKED))], axis=1).astype(int)
-    made = ExampleWiseClassifier("fscore", make_pipeline(TfidfVectorizer(), LogisticRegression()))
+    made = ExampleWiseClassifier("fscore", OF_TEXTS)
     assert np.array_equal(made.fit(TEXTS, table).predict(TEXTS), table)
 
 
 @KIND
 def test_within_searches_and_folds(kind):
     """They are cut and copied by scikit-learn's own tools."""
-    made = OUTER[kind](make_pipeline(TfidfVectorizer(), LogisticRegression()))
-    found = cross_val_predict(made, TEXTS, ASKED, cv=2)
-    assert found.tolist() == ASKED.tolist()
+    made = OUTER[kind](OF_TEXTS)
+    assert cross_val_predict(made, TEXTS, ASKED, cv=2).tolist() == ASKED.tolist()
     grid = GridSearchCV(made, {"estimator__logisticregression__C": [0.1, 10.0]}, cv=2)
     assert grid.fit(TEXTS, ASKED).predict(TEXTS).tolist() == ASKED.tolist()
-
-
-@KIND
-def test_rows_and_labels_of_different_numbers_are_told(kind):
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        OUTER[kind](make_pipeline(TfidfVectorizer(), LogisticRegression())).fit(TEXTS, ASKED[:-1])
 
 
 def test_a_single_row_is_warned_of_once():

@@ -9,20 +9,7 @@ import operator
 from fractions import Fraction
 from numbers import Number as AnyNumber
 
-from fsmeu.losses.language.syntax import (
-    Arcs,
-    At,
-    Binary,
-    Call,
-    Choice,
-    Index,
-    Name,
-    Number,
-    Old,
-    Push,
-    Text,
-    Unary,
-)
+from fsmeu.losses.language import syntax
 
 
 class Undefined(Exception):
@@ -144,68 +131,62 @@ class World:
             return self.look(part, names, old)
 
         match expr:
-            case Number():
+            case syntax.Number():
                 return self.exact(expr.value)
-            case Name():
+            case syntax.Name():
                 if expr.name not in names:
                     raise Undefined(f"{expr.name} is not known here")
                 return names[expr.name]
-            case Text():
+            case syntax.Text():
                 labels = {str(x): x for x in self.labels}
                 return self.label(labels.get(expr.value, expr.value))
-            case Old():
+            case syntax.Old():
                 return old[expr.name]
-            case At():
+            case syntax.At():
                 states = next(r.states for r in self.spec.registers if r.states)
                 return Fraction(states[int(names["state"])] == expr.state)
-            case Unary(operator="-"):
+            case syntax.Unary(operator="-"):
                 return -number(look(expr.operand))
-            case Unary():
+            case syntax.Unary():
                 return Fraction(not truth(look(expr.operand)))
-            case Choice():
+            case syntax.Choice():
                 return look(expr.yes) if truth(look(expr.condition)) else look(expr.no)
-            case Binary(operator="and"):
+            case syntax.Binary(operator="and"):
                 return Fraction(truth(look(expr.left)) and truth(look(expr.right)))
-            case Binary(operator="or"):
+            case syntax.Binary(operator="or"):
                 return Fraction(truth(look(expr.left)) or truth(look(expr.right)))
-            case Binary(operator="==" | "!="):
+            case syntax.Binary(operator="==" | "!="):
                 equal = look(expr.left) == look(expr.right)
                 return Fraction(equal if expr.operator == "==" else not equal)
-            case Binary():
+            case syntax.Binary():
                 return arithmetic(expr.operator, number(look(expr.left)), number(look(expr.right)))
-            case Call(function="tally" | "sum"):
-                return self.over_memory(expr, names, look)
-            case Call(function="kind" | "type"):
+            case syntax.Call(function="tally" | "sum"):
+                held = names[expr.arguments[0].name]
+                if expr.function == "sum":
+                    return sum((number(x) for x in held), Fraction(0))
+                sought = look(expr.arguments[1])
+                return Fraction(sum(1 for x in held if x == sought))
+            case syntax.Call(function="kind" | "type"):
                 return tag(expr.function, look(expr.arguments[0]))
-            case Call():
+            case syntax.Call():
                 return self.function(expr.function, [number(look(a)) for a in expr.arguments])
-            case Index(name=name) if name in self.depths:
-                held = old[name] if expr.old else names[name]
-                return self.remembered(held, look(expr.arguments[0]), self.depths[name])
-            case Index():
+            case syntax.Index(name=name) if name in self.depths:
+                held, back = (old if expr.old else names)[name], look(expr.arguments[0])
+                if not (back % 1 == 0 and 0 <= back < self.depths[name]):
+                    raise Undefined(f"entry {back}")
+                return held[int(back)] if back < len(held) else NOTHING
+            case syntax.Index():
                 return self.entry(self.params[expr.name], [look(a) for a in expr.arguments])
-            case Push():
+            case syntax.Push():
                 held = (look(expr.entry), *names[expr.memory])
                 return held[: self.depths[expr.memory]]
-            case Arcs():
+            case syntax.Arcs():
                 return self.follow(expr, names, look)
         raise AssertionError(expr)
 
-    def over_memory(self, expr, names, look):
-        held = names[expr.arguments[0].name]
-        if expr.function == "sum":
-            return sum((number(x) for x in held), Fraction(0))
-        sought = look(expr.arguments[1])
-        return Fraction(sum(1 for x in held if x == sought))
-
-    def remembered(self, held, back, depth):
-        if not (back % 1 == 0 and 0 <= back < depth):
-            raise Undefined(f"entry {back}")
-        return held[int(back)] if back < len(held) else NOTHING
-
     def entry(self, table, keys):
+        known = [self.label(x) for x in self.labels]
         for key in keys:
-            known = [self.label(x) for x in self.labels]
             if key not in known:
                 raise Undefined(f"no row {key}")
             table = table[known.index(key)]
@@ -268,15 +249,10 @@ def power(a, b):
     return number(result)
 
 
-FUNCTIONS = {"min": min, "max": max}
-FUNCTIONS |= {"abs": abs, "floor": math.floor, "ceil": math.ceil, "exp": math.exp}
-FUNCTIONS |= {"sqrt": math.sqrt, "log": math.log}
-
-
 def function(name, given):
     if (name == "sqrt" and given[0] < 0) or (name == "log" and given[0] <= 0):
         raise Undefined(f"{name} of {given[0]}")
-    if name in ("min", "max"):
-        return FUNCTIONS[name](given)
-    result = FUNCTIONS[name](given[0])
+    if name in ("min", "max", "abs"):
+        return {"min": min, "max": max, "abs": lambda x: abs(x[0])}[name](given)
+    result = getattr(math, name)(given[0])
     return Fraction(result) if name in ("floor", "ceil") else result

@@ -47,42 +47,36 @@ def test_orders_of_other_numbers(counts, name):
     assert order is None or order.about == name.startswith("about")
 
 
-def test_confusion_tables_are_counted():
-    """F-score: (tp, hyp, ref) with hyp + ref - tp <= n, that is C(n + 3, 3) states."""
-    found = growth(fsmeu.load("fscore"), longest=12)
-    assert [size.states for size in found.sizes] == [math.comb(n + 3, 3) for n in range(1, 13)]
-    assert str(found.states) == "n^3"
-    assert str(found.merged) == "about n^2"
+def f1_values(n):
+    """How many values F1 has: 2 tp / (hyp + ref), with tp <= hyp, ref and hyp + ref - tp <= n."""
+    pairs = [(tp, s) for s in range(1, 2 * n + 1) for tp in range(n + 1) if s - tp <= n]
+    return len({(2 * tp / s) for tp, s in pairs if 2 * tp <= s} | {1.0})
 
 
-def test_level_sets_are_counted():
-    """Values of F1 at length n: 2 tp / (hyp + ref), with tp <= hyp, ref and hyp + ref - tp <= n."""
-    found = growth(fsmeu.load("fscore"), longest=9)
-    for size in found.sizes:
-        n = size.n
-        pairs = [(tp, s) for s in range(1, 2 * n + 1) for tp in range(n + 1) if s - tp <= n]
-        values = {(2 * tp / s) for tp, s in pairs if 2 * tp <= s} | {1.0}
-        assert size.values == len(values)
+KEEPER = fsmeu.function_loss(Keeper())
 
 
-def test_hamming_grows_with_n():
-    found = growth(fsmeu.load("hamming"))
-    assert [(size.states, size.merged, size.summed, size.values) for size in found.sizes] == [
-        (n + 1, n + 1, 2, n + 1) for n in range(1, found.longest + 1)
-    ]
-    assert str(found.states) == str(found.merged) == str(found.values) == "n"
-
-
-def test_zero_one_does_not_grow():
-    assert str(growth(fsmeu.load("zero_one")).states) == "constant"
-
-
-def test_all_that_was_read_doubles():
-    """A Python loss that keeps whole sequences."""
-    found = growth(fsmeu.function_loss(Keeper()), longest=9)
-    assert [size.states for size in found.sizes[:6]] == [2 ** (n + 1) - 1 for n in range(1, 7)]
-    assert str(found.states) == "about 2^n"
-    assert str(found.values) == "n"
+@pytest.mark.parametrize(
+    ("loss", "longest", "name", "count", "order"),
+    [
+        (fsmeu.load("fscore"), 12, "states", lambda n: math.comb(n + 3, 3), "n^3"),
+        (fsmeu.load("fscore"), 12, "merged", None, "about n^2"),
+        (fsmeu.load("fscore"), 9, "values", f1_values, None),
+        *((fsmeu.load("hamming"), 12, x, lambda n: n + 1, "n") for x in ("states", "merged")),
+        (fsmeu.load("hamming"), 12, "values", lambda n: n + 1, "n"),
+        (fsmeu.load("hamming"), 12, "summed", lambda n: 2, None),
+        (fsmeu.load("zero_one"), 12, "states", None, "constant"),
+        (KEEPER, 6, "states", lambda n: 2 ** (n + 1) - 1, "about 2^n"),
+        (KEEPER, 9, "values", None, "n"),
+    ],
+)
+def test_sizes_are_counted_and_their_growth_is_named(loss, longest, name, count, order):
+    """F1 has states (tp, hyp, ref) with hyp + ref - tp <= n; a keeper has whole sequences."""
+    found = growth(loss, longest=longest)
+    if count is not None:
+        sizes = [getattr(size, name) for size in found.sizes]
+        assert sizes == [count(n) for n in range(1, longest + 1)]
+    assert order is None or str(getattr(found, name)) == order
 
 
 def test_large_machines_are_not_built():

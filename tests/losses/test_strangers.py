@@ -2,19 +2,15 @@
 
 import itertools
 import math
+import random
 from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.checking.examples import run_examples
 from fsmeu.losses.loss import read_spec
 from tests import brute_force
-from tests.expectation.checks import assert_same
-from tests.strategies import model_cases
 
 FILES = Path(__file__).parent / "files"
 COST = [[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [3, -2, 1, 0]]
@@ -98,11 +94,6 @@ STRANGERS = [
 ]
 
 
-def load(name, labels, params):
-    fixed = read_spec(FILES / f"{name}.loss").labels is not None
-    return fsmeu.load(FILES / f"{name}.loss", labels=None if fixed else labels, **params)
-
-
 @pytest.mark.parametrize("name", sorted({name for name, *_ in STRANGERS}))
 def test_examples_of_the_file(name):
     results = run_examples(read_spec(FILES / f"{name}.loss"))
@@ -110,34 +101,14 @@ def test_examples_of_the_file(name):
 
 
 @pytest.mark.parametrize(("name", "meaning", "labels", "params"), STRANGERS)
-def test_every_short_pair(name, meaning, labels, params):
-    loss = load(name, labels, params)
-    for n in range(3):
-        for z, y in itertools.product(brute_force.sequences(labels, n), repeat=2):
-            wanted = meaning(z, y, **params)
-            assert fsmeu.evaluate(loss, z, y) == pytest.approx(wanted, rel=1e-13, abs=1e-13)
-
-
-@pytest.mark.parametrize(("name", "meaning", "labels", "params"), STRANGERS)
-def test_long_pairs(name, meaning, labels, params, rounds):
-    loss, random = load(name, labels, params), np.random.default_rng(7)
+def test_every_short_pair_and_some_long_ones(name, meaning, labels, params, rounds):
+    fixed = read_spec(FILES / f"{name}.loss").labels is not None
+    loss = fsmeu.load(FILES / f"{name}.loss", labels=None if fixed else labels, **params)
+    source = random.Random(7)
+    short = [brute_force.sequences(labels, n) for n in range(3)]
+    pairs = [pair for some in short for pair in itertools.product(some, repeat=2)]
     for n in (6, 10, 25):
-        for _ in rounds(20):
-            z, y = ([labels[k] for k in random.integers(0, len(labels), n)] for _ in range(2))
-            wanted = meaning(z, y, **params)
-            assert fsmeu.evaluate(loss, z, y) == pytest.approx(wanted, rel=1e-12, abs=1e-12)
-
-
-@settings(max_examples=60, deadline=None)
-@given(data=st.data(), stranger=st.sampled_from(STRANGERS))
-def test_expectation_is_enumeration(data, stranger):
-    name, meaning, labels, params = stranger
-    n = data.draw(st.integers(0, {2: 8, 3: 5, 4: 4}[len(labels)]))
-    z = tuple(data.draw(st.lists(st.sampled_from(labels), min_size=n, max_size=n)))
-    known = data.draw(model_cases(labels, n))
-    values = {y: meaning(z, y, **params) for y in known.distribution}
-    pairs, loss = brute_force.joint(values, known.distribution), load(name, labels, params)
-    for engine in ("lattice", "openfst"):
-        assert_same(fsmeu.expect(loss, z, known.model, engine=engine), pairs)
-    some = fsmeu.expect(loss, z, known.model, keep=data.draw(st.integers(1, 9)))
-    assert some.lower <= brute_force.mean(pairs) <= some.upper
+        pairs += [[tuple(source.choices(labels, k=n)) for _ in "zy"] for _ in rounds(20)]
+    for z, y in pairs:
+        wanted = meaning(z, y, **params)
+        assert fsmeu.evaluate(loss, z, y) == pytest.approx(wanted, rel=1e-12, abs=1e-12)

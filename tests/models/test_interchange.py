@@ -5,16 +5,19 @@ import json
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fsmeu.errors import FsmeuError, InputError
 from fsmeu.models import Acceptor, Bernoulli, Markov, Mixture, NBest, Potentials, from_json
-from tests.label_models import PLAIN_KINDS, plain_model
+from tests.label_models import PLAIN_KINDS
 from tests.strategies import cases
 
 
-@settings(max_examples=80, deadline=None)
-@given(case=cases())
-def test_round_trip_is_exact(case):
+@pytest.mark.parametrize("kind", PLAIN_KINDS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_round_trip_is_exact(kind, data):
+    case = data.draw(cases([kind]))
     plain = case.model.to_json()
     text = json.dumps(plain, allow_nan=False)
     again = from_json(text)
@@ -27,16 +30,6 @@ def test_round_trip_is_exact(case):
     for one, two in zip(ours.layers, theirs.layers, strict=True):
         for name in ("source", "label", "target", "weight"):
             np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-
-
-@pytest.mark.parametrize("kind", PLAIN_KINDS)
-@pytest.mark.parametrize("n", [0, 1])
-def test_round_trip_of_empty_arrays(kind, n):
-    for seed in range(10):
-        model = plain_model(np.random.default_rng(seed), kind, (0, 1), n).build()
-        again = from_json(json.dumps(model.to_json()))
-        assert again.to_json() == model.to_json()
-        assert abs(again.total_mass() - 1) < 1e-12
 
 
 def test_machines_with_several_paths_for_a_sequence():
@@ -62,10 +55,8 @@ def test_files_and_shorthand(tmp_path):
     assert isinstance(model, Potentials)
     assert model.probability([0, 0]) == pytest.approx(0.81 / 0.85, rel=1e-14)
     weighed = {"sequences": ["ab", "bb"], "weights": [0, 0], "log": True}
-    listed, chain = (
-        from_json({"model": "nbest", **weighed}),
-        from_json({"model": "markov", **tables, "n": 4}),
-    )
+    listed = from_json({"model": "nbest", **weighed})
+    chain = from_json({"model": "markov", **tables, "n": 4})
     assert isinstance(listed, NBest)
     assert listed.probability("ab") == 0.5
     assert isinstance(chain, Markov)

@@ -1,17 +1,22 @@
-"""Every model against the list of all its sequences: probability, marginals, best, samples."""
+"""Every model against the list of all its sequences: probability, marginals, best, samples.
+
+Then the edges: long sequences, one label, shapes that could be confused.
+"""
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsmeu import models as m
 from fsmeu.errors import InputError, SizeLimitError
-from fsmeu.models import Bernoulli, Markov, Mixture, backward, forward, total
+from fsmeu.models import Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
 from fsmeu.models.paths import best_first
 from tests import brute_force
-from tests.label_models import PLAIN_KINDS, plain_model
+from tests.label_models import PLAIN_KINDS, plain_model, random_layers, rows
 from tests.strategies import cases, listed
 
 EXACT = {"rtol": 1e-12, "atol": 1e-15}
@@ -25,19 +30,17 @@ def test_every_question_of_every_kind(kind, data, k):
     case = data.draw(cases([kind]))
     model, layered = case.model, case.model.layered()
     for y, p in case.distribution.items():
-        np.testing.assert_allclose(model.probability(y), p, **EXACT)
-        assert (p == 0) == (model.probability(y) == 0) == (model.log_probability(y) == -math.inf)
-        if p > 0:
-            np.testing.assert_allclose(
-                model.log_probability(y), math.log(p), rtol=1e-12, atol=1e-13
-            )
+        found, log = model.probability(y), model.log_probability(y)
+        np.testing.assert_allclose(found, p, **EXACT)
+        assert (p == 0) == (found == 0) == (log == -math.inf)
+        assert p == 0 or log == pytest.approx(math.log(p), rel=1e-12, abs=1e-13)
     expected = brute_force.marginals(case.distribution, model.labels, model.n)
     np.testing.assert_allclose(model.marginals(), expected, **EXACT)
     assert model.marginals().shape == (model.n, len(model.labels))
     assert abs(model.total_mass() - 1) < 1e-12
-    for mass, rest in zip(forward(layered), backward(layered), strict=True):
+    for mass, rest in zip(m.forward(layered), m.backward(layered), strict=True):
         np.testing.assert_allclose(mass @ rest, 1.0, rtol=1e-12)
-    assert total(layered) == model.total_mass()
+    assert m.total(layered) == model.total_mass()
     best = model.most_probable(k)
     possible = sorted((p for p in case.distribution.values() if p > 0), reverse=True)
     assert len({tuple(y) for y, _ in best}) == len(best) == min(k, len(possible))
@@ -104,9 +107,7 @@ def test_sample_frequencies(kind):
     case = listed(plain_model(np.random.default_rng(11), kind, (0, 1), 4))
     size = 40_000
     drawn = case.model.sample(size, seed=np.random.default_rng(12))
-    counts = dict.fromkeys(case.distribution, 0)
-    for y in drawn:
-        counts[tuple(y)] += 1
+    counts = Counter(map(tuple, drawn))
     for y, p in case.distribution.items():
         assert abs(counts[y] - size * p) <= 5 * math.sqrt(size * p * (1 - p)) + 2 * (p > 0)
 
@@ -134,3 +135,98 @@ def test_wrong_sequences_and_counts():
     with pytest.raises(SizeLimitError, match="sample"):
         model.sample(10**12)
     assert model.most_probable(0) == model.sample(0) == []
+
+
+# -- edges ----------------------------------------------------------------------------------------
+
+LONG = 1000
+
+
+def long_models():
+    random = np.random.default_rng(1)
+    yield Bernoulli(random.random(LONG))
+    yield Independent(rows(random, LONG, 7))
+    for order in (1, 2, 3):
+        initial = rows(random, 3**order).reshape((3,) * order)
+        yield Markov(initial, rows(random, *(3,) * (order + 1)), n=LONG)
+        yield Markov(initial, rows(random, LONG - order, *(3,) * (order + 1)))
+    yield from_potentials(20 * random.normal(size=(LONG, 5)), random.normal(size=(LONG - 1, 5, 5)))
+    yield from_potentials(random.normal(size=(LONG, 5)), 300 * random.normal(size=(5, 5)))
+    seen = random.integers(0, 4, LONG)
+    yield m.hmm(np.full(3, 1 / 3), rows(random, 3, 3) * 0.5 + 1 / 6, np.full((3, 4), 0.25), seen)
+    yield m.Acceptor(random_layers(random, range(3), LONG, scale=2.0))
+    yield NBest(random.integers(0, 3, (50, LONG)), 5 * random.normal(size=50), log=True)
+
+
+@pytest.mark.parametrize("model", list(long_models()), ids=repr)
+def test_total_mass_of_a_thousand_positions(model):
+    assert abs(model.total_mass() - 1) < 1e-12
+    np.testing.assert_allclose(model.marginals().sum(axis=1), 1.0, rtol=1e-12)
+    both = Mixture([model, model], [0.25, 0.75])
+    assert abs(both.total_mass() - 1) < 1e-12
+
+
+@pytest.mark.parametrize("kind", ["independent", "markov", "potentials", "hmm", "nbest"])
+def test_one_label(kind):
+    model = plain_model(np.random.default_rng(1), kind, ["only"], 3).build()
+    assert model.most_probable(5) == [(["only"] * 3, 1.0)]
+    assert model.sample(seed=0) == ["only"] * 3
+    assert (model.marginals() == 1).all()
+
+
+def test_number_of_axes_decides_not_their_lengths():
+    """With n - m = L = 2 both readings would fit by length."""
+    random = np.random.default_rng(3)
+    initial, tables = rows(random, 2), rows(random, 2, 2, 2)
+    first = Markov(initial, tables)
+    assert (first.order, first.n, first.homogeneous) == (1, 3, False)
+    assert Markov(initial, np.zeros((0, 2, 2))).n == 1
+    second = Markov(rows(random, 4).reshape(2, 2), tables, n=5)
+    assert (second.order, second.n, second.homogeneous) == (2, 5, True)
+
+
+def test_what_stands_for_a_model():
+    model = Bernoulli([0.5])
+    assert m.as_model(model) is model
+    assert m.as_model([0.2, 1]).p.tolist() == [0.2, 1.0]
+    assert isinstance(m.as_model(np.array([[0.2, 0.3, 0.5]])), Independent)
+    assert m.as_model([]).n == 0
+
+
+def test_parameters_are_copied_and_locked():
+    p = np.array([0.1, 0.2])
+    model = Bernoulli(p)
+    p[0] = 0.9
+    assert model.p.tolist() == [0.1, 0.2]
+    with pytest.raises(ValueError, match="read-only"):
+        model.p[0] = 0.5
+    with pytest.raises(AttributeError):
+        model.p = p
+
+
+def test_dense_tables_hold_every_arc():
+    case = listed(plain_model(np.random.default_rng(8), "mixture", range(3), 4))
+    layered = case.model.layered()
+    tables = m.dense_tables(layered)
+    width = max(layered.widths)
+    assert tables.shape == (4, width, 3, width)
+    for y, p in case.distribution.items():
+        mass = np.pad(layered.start, (0, width - len(layered.start)))
+        for i, label in enumerate(y):
+            mass = mass @ tables[i, :, label, :]
+        final = np.pad(layered.final, (0, width - len(layered.final)))
+        assert mass @ final == pytest.approx(p, rel=1e-12, abs=1e-15)
+    assert m.dense_tables(layered, limit=tables.size) is not None
+    assert m.dense_tables(layered, limit=tables.size - 1) is None
+
+
+def test_ten_thousand_sequences():
+    random = np.random.default_rng(7)
+    sequences = random.integers(0, 2, (10_000, 12))
+    weights = random.random(10_000)
+    model = NBest(sequences, weights)
+    assert model.indices.shape == np.unique(sequences, axis=0).shape
+    expected = weights @ sequences / weights.sum()
+    np.testing.assert_allclose(model.marginals()[:, 1], expected, rtol=1e-12)
+    again = NBest(sequences.tolist(), np.log(weights), log=True)
+    np.testing.assert_allclose(again.probabilities, model.probabilities, rtol=1e-12)

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.errors import InputError
-from fsmeu.models import Independent, Mixture, from_potentials, tempered
+from fsmeu.models import Independent, from_potentials, tempered
 from tests.strategies import cases
 
 
@@ -72,28 +71,3 @@ def test_a_case_by_hand():
     """Three of four labels are right: the temperature makes 0.9 to 3/4, by log-odds."""
     found = fsmeu.calibrate([[0.9, 0.9], [0.1, 0.9]], [[1, 0], [0, 1]])
     assert found.temperature == pytest.approx(math.log(9) / math.log(3), rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("models", "references", "words"),
-    [
-        ([[0.5]], [], "as many references"),
-        ([], [], "at least one"),
-        ([[0.5]], [[1, 0]], "length 1"),
-        ([[0.5, 0.0]], [[1, 1]], r"references\[0\]: must have positive probability"),
-        ([[0.5]], [["x"]], "must be one of 0, 1"),
-        (3, 4, "models must be a list"),
-    ],
-)
-def test_wrong_references(models, references, words):
-    with pytest.raises(InputError, match=words):
-        fsmeu.calibrate(models, references)
-
-
-def test_what_has_no_temperature():
-    model = Independent([[0.5, 0.5]])
-    for wrong in (0, -1, math.inf, math.nan, "hot", [1.0]):
-        with pytest.raises(InputError, match="temperature"):
-            tempered(model, wrong)
-    with pytest.raises(InputError, match="one path"):
-        tempered(Mixture([model, Independent([[0.1, 0.9]])], [0.5, 0.5]), 2.0)

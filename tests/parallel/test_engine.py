@@ -15,7 +15,7 @@ import fsmeu
 from fsmeu.cli.main import app
 from fsmeu.errors import FsmeuError, InputError
 from fsmeu.models import Bernoulli, Markov
-from fsmeu.parallel import WorkerError, _shares, workers
+from fsmeu.parallel import TASKS_PER_JOB, WorkerError, in_shares, workers
 from tests.same_records import same_records
 from tests.support.python_losses import Mistakes
 
@@ -71,14 +71,19 @@ def test_a_process_that_ends_is_told():
 
 
 def test_shares_are_alike():
-    rng = np.random.default_rng(1)
-    sizes = rng.integers(0, 60, 500).tolist()
-    shares = _shares(sizes, 8)
-    assert sorted(row for share in shares for row in share) == list(range(500))
-    assert len(shares) <= 8
+    sizes = np.random.default_rng(1).integers(0, 60, 500).tolist()
+    shares = []
+
+    def negated(common, share):
+        shares.append(share)
+        return [-row for row in share]
+
+    for count in (500, 0):
+        found = in_shares("t", negated, None, range(count), sizes[:count], 1, None)
+        assert found == [-row for row in range(count)]
+    assert len(shares) <= TASKS_PER_JOB + 1
     sums = [sum(sizes[row] + 1 for row in share) for share in shares]
-    assert max(sums) <= (sum(sizes) + 500) / 8 + 60
-    assert _shares([], 4) == []
+    assert max(sums) <= (sum(sizes) + 500) / TASKS_PER_JOB + 60
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, "2", None, True, 10**6])

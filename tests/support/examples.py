@@ -1,6 +1,7 @@
 """Two classes of examples, and the files that hold them."""
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file, make_classification
 
 X, Y = make_classification(90, 4, weights=[0.7], flip_y=0.1, random_state=2)
@@ -21,4 +22,10 @@ def as_npz(path, rows=X, labels=Y):
     np.savez(path, X=rows, y=labels)
 
 
-WRITERS = {"svm": as_svmlight, "csv": as_csv, "npz": as_npz}
+def as_sparse(path, rows=X, labels=Y):
+    held = csr_array(rows)
+    parts = {"data": held.data, "indices": held.indices, "indptr": held.indptr}
+    np.savez(path, shape=held.shape, y=labels, **parts)
+
+
+WRITERS = {"svm": as_svmlight, "csv": as_csv, "npz": as_npz, "sparse.npz": as_sparse}

@@ -30,27 +30,24 @@ def test_written_and_read(tmp_path):
 
 def test_what_got_slower_is_marked():
     """By more than a fifth; titles are compared without what was measured in brackets."""
-    old = report.as_json([row("a (50 a second)", 1.0), row("b", 1.0), row("c", 1.0), row("d", 1.0)])
-    new = report.as_json([row("a (9 a second)", 1.21), row("b", 1.19), row("c", math.inf)])
-    more = report.as_json([row("e", 1.0)])
-    lines = list(report.side_by_side(old["rows"], new["rows"] + more["rows"]))
-    cells = {line.split()[0]: line.split()[1:] for line in lines if line[:2] in ("a ", "b ", "c ")}
-    assert cells["a"] == ["1.00000", "1.21000", "1.21", "SLOWER"]
-    assert cells["b"] == ["1.00000", "1.19000", "1.19"]
-    assert cells["c"] == ["1.00000", "-", "FAILED"]
-    assert lines[-1] == "2 of 3 slower; 1 new, 1 gone."
-
-
-def test_rows_of_one_title_are_kept_apart():
-    lines = report.side_by_side(
-        *(report.as_json([row("a", x), row("a", y)])["rows"] for x, y in [(1.0, 2.0), (1.0, 4.0)])
-    )
-    assert [line.split()[3] for line in lines if line.startswith("a ")] == ["1.00", "2.00"]
+    before = {"a (50 a second)": 1.0, "b": 1.0, "c": 1.0, "d": 1.0}
+    now = {"a (9 a second)": 1.21, "b": 1.19, "c": math.inf, "e": 1.0}
+    old, new = ([row(*one) for one in (*rows.items(), ("f", 2.0))] for rows in (before, now))
+    rows = (report.as_json([*rows, row("f", k)])["rows"] for k, rows in ((2.0, old), (4.0, new)))
+    lines = list(report.side_by_side(*rows))
+    cells = [line.split() for line in lines if line[:2] in ("a ", "b ", "c ", "f ")]
+    assert cells == [
+        ["a", "1.00000", "1.21000", "1.21", "SLOWER"],
+        ["b", "1.00000", "1.19000", "1.19"],
+        ["c", "1.00000", "-", "FAILED"],
+        ["f", "2.00000", "2.00000", "1.00"],  # rows of one title are kept apart
+        ["f", "2.00000", "4.00000", "2.00", "SLOWER"],
+    ]
+    assert lines[-1] == "3 of 5 slower; 1 new, 1 gone."
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"rows": [1]}', '{"rows": [{}]}', "[["])
 def test_files_that_are_none_of_ours(tmp_path, content):
-    """They are refused in a sentence, before anything is measured."""
     file = tmp_path / "old.json"
     if content is not None:
         file.write_text(content)
@@ -58,10 +55,9 @@ def test_files_that_are_none_of_ours(tmp_path, content):
         report.read(file)
 
 
-def test_a_bad_file_ends_the_run_at_once(tmp_path):
-    command = [sys.executable, "-m", "pytest", "tests/benchmarks", "-p", "no:cacheprovider"]
-    words = ["--against", str(tmp_path / "none.json")]
-    ran = subprocess.run([*command, *words], cwd=ROOT, capture_output=True, text=True)
+def test_a_bad_file_ends_the_run_at_once():
+    words = ["-m", "pytest", "tests/benchmarks", "-p", "no:cacheprovider", "--against", "none.json"]
+    ran = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True)
     assert ran.returncode == 4
     assert "must be a file that ./run bench wrote (No such file or directory)." in ran.stderr
     assert "Traceback" not in ran.stderr

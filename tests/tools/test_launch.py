@@ -81,7 +81,6 @@ def test_paths_are_meant_from_where_the_user_is(tmp_path):
 
 
 def test_unwritable_project_is_one_sentence(copy):
-    """No traceback: what cannot be written, and what to do."""
     (copy / ".venv/fsmeu-stamp.json").unlink()
     (copy / ".setup.lock").mkdir()
     result = run(copy / "run", "setup")
@@ -118,7 +117,6 @@ OFF, PLACE = "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"
     ],
 )
 def test_compiled_modules_are_kept(given, kept):
-    """Python writes them beside the sources, unless it is told not to: then in the environment."""
     variables = dict(given)
     launch.keep_bytecode(Project(Path("/copy")), variables)
     assert variables == kept

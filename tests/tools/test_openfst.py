@@ -31,10 +31,8 @@ DPKG = 'mkdir -p "$3/usr/lib/any" && touch "$3/usr/lib/any/libfst.so"'
 
 def test_archives_are_read_from_apt():
     """Each archive once, in the machine's order, without those of security updates."""
-    assert openfst.archive_sites(URIS) == [
-        "http://archive.example/debian",
-        "https://other.example",
-    ]
+    sites = ["http://archive.example/debian", "https://other.example"]
+    assert openfst.archive_sites(URIS) == sites
     assert openfst.archive_sites("") == []
 
 

@@ -1,12 +1,18 @@
-"""A program's failure becomes a sentence that says what to do; set-ups go one at a time."""
+"""Failures of programs and refusals of the machine become a sentence that says what to do.
 
+Set-ups go one at a time.
+"""
+
+import errno
+import io
 import signal
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
+import console
 import process
 import pytest
 from console import SetupFailure
@@ -20,6 +26,43 @@ with process.exclusive(Path(sys.argv[2]), "testing"):
     print("held", flush=True)
     {body}
 """
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence"),
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EROFS, "no permission to read or write at /some/cache"),
+        (errno.EACCES, "no permission to read or write at /some/cache"),
+        (errno.EIO, "the operating system says 'broken'"),
+    ],
+)
+def test_refusals_are_worded(number, sentence):
+    with pytest.raises(SetupFailure) as caught, console.step("packing"):
+        raise OSError(number, "broken", "/some/cache")
+    first = caught.value.report().splitlines()[0]
+    assert first.startswith("fsmeu set-up stopped while packing: ")
+    assert sentence in first
+
+
+def test_innermost_step_is_named():
+    with pytest.raises(SetupFailure) as caught, console.guard("outer"), console.guard("inner"):
+        raise SetupFailure("it is broken", "Mend it.")
+    assert caught.value.report() == "fsmeu set-up stopped while inner: it is broken.\n  - Mend it."
+
+
+def test_a_line_for_each_state_or_one_that_fits(monkeypatch):
+    log, terminal = io.StringIO(), io.StringIO()
+    step = console.Step("compiling", log)
+    step.progress(1, 2, "a.cc")
+    step.end("... done")
+    states = ("...", "... 1/2 a.cc", "... done")
+    assert log.getvalue().splitlines() == [f"[set-up] compiling {one} (0 s)" for one in states]
+    monkeypatch.setenv("COLUMNS", "30")
+    terminal.isatty = lambda: True
+    console.Step("compiling " + "x" * 50, terminal).end("... done")
+    assert terminal.getvalue().count("\n") == 1
+    assert all(len(line) < 30 for line in terminal.getvalue().rstrip("\n").split("\r\x1b[2K"))
 
 
 @pytest.mark.parametrize(
@@ -60,21 +103,14 @@ def test_killed_and_missing_programs_are_named():
 
 def test_stopped_programs_take_their_children_along():
     """Ending a shell also ends the compiler that it waits for."""
-    failures = []
-
-    def call():
-        try:
-            process.run(["sh", "-c", f"{sys.executable} -c 'import time; time.sleep(60)' && true"])
-        except SetupFailure as failure:
-            failures.append(failure)
-
-    thread = threading.Thread(target=call)
-    started = time.monotonic()
-    thread.start()
-    while thread.is_alive() and time.monotonic() - started < 30:
-        process.stop_all()
-        thread.join(0.1)
-    assert len(failures) == 1
+    command = ["sh", "-c", f"{sys.executable} -c 'import time; time.sleep(60)' && true"]
+    with ThreadPoolExecutor() as pool:
+        running = pool.submit(process.run, command)
+        for _ in range(300):
+            process.stop_all()
+            if wait([running], 0.1).done:
+                break
+        assert isinstance(running.exception(0), SetupFailure)
 
 
 def hold(path, body):

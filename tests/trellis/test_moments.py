@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import fsmeu
+from fsmeu.decoding import moments as decisions
 from fsmeu.decoding.ranking import _candidate_values
 from fsmeu.losses.algebra.confusion import tp_counterexample, value_of_counts
 from fsmeu.losses.algebra.ratios import sum_of_ratios
@@ -132,6 +133,29 @@ def test_values_under_chains_are_within_their_bounds(name, params, seed, order, 
     assume(np.isfinite(error[0]))  # with many ones of z, the denominator of kappa falls
     assert abs(value[0] - wanted) <= error[0] + 1e-13
     assert error[0] <= 1e-11 * (1.0 + abs(wanted))
+
+
+@pytest.mark.parametrize("name", ["fscore", "g_tp_pr", "kappa", "a loss"])
+@pytest.mark.parametrize("order", [1, 2])
+def test_bounds_under_chains_hold_every_number_of_ones(name, order):
+    """Between any two numbers that were tried, against the values of the sequences themselves."""
+    loss, n = loaded(name, {}), 40
+    random = np.random.default_rng(order)
+    chain = moments.chain_of(*binary_chain(some_chain(random, n, order)))
+    model = some_chain(np.random.default_rng(order), n, order)
+    sign = 1.0 if loss.kind == "utility" else -1.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(moments, "needed_order", lambda *_: 12)  # its remainder is not small here
+        searches = [decisions._search(loss.confusion, chain, sign)]
+    if name in ("fscore", "g_tp_pr"):
+        searches.append(decisions._rare_search(loss.confusion, chain, sign))
+    marginal = np.argsort(-chain.marginals)
+    for k in range(2, n - 1, 4):
+        z = np.zeros(n, np.int64)
+        z[marginal[:k]] = 1
+        value = sign * fsmeu.expect(loss, z.tolist(), model).value
+        for search, low, high in itertools.product(searches, (1, k - 1, k), (k, k + 1, n - 1)):
+            assert search.bounds(np.array([k]), low, high)[0] >= value - 1e-13
 
 
 KINDS = {

@@ -94,10 +94,7 @@ class OnlineClassifier(LogisticClassifier):
     def partial_fit(
         self: Self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """This classifier after more examples.
-
-        The first call needs both classes where its labels do not show them.
-        """
+        """This classifier after more examples, of which the first show or name both classes."""
         self._learn(X, y, classes, sample_weight)
         return self
 
@@ -106,15 +103,6 @@ class OnlineClassifier(LogisticClassifier):
     ) -> NDArray[Any]:
         """The class predicted for each example before its label is learned from, (examples,)."""
         return self._named(self._learn(X, y, classes, sample_weight)[0])
-
-    def proba_then_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Floats:
-        """The probability of the positive class before the label is learned from, (examples,).
-
-        Examples of weight 0 get no number.
-        """
-        return self._learn(X, y, classes, sample_weight)[1]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each example, (examples,)."""
@@ -169,14 +157,12 @@ class OnlineClassifier(LogisticClassifier):
 
     def _begin(self, features: int, horizon: int | None) -> None:
         """Checks the parameters and forgets everything; the horizon is the number of examples."""
-        where = type(self).__name__
+        where, mean, must = type(self).__name__, self.average, "number above 0 and at most 1e100"
         real(where, "step", self.step, *POSITIVE_NUMBER)
-        must = "number above 0 and at most 1e100"
         beta = real(where, "beta", self.beta, must, lambda value: 0.0 < value <= 1e100)
         one_of(where, "schedule", self.schedule, ("sqrt", "constant"))
         one_of(where, "measure", self.measure, ("f", "jaccard"))
         check_bool(where, "fit_intercept", self.fit_intercept)
-        mean = self.average
         mean = mean if isinstance(mean, str) else str(check_bool(where, "average", mean))
         means = MEANS[one_of(where, "average", mean, MEANS)]
         if features >= ONLINE_WEIGHTS:
@@ -201,8 +187,8 @@ class OnlineClassifier(LogisticClassifier):
         settings = (float(bool(self.fit_intercept)), float(self.step), self.schedule == "sqrt")
         learned = (self._kind, self.state_, self.weights_, self.delays_, settings)
         predicted, chances = kernels.run(*learned, _flat(rows), positive, weights)
-        known = chances[weights != 0.0], self.weights_, self.state_
-        if not all(np.isfinite(part).all() for part in known):
+        parts = chances[weights != 0.0], self.weights_, self.state_
+        if not all(np.isfinite(part).all() for part in parts):
             must = "weights and their products with rows must stay finite"
             remedy = "Scale the features, or give a smaller step"
             raise InputError(message(type(self).__name__, must, "an overflow", remedy))
@@ -271,17 +257,15 @@ class FOFOClassifier(OnlineClassifier):
         F_beta = (1 + beta^2) E[eta f] / (beta^2 pi + E[f]).
 
     Let v be the best value. Every f has (1 + beta^2) E[eta f] <= v (beta^2 pi + E[f]), and the best
-    has equality, so the best f maximises E[((1 + beta^2) eta - v) f]: it is positive where eta is
-    at least theta = v / (1 + beta^2). The equality then reads E[(eta - theta)_+] = beta^2 pi theta:
-    theta is the root of q(theta) = beta^2 pi theta - E[(eta - theta)_+], which increases, so it
-    minimises the strongly convex
+    has equality, so it maximises E[((1 + beta^2) eta - v) f]: it is positive where eta is at least
+    theta = v / (1 + beta^2), and theta is the root of the increasing q(theta) = beta^2 pi theta -
+    E[(eta - theta)_+]. So it minimises the strongly convex
 
         Q(theta) = 1/2 E[(eta - theta)_+^2] + 1/2 beta^2 pi theta^2    on [0, 1 / (1 + beta^2)],
 
-    with beta = 1 equation (6) of the paper. The Jaccard index is J = E[eta f] / (pi + E[f] -
-    E[eta f]). In the same way the best f maximises E[((1 + v) eta - v) f], so theta = v / (1 + v),
-    and E[(eta - theta)_+] = pi theta: the objective of F1. (J = F1 / (2 - F1) grows with F1, so the
-    two have the same best threshold; only the running measure differs.)
+    with beta = 1 equation (6) of the paper. The Jaccard index J = E[eta f] / (pi + E[f] - E[eta f])
+    has theta = v / (1 + v) in the same way, with the objective of F1: J = F1 / (2 - F1) grows with
+    F1, so that only the running measure differs.
 
     The threshold is learned by projected stochastic gradient steps on Q, with the running rate
     of positives and the present probability in place of pi and eta, in m stages of n0 steps: m =
@@ -292,12 +276,11 @@ class FOFOClassifier(OnlineClassifier):
     left of n examples after m n0, and whatever comes after n, belongs to the last stage.
 
     A step of length R / (G sqrt(n0)) is best where G^2 is the mean square of the gradient; the
-    constants have G = sqrt(10). But a gradient is a difference of two terms that are not negative,
-    (eta - theta)_+ and beta^2 pi theta, so its square is at most the greater of their squares, of
-    which the first has a mean of at most E[eta^2] <= pi and the second is of the order pi^2. Where
-    positives are rare, the printed steps are too short by sqrt(10 / pi). ``gamma_scale="auto"``
-    multiplies by that, with the running rate (POS + 1) / (TOTAL + 2), so that no gamma is tuned;
-    ``step`` still is. ``notebooks/liu2018.py`` compares it with ``OFOClassifier``.
+    constants have G^2 = 10. But a gradient is a difference of two terms that are not negative,
+    (eta - theta)_+ and beta^2 pi theta, whose squares have means of at most pi and of the order
+    pi^2: where positives are rare, the printed steps are too short by sqrt(10 / pi).
+    ``gamma_scale="auto"`` multiplies by that, with the running rate (POS + 1) / (TOTAL + 2), so
+    that no gamma is tuned (``notebooks/liu2018.py`` compares it with ``OFOClassifier``).
 
     Args:
         step, schedule, average, fit_intercept, measure, beta: as in ``OnlineLogisticClassifier``.

@@ -80,11 +80,11 @@ def _learn_fofo(state, chance, weight):
 def dot(weights, values, columns, begin, end, constant):
     """The product of a row with weights; four sums at once, which do not wait for each other."""
     a, b, c, d = weights[-1] * constant, 0.0, 0.0, 0.0
-    fours = begin + (end - begin) // 4 * 4
     if len(columns):
         for k in range(begin, end):
             a += weights[columns[k]] * values[k]
         return a
+    fours = begin + (end - begin) // 4 * 4
     for k in range(begin, fours, 4):
         place = k - begin
         a += weights[place] * values[k]
@@ -143,19 +143,13 @@ def run(kind, state, weights, delays, settings, held, positive, importance):
 
     After t examples the mean of the t weight vectors is ``weights + delays / t``: a step g made at
     example s is missing in the s - 1 vectors before it, so ``delays`` adds up (s - 1) g. That way
-    a sparse example touches only its own features. A suffix mean leaves out the first k vectors
-    (``_drop_first``).
+    a sparse example touches only its own features. ``delays`` has two rows for a suffix mean
+    (``_drop_first``), none where the last weights are used. State, weights and delays are changed.
 
-    Args:
-        kind: the number of the learner.
-        state: what it remembers besides weights; all three are changed.
-        weights: (1, features + 1), the last column for the intercept.
-        delays: of the same shape; two rows for a suffix mean, none where the last weights are used.
-        settings: the value of the feature behind the intercept (1, or 0 without one), the length of
-            the first step, and whether it is divided by the root of t.
-        held: values row by row, the column of each (none where rows are whole), where rows begin.
-        positive: 1 for positive examples and 0, (n,).
-        importance: weights of examples, (n,); one of weight 0 is skipped.
+    ``settings`` are the value of the feature behind the intercept (1, or 0 without one), the length
+    of the first step, and whether it is divided by the root of t; ``held`` are values row by row,
+    the column of each (none where rows are whole), and where rows begin. Examples have weights,
+    ``importance``, (n,); one of weight 0 is skipped.
     """
     constant, step, falls = settings
     values, columns, begins = held

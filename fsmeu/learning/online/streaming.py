@@ -19,7 +19,7 @@ from sklearn.base import clone
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, message
 from fsmeu.learning.examples import Examples
-from fsmeu.learning.given_loss import plain
+from fsmeu.learning.given_loss import check_classes, plain
 from fsmeu.learning.online import OnlineClassifier, coefficients, values_of
 
 STREAMED_EXAMPLES = 1 << 15  # examples given to a learner at once: enough for compiled loops
@@ -74,10 +74,7 @@ def two_classes(name: str, data: Examples, positive: str | None, like: Task | No
         labels = np.isin(labels, chosen).astype(np.int64)
         known = np.unique(labels)
     if like is not None:
-        strange = [plain(one) for one in known.tolist() if one not in like.classes.tolist()]
-        if strange:
-            must = f"labels must be {' or '.join(str(plain(one)) for one in like.classes)}"
-            raise InputError(message(name, must, strange[0]))
+        check_classes(name, known, like.classes)
         known = like.classes
     if len(known) != 2:
         remedy = "--positive LABEL sets one against all others" if len(known) > 2 else ""
@@ -88,10 +85,8 @@ def two_classes(name: str, data: Examples, positive: str | None, like: Task | No
 
 def _is_written(label: Any, text: str) -> bool:
     """Whether a text stands for a label: 2, 2.0 and 2e0 are one number."""
-    if str(plain(label)) == text.strip():
-        return True
     try:
-        return bool(float(label) == float(text))
+        return str(plain(label)) == text.strip() or float(label) == float(text)
     except ValueError:
         return False
 

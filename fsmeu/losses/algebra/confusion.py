@@ -264,9 +264,14 @@ def fractional(form: Confusion, n: int | None = None) -> Fractional | None:
         if not isinstance(value, _Quotient):
             return None
         below = value.below.rational().cells()
-        if not all(_only_at_zero(one.cells(), below) for one in tested):
-            return None
-        return Fractional(_coefficients(value.top.cells()), _coefficients(below))
+        for sum_ in tested:  # which can be zero only where the denominator is
+            weights = sum_.cells()
+            one_sign = all(w >= 0 for w in weights) or all(w <= 0 for w in weights)
+            covered = all(w and d > 0 for w, d in zip(weights, below, strict=True) if d)
+            if not (one_sign and covered):
+                return None
+        sums = (value.top.cells(), below)
+        return Fractional(*((tn, tp - fp - fn + tn, fp - tn, fn - tn) for tn, fn, fp, tp in sums))
     except (NoFormError, LossFileError, OverflowError):
         return None
 
@@ -358,19 +363,5 @@ def _fractions(*numbers: float | Fraction) -> NDArray[Any]:
     return np.array([Fraction(number) for number in numbers], object)
 
 
-def _sizes(weights: NDArray[Any]) -> Floats:
-    sizes: Floats = np.abs(weights).astype(np.float64)
-    return sizes
-
-
-def _coefficients(cells: list[Fraction]) -> tuple[Fraction, Fraction, Fraction, Fraction]:
-    """The same sum by n, tp, hyp and ref."""
-    tn, fn, fp, tp = cells
-    return tn, tp - fp - fn + tn, fp - tn, fn - tn
-
-
-def _only_at_zero(tested: list[Fraction], below: list[Fraction]) -> bool:
-    """True when a sum can be zero only where the denominator is."""
-    one_sign = all(t >= 0 for t in tested) or all(t <= 0 for t in tested)
-    covered = all(t for t, d in zip(tested, below, strict=True) if d)
-    return one_sign and covered and all(d >= 0 for d in below)
+def _sizes(weights: NDArray[Any]) -> Any:
+    return np.abs(weights).astype(np.float64)

@@ -40,11 +40,7 @@ class Places:
     known: bool = True
 
     def values(self, affine: Floats) -> tuple[Floats, Bools]:
-        """An affine function at the vertices, 0 where a k has not got one, and whether it is clear.
-
-        Raises:
-            NoFormError: it looks at a count that is not known.
-        """
+        """An affine function at the vertices, 0 where a k has not got one, and if it is clear."""
         if not self.known and affine[1].any():
             raise NoFormError
         values = np.where(self.inside, _value(affine, self.a, self.b), 0.0)
@@ -203,7 +199,10 @@ def sum_of_ratios(form: Confusion, n: int, ks: Floats) -> RatioSum | None:
         no_ones, all_ones = (_apart(form, n, ks, ratios, *table) for table in apart)
     except (NoFormError, LossFileError):
         return None
-    slopes = [places.values(_slope(ratio))[0] for ratio in ratios]
+    slopes = []  # affine functions with the sign of what one more true positive does, ref given
+    for ratio in ratios:
+        more, deeper = (side[1] - side[2] for side in (ratio.top, ratio.below))
+        slopes.append(places.values(more * ratio.below - ratio.power * deeper * ratio.top)[0])
     rises, falls = all((x >= 0).all() for x in slopes), all((x <= 0).all() for x in slopes)
     return RatioSum(ratios, no_ones, all_ones, rises, falls)
 
@@ -237,13 +236,6 @@ def _apart(
             raise NoFormError
         answers = answers - top * np.where(below > 0, below, np.inf) ** -ratio.power
     return answers
-
-
-def _slope(ratio: Ratio) -> Floats:
-    """An affine function with the sign of what one more true positive does, ref given, (3, ks)."""
-    more, deeper = ratio.top[1] - ratio.top[2], ratio.below[1] - ratio.below[2]
-    slope: Floats = more * ratio.below - ratio.power * deeper * ratio.top
-    return slope
 
 
 def ratio_of_totals(form: Split, n: int, ks: Floats, most: float) -> Ratio | None:

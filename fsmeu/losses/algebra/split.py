@@ -14,6 +14,7 @@ Before that stands how expressions and specs are made from others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -26,46 +27,33 @@ _ZERO, _ONE = ast.Number(0.0), ast.Number(1.0)
 _OTHER: dict[Expr, Expr] = {ast.Name("z"): ast.Name("y"), ast.Name("y"): ast.Name("z")}
 
 
-def partial_eval(
-    expr: Expr, known: Mapping[str, float], before: Mapping[str, float], spec: Spec
-) -> Expr:
+def partial_eval(expr: Expr, known: Mapping[Expr, float], spec: Spec) -> Expr:
     """The expression with what is known worked out as far as it goes.
 
-    ``known`` has the values of some names, ``before`` those of registers before the step. What has
-    no value is left as it is.
+    ``known`` has the values of some names, before the step and after it. What has no value is left.
     """
-    match expr:
-        case ast.Name() if expr.name in known:
-            return ast.Number(known[expr.name], place=expr.place)
-        case ast.Old() if expr.name in before:
-            return ast.Number(before[expr.name], place=expr.place)
-        case ast.Choice():
-            condition = partial_eval(expr.condition, known, before, spec)
-            if isinstance(condition, ast.Number):
-                return partial_eval(expr.yes if condition.value else expr.no, known, before, spec)
-    inside = tuple(partial_eval(part, known, before, spec) for part in parts(expr))
+    if isinstance(expr, ast.Name | ast.Old) and expr in known:
+        return ast.Number(known[expr], place=expr.place)
+    if isinstance(expr, ast.Choice):
+        condition = partial_eval(expr.condition, known, spec)
+        if isinstance(condition, ast.Number):
+            return partial_eval(expr.yes if condition.value else expr.no, known, spec)
+    inside = tuple(partial_eval(part, known, spec) for part in parts(expr))
     whole = ast.with_parts(expr, inside)
     if isinstance(whole, ast.Binary) and whole.operator in ("and", "or"):
-        return _lazy(whole)
+        left, right = inside
+        if not isinstance(left, ast.Number):
+            return whole
+        if bool(left.value) == (whole.operator == "or"):
+            return ast.Number(float(bool(left.value)), place=expr.place)
+        if isinstance(right, ast.Number):
+            return ast.Number(float(right.value != 0), place=expr.place)
+        return right if ast.is_truth(right) else whole
     fixed = all(isinstance(part, ast.Number) for part in inside)
     if isinstance(whole, ast.Unary | ast.Binary | ast.Call) and fixed:
-        try:
+        with suppress(LossFileError):
             return ast.Number(constant(whole, {}, spec), place=expr.place)
-        except LossFileError:
-            return whole
     return whole
-
-
-def _lazy(expr: ast.Binary) -> Expr:
-    """``and`` and ``or`` of which the left side decides, or is known."""
-    if not isinstance(expr.left, ast.Number):
-        return expr
-    left = bool(expr.left.value)
-    if left == (expr.operator == "or"):
-        return ast.Number(float(left), place=expr.place)
-    if isinstance(expr.right, ast.Number):
-        return ast.Number(float(expr.right.value != 0), place=expr.place)
-    return expr.right if ast.is_truth(expr.right) else expr
 
 
 def replace_parts(expr: Expr, others: Mapping[Expr, Expr]) -> Expr:
@@ -109,13 +97,13 @@ def slope_in(expr: Expr, name: str) -> Expr:
             return ast.Unary("-", slope_in(expr.operand, name), place=expr.place)
         case ast.Binary(operator="+" | "-"):
             left, right = slope_in(expr.left, name), slope_in(expr.right, name)
-            return (
-                left if right == _ZERO else ast.Binary(expr.operator, left, right, place=expr.place)
-            )
-        case ast.Binary(operator="*") if name in names_read(expr.right):
-            return _times(expr.left, slope_in(expr.right, name), expr)
+            whole = ast.Binary(expr.operator, left, right, place=expr.place)
+            return left if right == _ZERO else whole
         case ast.Binary(operator="*"):
-            return _times(slope_in(expr.left, name), expr.right, expr)
+            sides = (expr.left, expr.right)
+            left, right = (slope_in(e, name) if name in names_read(e) else e for e in sides)
+            whole = ast.Binary("*", left, right, place=expr.place)
+            return right if left == _ONE else left if right == _ONE else whole
         case ast.Binary(operator="/"):
             return ast.Binary("/", slope_in(expr.left, name), expr.right, place=expr.place)
         case ast.Choice():
@@ -124,12 +112,6 @@ def slope_in(expr: Expr, name: str) -> Expr:
         case ast.Name():
             return _ONE
     raise AssertionError(expr)  # not affine
-
-
-def _times(left: Expr, right: Expr, whole: Expr) -> Expr:
-    if left == _ONE:
-        return right
-    return left if right == _ONE else ast.Binary("*", left, right, place=whole.place)
 
 
 def separated(bound: BoundLoss) -> BoundLoss:
@@ -143,10 +125,9 @@ def separated(bound: BoundLoss) -> BoundLoss:
     registers: list[Register] = []
     sums: dict[Expr, Expr] = {}
     for register in spec.registers:
-        two = None
-        if register.name in unread and register.name not in linear:
-            two = _two_counts(spec, register)
-        registers += [register] if two is None else two
+        apart = register.name in unread and register.name not in linear
+        two = _two_counts(spec, register) if apart else None
+        registers += two or [register]
         if two is not None:
             first, second = (ast.Name(one.name) for one in two)
             sums[ast.Name(register.name)] = ast.Binary("+", first, second)
@@ -277,22 +258,23 @@ def split(bound: BoundLoss) -> Split | None:
         return None
     z_names = {n for n, t in reach.items() if "y" not in t and n not in linear}
     y_names = {n for n, t in reach.items() if "y" in t and n not in linear}
-    splitter = _Splitter({"z", *z_names}, {"y", *y_names})
+    names = {"z": {"z", *z_names}, "y": {"y", *y_names}}
+    features: dict[str, list[tuple[str, Expr]]] = {"z": [], "y": []}
     joint_counts = []
     try:
         for register in spec.registers:
             if register.name in linear:
-                amount = splitter.cut(ast.increment(register) or _ZERO, register.name)
+                amount = _cut(ast.increment(register) or _ZERO, register.name, names, features)
                 joint_counts.append(JointCount(register.name, amount, "i" in names_read(amount)))
     except _InseparableError:
         return None
     read = names_read(spec.value)
-    z_part = _part(bound, z_names, splitter.features["z"], "z", read)
+    z_part = _part(bound, z_names, features["z"], "z", read)
     asked = ast.needed_registers(
         spec.registers, [r.update for r in spec.registers if r.name in y_names]
     )
     both = {name for name in z_names & asked if not reach[name] & {"z", "y"}}
-    y_part = _part(bound, y_names | both, splitter.features["y"], "y", read - both)
+    y_part = _part(bound, y_names | both, features["y"], "y", read - both)
     additive = not (z_part.ends or y_part.ends)
     return Split(bound, z_part, y_part, tuple(joint_counts), additive)
 
@@ -301,28 +283,26 @@ class _InseparableError(Exception):
     """A piece that reads both tapes and is no function of what each shows by itself."""
 
 
-class _Splitter:
-    """Cuts expressions into pieces that read one tape, and numbers the pieces."""
-
-    def __init__(self, z_names: set[str], y_names: set[str]) -> None:
-        self.names = {"z": z_names, "y": y_names}
-        self.features: dict[str, list[tuple[str, Expr]]] = {"z": [], "y": []}
-
-    def cut(self, expr: Expr, register: str) -> Expr:
-        """The expression with its one-tape pieces replaced by the names of features."""
-        read = names_read(expr)
-        tapes = [tape for tape, names in self.names.items() if read & names]
-        if len(tapes) < 2:
-            return self._feature(expr, register, tapes[0]) if tapes else expr
-        if isinstance(expr, ast.Call) and expr.function == "tally":
-            raise _InseparableError
-        return ast.with_parts(expr, tuple(self.cut(part, register) for part in parts(expr)))
-
-    def _feature(self, expr: Expr, register: str, tape: str) -> ast.Name:
-        features = self.features[tape]
-        if (register, expr) not in features:
-            features.append((register, expr))
-        return ast.Name(f"{tape}#{features.index((register, expr))}")
+def _cut(
+    expr: Expr,
+    register: str,
+    names: Mapping[str, set[str]],
+    features: Mapping[str, list[tuple[str, Expr]]],
+) -> Expr:
+    """The expression with pieces that read one tape replaced by names of features, kept there."""
+    read = names_read(expr)
+    tapes = [tape for tape in names if read & names[tape]]
+    if not tapes:
+        return expr
+    if len(tapes) == 1:
+        known, feature = features[tapes[0]], (register, expr)
+        if feature not in known:
+            known.append(feature)
+        return ast.Name(f"{tapes[0]}#{known.index(feature)}")
+    if isinstance(expr, ast.Call) and expr.function == "tally":
+        raise _InseparableError
+    inside = (_cut(part, register, names, features) for part in parts(expr))
+    return ast.with_parts(expr, tuple(inside))
 
 
 def _part(

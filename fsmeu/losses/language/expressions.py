@@ -87,9 +87,8 @@ class Token(NamedTuple):
 class Expressions:
     """The place in a file up to which it has been read, and what its names mean so far.
 
-    ``token`` is the next one, ``meaning`` what each name is, ``lets`` what stands for each ``let``,
-    ``sides`` how many labels choose an entry of a table. States may be named before they are
-    declared: ``named_states`` are those that were.
+    ``token`` is the next one, ``meaning`` what each name is, ``sides`` how many labels choose an
+    entry of a table, ``named_states`` those that were named, perhaps before they are declared.
     """
 
     def __init__(self, source: str, origin: str) -> None:
@@ -277,12 +276,10 @@ class Expressions:
             return self.lets[name]
         if name in self.tables:
             raise self.error(place, f"{name!r} is a table; ask for an entry such as {name}[z, y]")
+        if name == "inf":
+            return ast.Number(float("inf"), place=place)
         if self.meaning.get(name, _FUNCTION) != _FUNCTION:
-            return (
-                ast.Number(float("inf"), place=place)
-                if name == "inf"
-                else ast.Name(name, place=place)
-            )
+            return ast.Name(name, place=place)
         if name in self.states:
             said = f"{name!r} is a state; write 'at {name}' to ask whether it is reached"
             raise self.error(place, said)

@@ -59,11 +59,7 @@ _STATEMENT = f"a statement begins with {', '.join(list(_USAGE)[:-1])} or {list(_
 
 @lru_cache(maxsize=64)
 def read(source: str, origin: str = "<text>") -> Spec:
-    """The spec of a loss file; those read last are kept, as a spec never changes.
-
-    Raises:
-        LossFileError: the text is not a loss file, or a name in it is unknown or used twice.
-    """
+    """The spec of a loss file; those read last are kept, as a spec never changes."""
     return _Reader(source.removeprefix("\ufeff"), origin).spec()  # as some editors begin a file
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from fsmeu.errors import LossFileError
+from fsmeu.errors import LossFileError, message
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class Place:
     column: int = 0
 
 
-def fault(origin: str, source: str, place: Place, message: str, remedy: str = "") -> LossFileError:
+def fault(origin: str, source: str, place: Place, said: str, remedy: str = "") -> LossFileError:
     """The error of a place in a file: file, line, column, the line itself with a caret."""
-    lines = source.split("\n")
-    text = f"{origin}:{place.line}:{place.column}: {message.rstrip('.')}."
-    if remedy:
-        text += f" {remedy.rstrip('.')}{'' if remedy.endswith('?') else '.'}"
+    text, lines = (
+        message(f"{origin}:{place.line}:{place.column}", said, None, remedy),
+        source.split("\n"),
+    )
     if 0 < place.line <= len(lines):
         line = "".join(c if c.isprintable() else " " for c in lines[place.line - 1])
         begin = max(0, place.column - 60)
@@ -203,17 +203,14 @@ class Register:
     """The one primitive: a value from a finite domain, with a start and an update.
 
     Attributes:
-        name: how expressions call it.
         sugar: the word of the file that made it (count, age, memory, flag, register, state), or
             clock, or feature: an accumulator of what a step shows, which need not be a number.
         start: value before the first position.
         update: value after a position. It sees the new values of registers above, the old values of
             itself and of those below.
-        low: least value, or None for no declared bound.
-        high: greatest value, or None: a count that grows by arbitrary amounts.
+        low, high: least and greatest value, None in a count that grows by arbitrary amounts.
         depth: how many entries a memory holds.
         states: the names of explicit states.
-        place: where it is declared.
     """
 
     name: str
@@ -252,22 +249,18 @@ class Spec:
     """A checked loss file.
 
     Attributes:
-        name: the name after ``utility`` or ``loss``.
         kind: "utility" (to be maximised) or "loss" (to be minimised).
         summary: the quoted text of the header.
         references: quoted texts of ``reference`` lines.
-        params: parameters in order.
         labels: labels given in the file; None when they come at load time.
         scheme: "bio", "iob1" or "iobes" when the labels must be chunk tags of this scheme; else "".
         registers: registers in order of update.
         value: the value, conditions for 0/0 included.
         range: least and greatest value, if declared.
-        examples: the file's examples.
         outputs: further numbers beside the value (a vector value: Jansche 2007, section 5).
         output_registers: with outputs, the registers of the file in order of update; those that
             neither the value nor a register that it needs reads are left out of ``registers``.
-        source: the text of the file.
-        origin: the file's name, for messages.
+        origin: the file's name, for messages; ``source`` is its text.
     """
 
     name: str
@@ -300,18 +293,11 @@ def names_read(expr: Expr) -> frozenset[str]:
 
     Each expression keeps them: they are asked for at every level of long sums.
     """
-    known: frozenset[str] | None = vars(expr).get("_names_read")
+    held = vars(expr)
+    known: frozenset[str] | None = held.get("_names_read")
     if known is None:
-        match expr:
-            case Name() | Old() | Index():
-                known = frozenset((expr.name,))
-            case Push():
-                known = frozenset((expr.memory,))
-            case At() | Arcs():
-                known = frozenset(("state",))
-            case _:
-                known = frozenset()
-        known = known.union(*map(names_read, parts(expr)))
+        own = "state" if isinstance(expr, At | Arcs) else held.get("name", held.get("memory"))
+        known = frozenset([own] if own else []).union(*map(names_read, parts(expr)))
         object.__setattr__(expr, "_names_read", known)
     return known
 
@@ -360,24 +346,18 @@ def increment(register: Register) -> Expr | None:
     """What a register adds to itself at each step; None when it does more than add.
 
     The answer does not refer to the register: it is then an accumulator. One with declared bounds
-    must be seen to keep them; else its values have to be looked at, because they may be refused.
+    must be seen to keep them, as 0 or 1 a step do in 0..n; else its values may be refused.
     """
     amount = _increment(register.update, register.name)
     if amount is None or register.name in names_read(amount):
         return None
-    if register.sugar == "register" and not _stays_inside(register, amount):
-        return None
+    if register.sugar == "register":
+        high, room = register.high, 0.0
+        if isinstance(high, Binary) and high.operator == "+":
+            room, high = _plain(high.right), high.left
+        inside = _plain(register.low) <= _plain(register.start) <= room
+        return amount if inside and high == Name("n") and is_truth(amount) else None
     return amount
-
-
-def _stays_inside(register: Register, amount: Expr) -> bool:
-    """True when n steps from the start evidently stay between bounds such as 0..n."""
-    high, room = register.high, 0.0
-    if isinstance(high, Binary) and high.operator == "+":
-        room = _plain(high.right)
-        high = high.left
-    inside = _plain(register.low) <= _plain(register.start) <= room
-    return inside and high == Name("n") and is_truth(amount)
 
 
 def _plain(expr: Expr | None) -> float:
@@ -449,18 +429,15 @@ def _degree(expr: Expr, names: frozenset[str]) -> int:
         case Choice():
             return 2 if inside[0] else max(inside)
         case Old() | Index() | Push() | At():
-            own = names_read(expr) & names
-            return 2 if own else 0
+            return 2 if names_read(expr) & names else 0
     return 2 if any(inside) else 0
 
 
 @lru_cache(maxsize=256)
 def unread_registers(spec: Spec) -> frozenset[str]:
     """Registers that no other register's update looks at."""
-    read: set[str] = set()
-    for name, (_, names) in steps(spec).items():
-        read |= names - {name}
-    return frozenset(r.name for r in spec.registers) - read
+    read = (names - {name} for name, (_, names) in steps(spec).items())
+    return frozenset(steps(spec)).difference(*read)
 
 
 @lru_cache(maxsize=256)

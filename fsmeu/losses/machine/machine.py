@@ -29,7 +29,7 @@ from fsmeu.fst.image import ArcTable, Fst, fst_from_table, symbol_table
 from fsmeu.fst.layers import Layer, Layered, arcs_by_label
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import steps, tapes, unread_registers
-from fsmeu.losses.machine.view import MachineView, SpecView, View
+from fsmeu.losses.machine.view import SpecView, View
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import trajectories
 
@@ -45,14 +45,10 @@ _CLOCK = ast.Register("i", "clock", _ZERO, _LATER, _ZERO, ast.Name("n"), ast.Pla
 
 
 class Compiled(Picture):
-    """A machine of states and arcs, input tape z and output tape y.
+    """A machine for sequences of length n, named for pictures and messages.
 
-    Attributes:
-        name: what it computes, for pictures and messages.
-        n: the length of the sequences it is for.
-        alphabet: the labels of both tapes.
-        table: its arcs, sorted by state and input label; state 0 is the start.
-        shift: what was added to every value to make weights of them.
+    ``table`` has its arcs, sorted by state and input label, state 0 being the start; ``shift`` was
+    added to every value to make weights of them.
     """
 
     name: str
@@ -62,7 +58,6 @@ class Compiled(Picture):
     shift: float
 
     def __repr__(self) -> str:
-        """Names what it computes and its size."""
         return f"<machine of {visible(self.name)}: {self.states:,} states, {self.arcs:,} arcs>"
 
     @property
@@ -90,8 +85,7 @@ class Machine(Compiled):
         next: target (states, z, y) of each step, -1 where no pair of length n takes it.
         values: value of ending in each state; nan where no pair of length n ends.
         registers: register values behind each state.
-        source: the loss that it was compiled from, which knows what registers mean; None if it was
-            made otherwise.
+        source: the loss that it was compiled from, which knows what registers mean, if known.
     """
 
     name: str
@@ -133,28 +127,51 @@ def machine_view(
     The position is a register where a step looks at it. With z given, registers that read z alone
     and that no step looks at are left out (Figure 1 of Jansche 2007: states are (tp, ref)).
     """
-    spec = bound.spec
-    if ast.reads_clock(spec):
-        bound = replace(bound, spec=replace(spec, registers=(_CLOCK, *spec.registers)))
+    if ast.reads_clock(bound.spec):
+        registers = (_CLOCK, *bound.spec.registers)
+        bound = replace(bound, spec=replace(bound.spec, registers=registers))
     ends = {} if z is None else _unread_z_registers(bound, n, z)
     return SpecView(bound, n, None, linear, ends=ends, merge=merge)
 
 
-def least_states(bound: BoundLoss, n: int, limit: int | None = None) -> int:
-    """A number of states that the machine has at least, the hypothesis free.
+def refuse_large(name: str, bound: BoundLoss, n: int, limit: int | None) -> None:
+    """Refuses a machine, the hypothesis free, that is seen to be too large before it is built.
 
-    Where pairs of labels lead from the start back to it but for counts that no step looks at, sums
-    of r linearly independent gains, n of them at most, are so many states: n + r over r. It is 1
-    where all counts together do not pass the limit.
+    Counts that no step looks at aside, let s be the start, or where the first pair leads. If ways
+    of k steps from s to s have r linearly independent gains, m further steps make comb(m // k + r,
+    r) sums of them: so many states for each content of the other registers that the remaining
+    steps reach. These contents are counted until the limit is passed.
     """
     added, unread = steps(bound.spec), unread_registers(bound.spec)
     counts = tuple(name for name in added if name in unread and added[name][0] is not None)
-    if math.comb(n + len(counts), len(counts)) <= max_states(limit):
-        return 1
     view = machine_view(bound, n, None, linear=counts)
-    targets, gains = view.advance(1, np.array([view.start]))
-    rank = int(np.linalg.matrix_rank(gains[:, targets == view.start]))  # type: ignore[index]
-    return min(math.comb(n + rank, rank), 10**18)
+    sums = math.comb(n + len(counts), len(counts))
+    if n < 3 or not counts or view.space_of.size * sums <= max_states(limit):
+        return
+    ranks = [0, 0]
+    for depth in (0, 1):
+        first, once = view.advance(depth + 1, np.array([view.start]))
+        ranks[0] = np.linalg.matrix_rank(once[:, 0, first[0] == view.start])  # type: ignore[index]
+        guard_size(name, _sums(n - depth, ranks), limit, least=True)
+        view.start = view.start if depth else int(first[0, 0])
+    met, place = np.unique(first[0], return_inverse=True)
+    if len(met) * view.symbols <= _STEPS_AT_ONCE:
+        second, twice = view.advance(3, met)
+        ways, back = np.nonzero(second[place] == view.start)
+        ranks[1] = np.linalg.matrix_rank(once[:, 0, ways] + twice[:, place[ways], back])  # type: ignore[index]
+    least, explored = 0, _Explored(name, view, view.symbols, limit)
+    explored.gains = explored.gains[:0]
+    for m, fresh in zip(range((n - 1) * any(ranks), 0, -1), explored.by_depth(), strict=False):
+        least += fresh * _sums(m, ranks)
+        guard_size(name, least, limit, least=True)
+        guard_arcs(name, least * view.symbols, limit, least=True)
+
+
+def _sums(m: int, ranks: list[int]) -> int:
+    """How many sums m steps make at least, of gains of one step and of two with these ranks."""
+    return min(
+        max(math.comb(m // k + int(r), int(r)) for k, r in enumerate(ranks, start=1)), 10**18
+    )
 
 
 def _unread_z_registers(bound: BoundLoss, n: int, z: Ints) -> dict[str, float]:
@@ -170,46 +187,42 @@ def _unread_z_registers(bound: BoundLoss, n: int, z: Ints) -> dict[str, float]:
 def build_machine(
     name: str,
     alphabet: Alphabet,
-    view: MachineView,
+    view: View,
     pairs: Layered | None = None,
     max_states: int | None = None,
 ) -> Machine:
-    """The explicit machine of a view, or of what an acceptor of pairs z * L + y can reach of it.
-
-    Raises:
-        SizeLimitError: there are more states than the limit.
-        LossFileError: a reachable step or value is not defined.
-    """
-    codes, targets, ending = explore(name, view, pairs, len(alphabet), max_states)
+    """The explicit machine of a view, or of what an acceptor of pairs z * L + y can reach of it."""
     size = len(alphabet)
-    nxt = targets.reshape(len(codes), size, size)
+    codes, targets, ending, _ = explore(name, view, pairs, size, max_states)
     values = np.full(len(codes), np.nan)
     values[ending] = view.values(codes[ending])[0]
     least = np.nanmin(values) if ending.any() else 0.0
     shift = -float(least) if least < 0 else 0.0
-    return Machine(name, view.n, alphabet, nxt, values, shift, view.registers(codes))
+    steps = targets.reshape(len(codes), size, size)
+    return Machine(name, view.n, alphabet, steps, values, shift, view.registers(codes))
 
 
 def explore(
     name: str, view: View, pairs: Layered | None, size: int, max_states: int | None
-) -> tuple[Ints, Ints, Bools]:
+) -> tuple[Ints, Ints, Bools, Floats]:
     """What pairs of length n, or those of an acceptor of pairs z * size + y, can reach.
 
-    Returns:
-        State codes, targets (states, pairs of labels) as state numbers with -1 for none, and which
-        states a pair of length exactly n can end in.
+    Codes of states, targets (states, pairs of labels) as numbers of states with -1 for none, in
+    which a pair of length exactly n can end, and gains (linear, states, pairs of labels).
     """
     explored = _Explored(name, view, size * size, max_states)
     if pairs is None:
-        _explore_free(view, explored)
+        for _ in explored.by_depth():
+            pass
         targets = explored.targets
-        return explored.codes, targets, _ending(targets, view.n)
+        return explored.codes, targets, _ending(targets, view.n), explored.gains
     inside = (pairs.start > 0)[None, :]
     for i, layer in enumerate(pairs.layers, start=1):
         _expand_reached(i, layer, inside, explored)
         guard_size(f"{name}, with the model", len(explored.codes) * layer.width // 8, max_states)
         inside = _reached(layer, inside, explored)
-    return explored.codes, explored.targets, np.any(inside[:, pairs.final > 0], axis=1)
+    ending = np.any(inside[:, pairs.final > 0], axis=1)
+    return explored.codes, explored.targets, ending, explored.gains
 
 
 def _expand_reached(i: int, layer: Layer, inside: Bools, explored: _Explored) -> None:
@@ -231,21 +244,6 @@ def _reached(layer: Layer, inside: Bools, explored: _Explored) -> Bools:
         state, arc = np.nonzero(inside[:, layer.source[arcs]])
         after[explored.steps[state, symbol], layer.target[arcs][arc]] = True
     return after[:-1]
-
-
-def _explore_free(view: View, explored: _Explored) -> None:
-    """Expands every state once, at the first depth that reaches it."""
-    columns = np.arange(explored.steps.shape[1])
-    begin = 0
-    for i in range(1, view.n + 1):
-        fresh = np.arange(begin, len(explored.codes))
-        if not len(fresh):
-            return
-        if i > _LAYERS_BEFORE_GUARD:
-            guard_layers(explored.name, view.n)
-        begin = len(explored.codes)
-        for block in in_blocks(fresh, len(columns)):
-            explored.expand(i, block, columns)
 
 
 def in_blocks(states: Ints, symbols: int) -> list[Ints]:
@@ -290,6 +288,7 @@ class _Explored:
         self.name, self.view, self.max_states = name, view, max_states
         self.codes = np.array([view.start], np.int64)
         self.steps = np.full((1, pairs), _UNKNOWN)
+        self.gains = np.zeros((view.linear, 1, pairs))
         self._sorted, self._order = self.codes.copy(), np.zeros(1, np.int64)
 
     @property
@@ -298,16 +297,34 @@ class _Explored:
         targets: Ints = np.maximum(self.steps[: len(self.codes)], -1)
         return targets
 
+    def by_depth(self) -> Iterator[int]:
+        """How many states each depth is the first to reach, before they are expanded."""
+        columns, begin = np.arange(self.steps.shape[1]), 0
+        for i in range(1, self.view.n + 1):
+            fresh = np.arange(begin, len(self.codes))
+            if not len(fresh):
+                return
+            yield len(fresh)
+            if i > _LAYERS_BEFORE_GUARD:
+                guard_layers(self.name, self.view.n)
+            begin = len(self.codes)
+            for block in in_blocks(fresh, len(columns)):
+                self.expand(i, block, columns)
+
     def expand(self, i: int, states: Ints, columns: Ints) -> None:
         """Finds where these states lead on these pairs at position i."""
-        reached = self.view.advance(i, self.codes[states], columns)[0]
+        reached, gained = self.view.advance(i, self.codes[states], columns)
         numbers = self._number(reached)
         guard_size(self.name, len(self.codes), self.max_states, least=True)
         guard_arcs(self.name, len(self.codes) * self.steps.shape[1], self.max_states, least=True)
         if len(self.codes) > len(self.steps):
             more = np.full((len(self.codes), self.steps.shape[1]), _UNKNOWN)
             self.steps = np.concatenate([self.steps, more])
-        self.steps[states[:, None], columns[None, :]] = numbers
+            none = np.zeros((len(self.gains), *more.shape))
+            self.gains = np.concatenate([self.gains, none], axis=1)
+        self.steps[states[:, None], columns] = numbers
+        if len(self.gains):
+            self.gains[:, states[:, None], columns] = gained
 
     def _number(self, codes: Ints) -> Ints:
         """The numbers of these codes, new ones for codes not met before; -1 stays."""
@@ -333,16 +350,14 @@ def minimize(machine: Machine, *, layered: bool = False, limit: int | None = Non
     state that many depths share is there once for each, and a SizeLimitError is raised if they are
     more than the limit. Otherwise there are never more states than before.
     """
-    smaller = _merged(machine, refine(_steps(machine), same_values(machine.values)))
-    most = max_states(limit)
+    smaller = _quotient(machine, refine(_steps(machine), same_values(machine.values)))
+    before, most = smaller.states + 1, max_states(limit)
     size = _unrolled_size(smaller, most)
     if layered:
         guard_size(f"{machine.name}, in layers", size, limit, least=True)
         return _in_layers(smaller)
-    before = smaller.states + 1
     while smaller.states < before and size <= most:
-        before = smaller.states
-        smaller = _absorbed(smaller)
+        before, smaller = smaller.states, _absorbed(smaller)
         size = _unrolled_size(smaller, most)
     return smaller
 
@@ -363,8 +378,8 @@ def unroll(machine: Machine) -> tuple[list[Ints], list[Ints]]:
 
 def same_values(values: Floats) -> Ints:
     """Numbers for values, ascending with them and the same for equal ones; -1 for nan."""
-    numbers = np.full(len(values), -1, np.int64)
     ends = ~np.isnan(values)
+    numbers = np.full(len(values), -1, np.int64)
     numbers[ends] = np.unique(values[ends], return_inverse=True)[1]
     return numbers
 
@@ -375,8 +390,7 @@ def _steps(machine: Machine) -> Ints:
 
 def _layers(machine: Machine) -> Iterator[Ints]:
     """The states that are met at each depth."""
-    steps = _steps(machine)
-    layer = np.zeros(1, np.int64)
+    steps, layer = _steps(machine), np.zeros(1, np.int64)
     yield layer
     for _ in range(machine.n):
         met = np.zeros(machine.states + 1, bool)
@@ -387,8 +401,7 @@ def _layers(machine: Machine) -> Iterator[Ints]:
 
 def _unrolled_size(machine: Machine, enough: int) -> int:
     """The number of states in all layers until there are enough, more where they have many arcs."""
-    each = max(4, len(machine.alphabet) ** 2)
-    total = 0
+    each, total = max(4, len(machine.alphabet) ** 2), 0
     for layer in _layers(machine):
         total += len(layer)
         if total * each // 4 > enough:
@@ -401,9 +414,8 @@ def _classes(machine: Machine, layers: list[Ints], places: list[Ints]) -> Ints:
     ends = same_values(machine.values)[layers[-1]]
     refined = refine_layers([(steps, steps[:, :0]) for steps in places], ends)
     begins = np.cumsum([0, *(classes.max(initial=-1) + 1 for classes in refined[:-1])])
-    return np.concatenate(
-        [np.where(held < 0, -1, held + begin) for held, begin in zip(refined, begins, strict=True)]
-    )
+    held = [np.where(one < 0, -1, one + k) for one, k in zip(refined, begins, strict=True)]
+    return np.concatenate(held)
 
 
 def _in_layers(machine: Machine) -> Machine:
@@ -419,7 +431,7 @@ def _in_layers(machine: Machine) -> Machine:
         values=np.where(last, machine.values[states], np.nan),
         registers={name: held[states] for name, held in machine.registers.items()},
     )
-    return _merged(unrolled, by_first(_classes(machine, layers, places)))
+    return _quotient(unrolled, by_first(_classes(machine, layers, places)))
 
 
 def _absorbed(machine: Machine) -> Machine:
@@ -430,12 +442,11 @@ def _absorbed(machine: Machine) -> Machine:
     merge those as well is to find the smallest automaton that is consistent with a sample.)
     """
     layers, places = unroll(machine)
-    classes, state = _classes(machine, layers, places), np.concatenate(layers)
-    met = np.flatnonzero(classes >= 0)
-    order = met[np.argsort(state[met], kind="stable")]
-    states, begins = np.unique(state[order], return_index=True)
-    held = map(frozenset, map(np.ndarray.tolist, np.split(classes[order], begins[1:])))
-    profiles = dict(zip(states.tolist(), held, strict=True))
+    profiles: dict[int, set[int]] = {}
+    classes = _classes(machine, layers, places).tolist()
+    for state, held in zip(np.concatenate(layers).tolist(), classes, strict=True):
+        if held >= 0:
+            profiles.setdefault(state, set()).add(held)
     stand_in = np.full(machine.states, -1, np.int64)
     holders: dict[int, list[int]] = {}
     for this in sorted(profiles, key=lambda s: (-len(profiles[s]), s)):
@@ -447,40 +458,34 @@ def _absorbed(machine: Machine) -> Machine:
             for one in mine:
                 holders.setdefault(one, []).append(this)
     kept = np.unique(stand_in[stand_in >= 0])
-    number = np.full(machine.states, -1, np.int64)
-    number[kept] = np.arange(len(kept))
-    return _merged(machine, np.where(stand_in >= 0, number[stand_in], -1), kept)
+    return _quotient(machine, np.where(stand_in < 0, -1, np.searchsorted(kept, stand_in)), kept)
 
 
-def _merged(machine: Machine, classes: Ints, kept: Ints | None = None) -> Machine:
-    """The machine of these classes, each as its first state is; 0 is the start's, -1 left out."""
+def _quotient(machine: Machine, classes: Ints, kept: Ints | None = None) -> Machine:
+    """The machine of those classes that pairs of length n meet: 0 is the start's, -1 left out.
+
+    ``kept`` stand for the classes, or the first of each.
+    """
     if kept is None:
         numbers, first = np.unique(classes, return_index=True)
         kept = first[numbers >= 0]
-    return _reachable(_selected(machine, kept, classes)) if len(kept) else machine
-
-
-def _reachable(machine: Machine) -> Machine:
-    """The machine without the states that no pair of length n meets."""
-    steps = _steps(machine)
-    reached = np.zeros(machine.states + 1, bool)
-    fresh = np.zeros(1, np.int64)
+    if not len(kept):
+        return machine
+    steps = np.append(classes, -1)[_steps(machine)[kept]]
+    reached, fresh = np.zeros(len(kept) + 1, bool), np.zeros(1, np.int64)
     for _ in range(machine.n + 1):
         reached[fresh] = True
-        after = np.zeros(machine.states + 1, bool)
+        after = np.zeros_like(reached)
         after[steps[fresh]] = True
         fresh = np.flatnonzero(after[:-1] & ~reached[:-1])
         if not len(fresh):
             break
+    number = np.where(reached, np.cumsum(reached) - 1, -1)
     met = np.flatnonzero(reached[:-1])
-    return _selected(machine, met, np.where(reached, np.cumsum(reached) - 1, -1)[:-1])
-
-
-def _selected(machine: Machine, kept: Ints, number: Ints) -> Machine:
-    """The machine of these states, to which all states with their numbers are redirected."""
+    number[-1], held = -1, kept[met]
     return replace(
         machine,
-        next=np.append(number, -1)[machine.next[kept]],
-        values=machine.values[kept],
-        registers={name: held[kept] for name, held in machine.registers.items()},
+        next=number[steps[met]].reshape(-1, *machine.next.shape[1:]),
+        values=machine.values[held],
+        registers={name: each[held] for name, each in machine.registers.items()},
     )

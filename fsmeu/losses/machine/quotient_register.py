@@ -1,15 +1,15 @@
 """Values of a register that nothing in the file can tell apart.
 
 A file may remember more than it asks for: the last k labels where only the age of the newest
-boundary matters, a count of which only ``> m`` is tested. Two values of a register are the same
-when all that the file reads off it is the same, now and after every further step. That is found by
-refining the register's own small automaton, whatever the other registers do; the machine of the
-loss, which may be far too large to build, is not needed.
+boundary matters. Two values of a register are the same when all that the file reads off it is the
+same, now and after every further step. That is found by refining the register's own small
+automaton; the machine of the loss, which may be far too large to build, is not needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache, partial
 
 import numpy as np
@@ -35,39 +35,40 @@ def merged_registers(bound: BoundLoss, n: int) -> Mapping[str, Merged]:
     """For sequences of length n, the registers with values that can be merged, and how."""
     registers = {}
     for register, seen in _candidates(bound.spec):
-        merged = _merge(bound, register, seen, n)
+        settled = _settled(bound, register.name)
+        merged = settled[0] if settled and n >= settled[0].length else None
+        if merged is None:
+            with suppress(LossFileError):  # something is undefined; who reaches it will say so
+                merged = _classes(bound, register, seen, n)
+        if merged is not None and merged.length <= n:
+            settled[:] = [merged]
         if merged is not None and len(merged.representatives) < len(merged.values):
             registers[register.name] = merged
     return registers
 
 
+@lru_cache(maxsize=1024)
+def _settled(bound: BoundLoss, name: str) -> list[Merged]:
+    """Room for the classes of a register that hold for every greater length as well."""
+    return []
+
+
 @lru_cache(maxsize=256)
 def _candidates(spec: Spec) -> tuple[tuple[Register, tuple[Expr, ...]], ...]:
-    """Registers that follow labels alone, none read as it is, with what is read off them."""
-    free = _free(spec)
-    candidates = []
-    for register in spec.registers:
-        seen = observations(spec, register.name)
-        bare = any(isinstance(expr, ast.Name | ast.Old) for expr in seen)
-        if not bare and names_read(register.update) <= free | {register.name}:
-            candidates.append((register, seen))
-    return tuple(candidates)
+    """Registers that follow labels alone, none read as it is, with what is read off them.
 
-
-def _free(spec: Spec) -> frozenset[str]:
-    return frozenset({"z", "y", "n", *(param.name for param in spec.params)})
-
-
-def observations(spec: Spec, name: str) -> tuple[Expr, ...]:
-    """The largest pieces of other updates and of the value that look at this register only.
-
-    They may look at the labels of the step, parameters and n besides, and at the register either as
-    it is or as it was before the step.
+    That are the largest pieces of other updates and of the value that look at the register only,
+    either as it is or as it was before the step, beside labels of the step, parameters and n.
     """
-    free = _free(spec) | {name}
-    others = [r.update for r in spec.registers if r.name != name]
-    pieces = [piece for expr in (spec.value, *others) for piece in _pieces(expr, name, free)]
-    return tuple(dict.fromkeys(pieces))
+    labels, candidates = frozenset({"z", "y", "n", *(param.name for param in spec.params)}), []
+    for register in spec.registers:
+        name, free = register.name, labels | {register.name}
+        others = [spec.value, *(r.update for r in spec.registers if r.name != name)]
+        seen = dict.fromkeys(piece for expr in others for piece in _pieces(expr, name, free))
+        bare = any(isinstance(expr, ast.Name | ast.Old) for expr in seen)
+        if not bare and names_read(register.update) <= free:
+            candidates.append((register, tuple(seen)))
+    return tuple(candidates)
 
 
 def _pieces(expr: Expr, name: str, free: frozenset[str]) -> Iterator[Expr]:
@@ -96,26 +97,6 @@ def _is_one_time(expr: Expr, name: str) -> bool:
             case ast.At() if name == "state":
                 times.add("new")
     return len(times) == 1
-
-
-def _merge(bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: int) -> Merged | None:
-    """The classes of a register's values, or None when they cannot be found."""
-    settled = _settled(bound, register.name)
-    if settled and n >= settled[0].length:
-        return settled[0]
-    try:
-        merged = _classes(bound, register, seen, n)
-    except LossFileError:
-        return None  # something is undefined; whoever reaches it will say so
-    if merged is not None and merged.length <= n:
-        settled[:] = [merged]
-    return merged
-
-
-@lru_cache(maxsize=1024)
-def _settled(bound: BoundLoss, name: str) -> list[Merged]:
-    """Room for the classes of a register that hold for every greater length as well."""
-    return []
 
 
 def _classes(bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: int) -> Merged | None:

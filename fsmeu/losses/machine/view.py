@@ -3,16 +3,12 @@
 With the hypothesis free, a step reads a pair of labels and every register is part of the state.
 With the hypothesis given, a step reads a label of y only, and registers that look at z alone are
 constants. In both, registers in which the value is linear may ride in the weight.
-
-Some registers only add up and are looked at by the value alone; the others, the core, say what is
-added. With z given, two contents of the core after position i are one if they add the same on every
-continuation: of the age of the open chunk of y, all that matters is whether z's is the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -23,21 +19,12 @@ from fsmeu.fst.distinct import bits, group, refine_layers
 from fsmeu.losses.algebra.split import slope, starts_of
 from fsmeu.losses.language.syntax import names_read, steps, tapes, unread_registers
 from fsmeu.losses.machine.quotient_register import MOST_MERGED_CELLS, merged_registers
-from fsmeu.losses.semantics.domains import (
-    MAX_BITS,
-    Space,
-    check_range,
-    domain_of,
-    keep_whole,
-    left_bounds,
-    memories_of,
-    share_numbers,
-)
+from fsmeu.losses.semantics import domains
 from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, evaluate, number
 from fsmeu.losses.semantics.walk import at_end, trajectories
 
 
-class View(Protocol):
+class View:
     """What an engine needs to know of a loss; states are int64 codes.
 
     Attributes:
@@ -58,6 +45,7 @@ class View(Protocol):
 
     def contexts(self) -> list[Hashable]:
         """For each position, what makes its step differ from the step at another position."""
+        raise NotImplementedError
 
     def advance(
         self, i: int, codes: Ints, symbols: Ints | None = None
@@ -67,25 +55,23 @@ class View(Protocol):
         Only what these symbols do is asked for, if they are given.
         A target of -1 stands for a step that no sequence of length n takes.
         """
+        raise NotImplementedError
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
         """Value of ending in each state with linear registers at their start, and their slopes."""
-
-
-class MachineView(View, Protocol):
-    """A view that an explicit machine can be made of."""
+        raise NotImplementedError
 
     def registers(self, codes: Ints) -> dict[str, Any]:
-        """The register values behind each code."""
+        """The register values behind each code, where an explicit machine is made of the view."""
+        raise NotImplementedError
 
 
-class SpecView:
+class SpecView(View):
     """The view of a loss written in the language, z being a hypothesis or None to leave it free.
 
-    ``linear`` registers ride in the weight; gains come in the order of the file. ``ends`` has the
-    last values of registers that are left out because no step looks at them, ``memo`` is shared by
-    all views with the same arguments but z. Without ``merge``, each state has the register values
-    that the file gives it; else values that nothing can tell apart are one.
+    ``linear`` registers ride in the weight, ``ends`` has the last values of registers that are left
+    out because no step looks at them, ``memo`` is shared by all views with the same arguments but
+    z. With ``merge``, values of a register that nothing can tell apart are one.
     """
 
     def __init__(
@@ -105,7 +91,7 @@ class SpecView:
         self.ends = dict(ends or {})
         self.clock = any(r.sugar == "clock" for r in spec.registers)
         self.linear = len(linear)
-        self.memories = memories_of(bound, n)
+        self.memories = domains.memories_of(bound, n)
         reach = tapes(spec)
         constant_in_y = {name for name, t in reach.items() if z is not None and "y" not in t}
         fixed = constant_in_y - set(linear)
@@ -113,7 +99,12 @@ class SpecView:
         left_out = fixed | set(linear) | self.ends.keys()
         self.carried = [r for r in spec.registers if r.name not in left_out]
         self.gain_exprs = [steps(spec)[name][0] for name in self.linear_names]
-        self.space_of = self._space_of(merge)
+        merged = merged_registers(bound, n) if merge else {}
+        of = {r.name: merged.get(r.name) or domains.domain_of(bound, r, n) for r in self.carried}
+        self.space_of = domains.Space(domains.share_numbers(of))
+        if self.space_of.size > 2**domains.MAX_BITS:
+            must = f"the registers together may take at most 2^{domains.MAX_BITS} values"
+            raise SizeLimitError(message(f"{spec.kind} {spec.name}", must, self.space_of.size))
         self.space = self.space_of.size if self.space_of.dense else None
         stepping = [*(r.name for r in self.carried), *self.linear_names]
         self._read = frozenset[str]().union(*(steps(spec)[name][1] for name in stepping))
@@ -125,27 +116,13 @@ class SpecView:
         self._z, self._y = labels[pair // len(labels)], labels[pair % len(labels)]
         self.start = self._start_code()
 
-    def _space_of(self, merge: bool) -> Space:
-        """The numbers of the tuples of registers that are carried along."""
-        spec = self.bound.spec
-        merged = merged_registers(self.bound, self.n) if merge else {}
-        domains = {
-            r.name: merged[r.name] if r.name in merged else domain_of(self.bound, r, self.n)
-            for r in self.carried
-        }
-        space = Space(share_numbers(domains))
-        if space.size > 2**MAX_BITS:
-            must = f"the registers together may take at most 2^{MAX_BITS} values"
-            raise SizeLimitError(message(f"{spec.kind} {spec.name}", must, space.size))
-        return space
-
     def _start_code(self) -> int:
         starts = starts_of(self.bound, [r.name for r in self.carried], self.n)
         values = {name: np.array(start) for name, start in starts.items()}
         code, culprit = self.space_of.encode(values)
         if culprit is not None or int(code) < 0:
             register = next(r for r in self.carried if culprit in (None, r.name))
-            raise left_bounds(self.bound, register, "starts outside its bounds")
+            raise domains.left_bounds(self.bound, register, "starts outside its bounds")
         return int(code)
 
     def contexts(self) -> list[Hashable]:
@@ -154,10 +131,7 @@ class SpecView:
         return list(map(tuple, self.context_cells(z, self.track)[0].tolist()))
 
     def context_cells(self, z: Ints, track: Mapping[str, Floats]) -> Floats:
-        """The numbers that make up the contexts of several hypotheses, (rows, positions, numbers).
-
-        ``z`` has a row of label indices for each, ``track`` the registers that look at z alone.
-        """
+        """The numbers that make up the contexts of rows of z, (rows, positions, numbers)."""
         columns: list[Floats] = []
         if "i" in self._read and not self.clock:
             columns.append(np.broadcast_to(np.arange(1.0, self.n + 1.0), z.shape))
@@ -168,23 +142,16 @@ class SpecView:
                 columns += [values[:, :-1], values[:, 1:]]
         return np.stack(columns, axis=-1) if columns else np.zeros((*z.shape, 0))
 
-    def _tapes_at(self, i: int, symbols: Ints | slice) -> dict[str, Floats | float]:
-        clock = {} if self.clock else {"i": float(i)}
-        given = None if self.z is None else float(self.bound.label_values[self.z[i - 1]])
-        z = self._z[None, symbols] if given is None else given
-        return {"z": z, "y": self._y[None, symbols], "n": float(self.n), **clock}
-
     def advance(
         self, i: int, codes: Ints, symbols: Ints | None = None
     ) -> tuple[Ints, Floats | None]:
-        """Targets (states, symbols) of the step at position i, and gains (linear, same shape).
-
-        Raises:
-            LossFileError: a register leaves its bounds, or an expression has no value.
-        """
+        """Targets (states, symbols) of the step at position i, and gains (linear, same shape)."""
         old = {name: column[:, None] for name, column in self.space_of.decode(codes).items()}
         old |= {name: track[0, i - 1] for name, track in self.track.items()}
-        current = {**old, **self._tapes_at(i, slice(None) if symbols is None else symbols)}
+        read = slice(None) if symbols is None else symbols
+        z = self._z[None, read] if self.z is None else float(self.bound.label_values[self.z[i - 1]])
+        clock = {} if self.clock else {"i": float(i)}
+        current = {**old, "z": z, "y": self._y[None, read], "n": float(self.n), **clock}
         scope = Scope(self.bound, current, old, self.memories)
         shape = (len(codes), self.symbols if symbols is None else len(symbols))
         gains = np.empty((self.linear, *shape)) if self.linear else None
@@ -197,25 +164,21 @@ class SpecView:
             elif name in self.ends:
                 continue
             elif gains is not None and name in self.linear_names:
-                read = evaluate if register.sugar == "feature" else number
-                gains[k] = read(self.gain_exprs[k], scope)  # type: ignore[arg-type]
+                compute = evaluate if register.sugar == "feature" else number
+                gains[k] = compute(self.gain_exprs[k], scope)  # type: ignore[arg-type]
                 k += 1
             else:
                 new[name] = evaluate(register.update, scope)
-                keep_whole(register, old[name], new[name], scope)
+                domains.keep_whole(register, old[name], new[name], scope)
                 current[name] = new[name]
         targets, culprit = self.space_of.encode(new)
         if culprit is not None:
             register = next(r for r in self.carried if r.name == culprit)
-            raise left_bounds(self.bound, register, f"leaves its bounds at position {i}")
+            raise domains.left_bounds(self.bound, register, f"leaves its bounds at position {i}")
         return np.broadcast_to(targets, shape), gains
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
-        """Value of ending in each state with linear registers at their start, and their slopes.
-
-        Raises:
-            LossFileError: an expression has no value, or it lies outside the declared range.
-        """
+        """Value of ending in each state with linear registers at their start, and their slopes."""
         tracks = {name: float(track[0, self.n]) for name, track in self.track.items()}
         return self.values_with(tracks, codes, (len(codes),), None)
 
@@ -230,7 +193,7 @@ class SpecView:
         rises = [slope(bound.spec, name) for name in names]
         slopes = [at_end(bound, one, registers, shape, n, active) for one in rises]
         if not self.linear:
-            check_range(self.bound, self.n, value if active is None else value[active])
+            domains.check_range(self.bound, self.n, value if active is None else value[active])
         return value, np.array(slopes).reshape(self.linear, *shape)
 
     def registers(self, codes: Ints) -> dict[str, Floats]:
@@ -253,29 +216,26 @@ _Layer = tuple[Ints, dict[str, Floats]]
 """The contents of the core after a position, ascending, and what stands for each, by register."""
 
 
-class QuotientView:
-    """A view whose steps lead to the state that stands for all that nothing can tell apart.
+class _QuotientView(View):
+    """A view with z given whose steps lead to what stands for all that nothing can tell apart.
 
-    ``inner`` is a view with z given, ``core`` the same with all registers that only add up in the
-    weight, ``layers`` what stands for the contents of the core after positions 0, ..., n.
+    ``core`` has all registers that only add up in the weight; what they add on every continuation
+    makes its contents after positions 0, ..., n one: ``layers`` tell which stand for others. Of the
+    age of the open chunk of y, all that matters is whether z's is the same.
     """
-
-    space: int | None = None
 
     def __init__(self, inner: SpecView, core: SpecView, layers: list[_Layer]) -> None:
         self._inner, self._core, self._layers = inner, core, layers
         self.n, self.symbols, self.linear = inner.n, inner.symbols, inner.linear
         self.start = int(self._stand_in(0, np.array([inner.start]))[0])
-        self.memo: dict[Hashable, Any] = {}
+        self.space, self.memo = None, {}
 
     def contexts(self) -> list[Hashable]:
-        """Every position by itself."""
         return list(range(self.n))
 
     def advance(
         self, i: int, codes: Ints, symbols: Ints | None = None
     ) -> tuple[Ints, Floats | None]:
-        """Targets (states, symbols) of the step at position i, and gains (linear, same shape)."""
         targets, gains = self._inner.advance(i, codes, symbols)
         met, inverse = np.unique(targets, return_inverse=True)
         taken = met >= 0
@@ -283,7 +243,6 @@ class QuotientView:
         return met[inverse].reshape(targets.shape), gains
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
-        """Value of ending in each state with linear registers at their start, and their slopes."""
         return self._inner.values(codes)
 
     def _stand_in(self, i: int, codes: Ints) -> Ints:
@@ -294,7 +253,7 @@ class QuotientView:
         return np.asarray(self._inner.space_of.encode({**held, **others})[0])
 
 
-def quotient_given_z(view: SpecView, copies: int) -> QuotientView | None:
+def quotient_given_z(view: SpecView, copies: int) -> View | None:
     """The view (with z given) with states merged that nothing can tell apart; None if no gain.
 
     ``copies`` is how many times each content of the core is met beside what the view itself adds
@@ -306,14 +265,14 @@ def quotient_given_z(view: SpecView, copies: int) -> QuotientView | None:
     names = [r.name for r in view.carried if r.name not in sums]
     if view.z is None or not names:
         return None
-    domains = view.space_of.domains
-    size = int(np.prod([float(domains[name].size) for name in names]))
-    beside = copies * int(np.prod([float(min(domains[name].size, view.n + 1)) for name in sums]))
+    sizes = {name: domain.size for name, domain in view.space_of.domains.items()}
+    size = int(np.prod([float(sizes[name]) for name in names]))
+    beside = copies * int(np.prod([float(min(sizes[name], view.n + 1)) for name in sums]))
     if size < _SMALL_CORE or beside < _SMALL_CORE:
         return None
     core = SpecView(view.bound, view.n, view.z, (*view.linear_names, *sums))
     layers = _walk(core, names)
-    return None if layers is None else QuotientView(view, core, layers)
+    return None if layers is None else _QuotientView(view, core, layers)
 
 
 def _walk(core: SpecView, names: list[str]) -> list[_Layer] | None:

@@ -1,10 +1,9 @@
-"""A spec with its labels and parameters filled in: everything that expressions may refer to.
+"""A spec with its labels and parameters filled in, of which each expression has a sort.
 
-Once the labels are known, each expression is a number (truth values are 0 and 1), a label, a text
-(the kind or type of a tag, or a quoted text that names no label), or a memory. Labels that are all
-whole numbers are numbers, too, if doubles tell them apart. Where a file leaves its labels open, a
-quoted text may be compared with numbers (it is none of them), and ``kind`` and ``type`` of such
-labels are refused only when they are asked for.
+It is a number (truth values are 0 and 1), a label, a text (the kind or type of a tag, or a quoted
+text that names no label), or a memory. Labels that are all whole numbers are numbers, too, if
+doubles tell them apart. Where a file leaves its labels open, a quoted text may be compared with
+numbers (it is none of them), and ``kind`` and ``type`` of such are refused when they are asked for.
 """
 
 from __future__ import annotations
@@ -28,34 +27,22 @@ _MOST_WHOLE = 2**53  # doubles tell whole numbers apart up to there; greater lab
 
 
 def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> BoundLoss:
-    """The loss with its labels and parameters filled in.
-
-    Raises:
-        InputError: a parameter is unknown, missing, of the wrong type or out of its range, or the
-            labels do not suit the loss.
-        LossFileError: with these labels, an expression takes one sort of thing for another.
-    """
+    """The loss with its labels and parameters filled in, which must suit the file."""
     where = f"{spec.kind} {spec.name}"
     if spec.scheme:
         remedy = 'Give types=["NP", ...] or labels=["O", "B-NP", "I-NP", ...]'
         check_tags(alphabet, spec.scheme, where, remedy)
-    check_known(spec, given)
-    params: dict[str, Any] = {}
-    bound = _with_codes(spec, alphabet, params)
-    for param in spec.params:
-        params[param.name] = _param_value(bound, param, given, params)
-    check_types(bound)
-    return bound
-
-
-def check_known(spec: Spec, given: Mapping[str, Any]) -> None:
-    """Refuses parameters that the file does not have."""
     names = [param.name for param in spec.params]
     for name in given:
         if name not in names:
             must = f"{name!r} is not a parameter; there are: {', '.join(names) or 'none'}"
-            hint = nearest(name, names)
-            raise InputError(message(f"{spec.kind} {spec.name}", must, None, hint))
+            raise InputError(message(where, must, None, nearest(name, names)))
+    params: dict[str, Any] = {}
+    bound = _with_codes(spec, alphabet, params)
+    for param in spec.params:
+        params[param.name] = _param_value(bound, param, given)
+    check_types(bound)
+    return bound
 
 
 def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> BoundLoss:
@@ -92,9 +79,7 @@ def _exprs(spec: Spec) -> list[Expr]:
     return [spec.value, *(o.value for o in spec.outputs), *(r.update for r in registers)]
 
 
-def _param_value(
-    bound: BoundLoss, param: Param, given: Mapping[str, Any], params: Mapping[str, Any]
-) -> Any:
+def _param_value(bound: BoundLoss, param: Param, given: Mapping[str, Any]) -> Any:
     """The value of a parameter, those before it being known."""
     spec, where = bound.spec, f"{bound.spec.kind} {bound.spec.name}"
     sides = table_sides(spec, param.name) if param.type == "table" else 0
@@ -103,13 +88,13 @@ def _param_value(
     elif param.default is not None and sides:
         value = _default_table(bound, param.default, sides)
     elif param.default is not None:
-        value = constant(param.default, params, spec)
+        value = constant(param.default, bound.params, spec)
     else:
         must = f"the parameter {param.name!r} has no default"
         raise InputError(message(where, must, None, f"Give {param.name}=VALUE"))
     if sides:
         return _table(param, value, (len(bound.alphabet),) * sides, where)
-    return _scalar(spec, param, value, params)
+    return _scalar(bound, param, value, where)
 
 
 def _default_table(bound: BoundLoss, default: Expr, sides: int) -> Floats:
@@ -123,8 +108,8 @@ def _default_table(bound: BoundLoss, default: Expr, sides: int) -> Floats:
     return table
 
 
-def _scalar(spec: Spec, param: Param, value: Any, params: Mapping[str, Any]) -> float:
-    at = f"{spec.kind} {spec.name}, parameter {param.name}"
+def _scalar(bound: BoundLoss, param: Param, value: Any, where: str) -> float:
+    at = f"{where}, parameter {param.name}"
     try:
         if isinstance(value, str | bytes | bytearray):
             raise TypeError(value)
@@ -135,8 +120,10 @@ def _scalar(spec: Spec, param: Param, value: Any, params: Mapping[str, Any]) -> 
         raise InputError(message(at, "must be a finite number", value))
     if param.type == "int" and not number.is_integer():
         raise InputError(message(at, "must be a whole number", value))
-    low = constant(param.low, params, spec) if param.low is not None else -math.inf
-    high = constant(param.high, params, spec) if param.high is not None else math.inf
+    sides = (param.low, -math.inf), (param.high, math.inf)
+    low, high = (
+        free if side is None else constant(side, bound.params, bound.spec) for side, free in sides
+    )
     if not low <= number <= high:
         raise InputError(message(at, f"must lie in {low:g}..{high:g}", value))
     return number
@@ -388,11 +375,8 @@ def _packing(memory: Register, bound: BoundLoss) -> tuple[object, ...]:
     What depends on n is the same when it is written the same.
     """
     remembered = _remembered(memory)
-    low, high = memory.low, memory.high
-    bounds = (
-        (low, high) if low is not None or high is not None else (ast.Number(0.0), ast.Number(1.0))
-    )
-    among = tuple(_value(side, bound) for side in bounds) if remembered == "numbers" else ()
+    bounds = [memory.low or ast.Number(0.0), memory.high or ast.Number(1.0)]
+    among = (_value(side, bound) for side in bounds if remembered == "numbers")
     return (_value(memory.depth, bound), remembered, *among)
 
 
@@ -440,9 +424,8 @@ def _described(sort: Sort, world: _World) -> str:
     depth, remembered, *bounds = _packing(sort, world.bound)
     known = len(bounds) == 2 and all(isinstance(side, float) for side in bounds)
     among = f"{remembered} in {bounds[0]:g}..{bounds[1]:g}" if known else str(remembered)
-    if isinstance(depth, float):
-        return f"a memory (the last {depth:g} {among})"
-    return f"a memory (the last {among}, as many as n says)"
+    many = (f"{depth:g} ", "") if isinstance(depth, float) else ("", ", as many as n says")
+    return f"a memory (the last {many[0]}{among}{many[1]})"
 
 
 def _remedy(expr: Expr, is_a: Sort, wanted: Sort, why: str, world: _World, other: Any) -> str:

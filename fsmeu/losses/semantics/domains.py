@@ -41,8 +41,7 @@ MOST_WHOLE = 2.0**53
 class Domain:
     """The values low, ..., low + size - 1 of a register, numbered from 0, some ``reachable``.
 
-    In a ``strict`` one, leaving it is the file's mistake; the bounds of counts are ours, and no
-    reachable state leaves them.
+    To leave a ``strict`` one is the file's mistake; no reachable state leaves the bounds of counts.
     """
 
     low: int
@@ -66,8 +65,6 @@ class Pool(Domain):
     """Real values numbered as they are met, each as it was computed.
 
     0.1 + 0.2 and 0.3 are two values, as a loss may compare, floor or subtract what they differ in.
-    The price is a factor of 10 to 80 for sums of some hundred decimal fractions; what only adds up
-    to the value rides in the weight and pays none of it.
     """
 
     def __init__(self, size: int = _POOL_SIZE) -> None:
@@ -75,11 +72,7 @@ class Pool(Domain):
         self._values, self._order = np.zeros(0), np.zeros(0, np.int64)
 
     def encode(self, values: Floats) -> tuple[Ints, Bools]:
-        """The numbers of these values; new values get new numbers, none lies outside.
-
-        Raises:
-            SizeLimitError: there are more values than a pool may hold.
-        """
+        """The numbers of these values; new values get new numbers, none lies outside."""
         distinct, inverse = np.unique(values, return_inverse=True)
         place, known = _places(self._values[self._order], distinct)
         if not known.all():
@@ -97,10 +90,9 @@ class Pool(Domain):
 
 
 class Merged(Domain):
-    """Classes of values that nothing can tell apart; one of each class stands for all of it.
+    """Classes of values that nothing can tell apart, for sequences of this length and longer ones.
 
-    ``values`` are all that occur, ascending, ``classes`` the class of each; the classes are the
-    same for sequences of this length and longer ones.
+    ``values`` are all that occur, ascending, ``classes`` theirs; one of each stands for all of it.
     """
 
     def __init__(self, values: Floats, classes: Ints, representatives: Floats, length: int) -> None:
@@ -160,13 +152,9 @@ def keep_bounds(
     bound: BoundLoss, register: Register, values: Lanes, low: Lanes, high: Lanes
 ) -> None:
     """Refuses values that leave the bounds which the file declares for a register, if it does."""
-    if register.sugar != "register":
-        return
-    if type(values) is float:
-        kept = low <= values <= high and values.is_integer()
-    else:
-        kept = ((values >= low) & (values <= high) & (values == np.floor(values))).all()
-    if not kept:
+    if register.sugar == "register" and not np.all(
+        (values >= low) & (values <= high) & (values == np.floor(values))
+    ):
         raise left_bounds(bound, register, "leaves its bounds")
 
 
@@ -332,13 +320,11 @@ def check_range(bound: BoundLoss, n: int, values: Floats) -> None:
     spec = bound.spec
     if spec.range is None or not values.size:
         return
-    low, high = declared_range(bound, n)
-    slack = _SLACK * (
-        max((abs(side) for side in (low, high) if math.isfinite(side)), default=0) or 1
-    )
+    sides = low, high = declared_range(bound, n)
+    slack = _SLACK * (max((abs(side) for side in sides if math.isfinite(side)), default=0) or 1)
     for value in (values.min(), values.max()):
         if not low - slack <= value <= high + slack:
-            message = f"a value of {value:g} occurs, the declared range is {low:g} .. {high:g}"
+            said = f"a value of {value:g} occurs, the declared range is {low:g} .. {high:g}"
             place = spec.range[0].place
-            text = str(fault(spec.origin, spec.source, place, message))
+            text = str(fault(spec.origin, spec.source, place, said))
             raise RangeError(text, place.line, place.column)

@@ -32,8 +32,6 @@ class BoundLoss:
     """A loss whose labels and parameters are known; only the length n is still open.
 
     Attributes:
-        spec: the loss file.
-        alphabet: the labels of both tapes.
         params: value of each parameter; a table is an array indexed by label index.
         numeric: True when labels are ints that doubles tell apart, which enter arithmetic as such;
             otherwise they are codes that can only be compared.
@@ -150,9 +148,8 @@ def constant(expr: Expr, params: Mapping[str, Any], spec: Spec) -> float:
     try:
         return float(evaluate(expr, scope))
     except KeyError as error:
-        name = error.args[0]
-        message = f"only parameters (and n) may be used here, {name!r} is not one"
-        raise scope.fault(expr, message) from None
+        said = f"only parameters (and n) may be used here, {error.args[0]!r} is not one"
+        raise scope.fault(expr, said) from None
 
 
 def constant_at(bound: BoundLoss, expr: Expr, n: int) -> float:
@@ -167,12 +164,7 @@ def number(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
 
 
 def evaluate(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
-    """The value of an expression in every lane.
-
-    Raises:
-        LossFileError: in an active lane, something is divided by zero, a root is taken of a
-            negative number, a result is not finite, or not exactly one arc of a state applies.
-    """
+    """The value of an expression in every lane; a LossFileError if an active one has none."""
     with np.errstate(all="ignore"):
         return function_of(expr)(scope, active)
 
@@ -181,9 +173,33 @@ def function_of(expr: Expr) -> Function:
     """The expression as a function, which raises what ``evaluate`` does."""
     known: Function | None = vars(expr).get("_function")
     if known is None:
-        known = _FUNCTIONS[type(expr)](expr)
+        known = _made(expr)
         object.__setattr__(expr, "_function", known)
     return known
+
+
+def _made(expr: Any) -> Function:
+    match expr:
+        case ast.Number(value=value):
+            return lambda scope, active: value
+        case ast.Old(name=name):
+            return lambda scope, active: scope.old[name]
+        case ast.Name(name=name):
+            return lambda scope, active: (
+                scope.current[name] if name in scope.current else scope.bound.params[name]
+            )
+        case ast.Unary(operator="-", operand=operand):
+            inner = function_of(operand)
+            return lambda scope, active: -inner(scope, active)
+        case ast.Binary(operator="+" | "-" | "*" | "/" | "%" | "^"):
+            return _arithmetic(expr)
+        case ast.Unary() | ast.Binary() | ast.At():
+            holds = _truth(expr)
+            return lambda scope, active: holds(scope, active) * 1.0
+        case ast.Call(function="tally" | "sum"):
+            return _over_memory(expr)
+    kinds = {ast.Choice: _choice, ast.Text: _text, ast.Call: _call, ast.Index: _index}
+    return (kinds | {ast.Push: _push, ast.Arcs: _arcs})[type(expr)](expr)
 
 
 def _condition(expr: Expr) -> Function:
@@ -244,21 +260,7 @@ def _choice(expr: ast.Choice) -> Function:
     return chosen
 
 
-def _as_number(expr: Expr) -> Function:
-    holds = _truth(expr)
-    return lambda scope, active: holds(scope, active) * 1.0
-
-
-def _unary(expr: ast.Unary) -> Function:
-    if expr.operator == "not":
-        return _as_number(expr)
-    inner = function_of(expr.operand)
-    return lambda scope, active: -inner(scope, active)
-
-
-def _binary(expr: ast.Binary) -> Function:
-    if expr.operator not in _ARITHMETIC:
-        return _as_number(expr)
+def _arithmetic(expr: ast.Binary) -> Function:
     apply, refused = _ARITHMETIC[expr.operator], _ZERO_REFUSED.get(expr.operator)
     left, right = function_of(expr.left), function_of(expr.right)
 
@@ -275,18 +277,6 @@ def _binary(expr: ast.Binary) -> Function:
     return result
 
 
-def _name(expr: ast.Name) -> Function:
-    name = expr.name
-
-    def look_up(scope: Scope, active: Mask) -> Lanes:
-        try:
-            return scope.current[name]
-        except KeyError:
-            return scope.bound.params[name]
-
-    return look_up
-
-
 def _text(expr: ast.Text) -> Function:
     def code(scope: Scope, active: Mask) -> float:
         bound = scope.bound
@@ -300,8 +290,6 @@ def _text(expr: ast.Text) -> Function:
 
 
 def _call(expr: ast.Call) -> Function:
-    if expr.function in ("tally", "sum"):
-        return _over_memory(expr)
     arguments = [function_of(one) for one in expr.arguments]
 
     def result(scope: Scope, active: Mask) -> Lanes:
@@ -376,8 +364,6 @@ def _index(expr: ast.Index) -> Function:
 
 def _table_entry(expr: ast.Index, at: list[Lanes], scope: Scope, active: Mask) -> Lanes:
     table, labels = scope.bound.params[expr.name], scope.bound.label_values
-    if table.ndim != len(at):
-        raise scope.fault(expr, f"{expr.name} has {table.ndim} sides, {len(at)} given")
     message = f"{expr.name} has no entry for this, only for labels"
     return table[tuple(_place(expr, message, labels, one, scope, active) for one in at)]
 
@@ -447,19 +433,3 @@ def _finite(expr: Expr, value: Lanes, scope: Scope, active: Mask) -> Lanes:
     if not finite.all():
         _refuse(expr, "the result is not a finite number", ~finite, scope, active)
     return value
-
-
-_FUNCTIONS: dict[type[Expr], Callable[[Any], Function]] = {
-    ast.Number: lambda expr: lambda scope, active, value=expr.value: value,  # type: ignore[misc]
-    ast.Name: _name,
-    ast.Binary: _binary,
-    ast.Choice: _choice,
-    ast.Unary: _unary,
-    ast.Old: lambda expr: lambda scope, active: scope.old[expr.name],
-    ast.At: _as_number,
-    ast.Text: _text,
-    ast.Call: _call,
-    ast.Index: _index,
-    ast.Push: _push,
-    ast.Arcs: _arcs,
-}

@@ -16,24 +16,8 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, names_read, steps
-from fsmeu.losses.semantics.domains import (
-    MOST_WHOLE,
-    bounds_of,
-    check_range,
-    keep_bounds,
-    keep_whole,
-    memories_of,
-)
-from fsmeu.losses.semantics.evaluator import (
-    BoundLoss,
-    Lanes,
-    Memory,
-    Scope,
-    constant_at,
-    evaluate,
-    function_of,
-    number,
-)
+from fsmeu.losses.semantics import domains, evaluator
+from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Scope, constant_at, evaluate
 
 
 @lru_cache(maxsize=256)
@@ -42,9 +26,9 @@ def registers_at(
 ) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
     """The starts and the bounds of registers for length n, by name; starts keep their bounds."""
     starts = {r.name: constant_at(bound, r.start, n) for r in bound.spec.registers}
-    bounds = {r.name: bounds_of(bound, r, n) for r in bound.spec.registers}
+    bounds = {r.name: domains.bounds_of(bound, r, n) for r in bound.spec.registers}
     for r in bound.spec.registers:
-        keep_bounds(bound, r, starts[r.name], *bounds[r.name])
+        domains.keep_bounds(bound, r, starts[r.name], *bounds[r.name])
     return starts, bounds
 
 
@@ -67,11 +51,11 @@ def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str
         old = {name: held[:m] for name, held in state.items()}
         n = float(distinct[0]) if len(distinct) == 1 else lengths[:m].astype(np.float64)
         current: dict[str, Lanes] = {**old, **tapes, "i": float(i + 1), "n": n}
-        scope = Scope(bound, current, old, memories_of(bound, int(distinct[-1])))
+        scope = Scope(bound, current, old, domains.memories_of(bound, int(distinct[-1])))
         for r in bound.spec.registers:
             after = np.broadcast_to(evaluate(r.update, scope), (m,))
-            keep_whole(r, old[r.name], after, scope)
-            keep_bounds(bound, r, after, *limits[r.name][:, :m])
+            domains.keep_whole(r, old[r.name], after, scope)
+            domains.keep_bounds(bound, r, after, *limits[r.name][:, :m])
             current[r.name] = after
         state = {name: np.append(current[name], held[m:]) for name, held in state.items()}
         yield state
@@ -99,7 +83,7 @@ def trajectories(bound: BoundLoss, n: int, z: Ints, names: set[str]) -> dict[str
         added = np.broadcast_to(evaluate(amount, scope), z.shape) if n else np.zeros(z.shape)
         begin = np.full((len(z), 1), constant_at(bound, r.start, n))
         track = np.cumsum(np.concatenate([begin, added], axis=1), axis=1)
-        keep_whole(r, track[:, :-1], track[:, 1:], scope)
+        domains.keep_whole(r, track[:, :-1], track[:, 1:], scope)
         known[r.name] = track
     rest = [r for r in ours if r.name not in known]
     tracks = dict(known)
@@ -108,7 +92,7 @@ def trajectories(bound: BoundLoss, n: int, z: Ints, names: set[str]) -> dict[str
         states = list(walk(_alone(bound, frozenset(needed)), z, z, np.full(len(z), n)))
         tracks |= {r.name: np.stack([state[r.name] for state in states], axis=1) for r in rest}
     for r in ours:
-        keep_bounds(bound, r, tracks[r.name], *bounds_of(bound, r, n))
+        domains.keep_bounds(bound, r, tracks[r.name], *domains.bounds_of(bound, r, n))
     return tracks
 
 
@@ -129,7 +113,8 @@ def at_end(
 ) -> Floats:
     """An expression of the registers at the end, of this shape; 0 where it is not active."""
     current = {**registers, "n": float(n)}
-    value = number(expr, Scope(bound, current, current, memories_of(bound, n)), active)
+    scope = Scope(bound, current, current, domains.memories_of(bound, n))
+    value = evaluator.number(expr, scope, active)
     if active is not None:
         value = np.where(active, value, 0.0)
     return value if value.shape == shape else np.broadcast_to(value, shape).astype(np.float64)
@@ -156,13 +141,13 @@ class _Steps:
     A state is all registers but counts that no step looks at; a step tells what these gain.
     """
 
-    def __init__(self, bound: BoundLoss, memories: Mapping[str, Memory]) -> None:
+    def __init__(self, bound: BoundLoss, memories: Mapping[str, evaluator.Memory]) -> None:
         spec = bound.spec
         self._bound, self._memories = bound, memories
         counts = [r.name for r in spec.registers if r.sugar == "count" and ast.increment(r)]
         self.counts = sorted(ast.unread_registers(spec) & set(counts))
         self.states = [r.name for r in spec.registers if r.name not in self.counts]
-        self._updates = [(r.name, function_of(r.update)) for r in spec.registers]
+        self._updates = [(r.name, evaluator.function_of(r.update)) for r in spec.registers]
         self._reads_clock = ast.reads_clock(spec)
         self._known: dict[Hashable, tuple[_State, _Gains]] = {}
 
@@ -188,7 +173,7 @@ class _Steps:
 @lru_cache(maxsize=64)
 def _steps(bound: BoundLoss, n: int) -> _Steps:
     """The steps for sequences of length n, or of any length for 0."""
-    return _Steps(bound, memories_of(bound, n))
+    return _Steps(bound, domains.memories_of(bound, n))
 
 
 def _registers_of_pair(bound: BoundLoss, z: Ints, y: Ints) -> dict[str, float]:
@@ -197,7 +182,7 @@ def _registers_of_pair(bound: BoundLoss, z: Ints, y: Ints) -> dict[str, float]:
     starts, declared = registers_at(bound, n)
     steps = _steps(bound, n if ast.steps_read_length(bound.spec) else 0)
     state = tuple(starts[name] for name in steps.states)
-    totals, most = [starts[name] for name in steps.counts], MOST_WHOLE - 1
+    totals, most = [starts[name] for name in steps.counts], domains.MOST_WHOLE - 1
     bounds = [(max(declared[x][0], -most), min(declared[x][1], most)) for x in steps.states]
     try:
         with np.errstate(all="ignore"):
@@ -205,7 +190,7 @@ def _registers_of_pair(bound: BoundLoss, z: Ints, y: Ints) -> dict[str, float]:
                 state, gains = steps.step(i, n, labels, state)
                 for k, gain in gains:
                     totals[k] += gain
-                    if not -MOST_WHOLE < totals[k] < MOST_WHOLE:
+                    if not -domains.MOST_WHOLE < totals[k] < domains.MOST_WHOLE:
                         raise ArithmeticError
                 for value, (low, high) in zip(state, bounds, strict=True):
                     if not low <= value <= high or not value.is_integer():
@@ -263,5 +248,5 @@ def value_of_state(
 ) -> Floats:
     """The value of each pair that ends in these registers."""
     values = at_end(bound, bound.spec.value, state, shape, n)
-    check_range(bound, n, values)
+    domains.check_range(bound, n, values)
     return values

@@ -23,7 +23,7 @@ from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Label, as_alphabet, listed
 from fsmeu.fst.compose import compose, guard_size
 from fsmeu.fst.constraint import Constraint, restricted
-from fsmeu.fst.image import by_depth, table_from_fst
+from fsmeu.fst.image import table_from_fst
 from fsmeu.fst.layers import any_layers, fst_from_layered, pair_layers, string_layers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
@@ -182,7 +182,7 @@ def _explicit_path(loss: Loss, y: Ints, fallback: Ints | None, sign: float) -> P
         last = np.full(table.states, labels)
         last[table.target] = table.ilabel - 1
         after = np.take_along_axis(after, fallback[last], axis=1)
-    begins = np.append(0, np.cumsum(np.bincount(by_depth(table)[0], minlength=n + 1))).tolist()
+    begins = np.append(0, np.cumsum(np.bincount(table.depths[0], minlength=n + 1))).tolist()
     layers = [after[begins[t] : begins[t + 1]] - begins[t + 1] for t in range(n)]
     return ranked_path(0, layers, sign * values[begins[n] :])
 

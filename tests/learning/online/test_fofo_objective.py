@@ -37,11 +37,6 @@ def f_beta(points, chosen, square):
     return (1 + square) * hits / (square * positive + predicted)
 
 
-def jaccard(points, chosen):
-    hits, predicted, positive = sums(points, chosen)
-    return hits / (positive + predicted - hits)
-
-
 def q(points, theta, b):
     total = sum(mass for mass, _ in points)
     above = sum(mass * max(Fraction(eta, 20) - theta, Fraction(0)) for mass, eta in points)
@@ -55,9 +50,13 @@ def test_best_of_all_classifiers(points, square):
     if not rate(points):
         return
     every = list(itertools.product((False, True), repeat=len(points)))
+
+    def jaccard(hits, predicted, positive):
+        return hits / (positive + predicted - hits)
+
     for values, b, root in (
         ({f: f_beta(points, f, square) for f in every}, square, lambda v: v / (1 + square)),
-        ({f: jaccard(points, f) for f in every}, Fraction(1), lambda v: v / (1 + v)),
+        ({f: jaccard(*sums(points, f)) for f in every}, Fraction(1), lambda v: v / (1 + v)),
     ):
         best = max(values.values())
         theta = root(best)
@@ -145,6 +144,4 @@ def test_offline_predictions_use_the_threshold():
     for measure, beta in (("f", 0.5), ("f", 2.0), ("jaccard", 1.0)):
         made = FOFOClassifier(measure=measure, beta=beta).fit(rows[:300], labels[:300])
         chances = 1 / (1 + np.exp(-(rows[300:] @ made.coef_[0] + made.intercept_[0])))
-        assert (
-            made.predict(rows[300:]).tolist() == (chances >= made.threshold_).astype(int).tolist()
-        )
+        assert np.array_equal(made.predict(rows[300:]), chances >= made.threshold_)

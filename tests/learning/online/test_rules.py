@@ -83,28 +83,24 @@ def test_a_stage_begins_at_the_mean_of_the_one_before():
         assert learner.predict_then_fit(rows, labels).tolist() == wanted
 
 
-def test_stages_are_those_of_algorithm_1():
-    """n = 10,000: m = floor(log2(20000 / 13.29) / 2) - 1 = 4 stages of 2,500."""
-    rows, labels = data(10_000, features=1)
-    learner = FOFOClassifier(horizon=10_000)
-    seen = []
-    for begin in range(0, 10_000, 500):
-        learner.partial_fit(rows[begin : begin + 500], labels[begin : begin + 500])
-        seen.append(learner.stage_)
-    assert seen == [(k, 4) for k in (1, 2, 3, 4) for _ in range(5)]
+@pytest.mark.parametrize(
+    ("horizon", "ends"),
+    [
+        (10_000, {2500: (1, 4), 5000: (2, 4), 7500: (3, 4), 10_000: (4, 4)}),
+        (None, {256: (1, 2), 512: (2, 2), 1024: (1, 2), 1536: (2, 2), 2218: (1, 3)}),
+    ],
+)
+def test_stages_are_those_of_algorithm_1(horizon, ends, monkeypatch):
+    """n = 10,000: m = floor(log2(20000 / 13.29) / 2) - 1 = 4 stages of 2,500.
 
-
-def test_plans_double_where_the_number_of_examples_is_unknown(monkeypatch):
-    """Plans for 512, 1,024 and 2,048 examples follow each other, of 2, 2 and 3 stages."""
+    Where n is unknown, plans for 512, 1,024 and 2,048 examples follow each other, of 2, 2 and 3.
+    """
     monkeypatch.setattr("fsmeu.learning.online.FIRST_HORIZON", 512)
-    rows, labels = data(1700, features=1)
-    learner, seen = FOFOClassifier(), []
-    for begin in range(0, 1700, 100):
-        learner.partial_fit(rows[begin : begin + 100], labels[begin : begin + 100])
-        seen.append(learner.stage_)
-    ends = [100 * (k + 1) for k in range(17)]
-    plan = [(256, (1, 2)), (512, (2, 2)), (1024, (1, 2)), (1536, (2, 2)), (2218, (1, 3))]
-    assert seen == [next(stage for end, stage in plan if t <= end) for t in ends]
+    rows, labels = data(max(ends) // 100 * 100, features=1)
+    learner = FOFOClassifier(horizon=horizon)
+    for begin in range(0, len(rows), 100):
+        learner.partial_fit(rows[begin : begin + 100], labels[begin : begin + 100], [0, 1])
+        assert learner.stage_ == next(stage for end, stage in ends.items() if begin + 100 <= end)
 
 
 def test_ofo_has_half_the_running_f():
@@ -183,16 +179,16 @@ def test_weights_of_rows_that_repeat_counts():
     assert learner.score_ == pytest.approx(2 / 5)  # 3 false positives; the threshold 0 / 3; a hit
 
 
-def test_probabilities_before_labels():
+@pytest.mark.parametrize("kind", [FOFOClassifier, OFOClassifier])
+def test_probabilities_before_labels(kind):
     """Those of the transcript; a learner of the same settings sees the same."""
-    rows, labels = data()
-    learner = transcript.Learner(5, 0.5)
-    wanted = []
-    for x, y in zip(rows, labels, strict=True):
-        wanted.append(learner.chance(x))
-        learner.update(x, y)
-    for kind in (FOFOClassifier, OFOClassifier):
-        assert kind(step=0.5).proba_then_fit(rows, labels) == pytest.approx(wanted, rel=1e-9)
+    rows, labels = data(60)
+    theirs, ours = transcript.Learner(5, 0.5), kind(step=0.5)
+    for k, (x, y) in enumerate(zip(rows, labels, strict=True)):
+        if k:
+            assert ours.predict_proba(rows[k : k + 1])[0, 1] == pytest.approx(theirs.chance(x))
+        theirs.update(x, y)
+        ours.partial_fit(rows[k : k + 1], labels[k : k + 1], [0, 1])
 
 
 @BY_NAME

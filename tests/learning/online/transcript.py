@@ -7,6 +7,8 @@ import math
 
 import numpy as np
 
+from tests import brute_force
+
 
 def sigmoid(margin):
     return 1 / (1 + math.exp(-margin))
@@ -62,17 +64,11 @@ def fofo(rows, labels, c=1.0, average=False, scale=1.0, beta=1.0, with_last=Fals
     return predicted, theta_hat, learner.w
 
 
-def f_beta(predicted, labels, beta=1.0):
-    both = sum(p * y for p, y in zip(predicted, labels, strict=True))
-    below = beta**2 * sum(labels) + sum(predicted)
-    return (1 + beta**2) * both / below if below else 0.0
-
-
 def ofo(rows, labels, c=1.0, beta=1.0):
     """Predictions: the threshold is the F of all before over 1 + beta^2."""
     learner, predicted = Learner(rows.shape[1], c), []
     for t, x in enumerate(rows):
-        threshold = f_beta(predicted, labels[:t], beta) / (1 + beta**2)
+        threshold = brute_force.fscore(predicted, labels[:t], beta, empty=0) / (1 + beta**2)
         predicted.append(int(learner.chance(x) >= threshold))
         learner.update(x, labels[t])
     return predicted
