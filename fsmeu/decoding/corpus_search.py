@@ -24,7 +24,6 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.decoding.corpus_moments import best_sums
 from fsmeu.decoding.moments import best_number
-from fsmeu.decoding.problem import Clock
 from fsmeu.errors import SizeLimitError, message
 from fsmeu.expectation.corpus import Corpus, mass_to_cut, sentence_structure
 from fsmeu.expectation.result import check_finite
@@ -44,24 +43,14 @@ CORPUS_VALUES = 1 << 31  # pairs of totals of both sides that are valued, block 
 
 
 def best_of_corpus(
-    corpus: Corpus, sign: float, gap: float, clock: Clock, tell: Callable[[float, float], None]
+    corpus: Corpus, sign: float, gap: float, stop: Callable[[float, float], bool]
 ) -> tuple[list[Ints], float, int]:
     """Label indices of the best hypotheses, an upper bound on all, and how many totals were tried.
 
-    Args:
-        corpus: the loss and the models.
-        sign: 1 where greater values are better, -1 where smaller ones are.
-        gap: how far apart both bounds may stay.
-        clock: the time that there is.
-        tell: called with both bounds before a further total is tried.
+    The sign is 1 where greater values are better, -1 where smaller ones are; ``best_number`` says
+    what a gap is and when to stop.
     """
-    clock.over()  # begins here
     search = _search(corpus, sign)
-
-    def stop(lower: float, upper: float) -> bool:
-        tell(lower, upper)
-        return clock.over()
-
     best, upper = best_number(search, gap=gap, stop=stop)
     return search.best_at(best), upper, len(search.tried)
 

@@ -25,6 +25,7 @@ from fsmeu.decoding.problem import (
     Method,
     Problem,
     RefusalError,
+    allowed_by,
     checked_limits,
 )
 from fsmeu.decoding.ranking import RANKING, RANKING_FAST, WHY_FAST, fast_values, ranked_at_once
@@ -33,7 +34,6 @@ from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, 
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import alike, bind_labels, fitted
 from fsmeu.fst.alphabet import BINARY, listed
-from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.domains import RangeError
@@ -99,8 +99,8 @@ def decode(
     """
     method = one_of("decode", "method", method, ["auto", *METHODS])
     bound, made = fitted(loss, as_model(model), "decode")
-    clock, limits = Clock(seconds, progress), as_constraint(constraint, made.alphabet, made.n)
-    problem = Problem(bound, made, limits, *checked_limits(keep, budget), clock)
+    allowed, clock = allowed_by(constraint, made), Clock(seconds, progress)
+    problem = Problem(bound, made, allowed, *checked_limits(keep, budget), clock)
     if one_of("decode", "engine", engine, ENGINES) == "lattice":
         return _decide([problem], method)[0]
     if method != "auto" or keep is not None:
@@ -167,7 +167,7 @@ def decode_many(
     for rows in _alike(left):
         first = left[rows[0]]
         bound = bind_labels(loss, first.alphabet, "decode_many")
-        allowed = as_constraint(constraint, first.alphabet, first.n)
+        allowed = allowed_by(constraint, first)
         problems = [
             Problem(bound, left[row], allowed, *limits, Clock(seconds), threads) for row in rows
         ]
@@ -241,7 +241,7 @@ def _ranked_together(
     n = p.shape[1]
     try:
         bound = bind_labels(loss, BINARY, "decode_many")
-        problem = Problem(bound, Bernoulli(p[0]), as_constraint(constraint, BINARY, n))
+        problem = Problem(bound, first := Bernoulli(p[0]), allowed_by(constraint, first))
         if _first(problem, method) != RANKING_FAST.name:
             return {}
         order = np.argsort(-p, axis=1, kind="stable")

@@ -17,7 +17,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import PRECISION, with_best_of_all
-from fsmeu.decoding.problem import Answer, Problem, RefusalError
+from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation.composition import (
     Composition,
@@ -54,8 +54,6 @@ def explicit_answer(problem: Problem) -> Answer:
     with advising_default():
         labels = len(problem.model.labels)
         sequences = _allowed(problem.constraint, labels, problem.n, problem.budget)
-    if not len(sequences):
-        raise RefusalError(message("decode", "a sequence must satisfy the constraint"))
     try:
         built = hypotheses_composition(problem.loss, problem.model, problem.constraint)
         values, errors = _sums_of_inputs(built, sequences)

@@ -46,10 +46,8 @@ from fsmeu.arrays import Floats
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Method, Problem
 from fsmeu.decoding.ranking import best_ranked, ranked_fault
-from fsmeu.errors import InputError, message
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import walk
-from fsmeu.fst.layers import Layer
 from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
@@ -74,7 +72,10 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     first = problems[0]
     assert isinstance(first.loss, SpecLoss)
     try:
-        structure = structure_of(first.loss, first.model, _allowed(first))
+        allowed = None
+        if first.constraint is not None:
+            allowed = walk(first.constraint, len(first.loss.alphabet), first.n).layers()
+        structure = structure_of(first.loss, first.model, allowed)
         models = arc_weights_many([problem.model for problem in problems])
         decided = structure.decide(models, first.sign, first.jobs)
     except UncountableError as error:
@@ -85,11 +86,8 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
 def _answer(problem: Problem, decided: Decided, row: int) -> Answer | str:
     """The answer to one of several problems."""
     values, errors, end = decided.values[row], decided.errors[row], int(decided.best[row])
-    settled = end >= 0 or problem.constraint is not None
-    if not settled or not np.isfinite(errors).all() or (end >= 0 and np.isinf(values[end])):
+    if end < 0 or not np.isfinite(errors).all() or np.isinf(values[end]):
         return "the worth of a step must be a number that doubles can hold"
-    if end < 0:
-        raise InputError(message("decode", "a sequence must satisfy the constraint"))
     path = decided.labels[row, : problem.n]
     proven = is_proven(problem, values, errors, end, path)
     value, error = problem.sign * float(values[end]), float(errors[end])
@@ -105,16 +103,6 @@ def _why(problem: Problem) -> str:
         return "the value is a sum over positions, and each tape's share of a step is known"
     names = ", ".join(one.register for one in form.joint_counts) or "no joint count"
     return f"the value is linear in {names}, and otherwise looks at one count of each tape"
-
-
-def _allowed(problem: Problem) -> Sequence[Layer] | None:
-    """The acceptor of the sequences that are allowed, None where all are."""
-    if problem.constraint is None:
-        return None
-    allowed = walk(problem.constraint, len(problem.loss.alphabet), problem.n)
-    if not len(allowed.ends):
-        raise InputError(message("decode", "a sequence must satisfy the constraint"))
-    return allowed.layers()
 
 
 def _is_additive(problem: Problem) -> str | None:
@@ -220,7 +208,7 @@ def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, F
         (zero, _), (_, one) = table.amounts[part.counter] if part.counter else ((0, 0), (0, 1))
         counts.append(zero * (n - ones) + one * ones)
     shape = np.ones((len(hyp), len(ref)), bool)
-    slopes, offset = values_at(form, problem.n, *counts, shape)
+    slopes, offset = values_at(form, problem.n, counts[0], counts[1], shape)
     slope, size = np.zeros(shape.shape), np.abs(offset)
     for joint_count, each in zip(form.joint_counts, slopes, strict=True):
         (tn, fn), (fp, tp) = table.amounts[joint_count.register]

@@ -40,20 +40,13 @@ class SmoothF:
     over all examples, and npos the weight of the positive ones. One call takes O(nk) time and,
     beside the data, O(k) memory, as Figure 1 does. (Line 10 of the figure has d for p, and lines
     10 and 15 leave out gamma; equations 5 and 6 and the derivatives below them are followed.)
-
-    Attributes:
-        rows: examples, (examples, features), an array or a ``csr_array``.
-        positive: 1 for positive examples, 0 for others, (examples,).
-        weights: weights of examples, (examples,), or None where all are 1.
-        alpha: the weight of recall in the harmonic mean, from 0 (precision) to 1 (recall).
-        gamma: the steepness of the approximation to a decision (below equation 4).
     """
 
-    rows: Rows
-    positive: Floats
-    weights: Floats | None = None
-    alpha: float = 0.5
-    gamma: float = 1.0
+    rows: Rows  # examples, (examples, features), an array or a ``csr_array``
+    positive: Floats  # 1 for positive examples, 0 for others, (examples,)
+    weights: Floats | None = None  # of examples, (examples,); None where all are 1
+    alpha: float = 0.5  # the weight of recall in the harmonic mean, from 0 (precision) to 1
+    gamma: float = 1.0  # the steepness of the approximation to a decision (below equation 4)
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         """The value and the gradient, (1 + features,)."""

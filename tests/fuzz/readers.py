@@ -24,7 +24,7 @@ from fsmeu.exchange.openfst import read_constraint
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load, save
 from fsmeu.losses.loss import grammar_folder, read_spec
-from fsmeu.searn.features.templates import template_set
+from fsmeu.searn.features import template_set
 from fsmeu.searn.searn import ColumnTagger, Searn
 from tests.fst.machines import images
 from tests.support import examples
@@ -105,10 +105,7 @@ READERS = {
 
 
 def seeds(folder):
-    """Good files by reader, {reader: {name: bytes}}; the folder is for what is saved meanwhile.
-
-    Those whose name begins with zeros are not good: they unpack to hundreds of megabytes.
-    """
+    """{reader: {name: bytes}} of good files; what begins with zeros is huge when unpacked."""
     losses = ("fscore", "hamming", "windowdiff", "chunk_fscore", "zero_one")
     grammars = {f"{n}.loss": (grammar_folder() / f"{n}.loss").read_bytes() for n in losses}
     machine = fsmeu.load("fscore").compile(3)
