@@ -8,9 +8,9 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.metrics import f1_score
 
-from tests.learning.online.test_rules import data
 from tests.learning.online.transcript import Learner
 from tests.notebooks.conftest import ran
+from tests.support.examples import data
 
 
 @pytest.mark.nightly

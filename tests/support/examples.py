@@ -8,6 +8,14 @@ X, Y = make_classification(90, 4, weights=[0.7], flip_y=0.1, random_state=2)
 X = np.round(X, 6)
 
 
+def data(n=300, seed=0, features=5, shift=1.5):
+    """Rows and labels 0 and 1 of a logistic model, (n, features) and (n,); a shift makes 1 rare."""
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(n, features)) * (random.random((n, features)) < 0.7)
+    chances = 1 / (1 + np.exp(-(rows @ random.normal(size=features) * 2 - shift)))
+    return rows, (random.random(n) < chances).astype(int)
+
+
 def as_svmlight(path, rows=X, labels=Y, zero_based=False):
     dump_svmlight_file(rows, labels, str(path), zero_based=zero_based)
 

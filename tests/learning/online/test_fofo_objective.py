@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsmeu.learning.online import FOFOClassifier
-from tests.learning.online.test_rules import data
+from tests.support.examples import data
 
 POINTS = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 20)), min_size=1, max_size=6)
 """Masses and probabilities of the positive class, in twentieths."""
@@ -108,15 +108,6 @@ def test_jaccard_has_the_threshold_of_f_one(options):
     assert other.score_ == pytest.approx(one.score_ / (2 - one.score_), rel=1e-12)
 
 
-def learned(eta, labels, **options):
-    """A learner to which the probability is given: the weights hardly move."""
-    learner = FOFOClassifier(step=1e-300, gamma_scale="auto", horizon=len(eta), **options)
-    learner._begin(1, None)
-    learner.classes_, learner.n_features_in_ = np.array([0, 1]), 1
-    learner.weights_[:] = [[1.0, 0.0]]
-    return learner.partial_fit(np.log(eta / (1 - eta))[:, None], labels)
-
-
 @pytest.mark.parametrize(("measure", "beta"), [("f", 0.5), ("f", 1), ("f", 2), ("jaccard", 1)])
 def test_threshold_is_best(measure, beta):
     """With eta known it comes near F* / (1 + beta^2) or J* / (1 + J*), over all cuts."""
@@ -131,17 +122,13 @@ def test_threshold_is_best(measure, beta):
 
     ranked = np.sort(eta)[::-1]
     best = np.max(value(np.cumsum(ranked), np.arange(1, len(eta) + 1)))
-    learner = learned(eta, labels, measure=measure, beta=beta)
+    options = {"step": 1e-300, "gamma_scale": "auto", "horizon": len(eta)}  # weights hardly move
+    learner = FOFOClassifier(measure=measure, beta=beta, **options)
+    learner._begin(1, None)
+    learner.classes_, learner.n_features_in_ = np.array([0, 1]), 1
+    learner.weights_[:] = [[1.0, 0.0]]
+    learner.partial_fit(np.log(eta / (1 - eta))[:, None], labels)
     wanted = best / (1 + (best if measure == "jaccard" else beta**2))
     assert learner.threshold_ == pytest.approx(wanted, abs=0.01)
     decided = eta >= learner.threshold_
     assert value(eta[decided].sum(), decided.sum()) == pytest.approx(best, rel=1e-3)
-
-
-def test_offline_predictions_use_the_threshold():
-    """predict() after training: positive where the probability reaches the threshold learned."""
-    rows, labels = data(500)
-    for measure, beta in (("f", 0.5), ("f", 2.0), ("jaccard", 1.0)):
-        made = FOFOClassifier(measure=measure, beta=beta).fit(rows[:300], labels[:300])
-        chances = 1 / (1 + np.exp(-(rows[300:] @ made.coef_[0] + made.intercept_[0])))
-        assert np.array_equal(made.predict(rows[300:]), chances >= made.threshold_)

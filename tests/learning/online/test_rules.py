@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 
 from fsmeu.errors import InputError, SizeLimitError
-from fsmeu.learning.online import FOFOClassifier, OFOClassifier, OnlineLogisticClassifier
-from fsmeu.learning.saving import load, save
+from fsmeu.learning.online import FOFOClassifier, OFOClassifier, OnlineLogisticClassifier, streaming
+from fsmeu.learning.online.streaming import Task, places, run_orders, running_measure
 from tests.learning.online import transcript
+from tests.support.examples import data
 
 EVERY = (
     FOFOClassifier(),
@@ -24,17 +26,6 @@ EVERY = (
     OnlineLogisticClassifier(average="suffix"),
 )
 BY_NAME = pytest.mark.parametrize("learner", EVERY, ids=lambda one: type(one).__name__)
-
-
-def data(n=300, seed=0, features=5, shift=1.5):
-    random = np.random.default_rng(seed)
-    rows = random.normal(size=(n, features)) * (random.random((n, features)) < 0.7)
-    chances = 1 / (1 + np.exp(-(rows @ random.normal(size=features) * 2 - shift)))
-    return rows, (random.random(n) < chances).astype(int)
-
-
-def made(learner, **changes):
-    return type(learner)(**{**learner.get_params(), **changes})
 
 
 @pytest.mark.parametrize("n", [10, 50, 300, 700])  # 1, 1, 2 and 2 stages
@@ -131,27 +122,13 @@ def test_logistic_regression():
 
 
 @BY_NAME
-def test_score_is_that_of_the_predictions(learner):
-    rows, labels = data()
-    for measure, beta, wanted in (
-        ("f", 1.0, lambda z: f1_score(labels, z)),
-        ("f", 2.0, lambda z: fbeta_score(labels, z, beta=2)),
-        ("jaccard", 1.0, lambda z: jaccard_score(labels, z)),
-    ):
-        one = made(learner, measure=measure, beta=beta)
-        predicted = one.predict_then_fit(rows, labels)
-        assert one.score_ == pytest.approx(wanted(predicted))
-        assert one.seen_ == 300
-
-
-@BY_NAME
 @given(st.lists(st.integers(1, 299), max_size=4), st.integers(0, 5))
 @settings(max_examples=10)
 @pytest.mark.thirds
 def test_pieces_sparse_rows_and_dropped_rows(learner, cuts, seed):
     """Pieces give what the whole gives; so do sparse rows; weight 0 means absent."""
     rows, labels = data(seed=seed)
-    whole, pieces, sparse, dropped = (made(learner) for _ in range(4))
+    whole, pieces, sparse, dropped = (clone(learner) for _ in range(4))
     predicted = whole.predict_then_fit(rows, labels, classes=[0, 1])
     ends = [0, *sorted(set(cuts)), 300]
     parts = [
@@ -192,40 +169,14 @@ def test_probabilities_before_labels():
 
 
 @BY_NAME
-def test_file_of_a_learner(learner, tmp_path):
-    """What comes back predicts the same, and learns on as if nothing had happened."""
-    rows, labels = data()
-    named = np.array(["no", "yes"])[labels]
-    one = made(learner).partial_fit(rows[:200], named[:200])
-    save(one, tmp_path / "one.npz")
-    again = load(tmp_path / "one.npz")
-    assert again.predict(rows).tolist() == one.predict(rows).tolist()
-    assert set(one.predict(rows)) <= {"no", "yes"}
-    for each in (one, again):
-        each.partial_fit(rows[200:], named[200:])
-    assert np.array_equal(again.weights_, one.weights_)
-    assert np.array_equal(again.state_, one.state_)
-
-
-@pytest.mark.parametrize(
-    ("learner", "name"), [(EVERY[1], "delays_"), (OnlineLogisticClassifier(), "state_")]
-)
-def test_arrays_that_are_too_short_are_refused(learner, name, tmp_path):
-    """The compiled loop would write beyond their ends."""
-    one = made(learner).fit(*data(60))
-    setattr(one, name, getattr(one, name)[..., :1])
-    save(one, tmp_path / "one.npz")
-    with pytest.raises(InputError, match="must have shape"):
-        load(tmp_path / "one.npz")
-
-
-@BY_NAME
 def test_overflow_is_told(learner):
     """Weights that are no numbers would predict something all the same."""
     rows, labels = data(60)
     with pytest.raises(InputError, match="must stay finite"):
-        made(learner).fit(rows * 1e300, labels)
-    large = made(learner, step=1e-160).fit(rows * 1e160, labels)  # only squares are too large
+        clone(learner).fit(rows * 1e300, labels)
+    large = (
+        clone(learner).set_params(step=1e-160).fit(rows * 1e160, labels)
+    )  # only squares are too large
     assert np.isfinite(large.decision_function(rows)).all()
 
 
@@ -253,3 +204,80 @@ def test_memory_is_that_of_table_1(average, vectors):
         one = FOFOClassifier(average=average).fit(rows, labels)
         held = sum(part.size for part in (one.weights_, one.delays_, one.state_))
         assert held <= vectors * (rows.shape[1] + 1) + 23
+
+
+# -- streams: the running measure is scikit-learn's of the predictions so far --------------------
+
+BITS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=12)
+
+
+@given(BITS, st.sampled_from([0.5, 1.0, 2.0]))
+@settings(max_examples=30)
+def test_every_prefix_is_measured(pairs, beta):
+    z, y = (np.array(column) for column in zip(*pairs, strict=True))
+    ends = range(1, len(y) + 1)
+    wanted = [fbeta_score(y[:t], z[:t], beta=beta, zero_division=0) for t in ends]
+    assert running_measure(z, y, beta=beta) == pytest.approx(wanted)
+    wanted = [jaccard_score(y[:t], z[:t], zero_division=0) for t in ends]
+    assert running_measure(z, y, "jaccard") == pytest.approx(wanted)
+
+
+@given(st.integers(1, 1000), st.integers(1, 50))
+def test_places_end_with_the_total(total, most):
+    found = places(total, most)
+    assert len(found) == min(total, most)
+    assert found[0] >= 1
+    assert found[-1] == total
+    assert (np.diff(found) >= max(1, total // len(found))).all()
+
+
+def streamed(learner, rows, labels, tell=lambda *one: None, **plan):
+    """What one copy of a learner reaches; the order is that of the file unless it is shuffled."""
+    task = Task(rows, labels, np.unique(labels))
+    plan = {"passes": 1, "shuffles": 0, "seed": 0, **plan}
+    return run_orders("name", learner, task, task, tell=tell, **plan)
+
+
+@pytest.mark.parametrize("size", [1, 64, 1000])
+@pytest.mark.parametrize(
+    ("learner", "measure", "score"),
+    [
+        (FOFOClassifier(gamma_scale="auto", average="suffix"), "F1", f1_score),
+        (FOFOClassifier(measure="jaccard"), "Jaccard", jaccard_score),
+        (OnlineLogisticClassifier(beta=2.0), "F2", lambda y, z: fbeta_score(y, z, beta=2)),
+    ],
+)
+def test_streams_are_one_call(learner, measure, score, size, monkeypatch):
+    """The values are those of one call with all examples, in whatever pieces they come."""
+    rows, bits = data(150)
+    labels, whole = np.array(["no", "yes"])[bits], clone(learner)
+    if hasattr(whole, "horizon"):
+        whole.set_params(horizon=150)
+    predicted = whole.predict_then_fit(rows, labels)
+    monkeypatch.setattr(streaming, "STREAMED_EXAMPLES", size)
+    told = []
+    found = streamed(clone(learner), csr_array(rows), labels, lambda *one: told.append(one))
+    assert found.seen.tolist() == list(range(1, 151))
+    running = running_measure(predicted == "yes", bits, learner.measure, learner.beta)
+    assert found.curves[0] == pytest.approx(running)
+    assert found.curves[0, -1] == pytest.approx(whole.score_)
+    assert whole.seen_ == 150
+    assert sum(one[0] for one in told) == 150
+    assert found.measure == measure
+    assert told[-1][1] == f"{measure} {whole.score_:.4f}"
+    assert found.tests == pytest.approx([score(bits, whole.predict(rows) == "yes")])
+    assert found.speed > 0
+
+
+def test_passes_are_shuffled_anew():
+    """Two passes are one over the two orders, one after the other."""
+    rows, labels = data(400)
+    found = streamed(OFOClassifier(), rows, labels, passes=2, shuffles=1, seed=3)
+    random = np.random.default_rng((3, 0))
+    order = np.concatenate([random.permutation(400), random.permutation(400)])
+    assert not np.array_equal(order[:400], order[400:])
+    once = OFOClassifier()
+    predicted = once.predict_then_fit(rows[order], labels[order])
+    assert found.seen.tolist() == list(range(4, 801, 4))
+    assert found.curves[0] == pytest.approx(running_measure(predicted, labels[order])[3::4])
+    assert found.first.weights_ == pytest.approx(once.weights_, rel=1e-9)
