@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 from scipy.sparse import coo_array
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -14,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier, load, save, saving
+from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier, load, save
 
 OUTER = {
     "dta": lambda inner: DTAClassifier("fscore", inner),
@@ -118,29 +117,3 @@ def test_a_single_row_is_warned_of_once():
     ]
     fixed = EUMClassifier("fscore", random_state=0).fit(rows, truth)
     assert [fixed.predict(row[None])[0] for row in rows] == fixed.predict(rows).tolist()
-
-
-class WordClassifier(ClassifierMixin, BaseEstimator):
-    """Asks whether texts have a word; it knows no number of features."""
-
-    def fit(self, texts, labels):
-        self.classes_ = np.unique(labels)
-        self.word_ = next(one for one, label in zip(texts, labels, strict=True) if label).split()[0]
-        return self
-
-    def predict_proba(self, texts):
-        chance = np.array([0.9 if self.word_ in text.split() else 0.1 for text in texts])
-        return np.stack([1 - chance, chance], axis=1)
-
-    def predict(self, texts):
-        return self.classes_[self.predict_proba(texts).argmax(axis=1)]
-
-
-@KIND
-def test_files_of_those_that_read_texts(kind, tmp_path, monkeypatch):
-    monkeypatch.setitem(saving._CLASSES, "WordClassifier", WordClassifier)
-    made = OUTER[kind](WordClassifier())
-    assert right(made, TEXTS)
-    assert not hasattr(made, "n_features_in_")
-    save(made, tmp_path / "words.npz")
-    assert load(tmp_path / "words.npz").predict(TEXTS).tolist() == made.predict(TEXTS).tolist()

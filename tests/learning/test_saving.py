@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -17,18 +17,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import fsmeu
+from fsmeu import learning
 from fsmeu.errors import InputError
-from fsmeu.learning import (
-    DTAClassifier,
-    EUMClassifier,
-    ExampleWiseClassifier,
-    FOFOClassifier,
-    MaxExpectedFClassifier,
-    MaxExpectedUtilityClassifier,
-    OFOClassifier,
-    OnlineLogisticClassifier,
-    saving,
-)
+from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier, saving
 from fsmeu.learning.base import BinaryClassifier
 from fsmeu.learning.saving import load, register, save
 from tests.support.nightly import every_third
@@ -68,52 +59,83 @@ def test_values_come_back(tmp_path_factory, parameter, learned):
     assert again.names_.tolist() == ["no", 1]
 
 
-# -- estimators within estimators -----------------------------------------------------------------
+@register
+class WordClassifier(ClassifierMixin, BaseEstimator):
+    """Asks whether texts have a word; it knows no number of features."""
+
+    def fit(self, texts, labels):
+        self.classes_ = np.unique(labels)
+        self.word_ = next(one for one, label in zip(texts, labels, strict=True) if label).split()[0]
+        return self
+
+    def predict_proba(self, texts):
+        chance = np.array([0.9 if self.word_ in text.split() else 0.1 for text in texts])
+        return np.stack([1 - chance, chance], axis=1)
+
 
 X, Y = make_classification(80, 4, weights=[0.6], flip_y=0.2, random_state=0)
+NAMES = np.array(["no", "yes"])[Y]
 TABLE = np.stack([Y, X[:, 0] > 0, np.ones(80)], axis=1).astype(int)
-
-DEEP = DTAClassifier(fsmeu.load("fscore", beta=2), OFOClassifier(), calibration="sigmoid")
-WITHIN = {
-    "Jansche": MaxExpectedFClassifier(restarts=2, random_state=0),
-    "expected utility": MaxExpectedUtilityClassifier("jaccard", restarts=0),
-    "online": FOFOClassifier(gamma_scale="auto"),
-    "averaged": OnlineLogisticClassifier(average=True),
-    "plug-in": EUMClassifier("jaccard", GaussianNB(), random_state=0),
-    "pipeline": make_pipeline(StandardScaler(), FOFOClassifier()),
-    "deep": EUMClassifier("fscore", make_pipeline(MinMaxScaler(), DEEP), random_state=0),
-}
-
-
-def same_from_a_file(made, rows, labels, path):
-    """What comes back of the fitted one, after it has predicted the same."""
-    save(made.fit(rows, labels), path)
-    again = load(path)
-    assert np.array_equal(again.predict(rows), made.predict(rows))
-    assert np.array_equal(again.predict_proba(rows), made.predict_proba(rows))
-    return again
+TEXTS = ["a fine offer" if one else "the dog barks" for one in Y]
+TAGGED = [[{"word": name, "size": 0.5}, ["other"]] for name in NAMES[:6]]
+ONLINE = [
+    learning.FOFOClassifier(),
+    learning.FOFOClassifier(gamma_scale="auto", average=True),
+    learning.OFOClassifier(),
+    learning.OnlineLogisticClassifier(average="suffix"),
+]
+DEEP = DTAClassifier(fsmeu.load("fscore", beta=2), ONLINE[2], calibration="sigmoid")
+WITHIN = [
+    learning.MaxExpectedFClassifier(restarts=2, random_state=0),
+    learning.MaxExpectedUtilityClassifier("jaccard", restarts=0),
+    ONLINE[1],
+    learning.OnlineLogisticClassifier(average=True),
+    EUMClassifier("jaccard", GaussianNB(), random_state=0),
+    make_pipeline(StandardScaler(), ONLINE[0]),
+    EUMClassifier("fscore", make_pipeline(MinMaxScaler(), DEEP), random_state=0),
+]
 
 
-@pytest.mark.parametrize("kind", [DTAClassifier, EUMClassifier, ExampleWiseClassifier])
-@pytest.mark.parametrize("name", every_third(WITHIN))
-def test_own_estimators_within(name, kind, tmp_path):
-    """What comes back predicts the same, and can be fitted again."""
-    given = {"random_state": 0} if kind is EUMClassifier else {}
-    labels = TABLE if kind is ExampleWiseClassifier else np.array(["no", "yes"])[Y]
-    made = kind(estimator=clone(WITHIN[name]), **given)
-    again = same_from_a_file(made, X, labels, tmp_path / "one.npz")
-    assert type(again.estimator) is type(made.estimator)
-    assert np.array_equal(clone(again).fit(X, labels).predict(X), made.predict(X))
-
-
-@pytest.mark.parametrize("name", saving._PLAIN)
-@pytest.mark.thirds
-def test_estimators_of_scikit_learn_within(name, tmp_path):
-    """Each of those that the message below names."""
+def plain(name):
+    """An estimator of scikit-learn; one that transforms rows stands before another."""
     one = saving._PLAIN[name]()
-    one = make_pipeline(one, LogisticRegression()) if hasattr(one, "transform") else one
-    made = DTAClassifier(estimator=one, calibration="sigmoid")
-    same_from_a_file(made, np.abs(X), Y, tmp_path / "one.npz")
+    if hasattr(one, "transform"):
+        return make_pipeline(one, LogisticRegression())
+    return one.set_params(random_state=0) if hasattr(one, "random_state") else one
+
+
+def around(inner):
+    """The classifiers around an estimator, with rows' labels for each."""
+    yield DTAClassifier(estimator=inner), NAMES
+    yield EUMClassifier(estimator=inner, random_state=0), NAMES
+    yield ExampleWiseClassifier(estimator=inner), TABLE
+
+
+FITTED = [
+    *((one, X, NAMES) for one in ONLINE),
+    *((made, TEXTS, labels) for made, labels in around(WordClassifier())),
+    (learning.MaxExpectedUtilityTagger(utility_iterations=1), TAGGED, [["B-X", "I-X"]] * 6),
+    *every_third((made, X, labels) for one in WITHIN for made, labels in around(one)),
+    *every_third(
+        (DTAClassifier(estimator=plain(name), calibration="sigmoid"), np.abs(X), Y)
+        for name in saving._PLAIN
+    ),
+]
+
+
+@pytest.mark.parametrize(("made", "rows", "labels"), FITTED)
+def test_estimators_come_back(made, rows, labels, tmp_path):
+    """They predict the same, can be fitted again, and learn on as if nothing had happened."""
+    made = clone(made).fit(rows, labels)
+    save(made, tmp_path / "one.npz")
+    again = load(tmp_path / "one.npz")
+    assert repr(again) == repr(made)
+    for name in {"predict", "predict_proba", "predict_marginals"} & set(dir(made)):
+        np.testing.assert_equal(getattr(again, name)(rows), getattr(made, name)(rows))
+    np.testing.assert_equal(clone(again).fit(rows, labels).predict(rows), made.predict(rows))
+    if hasattr(made, "partial_fit"):
+        first, second = (vars(one.partial_fit(rows, labels)) for one in (made, again))
+        np.testing.assert_equal(second, first)
 
 
 TREE = make_pipeline(StandardScaler(), DecisionTreeClassifier())
@@ -195,7 +217,7 @@ def test_files_of_strangers(tmp_path):
 
 def test_what_has_learned_nothing_is_loaded_and_not_fitted(tmp_path):
     """As scikit-learn has it: parameters come back, and predict asks for fit."""
-    save(FOFOClassifier(step=3), tmp_path / "new.npz")
+    save(learning.FOFOClassifier(step=3), tmp_path / "new.npz")
     made = load(tmp_path / "new.npz")
     assert made.step == 3
     with pytest.raises(NotFittedError):
