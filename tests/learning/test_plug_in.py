@@ -1,34 +1,35 @@
-"""Plug-in classifiers: decisions by enumeration, thresholds by trying all, rows for themselves."""
+"""Plug-in classifiers: decisions by enumeration, thresholds by trying all, rows of any kind."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import balanced_accuracy_score, log_loss
-from sklearn.model_selection import StratifiedKFold
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 import fsmeu
 from fsmeu.errors import InputError
-from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier
-from fsmeu.learning.given_loss import best_threshold, table_value
+from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier, load, save
+from fsmeu.learning.given_loss import best_threshold
 from fsmeu.learning.plug_in import held_out_parts
 from tests import brute_force
 
 X, Y = make_classification(160, 5, weights=[0.75], flip_y=0.2, random_state=3)
-
-
-# -- measures that share no code with the losses --------------------------------------------------
 
 
 def g_tp_pr(z, y):
@@ -52,9 +53,13 @@ def expected(measure, z, p):
 
 
 @pytest.mark.parametrize("name", MEASURES)
-def test_test_sets_are_decided_best(name):
-    """Natarajan 2016, section 5.1: equal to an exhaustive search over all label vectors."""
-    p = np.array([0.9, 0.15, 0.4, 0.35, 0.05])
+@pytest.mark.parametrize("p", [[0.9, 0.15, 0.4, 0.35, 0.05], [0.2, 0.2, 0.1]])
+def test_test_sets_are_decided_best(name, p):
+    """Natarajan 2016, section 5.1: equal to an exhaustive search over all label vectors.
+
+    Algorithms 1 and 2 of the paper leave out that of no positives, the best of the second set.
+    """
+    p = np.array(p)
     made = DTAClassifier(name, Known()).fit(np.arange(6.0)[:, None] / 6, [0, 1] * 3)
     decision = made.decide(p[:, None])
     every = brute_force.sequences((0, 1), len(p))
@@ -63,15 +68,6 @@ def test_test_sets_are_decided_best(name):
     assert values[tuple(decision.labels)] == pytest.approx(max(values.values()), abs=1e-12)
     assert decision.value == pytest.approx(max(values.values()), abs=1e-12)
     assert made.predict(p[:, None]).tolist() == decision.labels
-
-
-def test_no_positives_may_be_best():
-    """Algorithms 1 and 2 of the paper leave this candidate out."""
-    rows = np.array([[0.2], [0.2], [0.1]])
-    made = DTAClassifier("fscore", Known()).fit([[0.1], [0.9]] * 2, [0, 1] * 2)
-    assert made.predict(rows).tolist() == [0, 0, 0]
-    made.set_params(loss=fsmeu.load("fscore", empty=0)).fit([[0.1], [0.9]] * 2, [0, 1] * 2)
-    assert made.predict(rows).tolist() == [1, 1, 0]
 
 
 SCORED = st.lists(
@@ -122,15 +118,6 @@ def test_eum_uses_rows_that_the_estimator_has_not_seen():
     assert np.array_equal(made.predict(X), made.predict_proba(X)[:, 1] >= made.threshold_)
 
 
-def test_values_of_tables_are_those_of_scikit_learn():
-    z = DTAClassifier("balanced_accuracy", GaussianNB()).fit(X, Y).predict(X)
-    found = table_value(fsmeu.load("balanced_accuracy"), z == 1, Y == 1)
-    assert found == pytest.approx(balanced_accuracy_score(Y, z), rel=1e-12)
-
-
-# -- calibration ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["sigmoid", "isotonic"])
 @pytest.mark.parametrize("estimator", [LogisticRegression(), GaussianNB()], ids=["LR", "NB"])
 def test_calibration_is_that_of_scikit_learn(kind, estimator):
@@ -140,30 +127,12 @@ def test_calibration_is_that_of_scikit_learn(kind, estimator):
     assert made.predict_proba(X) == pytest.approx(other.predict_proba(X), abs=2e-4)
 
 
-def test_calibration_of_rows_sorted_by_kind():
-    """Kinds of negative examples that come one after another are in every fold."""
-    random = np.random.default_rng(0)
-    kinds = np.repeat(np.arange(6), 60)
-    rows = np.eye(6)[kinds] * 3 + random.normal(size=(360, 6))
-    fresh = np.eye(6)[kinds] * 3 + random.normal(size=(360, 6))
-    order = random.permutation(360)
-    made = DTAClassifier(calibration="sigmoid", folds=5)
-    lost = [
-        log_loss(kinds == 0, made.fit(rows[o], kinds[o] == 0).predict_proba(fresh)[:, 1])
-        for o in (order, np.arange(360))
-    ]
-    assert lost[1] == pytest.approx(lost[0], rel=0.1)
-
-
 def test_calibration_of_an_estimator_without_probabilities():
     made = DTAClassifier(estimator=LinearSVC(), calibration="sigmoid").fit(X, Y)
     p = made.predict_proba(X)[:, 1]
     order = np.argsort(made.estimator_.decision_function(X))
     assert (np.diff(p[order]) >= 0).all()
     assert abs(p.mean() - Y.mean()) < 0.05
-
-
-# -- rows, classes, files -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("made", [DTAClassifier(), EUMClassifier(random_state=0)])
@@ -177,8 +146,6 @@ def test_weights_reach_the_estimator_of_a_pipeline(made):
 def test_examples_that_do_not_suffice():
     with pytest.raises(InputError, match="two examples of each class"):
         EUMClassifier().fit(X[:5], [0, 0, 0, 0, 1])
-    with pytest.raises(InputError, match="two classes"):
-        DTAClassifier().fit(X[:5], [1] * 5)
     neighbours = pytest.importorskip("sklearn.neighbors").KNeighborsClassifier()
     with pytest.raises(InputError, match="sample_weight"):
         DTAClassifier(estimator=neighbours).fit(X, Y, sample_weight=np.ones(len(Y)))
@@ -222,3 +189,101 @@ def test_a_loss_that_is_no_table():
     """Any loss over two labels will do: here windows of labels in a row."""
     made = ExampleWiseClassifier(fsmeu.load("pk", k=2)).fit(R, TABLE)
     assert made.predict(R[:5]).shape == (5, 5)
+
+
+# -- rows are handed to the estimator as they are --------------------------------------------------
+
+OUTER = {
+    "dta": lambda inner: DTAClassifier("fscore", inner),
+    "dta, calibrated": lambda inner: DTAClassifier("fscore", inner, calibration="sigmoid", folds=2),
+    "eum": lambda inner: EUMClassifier("fscore", inner, random_state=0),
+    "example-wise": lambda inner: ExampleWiseClassifier("fscore", inner),
+}
+KIND = pytest.mark.parametrize("kind", OUTER)
+NAMES = np.array(["no", "yes"])
+ASKED = np.tile([True, False, False], 14)
+TEXTS = ["a fine offer" if one else "the dog barks" for one in ASKED]
+GAPS = np.where(ASKED, 1.0, np.nan)[:, None]
+OF_TEXTS = make_pipeline(TfidfVectorizer(), LogisticRegression())
+
+
+def right(made, rows, truth=ASKED):
+    """Whether it is right for all rows that it has learned, which tell their class."""
+    names = NAMES[truth.astype(int)]
+    return made.fit(rows, names).predict(rows).tolist() == names.tolist()
+
+
+@KIND
+@pytest.mark.parametrize(
+    ("rows", "inner"),
+    [
+        (TEXTS, OF_TEXTS),
+        (np.array(TEXTS), OF_TEXTS),
+        (np.array(TEXTS, object), OF_TEXTS),
+        (GAPS, HistGradientBoostingClassifier(max_iter=4, min_samples_leaf=2)),
+        (coo_array(np.stack([ASKED, ~ASKED], axis=1).astype(float)), LogisticRegression()),
+    ],
+    ids=["list", "texts", "objects", "gaps", "no index"],
+)
+def test_rows_of_any_kind(kind, rows, inner):
+    """Texts, what is not a number, sparse rows that cannot be cut: for the estimator to judge."""
+    made = OUTER[kind](inner)
+    assert right(made, rows)
+    assert made.predict_proba(rows).shape == (len(ASKED), 2)
+
+
+@KIND
+def test_faults_are_told_by_scikit_learn(kind):
+    with pytest.raises(ValueError, match="NaN"):
+        OUTER[kind](LogisticRegression()).fit(GAPS, ASKED)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        OUTER[kind](OF_TEXTS).fit(TEXTS, ASKED[:-1])
+
+
+@KIND
+def test_frames(kind, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": TEXTS, "size": ASKED + 0.5, "place": ["here"] * len(ASKED)})
+    columns = make_column_transformer(
+        (TfidfVectorizer(), "text"), (StandardScaler(), ["size"]), (OneHotEncoder(), ["place"])
+    )
+    made = OUTER[kind](make_pipeline(columns, LogisticRegression()))
+    assert right(made, frame)
+    assert made.feature_names_in_.tolist() == ["text", "size", "place"]
+    assert made.fit(frame, pandas.Series(ASKED)).predict(frame).tolist() == ASKED.tolist()
+    with pytest.raises(ValueError, match="columns are missing"):
+        made.predict(frame[["text"]])
+    plain = OUTER[kind](make_pipeline(StandardScaler(), LogisticRegression()))
+    assert right(plain, frame[["size"]])
+    save(plain, tmp_path / "frames.npz")
+    again = load(tmp_path / "frames.npz").predict(frame[["size"]])
+    assert again.tolist() == plain.predict(frame[["size"]]).tolist()
+
+
+@KIND
+def test_within_searches_and_folds(kind):
+    """They are cut and copied by scikit-learn's own tools."""
+    made = OUTER[kind](OF_TEXTS)
+    grid = GridSearchCV(made, {"estimator__logisticregression__C": [0.1, 10.0]}, cv=2)
+    assert grid.fit(TEXTS, ASKED).predict(TEXTS).tolist() == ASKED.tolist()
+
+
+def test_a_single_row_is_warned_of_once():
+    """One by one rows are decided otherwise than together; a threshold does not care."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(80, 2))
+    truth = rows[:, 0] + random.normal(size=80) > 1
+    made = DTAClassifier("fscore").fit(rows, truth)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        together = made.predict(rows)
+        assert not told
+        alone = np.concatenate([made.predict(row[None]) for row in rows])
+        assert not np.array_equal(alone, together)
+        made.fit(rows, truth).predict(rows[:1])
+    assert [str(one.message) for one in told] == [
+        "DTAClassifier decides the rows of a call together, and was given a single one: "
+        "use EUMClassifier for rows one by one"
+    ]
+    fixed = EUMClassifier("fscore", random_state=0).fit(rows, truth)
+    assert [fixed.predict(row[None])[0] for row in rows] == fixed.predict(rows).tolist()
