@@ -7,7 +7,6 @@ import pytest
 from sklearn.metrics import f1_score
 
 import fsmeu
-from fsmeu import learning
 from fsmeu.errors import InputError
 from fsmeu.learning import (
     DTAClassifier,
@@ -16,14 +15,15 @@ from fsmeu.learning import (
     MaxExpectedUtilityClassifier,
     MaxExpectedUtilityTagger,
 )
-from fsmeu.learning.base import BinaryClassifier
 from fsmeu.learning.given_loss import measures
 from fsmeu.learning.plug_in import held_out_parts
 from fsmeu.searn import CostOracle, CostOracles, Searn
+from tests.support.examples import data
 from tests.support.python_losses import Mistakes
 
 TAGS = ("B-X", "I-X", "O")
 SEARN = {"iterations": 1, "folds": 2, "bits": 10, "random_state": 0}
+NAMED = pytest.mark.parametrize("name", ["chunk_fscore", "cost_matrix", "function"])
 ORDERS = [TAGS, TAGS[::-1], ("I-X", "O", "B-X")]
 """Sorted, reversed, shuffled."""
 F1 = """
@@ -69,25 +69,41 @@ def tagger_losses(order):
     }
 
 
-NAMED = pytest.mark.parametrize("name", ["chunk_fscore", "cost_matrix", "function"])
-
-
-@NAMED
-def test_the_tagger_learns_the_same_for_every_order(name):
-    (X, y), loss = tagged(), tagger_losses(TAGS)[name]
-    first, *others = (
-        MaxExpectedUtilityTagger(tagger_losses(order)[name], utility_iterations=2).fit(X, y)
-        for order in ORDERS
-    )
+@pytest.mark.parametrize(
+    ("name", "space"),
+    [
+        ("chunk_fscore", None),
+        ("cost_matrix", None),
+        ("function", None),
+        ("chunk_fscore", "left-to-right"),
+        ("cost_matrix", "right-to-left"),
+        ("function", "word-at-a-time"),
+        ("chunk_fscore", "chunk-at-a-time"),
+    ],
+)
+def test_every_order_learns_the_same(name, space):
+    """The tagger, whose expected values are those of a list, and Searn in each space."""
+    (X, y), fitted = tagged(), []
+    for order in ORDERS:
+        loss = tagger_losses(order)[name]
+        made = MaxExpectedUtilityTagger(loss, likelihood_iterations=10, utility_iterations=2)
+        fitted.append((Searn(loss, space=space, **SEARN) if space else made).fit(X, y))
+    first, *others = fitted
     for one in others:
-        assert one.expected_values_ == pytest.approx(first.expected_values_, abs=1e-9)
-        assert one.state_weights_ == pytest.approx(first.state_weights_, abs=1e-6)
         assert one.predict(X) == first.predict(X)
-    listed = [
-        sum(model.probability(z) * loss(z, tags) for z in product(TAGS, repeat=len(tags)))
-        for model, tags in zip(first.models(X), y, strict=True)
-    ]
-    assert first.expected_values_[-1] == pytest.approx(np.mean(listed), abs=1e-9)
+        if space:
+            losses = [[report["loss"] for report in made.reports_] for made in (one, first)]
+            assert losses[0] == pytest.approx(losses[1])
+        else:
+            assert one.expected_values_ == pytest.approx(first.expected_values_, abs=1e-9)
+            assert one.state_weights_ == pytest.approx(first.state_weights_, abs=1e-6)
+    if not space:
+        loss = tagger_losses(TAGS)[name]
+        listed = [
+            sum(model.probability(z) * loss(z, tags) for z in product(TAGS, repeat=len(tags)))
+            for model, tags in zip(first.models(X), y, strict=True)
+        ]
+        assert first.expected_values_[-1] == pytest.approx(np.mean(listed), abs=1e-9)
 
 
 def test_a_file_with_other_tags_of_its_own_is_refused():
@@ -97,26 +113,6 @@ def test_a_file_with_other_tags_of_its_own_is_refused():
     for learner in (MaxExpectedUtilityTagger(file), Searn(file)):
         with pytest.raises(InputError, match="labels"):
             learner.fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("name", "space"),
-    [
-        ("chunk_fscore", "left-to-right"),
-        ("cost_matrix", "right-to-left"),
-        ("function", "word-at-a-time"),
-        ("chunk_fscore", "chunk-at-a-time"),
-    ],
-)
-def test_searn_learns_the_same_for_every_order(name, space):
-    X, y = tagged()
-    first, *others = (
-        Searn(tagger_losses(order)[name], space=space, **SEARN).fit(X, y) for order in ORDERS
-    )
-    losses = [report["loss"] for report in first.reports_]
-    for one in others:
-        assert one.predict(X) == first.predict(X)
-        assert [report["loss"] for report in one.reports_] == pytest.approx(losses)
 
 
 @NAMED
@@ -143,12 +139,9 @@ def test_oracles_of_every_order(name, order, asked):
 # -- two classes ----------------------------------------------------------------------------------
 
 
-def rare(n=60, seed=0):
-    """Rows and truth values; a fifth is true."""
-    random = np.random.default_rng(seed)
-    rows = random.normal(size=(n, 3))
-    scores = rows @ [1.0, -2.0, 0.5] + random.normal(size=n)
-    return rows, scores > np.quantile(scores, 0.8)
+def rare(n):
+    rows, labels = data(n, seed=6, features=3)
+    return rows, labels == 1
 
 
 def as_good(made, kind, X, truth, positive):
@@ -186,7 +179,7 @@ COUNTED = [
 @pytest.mark.thirds
 def test_the_positive_class_is_the_label_that_is_counted(kind, one, labels, classes):
     """The greater class, as in scikit-learn, or that of its name, wherever the label is written."""
-    X, truth = rare()
+    X, truth = rare(60)
     found = []
     for order in (labels, labels[::-1]):
         loss = fsmeu.loads(F1.format(labels="{} {}".format(*order), one=one))
@@ -197,31 +190,10 @@ def test_the_positive_class_is_the_label_that_is_counted(kind, one, labels, clas
     assert found[0] == found[1]
 
 
-EVERY = [
-    kind
-    for name, kind in sorted(vars(learning).items())
-    if isinstance(kind, type) and issubclass(kind, BinaryClassifier)
-]
-
-
-@pytest.mark.parametrize("kind", EVERY)
-def test_one_rule_for_every_estimator_of_two_classes(kind):
-    """Which of two classes is positive is told by their order: other names learn the same."""
-    X, truth = rare()
-    few = {"random_state": 0, "restarts": 1, "max_iter": 8}
-    known = kind().get_params()
-    made = kind(**{name: value for name, value in few.items() if name in known})
-    wanted = made.fit(X, truth).predict(X)
-    assert 0 < wanted.sum() < len(X)
-    for classes in CLASSES:
-        y = np.array(classes)[truth.astype(int)]
-        assert np.array_equal(made.fit(X, y).predict(X) == classes[1], wanted)
-
-
 @pytest.mark.parametrize("labels", ["0 1", "1 0"])
 def test_the_measured_loss_is_that_of_the_positive_class(labels):
     """Whatever the order of the labels in the file, as scikit-learn measures it."""
-    X, truth = rare()
+    X, truth = rare(60)
     made = DTAClassifier(fsmeu.loads(F1.format(labels=labels, one=1))).fit(X, truth.astype(int))
     predicted = made.predict(X)
     found = measures(made, truth.astype(int), predicted)
@@ -251,9 +223,6 @@ def test_truth_values_are_classes_of_every_estimator():
         told = made.fit(X, flags).predict(X)
         assert told == [[bool(one) for one in line] for line in numbers]
         assert all(isinstance(one, bool | np.bool_) for line in told for one in line)
-
-
-# -- queries of models whose labels stand in another order -----------------------------------------
 
 
 @NAMED

@@ -4,35 +4,28 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fsmeu
+from fsmeu import learning
 from fsmeu.errors import InputError
-from fsmeu.learning import (
-    DTAClassifier,
-    EUMClassifier,
-    ExampleWiseClassifier,
-    FOFOClassifier,
-    MaxExpectedFClassifier,
-    MaxExpectedUtilityClassifier,
-    MaxExpectedUtilityTagger,
-    OFOClassifier,
-    OnlineLogisticClassifier,
-)
+from fsmeu.learning import DTAClassifier, EUMClassifier, FOFOClassifier, OFOClassifier
 from fsmeu.learning.online import OnlineClassifier
+from tests.support.examples import data
 
 ESTIMATORS = [
     FOFOClassifier(),
     OFOClassifier(),
-    OnlineLogisticClassifier(),
+    learning.OnlineLogisticClassifier(),
     DTAClassifier(),
     EUMClassifier(random_state=0),
-    ExampleWiseClassifier(),
-    MaxExpectedFClassifier(restarts=4),
-    MaxExpectedUtilityClassifier(restarts=1, max_iter=30),
+    learning.ExampleWiseClassifier(),
+    learning.MaxExpectedFClassifier(restarts=4, random_state=0),
+    learning.MaxExpectedUtilityClassifier(restarts=1, max_iter=30, random_state=0),
 ]
 TWICE = "an example given twice is two steps, of which the second begins where the first ended"
 DRAWN = "which rows are held out depends on their places"
@@ -57,6 +50,20 @@ def failing(made):
 @pytest.mark.thirds
 def test_conventions_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+CLASSES = [(0, 1), ("0", "1"), (1, 2), (-1, 0), (0, 2), ("no", "yes")]
+
+
+@pytest.mark.parametrize("made", ESTIMATORS)
+def test_which_class_is_positive_is_told_by_their_order(made):
+    """Other names learn the same, and so do truth values."""
+    rows, labels = data(60, seed=6, features=3)
+    wanted = clone(made).fit(rows, labels == 1).predict(rows)
+    assert 0 < wanted.sum() < len(rows)
+    for classes in CLASSES:
+        found = clone(made).fit(rows, np.array(classes)[labels]).predict(rows)
+        assert np.array_equal(found == classes[1], wanted)
 
 
 X, Y = make_classification(40, 3, n_informative=2, n_redundant=0, flip_y=0.2, random_state=3)
@@ -107,11 +114,11 @@ MISUSES = [
     *((kind(**given), says) for kind in (DTAClassifier, EUMClassifier)
       for given, says in PLUG_IN.values()),
     *((EUMClassifier(held_out=held), "held_out") for held in (0, 1, -0.5, "half", True, None)),
-    *((ExampleWiseClassifier(**PLUG_IN[name][0]), PLUG_IN[name][1])
+    *((learning.ExampleWiseClassifier(**PLUG_IN[name][0]), PLUG_IN[name][1])
       for name in ("no such loss", "no estimator", "a class")),
-    *((MaxExpectedUtilityClassifier(**given), says) for given, says in UTILITY),
-    *((MaxExpectedUtilityTagger(**given), says) for given, says in TAGGER),
-    *((MaxExpectedFClassifier(**{name: value}), f"MaxExpectedFClassifier: {name} must be")
+    *((learning.MaxExpectedUtilityClassifier(**given), says) for given, says in UTILITY),
+    *((learning.MaxExpectedUtilityTagger(**given), says) for given, says in TAGGER),
+    *((learning.MaxExpectedFClassifier(**{name: value}), f"MaxExpectedFClassifier: {name} must be")
       for name, values in RANGES.items() for value in values),
     (FOFOClassifier(gamma_scale=0), "gamma_scale must be a finite number above 0"),
     (FOFOClassifier(gamma_scale="wide"), 'above 0 or "auto"'),
@@ -129,7 +136,7 @@ MISUSES = [
 
 @pytest.mark.parametrize(("made", "says"), MISUSES, ids=lambda one: str(one)[:60])
 def test_parameters_are_checked(made, says):
-    given = ([[["a"]]], [["O"]]) if isinstance(made, MaxExpectedUtilityTagger) else (X, Y)
+    given = ([[["a"]]], [["O"]]) if isinstance(made, learning.MaxExpectedUtilityTagger) else (X, Y)
     with pytest.raises(InputError, match=says):
         made.fit(*given)
 
@@ -137,4 +144,4 @@ def test_parameters_are_checked(made, says):
 @pytest.mark.parametrize("labels", [TABLE + 1, TABLE * 0.5])
 def test_columns_of_labels_are_checked(labels):
     with pytest.raises(InputError, match="0 or 1"):
-        ExampleWiseClassifier().fit(X, labels)
+        learning.ExampleWiseClassifier().fit(X, labels)
