@@ -136,9 +136,6 @@ def test_oracles_of_every_order(name, order, asked):
     assert costs == pytest.approx(oracle.costs(()), abs=1e-12)
 
 
-# -- two classes ----------------------------------------------------------------------------------
-
-
 def rare(n):
     rows, labels = data(n, seed=6, features=3)
     return rows, labels == 1

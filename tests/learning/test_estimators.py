@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -134,14 +135,29 @@ MISUSES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("made", "says"), MISUSES, ids=lambda one: str(one)[:60])
-def test_parameters_are_checked(made, says):
-    given = ([[["a"]]], [["O"]]) if isinstance(made, learning.MaxExpectedUtilityTagger) else (X, Y)
+TOY = [[0.0], [1.0], [2.0], [3.0]], [1, -1, 1, 1]
+DATA = [
+    (learning.ExampleWiseClassifier(), (X, TABLE + 1), "0 or 1"),
+    (learning.ExampleWiseClassifier(), (X, TABLE * 0.5), "0 or 1"),
+    (learning.MaxExpectedFClassifier(), (*TOY, [1, 0, 1, 1]), "each class"),
+    (learning.MaxExpectedFClassifier(), (*TOY, [0, 1, 0, 0]), "each class"),
+    (EUMClassifier(), (X[:5], [0, 0, 0, 0, 1]), "two examples of each class"),
+    (DTAClassifier(estimator=KNeighborsClassifier()), (X, Y, np.ones(40)), "sample_weight"),
+    *((learning.MaxExpectedUtilityTagger(), given, "MaxExpectedUtilityTagger")
+      for given in (("ab", ["O"]), ([["a"]], [["O", "O"]]), ([["a"]], []), ([], []), (3, 3))),
+]  # fmt: skip
+
+
+def examples(made):
+    """Those that suit an estimator."""
+    return ([[["a"]]], [["O"]]) if isinstance(made, learning.MaxExpectedUtilityTagger) else (X, Y)
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "says"),
+    [*((made, examples(made), says) for made, says in MISUSES), *DATA],
+    ids=lambda one: str(one)[:60],
+)
+def test_parameters_and_examples_are_checked(made, given, says):
     with pytest.raises(InputError, match=says):
         made.fit(*given)
-
-
-@pytest.mark.parametrize("labels", [TABLE + 1, TABLE * 0.5])
-def test_columns_of_labels_are_checked(labels):
-    with pytest.raises(InputError, match="0 or 1"):
-        learning.ExampleWiseClassifier().fit(X, labels)

@@ -15,9 +15,9 @@ from fsmeu.learning.expected_utility import (
     MaxExpectedUtilityClassifier,
     _expected,
     _of_weights,
-    batch_value,
 )
 from tests import brute_force
+from tests.support.examples import data
 from tests.support.values import differences
 
 LOSSES = [fsmeu.load("fscore", beta=2), fsmeu.load("pk", k=2)]
@@ -35,17 +35,6 @@ def enumerated(loss, y, p):
 def values(loss, y):
     """The value of every hypothesis."""
     return {z: loss(z, y) for z in brute_force.sequences((0, 1), len(y))}
-
-
-def separated(n=80, features=3, seed=0):
-    """Examples of a logistic model with few positive ones."""
-    random = np.random.default_rng(seed)
-    rows = random.normal(size=(n, features))
-    scores = rows @ np.arange(1.0, features + 1) - 2.0
-    return rows, (random.random(n) < expit(scores)).astype(int)
-
-
-# -- counts of events -----------------------------------------------------------------------------
 
 
 @given(st.integers(1, 90), st.integers(0, 2**32 - 1))
@@ -67,42 +56,29 @@ def test_distributions_and_derivatives_of_counts(n, seed):
     assert CountTree(p).derivatives(worth)[k] == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-# -- the objective --------------------------------------------------------------------------------
-
-
 @by_name
 @pytest.mark.parametrize("y", [[1, 0, 0, 1, 0, 1], [0, 0, 0, 0], [1, 1, 1]])
-def test_the_expected_value_equals_enumeration(loss, y):
-    p = np.random.default_rng(5).random(len(y))
-    value, slopes = batch_value(loss, np.array(y))(p)
-    assert value == pytest.approx(enumerated(loss, y, p), rel=1e-12)
-    by_differences = differences(lambda q: enumerated(loss, y, q), p)
-    assert slopes == pytest.approx(by_differences, rel=1e-6, abs=1e-8)
-
-
-@by_name
-def test_the_gradient_equals_differences(loss):
-    """Of the mean over batches, less the penalty on the weights; the intercept goes free."""
-    rows, y = separated(12)
-    batches = [np.arange(0, 7), np.arange(7, 12)]
-    objective = _of_weights(rows, 0.1, _expected(loss, y, batches))
-    weights = np.array([0.3, -0.2, 0.5, 0.1])
-    by_differences = differences(lambda w: objective(w)[0], weights)
-    assert objective(weights)[1] == pytest.approx(by_differences, rel=1e-6, abs=1e-8)
+@pytest.mark.parametrize("parts", [1, 2])
+def test_the_objective_equals_enumeration(loss, y, parts):
+    """The mean over batches, less the penalty on all weights but the intercept; its gradient."""
+    random, y, rows = np.random.default_rng(5), np.array(y), np.eye(len(y))
+    weights, batches = random.normal(size=len(y) + 1), np.array_split(np.arange(len(y)), parts)
     sign = 1 if loss.kind == "utility" else -1
-    p = expit(rows @ weights[:-1] + weights[-1])
-    mean = np.mean([enumerated(loss, y[b], p[b]) for b in batches])
-    expected = sign * mean - 0.05 * weights[:-1] @ weights[:-1]
-    assert objective(weights)[0] == pytest.approx(expected, rel=1e-12)
 
+    def by_listing(weights):
+        p = expit(weights[:-1] + weights[-1])
+        mean = np.mean([enumerated(loss, y[b], p[b]) for b in batches])
+        return sign * mean - 0.05 * weights[:-1] @ weights[:-1]
 
-# -- the estimator --------------------------------------------------------------------------------
+    value, gradient = _of_weights(rows, 0.1, _expected(loss, y, batches))(weights)
+    assert value == pytest.approx(by_listing(weights), rel=1e-12)
+    assert gradient == pytest.approx(differences(by_listing, weights), rel=1e-6, abs=1e-8)
 
 
 @pytest.mark.parametrize(("name", "sign"), [("fscore", 1), ("hamming", -1)])
 def test_training_improves_the_expected_value(name, sign):
     """A utility rises, a loss falls, beyond where the likelihood is greatest."""
-    rows, y = separated()
+    rows, y = data(80, seed=6, features=3)
     made = MaxExpectedUtilityClassifier(name, l2=1e-3, **QUICK).fit(rows, y)
     before, after = (
         fsmeu.expect(fsmeu.load(name).swapped, y.tolist(), one.predict_proba(rows)[:, 1]).value
@@ -116,7 +92,7 @@ def test_training_improves_the_expected_value(name, sign):
 
 
 def test_batches_are_trained_on():
-    rows, y = separated()
+    rows, y = data(80, seed=6, features=3)
     made = MaxExpectedUtilityClassifier(batch_size=20, **QUICK).fit(rows, y)
     whole = MaxExpectedUtilityClassifier(**QUICK).fit(rows, y)
     assert not np.allclose(made.coef_, whole.coef_, atol=1e-6)

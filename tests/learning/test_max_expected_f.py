@@ -9,34 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
+from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info
 
-from fsmeu.errors import InputError
 from fsmeu.learning import max_expected_f
 from fsmeu.learning.base import Climb, climb
 from fsmeu.learning.max_expected_f import MaxExpectedFClassifier, SmoothF
+from tests.support.examples import data
 from tests.support.nightly import mostly_nightly
 from tests.support.values import differences
 
 TOY = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1, -1, 1, 1])
 
 
-# -- the objective: equations 5 and 6, and the derivatives below them -----------------------------
-
-
 def plain(theta, rows, positive, weights, alpha, gamma):
-    """Equation 6, one example after the other."""
-    hits = marked = relevant = 0.0
-    for x, y, w in zip(rows, positive, weights, strict=True):
-        score = gamma * (theta[0] + sum(a * b for a, b in zip(x, theta[1:], strict=True)))
-        p = 1 / (1 + math.exp(-score))
-        marked += w * p
-        if y:
-            hits += w * p
-            relevant += w
-    return hits / (alpha * relevant + (1 - alpha) * marked)
+    """Equation 6."""
+    chosen = weights * expit(gamma * (theta[0] + rows @ theta[1:]))
+    return chosen @ positive / (alpha * weights @ positive + (1 - alpha) * chosen.sum())
 
 
 @st.composite
@@ -78,9 +69,6 @@ def test_precision_of_nothing():
     assert not gradient.any()
 
 
-# -- time and memory: O(nk) and O(k), section 5 ---------------------------------------------------
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 def test_memory_does_not_grow_with_examples(sparse):
     """The greatest number of bytes that one call holds beside the data."""
@@ -97,9 +85,6 @@ def test_memory_does_not_grow_with_examples(sparse):
         tracemalloc.stop()
     assert most[1] < 1.2 * most[0]  # blocks differ a little in their entries
     assert most[1] < 131_072 * 8  # less than one number for each example
-
-
-# -- section 6 ------------------------------------------------------------------------------------
 
 
 def f_measure(alpha, labels, guesses):
@@ -166,9 +151,6 @@ def test_figures_2_and_3():
     assert min(dents.values()) > 10
 
 
-# -- the search -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seed", mostly_nightly(range(4), quick=1))
 @pytest.mark.parametrize("alpha", [0.25, 0.5, 0.75])
 def test_no_point_of_a_grid_is_better(seed, alpha):
@@ -191,16 +173,8 @@ def test_no_point_of_a_grid_is_better(seed, alpha):
             assert other <= found.objective_ + 1e-6
 
 
-def rare(seed, n=300):
-    """Rows and classes; a tenth is positive."""
-    random = np.random.default_rng(seed)
-    rows = random.normal(size=(n, 3)) * (random.random((n, 3)) < 0.6)
-    scores = rows @ [1.0, -2.0, 0.5] + random.normal(size=n)
-    return rows, (scores > np.quantile(scores, 0.9)).astype(int)
-
-
 def test_units_of_features_do_not_matter():
-    rows, labels = rare(2)
+    rows, labels = data(seed=2, features=3)
     one, other = (
         MaxExpectedFClassifier(l2=0, restarts=4, random_state=0).fit(rows * units, labels)
         for units in (1.0, [1024.0, 1.0, 2.0**-8])
@@ -259,16 +233,15 @@ def test_the_box_holds():
     assert abs(found.coef_[0, 0]) * math.sqrt(14 / 4) <= 2 + 1e-12
     free = MaxExpectedFClassifier(bound=math.inf, random_state=0).fit(rows, labels)
     assert free.objective_ > 0.85
-    assert MaxExpectedFClassifier(fit_intercept=False, restarts=4).fit(*rare(4)).intercept_ == 0
+    assert (
+        MaxExpectedFClassifier(fit_intercept=False, restarts=4)
+        .fit(*data(seed=4, features=3))
+        .intercept_
+        == 0
+    )
 
 
 def test_too_few_iterations_are_told():
-    rows, labels = rare(5)
+    rows, labels = data(seed=5, features=3)
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         MaxExpectedFClassifier(max_iter=2, random_state=0).fit(rows, labels)
-
-
-@pytest.mark.parametrize("weights", [[1, 0, 1, 1], [0, 1, 0, 0]])
-def test_classes_have_weight(weights):
-    with pytest.raises(InputError, match="each class"):
-        MaxExpectedFClassifier().fit(*TOY, weights)

@@ -23,7 +23,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 import fsmeu
-from fsmeu.errors import InputError
 from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier, load, save
 from fsmeu.learning.given_loss import best_threshold
 from fsmeu.learning.plug_in import held_out_parts
@@ -143,16 +142,6 @@ def test_weights_reach_the_estimator_of_a_pipeline(made):
     assert heavy[:, 1].mean() > even[:, 1].mean() + 0.1
 
 
-def test_examples_that_do_not_suffice():
-    with pytest.raises(InputError, match="two examples of each class"):
-        EUMClassifier().fit(X[:5], [0, 0, 0, 0, 1])
-    neighbours = pytest.importorskip("sklearn.neighbors").KNeighborsClassifier()
-    with pytest.raises(InputError, match="sample_weight"):
-        DTAClassifier(estimator=neighbours).fit(X, Y, sample_weight=np.ones(len(Y)))
-
-
-# -- rows that are decided for themselves ---------------------------------------------------------
-
 RANDOM = np.random.default_rng(7)
 R = RANDOM.normal(size=(120, 4))
 TABLE = (R @ RANDOM.normal(size=(4, 5)) + RANDOM.normal(size=(120, 5)) > 0.8).astype(int)
@@ -191,8 +180,6 @@ def test_a_loss_that_is_no_table():
     assert made.predict(R[:5]).shape == (5, 5)
 
 
-# -- rows are handed to the estimator as they are --------------------------------------------------
-
 OUTER = {
     "dta": lambda inner: DTAClassifier("fscore", inner),
     "dta, calibrated": lambda inner: DTAClassifier("fscore", inner, calibration="sigmoid", folds=2),
@@ -207,9 +194,9 @@ GAPS = np.where(ASKED, 1.0, np.nan)[:, None]
 OF_TEXTS = make_pipeline(TfidfVectorizer(), LogisticRegression())
 
 
-def right(made, rows, truth=ASKED):
+def right(made, rows):
     """Whether it is right for all rows that it has learned, which tell their class."""
-    names = NAMES[truth.astype(int)]
+    names = NAMES[ASKED.astype(int)]
     return made.fit(rows, names).predict(rows).tolist() == names.tolist()
 
 

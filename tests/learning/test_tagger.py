@@ -24,13 +24,7 @@ from tests import brute_force
 from tests.support.values import differences
 
 TAGS = ("B-NP", "B-VP", "I-NP", "I-VP", "O")
-WORDS = {
-    "B-NP": "the a my",
-    "I-NP": "dog cat man",
-    "B-VP": "has is",
-    "I-VP": "seen been",
-    "O": ". ,",
-}
+WORDS = dict(zip(TAGS, ("the a my", "has is", "dog cat man", "seen been", ". ,"), strict=True))
 
 
 def drawn(count=12, seed=3):
@@ -53,8 +47,6 @@ def tables(labels, lengths, seed):
     random = np.random.default_rng(seed)
     return random.normal(size=(sum(lengths), labels)), 2 * random.normal(size=(labels, labels))
 
-
-# -- features -------------------------------------------------------------------------------------
 
 POSITIONS = [
     {"word": "dog", "size": 3, "upper": True, "lower": False, "weight": 0.5},
@@ -82,9 +74,6 @@ def test_names_and_matrices_of_features():
 def test_what_is_no_feature_is_told(position):
     with pytest.raises(InputError, match="features"):
         list(feature_items(position))
-
-
-# -- likelihood -----------------------------------------------------------------------------------
 
 
 @given(
@@ -155,9 +144,6 @@ def test_likelihood_training_is_that_of_crfsuite():
         for a, b in zip(one, other, strict=True):
             assert b == pytest.approx(a, abs=1e-3)
     assert made.predict_most_probable(sentences) == [list(one) for one in known.predict(sentences)]
-
-
-# -- expected utility -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["chunk_fscore", "hamming", "zero_one"])
@@ -244,14 +230,6 @@ def test_decisions_are_those_of_decode():
     assert made.predict([]) == []
     names = [[list(dict(feature_items(one))) for one in row] for row in sentences[:1]]
     assert len(made.predict(names)[0]) == len(sentences[0])
-
-
-@pytest.mark.parametrize(
-    ("x", "y"), [("ab", ["O"]), ([["a"]], [["O", "O"]]), ([["a"]], []), ([], []), (3, 3)]
-)
-def test_sentences_are_checked(x, y):
-    with pytest.raises(InputError):
-        MaxExpectedUtilityTagger().fit(x, y)
 
 
 def test_files_with_other_features_are_refused(tmp_path):

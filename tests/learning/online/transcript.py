@@ -72,11 +72,3 @@ def ofo(rows, labels, c=1.0, beta=1.0):
         predicted.append(int(learner.chance(x) >= threshold))
         learner.update(x, labels[t])
     return predicted
-
-
-def logistic(rows, labels, c=1.0):
-    learner, predicted = Learner(rows.shape[1], c), []
-    for x, y in zip(rows, labels, strict=True):
-        predicted.append(int(learner.chance(x) >= 0.5))
-        learner.update(x, y)
-    return predicted, learner.w
