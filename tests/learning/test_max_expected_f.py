@@ -1,12 +1,13 @@
-"""Training for the F-measure (Jansche 2005), against its formulas, finite differences and grids."""
+"""Training for Jansche's F~ and for exact expected utility, against formulas and enumeration."""
 
 import math
 import tracemalloc
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 from scipy.special import expit
@@ -14,9 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info
 
-from fsmeu.learning import max_expected_f
+import fsmeu
+from fsmeu.learning import MaxExpectedUtilityClassifier, max_expected_f
 from fsmeu.learning.base import Climb, climb
+from fsmeu.learning.expected_utility import CountTree, _expected, _of_weights
 from fsmeu.learning.max_expected_f import MaxExpectedFClassifier, SmoothF
+from tests import brute_force
 from tests.support.examples import data
 from tests.support.nightly import mostly_nightly
 from tests.support.values import differences
@@ -233,15 +237,93 @@ def test_the_box_holds():
     assert abs(found.coef_[0, 0]) * math.sqrt(14 / 4) <= 2 + 1e-12
     free = MaxExpectedFClassifier(bound=math.inf, random_state=0).fit(rows, labels)
     assert free.objective_ > 0.85
-    assert (
-        MaxExpectedFClassifier(fit_intercept=False, restarts=4)
-        .fit(*data(seed=4, features=3))
-        .intercept_
-        == 0
-    )
+    origin = MaxExpectedFClassifier(fit_intercept=False, restarts=4).fit(*data(features=3))
+    assert origin.intercept_ == 0
 
 
 def test_too_few_iterations_are_told():
     rows, labels = data(seed=5, features=3)
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         MaxExpectedFClassifier(max_iter=2, random_state=0).fit(rows, labels)
+
+
+# -- exact expected utility ------------------------------------------------------------------------
+
+
+LOSSES = [fsmeu.load("fscore", beta=2), fsmeu.load("pk", k=2)]
+LOSSES += [fsmeu.load(name) for name in ("mcc", "g_mean", "hamming", "zero_one")]
+by_name = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+QUICK = {"restarts": 1, "max_iter": 50, "random_state": 0}
+
+
+def enumerated(loss, y, p):
+    """The expectation over all hypotheses, one by one."""
+    return brute_force.expectation(brute_force.bernoulli(p), values(loss, tuple(map(int, y))))
+
+
+@lru_cache(maxsize=64)
+def values(loss, y):
+    """The value of every hypothesis."""
+    return {z: loss(z, y) for z in brute_force.sequences((0, 1), len(y))}
+
+
+@given(st.integers(1, 90), st.integers(0, 2**32 - 1))
+@settings(max_examples=40)
+def test_distributions_and_derivatives_of_counts(n, seed):
+    """A product of polynomials; the expectation is linear in each probability."""
+    random = np.random.default_rng(seed)
+    p, worth, k = random.random(n), random.normal(size=n + 1), int(random.integers(n))
+
+    def by_hand(p):
+        product = np.ones(1)
+        for q in p:
+            product = np.append(product * (1 - q), 0) + np.append(0, product * q)
+        return product
+
+    assert CountTree(p).distribution == pytest.approx(by_hand(p), rel=1e-11, abs=1e-300)
+    one, none = (np.where(np.arange(n) == k, certain, p) for certain in (1.0, 0.0))
+    expected = worth @ (by_hand(one) - by_hand(none))
+    assert CountTree(p).derivatives(worth)[k] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@by_name
+@pytest.mark.parametrize("y", [[1, 0, 0, 1, 0, 1], [0, 0, 0, 0], [1, 1, 1]])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_the_objective_equals_enumeration(loss, y, parts):
+    """The mean over batches, less the penalty on all weights but the intercept; its gradient."""
+    random, y, rows = np.random.default_rng(5), np.array(y), np.eye(len(y))
+    weights, batches = random.normal(size=len(y) + 1), np.array_split(np.arange(len(y)), parts)
+    sign = 1 if loss.kind == "utility" else -1
+
+    def by_listing(weights):
+        p = expit(weights[:-1] + weights[-1])
+        mean = np.mean([enumerated(loss, y[b], p[b]) for b in batches])
+        return sign * mean - 0.05 * weights[:-1] @ weights[:-1]
+
+    value, gradient = _of_weights(rows, 0.1, _expected(loss, y, batches))(weights)
+    assert value == pytest.approx(by_listing(weights), rel=1e-12)
+    assert gradient == pytest.approx(differences(by_listing, weights), rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize(("name", "sign"), [("fscore", 1), ("hamming", -1)])
+def test_training_improves_the_expected_value(name, sign):
+    """A utility rises, a loss falls, beyond where the likelihood is greatest."""
+    rows, y = data(80, seed=6, features=3)
+    made = MaxExpectedUtilityClassifier(name, l2=1e-3, **QUICK).fit(rows, y)
+    before, after = (
+        fsmeu.expect(fsmeu.load(name).swapped, y.tolist(), one.predict_proba(rows)[:, 1]).value
+        for one in (LogisticRegression().fit(rows, y), made)
+    )
+    assert sign * (after - before) > 0.01
+    assert made.expected_value_ == pytest.approx(after, rel=1e-9)
+    size = made.coef_[0] @ made.coef_[0]
+    assert made.objectives_.max() == pytest.approx(sign * after - 0.0005 * size, rel=1e-9)
+    assert made.objectives_.shape == (2,)
+
+
+def test_batches_are_trained_on():
+    rows, y = data(80, seed=6, features=3)
+    made = MaxExpectedUtilityClassifier(batch_size=20, **QUICK).fit(rows, y)
+    whole = MaxExpectedUtilityClassifier(**QUICK).fit(rows, y)
+    assert not np.allclose(made.coef_, whole.coef_, atol=1e-6)
+    assert (made.predict(rows) == y).mean() > 0.75
