@@ -168,7 +168,7 @@ def test_a_package_that_is_broken_is_not_installed(tmp_path, monkeypatch):
         lambda learned, arrays: arrays.update(
             {"learned.delays_": arrays["learned.delays_"][..., :1]}
         ),
-        lambda learned, arrays: arrays.update({"learned.state_": np.zeros(1)}),
+        lambda learned, arrays: arrays.update({"learned.state_": np.zeros(5)}),
         # forty names for one array are not forty arrays
         lambda learned, arrays: learned.update(more_=[learned["weights_"]] * 40),
     ],
