@@ -9,9 +9,8 @@ of sequences has; where that is too much, sequences are valued with all counts a
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -38,7 +37,6 @@ SEARCH_STARTS = 4  # most probable sequences that a search climbs from, beside o
 CLIMB_STEPS = 100  # changes of one label in a climb, so that tiny gains come to an end
 
 _PER_STEP = 20
-_UNMET = "a sequence must satisfy the constraint"
 
 
 # -- the most probable sequence, or labels ---------------------------------------------------------
@@ -50,7 +48,7 @@ def _equality_alone(problem: Problem) -> str | None:
     values = problem.kept(what, lambda: _zero_one_values(problem.loss, problem.n))
     if values is None or problem.sign * (values[0] - values[1]) < 0:
         return "the value must only tell whether the sequences are equal, equal being better"
-    return None if problem.feasible else _UNMET
+    return None
 
 
 def _zero_one_values(loss: Loss, n: int) -> tuple[float, float] | None:
@@ -127,7 +125,7 @@ def _few_sequences(problem: Problem) -> str | None:
     if problem.n * np.log(max(labels, 2)) > np.log(problem.budget) + 1e-9 and labels > 1:
         must = f"there may be at most {problem.budget:,} sequences, not {labels}^{problem.n}"
         return must + " (raise it with budget=...)"
-    return None if problem.feasible else _UNMET
+    return None
 
 
 def _exhaustive(problem: Problem) -> Answer:
@@ -144,10 +142,7 @@ def _exhaustive(problem: Problem) -> Answer:
 def _best_listed(
     problem: Problem, candidates: Sequence[Ints], everything: bool
 ) -> tuple[Ints, bool, int]:
-    """The best of the candidates, whether it is proven to be the best of all, how many were valued.
-
-    It can be proven where the candidates are ``everything`` that is allowed and all were valued.
-    """
+    """The best of the candidates, whether it is proven best of all, how many were valued."""
     values = problem.sign * _timed_values(problem, candidates)
     best, done = int(values.argmax()), len(values)
     if not everything or done < len(candidates) or problem.keep is not None:
@@ -212,30 +207,20 @@ def _search(problem: Problem) -> Answer:
     some = problem.some_sequence()
     if is_best_of_all(problem, some):
         return Answer(some, True, NO_BETTER, 1)
-    best = _Best(some)
+    best, top, tried = some, -np.inf, 0
     try:
-        starts, changes = _starts(problem, some), Changes(problem)
-        for k, indices in enumerate(starts):
-            _climb(problem, changes, indices, best)
-            problem.clock.tell((k + 1) / len(starts))
+        starts = _starts(problem, some)
+        for z, value, valued in _climbed(problem, starts):
+            best, top = (z, value) if value > top else (best, top)
+            tried += valued
         why = f"a local optimum: no single label change improves it, from {len(starts)} starts"
     except OutOfTimeError:
         over = f"the {problem.clock.seconds:g} seconds were over (give it more with seconds=...)"
         why = f"the best so far: {over} before no single label change improved it"
-        if not best.tried:
+        if not tried:
             why = f"the most probable allowed sequence: {over} before any other was compared"
             why += " with it"
-    return Answer(best.indices, False, why, best.tried)
-
-
-@dataclass(eq=False)
-class _Best:
-    """The best sequence so far, and the sequences from which a climb need not be repeated."""
-
-    indices: Ints
-    value: float = -np.inf
-    tried: int = 0
-    seen: set[bytes] = field(default_factory=set)
+    return Answer(best, False, why, tried)
 
 
 def _starts(problem: Problem, some: Ints) -> list[Ints]:
@@ -253,21 +238,20 @@ def _starts(problem: Problem, some: Ints) -> list[Ints]:
     return list(distinct.values())
 
 
-def _climb(problem: Problem, changes: Changes, start: Ints, best: _Best) -> None:
-    """Takes the best allowed single-label change while there is one that improves."""
-    current: Ints | None = start
-    for _ in range(CLIMB_STEPS):
-        if current is None or current.tobytes() in best.seen:
-            return
-        best.seen.add(current.tobytes())
-        table = problem.sign * changes.values(current)
-        best.tried += max(1, table.size)
-        if not table.size:
-            return
-        value = float(table[0, current[0]])
-        if value > best.value:
-            best.indices, best.value = current, value
-        current = _best_change(problem, current, table, value)
+def _climbed(problem: Problem, starts: Sequence[Ints]) -> Iterator[tuple[Ints, float, int]]:
+    """The sequences on the way up from each start, sign times value, and how many were valued."""
+    changes, seen = Changes(problem), set[bytes]()
+    for k, start in enumerate(starts):
+        current: Ints | None = start
+        for _ in range(CLIMB_STEPS):
+            if current is None or current.tobytes() in seen:
+                break
+            seen.add(current.tobytes())
+            table = problem.sign * changes.values(current)
+            value = float(table[0, current[0]]) if table.size else 0.0
+            yield current, value, max(1, table.size)
+            current = _best_change(problem, current, table, value)
+        problem.clock.tell((k + 1) / len(starts))
 
 
 def _best_change(problem: Problem, current: Ints, table: Floats, value: float) -> Ints | None:
@@ -287,4 +271,4 @@ VITERBI = Method("viterbi", _equality_alone, _viterbi)
 MARGINAL = Method("marginal", lambda problem: None, each(_marginal))
 NBEST = Method("nbest", lambda problem: None, each(_nbest))
 EXHAUSTIVE = Method("exhaustive", _few_sequences, each(_exhaustive))
-SEARCH = Method("search", lambda one: None if one.feasible else _UNMET, each(_search))
+SEARCH = Method("search", lambda problem: None, each(_search))

@@ -33,10 +33,7 @@ from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import Model
 from fsmeu.parallel import checked_jobs
 
-Tell = Callable[[float, float], None]
-
-_CHANGES = 8
-"""Changes of a label, about, that are valued where a gap is to be measured by them."""
+_CHANGES = 8  # changes of a label, about, that are valued where a gap is to be measured by them
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +74,7 @@ def decode_corpus(
     constraint: Any = None,
     gap: float = 0.0,
     seconds: float | None = None,
-    progress: Tell | None = None,
+    progress: Callable[[float, float], None] | None = None,
     engine: str = "lattice",
     jobs: int = 1,
 ) -> CorpusDecision:
@@ -112,6 +109,7 @@ def decode_corpus(
     if progress is not None and not callable(progress):
         must = "progress must be a function of two bounds"
         raise InputError(message("decode_corpus", must, progress))
+    tell = progress or (lambda lower, upper: None)
     clock, threads = Clock(seconds), checked_jobs("decode_corpus", jobs)
     engine = one_of("decode_corpus", "engine", engine, ENGINES)
     free = corpus_of(loss, models, "decode_corpus")
@@ -124,7 +122,9 @@ def decode_corpus(
     unmet = unmet_condition(corpus.loss.split)
     one = corpus.as_one() if unmet is not None or corpus.n >= LONG_SEQUENCE else None
     if one is not None:
-        return _told(_as_one(corpus, one), progress)
+        decision = _as_one(corpus, one)
+        tell(decision.lower, decision.upper)
+        return decision
     if unmet is not None:
         remedy = "Decide sentence by sentence with decode_many"
         raise InputError(message(f"decode_corpus, {loss.kind} {loss.name}", unmet, None, remedy))
@@ -132,20 +132,16 @@ def decode_corpus(
     from fsmeu.decoding.corpus_moments import best_by_moments
     from fsmeu.decoding.corpus_search import best_of_corpus
 
-    def tell(lower: float, upper: float) -> None:
-        if progress is not None:
-            progress(*sorted((sign * lower, sign * upper)))
+    def stop(lower: float, upper: float) -> bool:
+        tell(*sorted((sign * lower, sign * upper)))
+        return clock.over()
 
+    clock.over()  # begins here
     large = best_by_moments(corpus, sign, threads)
-    found = large or (*best_of_corpus(corpus, sign, float(gap), clock, tell), None)
+    found = large or (*best_of_corpus(corpus, sign, float(gap), stop), None)
     decision = _decided(free, *found, sign)
-    return decision if large is None else _told(decision, progress)
-
-
-def _told(decision: CorpusDecision, progress: Tell | None) -> CorpusDecision:
-    """The decision, its bounds told."""
-    if progress is not None:
-        progress(decision.lower, decision.upper)
+    if large is not None:
+        tell(decision.lower, decision.upper)
     return decision
 
 
@@ -169,10 +165,7 @@ def _decided(
     known: tuple[float, float] | None,
     sign: float,
 ) -> CorpusDecision:
-    """The decision for hypotheses, where sign times value of all others has an upper bound.
-
-    Their own value and a bound on its error may be known.
-    """
+    """The decision for hypotheses, given a bound on sign times all values; theirs may be known."""
     if known is None:
         found = linear_expectation(corpus, chosen)
         value, low, high = found.value, found.lower, found.upper
@@ -191,10 +184,7 @@ def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:
 
 
 def _step(corpus: Corpus, zs: list[Ints], value: float) -> float:
-    """What changing one label does to the value: the median of a few changes.
-
-    It measures a gap where the best value is next to 0, and the value itself does not.
-    """
+    """What changing one label does to the value in the median: a measure of values next to 0."""
     places = [(row, i) for row, z in enumerate(zs) for i in range(len(z))]
     changes = []
     for row, i in places[:: max(1, len(places) // _CHANGES)]:

@@ -143,8 +143,10 @@ def best_by_moments(
         zs, total, score = search.best_at(best)
     slack = float(search.sums(best)[best] - score + search.over_at(best, np.array([best]))[0])
     value, error = float(sign * search.gain[best] * score), float(search.gain[best]) * slack
-    none = _without_any(corpus, sign, most, _last_moment(counts) / counts.mean**order, largest)
-    if none > search.value(best):
+    ref = np.arange(min(1, most), most + 1)  # hypotheses that count nothing have T = 0
+    _, offset = values_at(form, corpus.n, 0, ref, np.ones(len(ref), bool))
+    chance = _last_moment(counts) / counts.mean**order
+    if (sign * offset).max(initial=-np.inf) + 2 * largest * chance > search.value(best):
         return None
     return zs, upper, len(search.tried), (value, error) if total == best else None
 
@@ -169,15 +171,6 @@ def _block(corpus: Corpus, order: int, group: _Group) -> _Block:
         arc_weights_many(models), ends, least=least / powers_of(np.ones(order + 1))
     )
     return _Block(rows, models[0].n, structure, scores, chances)
-
-
-def _without_any(corpus: Corpus, sign: float, most: int, chance: float, largest: float) -> float:
-    """A bound on sign times value of hypotheses that count nothing; T is then 0."""
-    form = corpus.loss.split
-    assert form is not None
-    ref = np.arange(min(1, most), most + 1)
-    _, offset = values_at(form, corpus.n, 0, ref, np.ones(len(ref), bool))
-    return float((sign * offset).max(initial=-np.inf)) + 2 * largest * chance
 
 
 def _search(

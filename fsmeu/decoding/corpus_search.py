@@ -24,7 +24,6 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.decoding.corpus_moments import best_sums
 from fsmeu.decoding.moments import best_number
-from fsmeu.decoding.problem import Clock
 from fsmeu.errors import SizeLimitError, message
 from fsmeu.expectation.corpus import Corpus, mass_to_cut, sentence_structure
 from fsmeu.expectation.result import check_finite
@@ -44,24 +43,14 @@ CORPUS_VALUES = 1 << 31  # pairs of totals of both sides that are valued, block 
 
 
 def best_of_corpus(
-    corpus: Corpus, sign: float, gap: float, clock: Clock, tell: Callable[[float, float], None]
+    corpus: Corpus, sign: float, gap: float, stop: Callable[[float, float], bool]
 ) -> tuple[list[Ints], float, int]:
     """Label indices of the best hypotheses, an upper bound on all, and how many totals were tried.
 
-    Args:
-        corpus: the loss and the models.
-        sign: 1 where greater values are better, -1 where smaller ones are.
-        gap: how far apart both bounds may stay.
-        clock: the time that there is.
-        tell: called with both bounds before a further total is tried.
+    The sign is 1 where greater values are better, -1 where smaller ones are; ``best_number`` says
+    what a gap is and when to stop.
     """
-    clock.over()  # begins here
     search = _search(corpus, sign)
-
-    def stop(lower: float, upper: float) -> bool:
-        tell(lower, upper)
-        return clock.over()
-
     best, upper = best_number(search, gap=gap, stop=stop)
     return search.best_at(best), upper, len(search.tried)
 
@@ -220,10 +209,7 @@ class _Search:
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _search(corpus: Corpus, sign: float) -> _Search:
-    """The values by total, for a loss that splits by tape with one counter of each at most.
-
-    An UncountableError where a counter does not grow by whole numbers.
-    """
+    """The values by total; an UncountableError where a counter does not grow by whole numbers."""
     form, models = corpus.loss.split, corpus.models
     assert form is not None
     greatest, expected = np.zeros((2, len(models), len(form.joint_counts)))
@@ -276,10 +262,7 @@ def _search(corpus: Corpus, sign: float) -> _Search:
 
 
 def _expected(structure: Structure, models: Sequence[ArcWeights]) -> tuple[Floats, Floats]:
-    """Bounds on E|joint count|, (batch, counts), and P(count of y), (batch, counter).
-
-    At each position, the greatest of all steps for each term.
-    """
+    """Bounds on E|joint count|, (batch, counts), and P(count of y), (batch, counter)."""
     n, counts = models[0].n, structure.counts
     one = np.ones((len(models), counts, int(structure.r.columns[n])))
     scores, chances = structure.scores(models, one, absolute=True)
@@ -314,10 +297,7 @@ def _totals(reachable: Sequence[Bools]) -> Bools:
 
 
 def _wanted(block: _Block, others: Sequence[Window], at: Floats) -> Floats:
-    """What joint counts are worth by the count of a sentence's own reference.
-
-    The mean over the sum of all other references' counts, (batch, joint counts, own counts).
-    """
+    """What joint counts are worth on average by the own count, (batch, counts, own counts)."""
     size = block.own.shape[1]
     found = np.zeros((len(block.rows), len(at), size))
     for row, other in zip(found, others, strict=True):
@@ -330,11 +310,9 @@ def _wanted(block: _Block, others: Sequence[Window], at: Floats) -> Floats:
 def _error(
     block: _Block, others: Sequence[Window], most: Floats, wanted: Floats, greatest: Floats
 ) -> float:
-    """A bound on the error of the sum of scores of the sentences of a block.
+    """A bound on the error of the sum of scores of a block: by roundings, and by what others lack.
 
-    It has the roundings of scores and of best paths, and what the distributions of the other
-    sentences lack and are off by. ``most`` bounds joint counts, (batch, joint counts), ``greatest``
-    their slopes, (joint counts,).
+    ``most`` bounds joint counts, (batch, joint counts), ``greatest`` their slopes, (joint counts,).
     """
     expected = np.einsum("bqc,bc->bq", np.abs(wanted), np.abs(block.own))
     rounding = 2.0 * relative_error(block.structure.roundings(block.n))

@@ -25,6 +25,7 @@ from fsmeu.decoding.problem import (
     Method,
     Problem,
     RefusalError,
+    allowed_by,
     checked_limits,
 )
 from fsmeu.decoding.ranking import RANKING, RANKING_FAST, WHY_FAST, fast_values, ranked_at_once
@@ -33,7 +34,6 @@ from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, 
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import alike, bind_labels, fitted
 from fsmeu.fst.alphabet import BINARY, listed
-from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.domains import RangeError
@@ -99,8 +99,8 @@ def decode(
     """
     method = one_of("decode", "method", method, ["auto", *METHODS])
     bound, made = fitted(loss, as_model(model), "decode")
-    clock, limits = Clock(seconds, progress), as_constraint(constraint, made.alphabet, made.n)
-    problem = Problem(bound, made, limits, *checked_limits(keep, budget), clock)
+    allowed, clock = allowed_by(constraint, made), Clock(seconds, progress)
+    problem = Problem(bound, made, allowed, *checked_limits(keep, budget), clock)
     if one_of("decode", "engine", engine, ENGINES) == "lattice":
         return _decide([problem], method)[0]
     if method != "auto" or keep is not None:
@@ -167,7 +167,7 @@ def decode_many(
     for rows in _alike(left):
         first = left[rows[0]]
         bound = bind_labels(loss, first.alphabet, "decode_many")
-        allowed = as_constraint(constraint, first.alphabet, first.n)
+        allowed = allowed_by(constraint, first)
         problems = [
             Problem(bound, left[row], allowed, *limits, Clock(seconds), threads) for row in rows
         ]
@@ -211,10 +211,7 @@ def _alike(models: Mapping[int, Model]) -> Iterator[list[int]]:
 
 
 def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
-    """Sequences of independent binary labels in blocks of equal length, probabilities stacked.
-
-    What is no vector of probabilities is left to ``decode``, which says so.
-    """
+    """Vectors of probabilities in blocks of equal length; others are left to ``decode``."""
     by_length: dict[int, dict[int, Floats]] = {}
     for row, model in enumerate(models):
         given = None if isinstance(model, Model) else vector_of_numbers(model)
@@ -234,14 +231,11 @@ def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
 def _ranked_together(
     loss: Loss, rows: list[int], p: Floats, method: str, constraint: Any
 ) -> dict[int, Decision]:
-    """Decisions by ``ranking_fast`` for sequences of one length, without a model for each.
-
-    Those that it proves; none where it does not fit.
-    """
+    """Decisions that ``ranking_fast`` proves for sequences of one length, without models."""
     n = p.shape[1]
     try:
         bound = bind_labels(loss, BINARY, "decode_many")
-        problem = Problem(bound, Bernoulli(p[0]), as_constraint(constraint, BINARY, n))
+        problem = Problem(bound, first := Bernoulli(p[0]), allowed_by(constraint, first))
         if _first(problem, method) != RANKING_FAST.name:
             return {}
         order = np.argsort(-p, axis=1, kind="stable")
@@ -271,10 +265,7 @@ def _ranked_together(
 
 
 def _in_order(problem: Problem) -> tuple[str, ...]:
-    """The names of the methods that "auto" takes, in order.
-
-    All sequences are compared where they are few; else only when that is asked for by name.
-    """
+    """The names of the methods that "auto" takes, in order; few sequences are all compared."""
     if problem.keep is not None:
         return _WITH_KEEP
     few = len(problem.model.labels) ** min(problem.n, 64) <= min(problem.budget, FEW_SEQUENCES)

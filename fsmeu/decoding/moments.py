@@ -51,7 +51,6 @@ _WHY = (
     "the value is a sum of ratios of counts that never gets worse with more true positives, and "
     "expectations are series in central moments whose remainders are bounded"
 )
-
 _ONE_RATIO = (
     "under a chain the value must be one ratio of counts, divided by a sum of counts of each "
     "sequence by itself"
@@ -88,7 +87,7 @@ def _by_moments(problem: Problem) -> Answer | str:
 # -- chains ----------------------------------------------------------------------------------------
 
 
-class Search(Protocol):
+class _Values(Protocol):
     """Best values by a number from low to high, greater being better, and bounds on others."""
 
     low: int
@@ -96,14 +95,9 @@ class Search(Protocol):
     first: int  # a number that seems best
     tried: dict[int, Floats]  # the sums by the number that was tried
 
-    def sums(self, k: int) -> Floats:
-        """The greatest sums of scores at k, by the number of ones; k is then tried."""
-
-    def value(self, k: int) -> float:
-        """The best value with k ones, roundings and the remainder aside."""
-
-    def bounds(self, ks: Ints, first: int, last: int) -> Floats:
-        """Upper bounds on values with ks ones, between two numbers that were tried, or at one."""
+    def sums(self, k: int) -> Floats: ...
+    def value(self, k: int) -> float: ...
+    def bounds(self, ks: Ints, first: int, last: int) -> Floats: ...
 
 
 @dataclass(eq=False)
@@ -178,7 +172,7 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
 
 
 def best_number(
-    search: Search,
+    search: _Values,
     known: float = -np.inf,
     gap: float = 0.0,
     stop: Callable[[float, float], bool] = lambda lower, upper: False,

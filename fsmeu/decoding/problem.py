@@ -11,27 +11,17 @@ import math
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from numbers import Real
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from fsmeu import errors
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import (
-    FsmeuError,
-    InputError,
-    LossFileError,
-    SizeLimitError,
-    check_int,
-    message,
-    shorten,
-    visible,
-)
 from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.fst.alphabet import Label
-from fsmeu.fst.constraint import Constraint, restricted, walk
-from fsmeu.fst.layers import any_layers
+from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
+from fsmeu.fst.layers import Layered, any_layers
 from fsmeu.limits import CANDIDATES
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
@@ -45,14 +35,23 @@ from fsmeu.models.paths import most_probable
 _BETWEEN = 0.1
 
 
-class OutOfTimeError(FsmeuError):
+class OutOfTimeError(errors.FsmeuError):
     """The time of a decision is over; whoever tries candidates answers with the best so far."""
 
 
 def checked_limits(keep: int | None, budget: int) -> tuple[int | None, int]:
     """The number of states that are kept, and the budget, as they were given."""
-    kept = None if keep is None else check_int("decode", "keep", keep)
-    return kept, check_int("decode", "budget", budget)
+    kept = None if keep is None else errors.check_int("decode", "keep", keep)
+    return kept, errors.check_int("decode", "budget", budget)
+
+
+def allowed_by(given: Any, model: Model) -> Constraint | None:
+    """The constraint that was given, which must allow a sequence of the model's length."""
+    found = as_constraint(given, model.alphabet, model.n)
+    if found is not None and not len(walk(found, len(model.labels), model.n).ends):
+        must = f"it must allow at least one sequence of length {model.n}"
+        raise errors.EmptyError(errors.message("constraint", must))
+    return found
 
 
 class Clock:
@@ -64,10 +63,10 @@ class Clock:
     def __init__(
         self, seconds: float | None = None, progress: Callable[[float], None] | None = None
     ) -> None:
-        given = math.inf if seconds is None else seconds
-        if isinstance(given, bool) or not isinstance(given, Real) or not given > 0:
+        given: Any = math.inf if seconds is None else seconds
+        if isinstance(given, bool) or not isinstance(given, Real) or not float(given) > 0:
             must = "seconds must be a number above 0, or None for no limit"
-            raise InputError(message("decode", must, seconds))
+            raise errors.InputError(errors.message("decode", must, seconds))
         self.seconds, self._progress = float(given), progress
         self._begin: float | None = None
         self._told, self._done = -math.inf, 0.0
@@ -92,7 +91,7 @@ class Clock:
     def check(self) -> None:
         """Raises an OutOfTimeError when there is no time left."""
         if self.over():
-            raise OutOfTimeError(message("decode", f"it may take {self.seconds:g} seconds"))
+            raise OutOfTimeError(errors.message("decode", f"it may take {self.seconds:g} seconds"))
 
     def tell(self, done: float) -> None:
         """Takes note of the share of the work that is done."""
@@ -143,13 +142,6 @@ class Problem:
         """P(y_i = second label) when labels are independent and there are two, else None."""
         return binary_marginals(self.model)
 
-    @cached_property
-    def feasible(self) -> bool:
-        """True when a sequence of this length satisfies the constraint."""
-        if self.constraint is None:
-            return True
-        return len(walk(self.constraint, len(self.model.labels), self.n).ends) > 0
-
     def kept(self, what: Hashable, derive: Callable[[], T]) -> T:
         """A property of the loss at this length, derived once and kept on a loss of a file."""
         if not isinstance(self.loss, SpecLoss):
@@ -169,20 +161,17 @@ class Problem:
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""
-        layered = self.model.layered()
-        if self.constraint is not None:
-            layered = restricted(layered, self.constraint)
-        return [indices for indices, _ in most_probable(layered, k)]
+        return self._best_paths(self.model.layered(), k)
 
     def some_sequence(self) -> Ints:
         """The most probable allowed sequence, or any that is allowed; there must be one."""
-        found = self.most_probable(1)
-        if not found:
-            everything = any_layers(self.model.alphabet, self.n)
-            if self.constraint is not None:
-                everything = restricted(everything, self.constraint)
-            found = [indices for indices, _ in most_probable(everything, 1)]
-        return found[0]
+        everything = any_layers(self.model.alphabet, self.n)
+        return (self.most_probable(1) or self._best_paths(everything, 1))[0]
+
+    def _best_paths(self, layered: Layered, k: int) -> list[Ints]:
+        if self.constraint is not None:
+            layered = restricted(layered, self.constraint)
+        return [indices for indices, _ in most_probable(layered, k)]
 
     def allows(self, indices: Ints) -> bool:
         """True when the constraint accepts the sequence."""
@@ -223,7 +212,7 @@ class Decision:
 
     def __repr__(self) -> str:
         """Labels, value and method."""
-        labels = shorten(" ".join(map(str, self.labels)))
+        labels = errors.shorten(" ".join(map(str, self.labels)))
         proven = "proven best under the model" if self.exact else "not proven best"
         return f"<decision {labels}: {self.value:.6g}, by {self.method}, {proven}>"
 
@@ -231,10 +220,11 @@ class Decision:
         """A card of one screen; a notebook calls this."""
         from html import escape
 
-        return f"<div><code>{escape(repr(self))}</code><p>{escape(visible(self.why))}</p></div>"
+        why = escape(errors.visible(self.why))
+        return f"<div><code>{escape(repr(self))}</code><p>{why}</p></div>"
 
 
-class RefusalError(InputError):
+class RefusalError(errors.InputError):
     """A method's condition does not hold for a problem."""
 
 
@@ -261,7 +251,7 @@ class Method:
             return self.condition(problem)
         except RangeError:
             raise
-        except (LossFileError, SizeLimitError) as error:
+        except (errors.LossFileError, errors.SizeLimitError) as error:
             return str(error)
 
     def __call__(self, problem: Problem) -> Answer:
@@ -275,7 +265,7 @@ class Method:
         told = [answer for answer in found if isinstance(answer, str)]
         if told:
             remedy = 'Use method="auto", or one that fits'
-            raise RefusalError(message(f"decode by {self.name}", told[0], None, remedy))
+            raise RefusalError(errors.message(f"decode by {self.name}", told[0], None, remedy))
         return [answer for answer in found if not isinstance(answer, str)]
 
 

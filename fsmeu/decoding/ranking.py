@@ -27,7 +27,6 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra.confusion import (
     Confusion,
-    Fractional,
     fractional,
     tp_counterexample,
     value_of_counts,
@@ -69,10 +68,7 @@ def ranked(order: Ints, k: int) -> Ints:
 
 
 def best_ranked(problem: Problem, order: Ints, values: Floats, errors: Floats, why: str) -> Answer:
-    """The best of the sequences with ones at the first k positions of an order, given their values.
-
-    Arrays are by k, (n + 1,); ``why`` says why the best of these is the best of all.
-    """
+    """The best of the sequences with ones at the first k positions of an order, by their values."""
     best = int((problem.sign * values).argmax())
     chosen = ranked(order, best)
     proven = is_proven(problem, problem.sign * values, errors, best, chosen)
@@ -189,48 +185,32 @@ def ranked_at_once(n: int) -> int:
     return max(1, RANKED_CELLS // (n + 1) ** 2)
 
 
-def _ratio(problem: Problem) -> Fractional | str:
+_Ratio = tuple[Floats, int, tuple[int, int, int, int]]
+"""Weights of 1, tp, hyp and ref - tp in the numerator; d0 n, d1, d2, d3 times a whole number that
+makes them whole, after that number."""
+
+
+def _ratio(problem: Problem) -> _Ratio | str:
     """The ratio, or what must hold of it and does not; derived once for a loss and a length."""
-    return problem.kept("ratio", lambda: _derived_ratio(problem))
+    return problem.kept("ratio", lambda: _derived(problem))
 
 
-def _derived_ratio(problem: Problem) -> Fractional | str:
+def _derived(problem: Problem) -> _Ratio | str:
     """The same; a RangeError where a value lies outside the declared range."""
-    form, n = problem.confusion, problem.n
+    form, n, sign = problem.confusion, problem.n, problem.sign
     assert form is not None
     ratio = fractional(form, n)
     if ratio is None:
         return "the value must be a ratio of sums of counts"
-    fault = _fault(ratio, n, problem.sign)
-    if fault is None and n and form.bound.spec.range is not None:
-        # A ratio of linear functions is extreme at a vertex: all pairs in one cell of the table, or
-        # all but one where the denominator would be 0. Values outside of the range are refused.
-        tables = [t for t in product({0, 1, n - 1, n}, repeat=4) if sum(t) == n]
-        _, fn, fp, tp = np.array(tables, np.float64).T
-        value_of_counts(form, n, tp, fp + tp, fn + tp)
-    return ratio if fault is None else fault
-
-
-def _whole_weights(ratio: Fractional, n: int) -> tuple[int, tuple[int, int, int, int]]:
-    """A whole number that makes d0 n and the other d whole, and these times it."""
-    d0, *others = ratio.denominator
-    parts = (d0 * n, *others)
-    scale = lcm(*(d.denominator for d in parts))
-    start, d1, d2, d3 = (int(d * scale) for d in parts)
-    return scale, (start, d1, d2, d3)
-
-
-def _fault(ratio: Fractional, n: int, sign: float) -> str | None:
-    """What the recurrence or the ranking principle needs and the ratio does not have."""
-    _, (_, *weights) = _whole_weights(ratio, n)
-    c0, c1, c2, c3 = ratio.numerator
-    d0, d1, d2, d3 = ratio.denominator
-    size = sum(map(abs, weights))
+    (c0, c1, c2, c3), (d0, d1, d2, d3) = ratio.numerator, ratio.denominator
+    scale = lcm(*(d.denominator for d in (d0 * n, d1, d2, d3)))
+    steps = int(d0 * n * scale), int(d1 * scale), int(d2 * scale), int(d3 * scale)
+    size = sum(map(abs, steps[1:]))
     if c3 and not size:
         return "the denominator must count something where the numerator counts ref on its own"
     if size > LARGEST_DENOMINATOR:
         return f"the denominator in whole numbers may add up to {LARGEST_DENOMINATOR}, here {size}"
-    for hyp, ref in ((0, 0), (0, 1), (1, 0), (1, 1)):
+    for hyp, ref in product((0, 1), repeat=2):
         slope = c1 * (d0 + d2 * hyp + d3 * ref) - d1 * (c0 + c2 * hyp + c3 * ref)
         if (slope < 0) if sign > 0 else (slope > 0):
             return "more true positives must never make it worse"
@@ -239,7 +219,13 @@ def _fault(ratio: Fractional, n: int, sign: float) -> str | None:
         return "the denominator must never be negative"
     if not (tn + tp and fn + fp):  # else a swap can lead into or out of 0/0
         return "the denominator must count a kind of right labels and a kind of mistakes"
-    return None
+    if n and form.bound.spec.range is not None:
+        # A ratio of linear functions is extreme at a vertex: all pairs in one cell of the table, or
+        # all but one where the denominator would be 0. Values outside of the range are refused.
+        tables = [t for t in product({0, 1, n - 1, n}, repeat=4) if sum(t) == n]
+        _, missed, wrong, hits = np.array(tables, np.float64).T
+        value_of_counts(form, n, hits, wrong + hits, missed + hits)
+    return np.array([_float(c) for c in (c0 * n, c1 + c3, c2, c3)]), scale, steps
 
 
 def fast_values(problem: Problem, p: Floats) -> tuple[Floats, Floats]:
@@ -249,18 +235,16 @@ def fast_values(problem: Problem, p: Floats) -> tuple[Floats, Floats]:
     """
     n, form, ratio = p.shape[1], problem.confusion, _ratio(problem)
     assert form is not None
-    assert isinstance(ratio, Fractional)
-    c0, c1, c2, c3 = ratio.numerator
-    weights = np.array([_float(c) for c in (c0 * n, c1 + c3, c2, c3)])  # of 1, tp, hyp, ref - tp
-    steps = _whole_weights(ratio, n)
+    assert not isinstance(ratio, str)
+    weights, scale, steps = ratio
     first = prefix_counts(p)
-    extra, size = _exceptions(form, steps[1], first, p)
+    extra, size = _exceptions(form, steps, first, p)
     with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is checked
-        values = sizes = _averages(weights, steps, first, p)
+        values = sizes = _averages(ratio, first, p)
         if weights.min() < 0 < weights.max():
-            sizes = _averages(np.abs(weights), steps, first, p)
+            sizes = _averages((np.abs(weights), scale, steps), first, p)
         most = np.abs(weights) @ [1, n, n, n]
-        underflow = LEAST * (n + 1) * _float(steps[0]) * most
+        underflow = LEAST * (n + 1) * _float(scale) * most
         errors = relative_error(_ROUNDINGS * (n + 1)) * (np.abs(sizes) + size + underflow)
     return values + extra, errors
 
@@ -273,16 +257,14 @@ def _float(number: Fraction | int) -> float:
         return np.inf if number > 0 else -np.inf
 
 
-def _averages(
-    weights: Floats, steps: tuple[int, tuple[int, int, int, int]], first: Floats, p: Floats
-) -> Floats:
+def _averages(ratio: _Ratio, first: Floats, p: Floats) -> Floats:
     """E[(w0 + w1 tp + w2 k + w3 r) / denominator where it is not zero], (sequences, n + 1).
 
     With i = E[1 / (x + d3 r)] and m = E[r / (x + d3 r)], both by x, one more of the other positions
     makes i of (1 - p) i + p i', and m of (1 - p) m + p (m' + i'), primes being shifts by d3. What
     is shifted in from outside is never looked at: arrays are as long as all labels could shift.
     """
-    scale, (start, d1, d2, d3) = steps
+    weights, scale, (start, d1, d2, d3) = ratio
     batch, n = p.shape
     ends = [(d1 + d3) * tp + d2 * k + d3 * rest for tp in (0, n) for k in (0, n) for rest in (0, n)]
     index = _float(start + min(ends)) + np.arange(max(ends) - min(ends) + 1)  # of any size

@@ -25,13 +25,11 @@ hypotheses with hyp = j, and on g >= 0, which is looked at. Where one of them is
 are several joint counts, every end is valued. An end is left out only if its bound plus what
 rounding may have done to it is below the best value.
 
-For many independent labels of two kinds, and a joint count tp, a one at position i, with k ones in
-all, is worth the sum over s of P(y_i = 1, ref = s) g(k, s). Of two positions the more probable one
-is worth at least as much where g is nowhere negative: the difference is p_i - p_j times the sum
-over s of P(s - 1 of the other labels are ones) g(k, s). So the best sequence with k ones has them
-at the k most probable positions, and what these are worth together is a sum over a window of ref
-that holds all but a stated mass. Work grows as n times the window's width, a few times sqrt(n), and
-memory as the width.
+For many independent labels of two kinds, a one at position i, with k ones in all, is worth the sum
+over s of P(y_i = 1, ref = s) g(k, s). Where g is nowhere negative, the more probable of two
+positions is worth at least as much: the difference is p_i - p_j times the sum over s of
+P(s - 1 of the other labels are ones) g(k, s). So the k most probable positions are best, and what
+they are worth is a sum over a window of ref, a few times sqrt(n) wide, that lacks a stated mass.
 """
 
 from __future__ import annotations
@@ -46,10 +44,8 @@ from fsmeu.arrays import Floats
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Method, Problem
 from fsmeu.decoding.ranking import best_ranked, ranked_fault
-from fsmeu.errors import InputError, message
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import walk
-from fsmeu.fst.layers import Layer
 from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
@@ -74,7 +70,10 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     first = problems[0]
     assert isinstance(first.loss, SpecLoss)
     try:
-        structure = structure_of(first.loss, first.model, _allowed(first))
+        allowed = None
+        if first.constraint is not None:
+            allowed = walk(first.constraint, len(first.loss.alphabet), first.n).layers()
+        structure = structure_of(first.loss, first.model, allowed)
         models = arc_weights_many([problem.model for problem in problems])
         decided = structure.decide(models, first.sign, first.jobs)
     except UncountableError as error:
@@ -85,11 +84,8 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
 def _answer(problem: Problem, decided: Decided, row: int) -> Answer | str:
     """The answer to one of several problems."""
     values, errors, end = decided.values[row], decided.errors[row], int(decided.best[row])
-    settled = end >= 0 or problem.constraint is not None
-    if not settled or not np.isfinite(errors).all() or (end >= 0 and np.isinf(values[end])):
+    if end < 0 or not np.isfinite(errors).all() or np.isinf(values[end]):
         return "the worth of a step must be a number that doubles can hold"
-    if end < 0:
-        raise InputError(message("decode", "a sequence must satisfy the constraint"))
     path = decided.labels[row, : problem.n]
     proven = is_proven(problem, values, errors, end, path)
     value, error = problem.sign * float(values[end]), float(errors[end])
@@ -105,16 +101,6 @@ def _why(problem: Problem) -> str:
         return "the value is a sum over positions, and each tape's share of a step is known"
     names = ", ".join(one.register for one in form.joint_counts) or "no joint count"
     return f"the value is linear in {names}, and otherwise looks at one count of each tape"
-
-
-def _allowed(problem: Problem) -> Sequence[Layer] | None:
-    """The acceptor of the sequences that are allowed, None where all are."""
-    if problem.constraint is None:
-        return None
-    allowed = walk(problem.constraint, len(problem.loss.alphabet), problem.n)
-    if not len(allowed.ends):
-        raise InputError(message("decode", "a sequence must satisfy the constraint"))
-    return allowed.layers()
 
 
 def _is_additive(problem: Problem) -> str | None:
@@ -147,17 +133,15 @@ def _by_counting(problems: Sequence[Problem]) -> Sequence[Answer | str]:
 
 def _is_for_windows(problem: Problem) -> bool:
     """True for many independent labels, a value linear in tp in a finite range, no constraint."""
-    if problem.n <= COUNTED_AT_ONCE or ranked_fault(problem) is not None:
-        return False
     form = problem.split
-    counted = form is not None and form.counted
-    return counted and math.isfinite(_greatest(problem))
+    if form is None or not form.counted or ranked_fault(problem) is not None:
+        return False
+    return problem.n > COUNTED_AT_ONCE and math.isfinite(_greatest(form, problem.n))
 
 
-def _greatest(problem: Problem) -> float:
+def _greatest(form: Split, n: int) -> float:
     """The greatest absolute value that the file declares."""
-    assert problem.split is not None
-    return max(map(abs, declared_range(problem.split.bound, problem.n)))
+    return max(map(abs, declared_range(form.bound, n)))
 
 
 def _in_windows(problem: Problem) -> Answer | None:
@@ -182,8 +166,9 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
 
     Probabilities are in descending order. None where a slope in the window is of the wrong sign.
     """
-    n, whole = problem.n, count_window(p)
-    ref, mass, greatest = whole.counts, whole.chances, _greatest(problem)
+    n, whole, form = problem.n, count_window(p), problem.split
+    assert form is not None
+    ref, mass, greatest = whole.counts, whole.chances, _greatest(form, n)
     guard_size("decode", n * len(ref) // TABLES_PER_STATE)
     values, errors = np.empty((2, n + 1))
     joint, lost = np.zeros((1, len(ref))), whole.lost  # E[tp where ref = s], (k, s)
@@ -208,10 +193,7 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
 
 
 def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, Floats, Floats]:
-    """Slopes and offsets of the value by tp, (hyp, ref), and the offsets' terms without signs.
-
-    Arguments are numbers of ones, (hyp, 1) and (ref,).
-    """
+    """Slopes and offsets of the value by tp, (hyp, ref), and the offsets' terms without signs."""
     form, table, n = problem.split, problem.confusion, float(problem.n)
     assert form is not None
     assert table is not None
@@ -220,7 +202,7 @@ def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, F
         (zero, _), (_, one) = table.amounts[part.counter] if part.counter else ((0, 0), (0, 1))
         counts.append(zero * (n - ones) + one * ones)
     shape = np.ones((len(hyp), len(ref)), bool)
-    slopes, offset = values_at(form, problem.n, *counts, shape)
+    slopes, offset = values_at(form, problem.n, counts[0], counts[1], shape)
     slope, size = np.zeros(shape.shape), np.abs(offset)
     for joint_count, each in zip(form.joint_counts, slopes, strict=True):
         (tn, fn), (fp, tp) = table.amounts[joint_count.register]

@@ -7,27 +7,24 @@ import sys
 import time
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from tests.support.batches import run_batches
 
 ROWS = []
 """What has been measured, in order; printed at the end of the run."""
+SPARE = 4
+"""A run apart may take this many times the time and the memory that its bars allow ..."""
+START = 120
+"""... and this many seconds more, so that a few sentences can be tried with a slow engine."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison.
+    """What is compared, the seconds of either, and the bar for their ratio in words, if any.
 
-    Attributes:
-        title: what is compared.
-        first: seconds of the one.
-        second: seconds of the other.
-        ratio: how many times slower the other is.
-        bar: what the ratio must be, in words; empty where nothing is asked.
-        holds: whether it is.
-        exponent: of the growth from the one to the other, where their sizes differ; else None.
-        gigabytes: the greatest memory of the process that measures, up to here.
+    The exponent is that of the growth, where sizes differ; memory is the peak up to here.
     """
 
     title: str
@@ -38,6 +35,15 @@ class Row:
     holds: bool = True
     exponent: float | None = None
     gigabytes: float = 0.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """One call in a process of its own: its result, processor time, and by how much memory rose."""
+
+    result: object
+    seconds: float
+    gigabytes: float
 
 
 def seconds(function, repeats=1):
@@ -56,39 +62,29 @@ def compare(first, second, rounds=3, repeats=(1, 1)):
     return tuple(min(column) for column in zip(*times, strict=True))
 
 
-@dataclass(frozen=True)
-class Run:
-    """One call in a process of its own.
-
-    Attributes:
-        result: what it returned.
-        seconds: its processor time.
-        gigabytes: by how much it raised the memory of the process at its peak.
-    """
-
-    result: object
-    seconds: float
-    gigabytes: float
+def versus(title, first, second, rounds=3, repeats=(1, 1), rel=1e-12, **bar):
+    """Asserts that two functions return the same numbers, and that their times keep to the bar."""
+    np.testing.assert_allclose(first(), second(), rtol=rel, atol=1e-15)
+    assert record(title, *compare(first, second, rounds, repeats), **bar)
 
 
-SPARE = 4
-"""A run apart may take this many times the time and the memory that its bars allow ..."""
+def in_time(title, limit, function, repeats=3, count=None):
+    """Whether a call, after one that is not measured, takes at most so many seconds."""
+    function()
+    taken = seconds(function, repeats)
+    return record(f"{title}{_pace(count, taken)}: the limit | ours", limit, taken, at_most=1)
 
-START = 120
-"""... and this many seconds more, so that a few sentences can be tried with a slow engine."""
+
+def _pace(count, taken):
+    """How many a second, in brackets: it is no part of what a row is compared by."""
+    return f" ({float(f'{count / taken:.2g}'):,g} a second)" if count else ""
 
 
 def apart(title, function, seconds, gigabytes=1.0):
     """The run of a call in a forked process, which is ended where it takes far too much.
 
     The test then fails, and a row says why: a slow or greedy engine costs minutes, not hours or
-    the machine. What the call raised stands in the output.
-
-    Args:
-        title: what is measured.
-        function: what is called; what it returns comes back through a pipe.
-        seconds: the bar for its processor time.
-        gigabytes: the bar for its memory.
+    the machine. What the call raised stands in the output; ``seconds`` and ``gigabytes`` are bars.
     """
 
     def work(*_):
@@ -104,11 +100,12 @@ def apart(title, function, seconds, gigabytes=1.0):
     return run
 
 
-def within(title, run, seconds, gigabytes=1.0):
+def within(title, run, seconds, gigabytes=1.0, count=None):
     """Whether a run kept to its limits; a row for each."""
+    told = f"{title}{_pace(count, run.seconds)}"
     held = [
-        record(f"{title}: the limit | ours", seconds, run.seconds, at_most=1),
-        record(f"{title}, memory in GB: the limit | ours", gigabytes, run.gigabytes, at_most=1),
+        record(f"{told}: the limit | ours", seconds, run.seconds, at_most=1),
+        record(f"{told}, memory in GB: the limit | ours", gigabytes, run.gigabytes, at_most=1),
     ]
     return all(held)
 

@@ -49,27 +49,15 @@ def weight(probability):
     return pynini.Weight("log64", -math.log(probability) if probability else math.inf)
 
 
-def string_machine(z):
-    """The acceptor of one sequence; label y is number y + 1."""
+def acceptor(rows):
+    """The acceptor that reads one of the (label, probability) of each row; label y is y + 1."""
     machine = pynini.Fst("log64")
     state = machine.add_state()
     machine.set_start(state)
-    for label in z:
+    for row in rows:
         target = machine.add_state()
-        machine.add_arc(state, pynini.Arc(label + 1, label + 1, weight(1.0), target))
-        state = target
-    return machine.set_final(state, weight(1.0))
-
-
-def model_machine(p):
-    """The acceptor of independent labels."""
-    machine = pynini.Fst("log64")
-    state = machine.add_state()
-    machine.set_start(state)
-    for one in p:
-        target = machine.add_state()
-        machine.add_arc(state, pynini.Arc(1, 1, weight(1.0 - one), target))
-        machine.add_arc(state, pynini.Arc(2, 2, weight(one), target))
+        for label, probability in row:
+            machine.add_arc(state, pynini.Arc(label + 1, label + 1, weight(probability), target))
         state = target
     return machine.set_final(state, weight(1.0))
 
@@ -100,15 +88,10 @@ def loss_machine(function, z):
     return machine.arcsort("ilabel")
 
 
-def machines(z, p):
-    """Hypothesis, loss and model."""
-    return string_machine(z), loss_machine(FScore(z), z), model_machine(p)
-
-
 def arc_by_arc(z, p):
     """The expected value as the total weight of hypothesis o loss o model, all by pynini."""
-    hypothesis, loss, model = machines(z, p)
-    whole = pynini.compose(hypothesis, loss, connect=False)
-    whole = pynini.compose(whole, model, connect=False)
+    hypothesis = acceptor([[(label, 1.0)] for label in z])
+    whole = pynini.compose(hypothesis, loss_machine(FScore(z), z), connect=False)
+    whole = pynini.compose(whole, acceptor([[(0, 1.0 - x), (1, x)] for x in p]), connect=False)
     distance = pynini.shortestdistance(whole, reverse=True, delta=1e-300)
     return math.exp(-float(distance[whole.start()]))

@@ -1,4 +1,4 @@
-"""The best expected chunk F1 under a linear chain, in numpy without fsmeu: the yardstick.
+"""The best expected chunk F1 under a linear chain, its best path and marginals, without fsmeu.
 
 The decision of ``grammars/chunk_fscore.loss`` (beta = 1, empty = 1) for BIO tags. A hypothesis
 with k chunks is worth the sum over its chunks of
@@ -121,11 +121,7 @@ class Distribution:
     def values(self, types, first, last, short):
         """The values at the points for some types (a slice) and spans, as real numbers.
 
-        Args:
-            types: which types.
-            first: the first positions of the spans.
-            last: their last positions.
-            short: which of the spans have one position, as indices.
+        Spans are given by first and last positions, and the indices of those of one position.
         """
         values = self.goes[types].take(first, axis=1)
         values *= self.ends[types].take(last, axis=1)
@@ -191,19 +187,18 @@ def traced(worth, scores, k):
     return found
 
 
-def decide(first, steps, tags, points=roots_of_unity):
+def decide(first, steps, tags):
     """A tag sequence with the highest expected chunk F1, and that.
 
     Args:
         first: P(y_1), shape (L,).
         steps: P(y_{i+1} | y_i), shape (n - 1, L, L).
         tags: the L labels, O and B-X and I-X for every type X, in any order.
-        points: a function such as ``roots_of_unity``.
     """
     first, steps, types = canonical(first, steps, tags)
     n = len(steps) + 1
-    where, table = points(n)
-    chunks = Distribution(first, steps, where)
+    points, table = roots_of_unity(n)
+    chunks = Distribution(first, steps, points)
     scores = chunk_scores(chunks, n, table)
     worth = best_paths(scores, n)
     by_count = worth[n, :, 0].copy()
@@ -233,15 +228,52 @@ def chunks_of(labels):
     return found
 
 
-def expected(first, steps, tags, labels, points=roots_of_unity):
+def expected(first, steps, tags, labels):
     """The expected chunk F1 of a tag sequence; arguments as for ``decide``."""
     first, steps, types = canonical(first, steps, tags)
     found = chunks_of(labels)
     if not found:
         return float(first[0] * np.prod(steps[:, 0, 0]))
     begin, end = np.array([chunk[:2] for chunk in found]).T
-    where, table = points(len(labels))
-    chunks = Distribution(first, steps, where)
+    points, table = roots_of_unity(len(labels))
+    chunks = Distribution(first, steps, points)
     values = chunks.values(slice(None), begin, end, np.flatnonzero(begin == end))
     kinds = [types.index(name) for _, _, name in found]
     return float((values[kinds, np.arange(len(found))] @ table[:, len(found) - 1]).sum())
+
+
+# -- the chain itself -----------------------------------------------------------------------------
+
+
+def viterbi(unary, pairwise):
+    """The indices of a path with the highest score."""
+    best, back = unary[0], []
+    for scores in unary[1:]:
+        steps = best[:, None] + pairwise
+        back.append(steps.argmax(axis=0))
+        best = steps.max(axis=0) + scores
+    path = [int(best.argmax())]
+    for row in reversed(back):
+        path.append(int(row[path[-1]]))
+    return path[::-1]
+
+
+def marginals(unary, pairwise):
+    """P(label at a position), shape (..., n, L); the potentials (..., n, L) and (..., L, L)."""
+    link = np.exp(pairwise - pairwise.max(axis=(-2, -1), keepdims=True))
+    local = np.exp(unary - unary.max(axis=-1, keepdims=True))
+    n = local.shape[-2]
+    ahead, behind = np.ones_like(local), np.ones_like(local)
+    for i in range(1, n):
+        ahead[..., i, :] = _pushed(ahead[..., i - 1, :] * local[..., i - 1, :], link)
+        behind[..., n - 1 - i, :] = _pushed(
+            behind[..., n - i, :] * local[..., n - i, :], np.swapaxes(link, -2, -1)
+        )
+    both = ahead * local * behind
+    return both / both.sum(axis=-1, keepdims=True)
+
+
+def _pushed(mass, link):
+    """One step, scaled to the sum 1."""
+    moved = (mass[..., None, :] @ link)[..., 0, :]
+    return moved / moved.sum(axis=-1, keepdims=True)

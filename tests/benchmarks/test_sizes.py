@@ -16,8 +16,7 @@ import fsmeu
 from fsmeu.models import Markov, from_potentials
 from tests.benchmarks import conll2000
 from tests.benchmarks.measure import apart, compare, record, seconds, within
-from tests.benchmarks.plain_chain import marginals, viterbi
-from tests.benchmarks.plain_chunks import conditionals, decide, expected
+from tests.benchmarks.plain_chunks import conditionals, decide, expected, marginals, viterbi
 
 
 def some(sequence):
@@ -45,10 +44,12 @@ def loaded():
     fsmeu.expect(loss, fsmeu.decode(loss, model).labels, model)
 
 
-def corpus_within(title, run, count, rate):
-    """Whether so many sentences a second were answered, in a gigabyte; rows for both."""
-    pace = f"{float(f'{count / run.seconds:.2g}'):,g} a second"
-    return within(f"{title}, {count} sentences ({pace}), {rate:,} a second", run, count / rate)
+def answered(query, loss, zs, models):
+    """Labels and values: of these hypotheses, or of what is decided."""
+    if query == "expect_many":
+        return zs, fsmeu.expect_many(loss, zs, models)
+    made = fsmeu.decode_many(loss, models)
+    return [one.labels for one in made], [one.value for one in made]
 
 
 # -- one sentence ---------------------------------------------------------------------------------
@@ -113,43 +114,29 @@ def test_long_sentence():
 @pytest.fixture
 def corpus():
     """Potentials and models of the test sentences; no test sees what another made models keep."""
-    trained = conll2000.trained_field()
-    unary = some(trained.unary)
-    models = [from_potentials(scores, trained.pairwise, conll2000.TAGS) for scores in unary]
-    return unary, trained.pairwise, models
+    unary, pairwise = conll2000.trained_field()
+    unary = some(unary)
+    return unary, pairwise, [from_potentials(one, pairwise, conll2000.TAGS) for one in unary]
 
 
-def test_decode_conll2000(corpus):
-    """The decisions have the values that they are said to have, and these are the best."""
-    _, _, models = corpus
-    loss, count, rate = chunk_loss(), len(models), 600
-
-    def ours():
-        return [(made.labels, made.value) for made in fsmeu.decode_many(loss, models)]
-
-    title = "decode_many, chunk F1, CoNLL-2000"
-    run = apart(title, ours, count / rate)
-    held = corpus_within(title, run, count, rate)
-    tags, best = conll2000.TAGS, []
-    kernel = seconds(lambda: best.extend(decide(*conditionals(m), tags)[1] for m in models))
-    record(f"{title}, {count} sentences: kernel | ours", kernel, run.seconds)
-    labels, values = zip(*run.result, strict=True)
-    worth = [expected(*conditionals(m), tags, z) for m, z in zip(models, labels, strict=True)]
-    np.testing.assert_allclose(values, best, rtol=1e-10)
-    np.testing.assert_allclose(worth, best, rtol=1e-10)
-    assert held
-
-
-def test_expect_conll2000(corpus):
-    """The expected chunk F1 of the most probable tags."""
+@pytest.mark.parametrize(("query", "rate"), [("decode_many", 600), ("expect_many", 1500)])
+def test_conll2000(query, rate, corpus):
+    """The expected chunk F1 of the most probable tags, and the best one."""
     unary, pairwise, models = corpus
-    loss, count, rate, tags = chunk_loss(), len(models), 1500, conll2000.TAGS
+    loss, count, tags = chunk_loss(), len(models), conll2000.TAGS
     paths = [[tags[k] for k in viterbi(scores, pairwise)] for scores in unary]
-    title = "expect_many, chunk F1, CoNLL-2000"
-    run = apart(title, lambda: fsmeu.expect_many(loss, paths, models), count / rate)
-    held = corpus_within(title, run, count, rate)
-    worth = [expected(*conditionals(m), tags, z) for m, z in zip(models, paths, strict=True)]
-    np.testing.assert_allclose(run.result, worth, rtol=1e-10)
+    title = f"{query}, chunk F1, CoNLL-2000"
+    run = apart(title, lambda: answered(query, loss, paths, models), count / rate)
+    title = f"{title}, {count} sentences"
+    held = within(f"{title}, {rate:,} a second", run, count / rate, count=count)
+    (labels, values), chains = run.result, [conditionals(model) for model in models]
+    worth = [expected(*chain, tags, z) for chain, z in zip(chains, labels, strict=True)]
+    np.testing.assert_allclose(values, worth, rtol=1e-10)
+    if query == "decode_many":
+        best = []
+        kernel = seconds(lambda: best.extend(decide(*conditionals(m), tags)[1] for m in models))
+        record(f"{title}: kernel | ours", kernel, run.seconds)
+        np.testing.assert_allclose(values, best, rtol=1e-10)
     assert held
 
 
@@ -177,38 +164,20 @@ def test_conll2000_as_one_corpus(corpus):
 # -- many labels, higher order --------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def tagged():
-    """Random fields with 50 labels and n = 25: potentials, marginals, models."""
-    count, n, size = len(some(range(1000))), 25, 50
-    random = np.random.default_rng(4)
+@pytest.mark.parametrize("query", ["expect_many", "decode_many"])
+def test_many_labels(query):
+    """Random fields with 50 labels and n = 25: a thousand a second."""
+    count, n, size, rate = len(some(range(1000))), 25, 50, 1000
+    random, loss = np.random.default_rng(4), fsmeu.load("hamming", labels=range(50))
     unary, pairwise = random.normal(size=(count, n, size)), random.normal(size=(size, size))
-    return marginals(unary, pairwise), [from_potentials(scores, pairwise) for scores in unary]
-
-
-def test_expect_many_labels(tagged):
-    known, models = tagged
-    loss, zs = fsmeu.load("hamming", labels=range(50)), known.argmax(axis=2)
-    title = "expect_many, Hamming, 50 labels, n = 25"
-    run = apart(title, lambda: fsmeu.expect_many(loss, zs, models), len(models) / 1000)
-    wanted = 1.0 - known.max(axis=2).mean(axis=1)
-    np.testing.assert_allclose(run.result, wanted, rtol=1e-10)
-    assert corpus_within(title, run, len(models), 1000)
-
-
-def test_decode_many_labels(tagged):
-    known, models = tagged
-    loss = fsmeu.load("hamming", labels=range(50))
-
-    def ours():
-        return [(made.labels, made.value) for made in fsmeu.decode_many(loss, models)]
-
-    title = "decode_many, Hamming, 50 labels, n = 25"
-    run = apart(title, ours, len(models) / 1000)
-    labels, values = zip(*run.result, strict=True)
-    assert np.array_equal(labels, known.argmax(axis=2))
+    models, known = [from_potentials(one, pairwise) for one in unary], marginals(unary, pairwise)
+    title, best = f"{query}, Hamming, 50 labels, n = 25", known.argmax(axis=2)
+    run = apart(title, lambda: answered(query, loss, best, models), count / rate)
+    labels, values = run.result
+    assert np.array_equal(labels, best)
     np.testing.assert_allclose(values, 1.0 - known.max(axis=2).mean(axis=1), rtol=1e-10)
-    assert corpus_within(title, run, len(models), 1000)
+    title = f"{title}, {count} sentences, {rate:,} a second"
+    assert within(title, run, count / rate, count=count)
 
 
 def pair_marginals(initial, transition, n):

@@ -8,9 +8,8 @@ import numpy as np
 import fsmeu
 from fsmeu.decoding.problem import RefusalError
 from fsmeu.fst.alphabet import Alphabet
-from tests import brute_force, shelf
-from tests.label_models import ModelSpec
-from tests.strategies import listed, model_case
+from tests import brute_force, label_models, shelf
+from tests.strategies import listed
 from tests.support.values import value_table
 
 TOLERANCE = 1e-12
@@ -18,14 +17,7 @@ TOLERANCE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """A loss and its value for every pair of sequences of one length.
-
-    Attributes:
-        loss: the loss, over the labels.
-        labels: the labels.
-        sequences: every sequence.
-        table: the value of every pair, rows are hypotheses.
-    """
+    """A loss and its value for every pair of sequences of one length; rows are hypotheses."""
 
     loss: fsmeu.losses.protocol.Loss
     labels: tuple
@@ -36,16 +28,12 @@ class Listing:
     def sign(self):
         return 1.0 if self.loss.kind == "utility" else -1.0
 
-    def expected(self, distribution):
-        """The expected value of every hypothesis."""
-        return self.table @ np.array([distribution[y] for y in self.sequences])
+    def worths(self, distribution):
+        """The expected value of every hypothesis, losses with a minus."""
+        return self.sign * self.table @ np.array([distribution[y] for y in self.sequences])
 
-    def best(self, distribution, allowed=None):
-        """The best expected value, among the allowed hypotheses."""
-        values = self.sign * self.expected(distribution)
-        if allowed is not None:
-            values = values[[allowed(z) for z in self.sequences]]
-        return self.sign * values.max()
+    def worth(self, labels, distribution):
+        return self.worths(distribution)[self.sequences.index(tuple(labels))]
 
 
 def make_listing(loss, labels, n):
@@ -65,32 +53,14 @@ def shelf_listing(name, n, size=2):
 
 
 def probabilities(rng, n):
-    """Probabilities of ones: drawn, all equal, in quarters (0 and 1 among them), or rare."""
-    p = rng.random(n)
-    kind = rng.integers(0, 5)
-    if kind == 1:
-        return np.full(n, rng.random())
-    if kind == 2:
-        return np.round(p * 4) / 4
-    if kind == 3:
-        return p * 0.2
-    return p
+    """Probabilities of ones: drawn, all equal, in quarters, rare, or 0, 1 and next to them."""
+    return label_models.random_model(rng, (0, 1), n, ("bernoulli",)).parts["p"]
 
 
 def random_model(rng, labels, n):
-    """A model of order 0, 1 or 2, or a random field, with the probability of every sequence."""
-    kind = int(rng.integers(0, 5))
-    if kind == 3 and labels == (0, 1):
-        return listed(ModelSpec("bernoulli", labels, n, {"p": probabilities(rng, n)}))
-    if kind == 4 and n >= 1:
-        return random_field(rng, labels, n)
-    return model_case(rng, labels, n, kind % 3)
-
-
-def random_field(rng, labels, n):
-    """A conditional random field, its probabilities by listing."""
-    unary, pairwise = rng.normal(size=(n, len(labels))), rng.normal(size=(len(labels),) * 2)
-    return listed(ModelSpec("potentials", labels, n, {"unary": unary, "pairwise": pairwise}))
+    """A model of order 0 to 3, or a random field, with the probability of every sequence."""
+    kinds = ("bernoulli", "independent", "markov", "potentials")
+    return listed(label_models.random_model(rng, tuple(labels), n, kinds))
 
 
 def ask(loss, model, **options):
@@ -103,13 +73,14 @@ def ask(loss, model, **options):
 
 def check(listing, case, decision, allowed=None):
     """A decision has the value that it says, and if it says so, the best value."""
-    values = listing.expected(case.distribution)
-    own = values[listing.sequences.index(tuple(decision.labels))]
-    assert abs(decision.value - own) <= TOLERANCE * max(1.0, abs(own)), (decision, own)
-    best = listing.best(case.distribution, allowed)
+    own = listing.worth(decision.labels, case.distribution)
+    value = listing.sign * decision.value
+    assert abs(value - own) <= TOLERANCE * max(1.0, abs(own)), (decision, own)
+    worths = listing.worths(case.distribution)
     if allowed is not None:
         assert allowed(tuple(decision.labels)), decision
-    short = listing.sign * (best - own)
-    assert short >= -TOLERANCE * max(1.0, abs(best))
+        worths = worths[[allowed(z) for z in listing.sequences]]
+    best = worths.max()
+    assert best - own >= -TOLERANCE * max(1.0, abs(best))
     if decision.exact:
-        assert short <= TOLERANCE * max(1.0, abs(best)), (decision, best, case.model)
+        assert best - own <= TOLERANCE * max(1.0, abs(best)), (decision, best, case.model)

@@ -6,11 +6,12 @@ import pytest
 import fsmeu
 from fsmeu.decoding.decode import METHODS
 from fsmeu.decoding.problem import RefusalError
-from fsmeu.errors import EmptyError, FsmeuError, InputError
+from fsmeu.errors import FsmeuError
 from fsmeu.models import Bernoulli, Independent, Markov
 from tests import brute_force
 from tests.decoding.listing import check, make_listing
 from tests.strategies import ModelCase
+from tests.support.python_losses import Mistakes
 
 P = [0.9, 0.5, 0.3, 0.2]
 CHAIN = Markov(np.array([0.4, 0.6]), np.array([[0.7, 0.3], [0.2, 0.8]]), n=4)
@@ -75,6 +76,7 @@ TWO = (
 REFUSALS = [
     ("moments", "fscore", P, {}, "at least 1,000 labels"),
     ("moments", "pk", P, {}, "(tp, hyp, ref, n)"),
+    ("moments", "mcc", [0.4] * 1200, {}, "the value must be a sum of ratios of counts"),
     ("ranking_fast", "fscore", CHAIN, {}, "labels must be independent"),
     ("ranking_fast", "g_mean", P, {}, "ratio of sums of counts"),
     ("ranking_fast", "pk", P, {}, "(tp, hyp, ref, n)"),
@@ -106,11 +108,6 @@ def test_refusals(method, loss, model, options, says):
 
 def test_every_method_but_the_search_can_refuse():
     assert {method for method, *_ in REFUSALS} == set(METHODS) - {"search"}
-
-
-def test_unknown_method():
-    with pytest.raises(InputError, match="'ranking'"):
-        fsmeu.decode(fsmeu.load("fscore"), P, method="rankin")
 
 
 def test_faults_of_a_file_are_not_swallowed():
@@ -155,31 +152,8 @@ def test_keep_is_never_proven(rounds):
 
 def test_a_loss_written_in_python():
     """No algebra is known of it: listed while that is cheap, searched beyond."""
-
-    class Late:
-        """Only the last mistake counts: where it was."""
-
-        def start(self):
-            return 0, 0
-
-        def step(self, state, z, y):
-            i, last = state
-            return i + 1, i + 1 if z != y else last
-
-        def value(self, state):
-            return float(state[1])
-
-    loss = fsmeu.function_loss(Late(), labels=(0, 1), kind="loss", name="late")
+    loss = fsmeu.function_loss(Mistakes(), labels=(0, 1), kind="loss")
     decision = fsmeu.decode(loss, [0.2, 0.6, 0.9])
-    assert decision.labels == [0, 1, 1]
-    assert decision.method == "exhaustive"
-    assert decision.exact
+    assert (decision.labels, decision.method, decision.exact) == ([0, 1, 1], "exhaustive", True)
     far = fsmeu.decode(loss, [0.2] * 18)
-    assert far.labels == [0] * 18
-    assert not far.exact
-
-
-@pytest.mark.parametrize("method", ["auto", "viterbi", "search", "counting", "exhaustive"])
-def test_a_constraint_that_no_sequence_of_this_length_satisfies(method):
-    with pytest.raises(EmptyError, match="at least one sequence of length 4"):
-        fsmeu.decode(fsmeu.load("fscore"), P, method=method, constraint="1 0 1")
+    assert (far.labels, far.exact) == ([0] * 18, False)

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.decoding import corpus_moments, corpus_search
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
+from fsmeu.expectation import corpus as expected_moments
+from fsmeu.losses.algebra.ratios import ratio_of_totals
+from tests import brute_force, shelf
 from tests import corpora_by_listing as listing
-from tests import shelf
 
 DECIDED = ["fscore", "fbeta", "hamming", "chunk_fscore"]
 
@@ -76,27 +78,25 @@ def test_the_explicit_engine_decides_any_value_of_counts():
 @pytest.mark.parametrize("engine", ["lattice", "openfst"])
 def test_outcomes_that_cancel_leave_no_proof(engine):
     """Expected values of about 1 are differences of sums of about 10^12 here."""
-    text = (
+    loss = fsmeu.loads(
         "utility f labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1 "
         "count ref when y == 1 value 10^12 * (2 * ref - n) + 2 * tp / (hyp + ref + 1)"
     )
-    loss, p = fsmeu.loads(text), [0.375, 0.625, 0.25, 0.75]  # as many 1s as 0s are expected
 
-    def expected(z):
-        total = Fraction(0)
-        for y in product((0, 1), repeat=4):
-            chance = np.prod([Fraction(q if y[i] else 1 - q) for i, q in enumerate(p)])
-            both, ones = sum(z[i] * y[i] for i in range(4)), sum(y)
-            total += chance * (10**12 * (2 * ones - 4) + Fraction(2 * both, sum(z) + ones + 1))
-        return total
+    def value(totals, n):
+        tp, hyp, ref, _ = totals
+        return 10**12 * (2 * ref - n) + Fraction(2 * tp, hyp + ref + 1)
 
-    best = max(expected(z) for z in product((0, 1), repeat=4))
-    alone = fsmeu.decode(loss, p, engine=engine)
-    assert not alone.exact
-    found = fsmeu.decode_corpus(loss, [p[:2], p[2:]], engine=engine)
+    parts = [[0.375, 0.625], [0.25, 0.75]]  # as many 1s as 0s are expected
+    listed = [brute_force.bernoulli(map(Fraction, p)) for p in parts]
+    methods = ("auto", "ranking", "counting", "exhaustive") if engine == "lattice" else ("auto",)
+    for method in methods:
+        assert not fsmeu.decode(loss, np.concatenate(parts), engine=engine, method=method).exact
+    found = fsmeu.decode_corpus(loss, parts, engine=engine)
     assert not found.exact
-    assert found.lower <= best <= found.upper
-    assert found.lower <= expected([one for z in found.labels for one in z]) <= found.upper
+    own = listing.expected([tuple(z) for z in found.labels], listed, listing.of_labels, value)
+    for true in (own, listing.best(listed, [0, 1], listing.of_labels, value)):
+        assert found.lower <= true <= found.upper
 
 
 def test_independent_labels_are_one_sequence():
@@ -237,49 +237,24 @@ def test_the_shelf():
     assert decided >= 18
 
 
-CANCELLING = """{kind} cancels "a great multiple of what is always 0, beside F1"
-labels 0 1
-count tp when z == 1 and y == 1
-count fn when z == 0 and y == 1
-count hyp when z == 1
-count ref when y == 1
-value {great} * (tp + fn - ref) {sign} 2 * tp / (hyp + ref) or 0 {sign} 1 when hyp + ref == 0
-"""
-
-
-def cancelling(great, sign):
-    """The loss, and what it means in fractions."""
-    text = CANCELLING.format(kind="utility" if sign == "+" else "loss", great=great, sign=sign)
-    factor = 1 if sign == "+" else -1
-    meaning = [0, 1], listing.of_labels, lambda totals, n: factor * listing.fbeta(totals, n)
-    return fsmeu.loads(text), meaning
-
-
-def test_terms_that_cancel_are_no_measure():
-    """The terms are 10^8 times the value: a gap of .2 is none, although a small part of these."""
-    loss, meaning = cancelling("10^8", "+")
-    ps = [[0.4, 0.3, 0.6], [0.2, 0.25], [0.5, 0.1, 0.15]]
-    rows = [{y: np.prod([Fraction(a if b else 1 - a) for a, b in zip(p, y, strict=True)])
-             for y in product([0, 1], repeat=len(p))} for p in ps]  # fmt: skip
-    best = float(listing.best(rows, *meaning))
-    assert best == pytest.approx(0.5262, abs=1e-4)
-    found = fsmeu.decode_corpus(loss, ps)
-    assert found.lower <= best <= found.upper
-    assert not found.exact or found.value == pytest.approx(best, rel=1e-9)
-
-
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 16), st.sampled_from("+-"), st.sampled_from(["independent", "markov"]),
        st.integers(0, 10**6))  # fmt: skip
 def test_exact_where_terms_cancel(great, sign, kind, seed):
+    """A great multiple of what is always 0 beside F1: it is no measure of a gap."""
     rng = np.random.default_rng(seed)
-    loss, meaning = cancelling(f"10^{great}", sign)
+    kind_of_value, factor = ("utility", 1) if sign == "+" else ("loss", -1)
+    loss = fsmeu.loads(
+        f"{kind_of_value} cancels labels 0 1 count tp when z == 1 and y == 1 "
+        "count fn when z == 0 and y == 1 count hyp when z == 1 count ref when y == 1 "
+        f"value 10^{great} * (tp + fn - ref) {sign} 2 * tp / (hyp + ref) "
+        f"or 0 {sign} 1 when hyp + ref == 0"
+    )
+    meaning = listing.of_labels, lambda totals, n: factor * listing.fbeta(totals, n)
     models, listed = zip(*listing.models(kind, rng, rng.integers(0, 4, 3), [0, 1]), strict=True)
     found = fsmeu.decode_corpus(loss, models)
-    best, own = (
-        float(listing.best(listed, *meaning, greatest=sign == "+")),
-        float(listing.expected([tuple(z) for z in found.labels], listed, *meaning[1:])),
-    )
+    best = float(listing.best(listed, [0, 1], *meaning, greatest=sign == "+"))
+    own = float(listing.expected([tuple(z) for z in found.labels], listed, *meaning))
     assert found.lower - 1e-15 <= best <= found.upper + 1e-15
     if great <= 3:
         assert found.exact
@@ -293,18 +268,72 @@ def test_no_sentences():
     assert (found.labels, found.value, found.exact) == ([], 1.0, True)
 
 
-def test_refused(monkeypatch):
-    f1 = fsmeu.load("fscore")
-    chain = fsmeu.models.Markov([0.5, 0.5], [[0.5, 0.5], [0.4, 0.6]], n=2)
-    for name, reason in (("zero_one", "looks at state"), ("g_mean", "linear")):
-        with pytest.raises(InputError, match=reason):
-            fsmeu.decode_corpus(fsmeu.load(name), [chain])
-    for options in ({"gap": -1}, {"gap": "no"}, {"seconds": 0}, {"progress": 3}):
-        with pytest.raises(FsmeuError):
-            fsmeu.decode_corpus(f1, [[0.5]], **options)
-    for models in (3, [3], ["a"], [[2.0]]):
-        with pytest.raises(FsmeuError, match="decode_corpus"):
-            fsmeu.decode_corpus(f1, models)
+def test_too_many_scores_are_refused(monkeypatch):
     monkeypatch.setattr(corpus_search, "CORPUS_SCORE_CELLS", 3)
     with pytest.raises(SizeLimitError, match="scores of steps"):
-        fsmeu.decode_corpus(f1, [[0.5] * 4])
+        fsmeu.decode_corpus(fsmeu.load("fscore"), [[0.5] * 4])
+
+
+# -- large corpora by moments of their counts, beside the search over windows of counts ------------
+
+WIDE = ["O", "B-X", "I-X", "B-Y", "I-Y"]
+
+
+def sentences(seed, count, scale):
+    """Models of short sentences, all drawn."""
+    random = np.random.default_rng(seed)
+    link = random.normal(size=(5, 5)) * scale
+    for _ in range(count):
+        unary = random.normal(size=(int(random.integers(1, 9)), 5)) * scale
+        yield fsmeu.models.from_potentials(unary, link, labels=WIDE)
+
+
+@pytest.fixture
+def without_moments(monkeypatch):
+    def switch():
+        monkeypatch.setattr(corpus_moments, "best_by_moments", lambda *_: None)
+        monkeypatch.setattr(expected_moments, "moment_value", lambda *_: None)
+
+    return switch
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_as_by_windows(scale, without_moments):
+    """The same decision; the bounds of either hold the value of the other."""
+    loss, models = fsmeu.load("chunk_fscore", empty=0), list(sentences(4, 150, scale))
+    told = []
+    found = fsmeu.decode_corpus(loss, models, progress=lambda *sides: told.append(sides), jobs=2)
+    assert told == [(found.lower, found.upper)]
+    value = fsmeu.expect_corpus(loss, found.labels, models)
+    without_moments()
+    wanted = fsmeu.decode_corpus(loss, models)
+    again = fsmeu.expect_corpus(loss, found.labels, models)
+    assert found.exact
+    assert found.labels == wanted.labels
+    assert found.value == pytest.approx(wanted.value, rel=1e-11)
+    assert found.lower <= wanted.upper
+    assert wanted.lower <= found.upper
+    assert found.gap < 1e-10
+    assert value.lower <= again.upper
+    assert again.lower <= value.upper
+    assert value.upper - value.lower < 1e-10
+
+
+def test_expectations_are_within_their_bounds(without_moments):
+    """For hypotheses that are far from the best."""
+    loss, models = fsmeu.load("chunk_fscore", beta=2), list(sentences(9, 120, 2.0))
+    zs = [["B-X", "O", "I-Y"] * (model.n // 3) + ["O"] * (model.n % 3) for model in models]
+    value = fsmeu.expect_corpus(loss, zs, models)
+    without_moments()
+    again = fsmeu.expect_corpus(loss, zs, models)
+    assert value.value == pytest.approx(again.value, rel=1e-11)
+    assert value.lower <= again.upper
+    assert again.lower <= value.upper
+
+
+@pytest.mark.parametrize("name", ["jaccard", "kappa", "recall"])
+def test_other_losses_are_no_such_ratios(name):
+    """Ratios that look at both tapes, and what may divide by 0."""
+    loss = fsmeu.load(name)
+    if loss.split is not None:
+        assert ratio_of_totals(loss.split, 9, np.arange(1.0, 10), 9.0) is None

@@ -1,7 +1,5 @@
 """Counts in windows for values that are linear in tp, against other engines and enumeration."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,9 +7,10 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.decoding import split
-from fsmeu.decoding.problem import Problem
-from fsmeu.decoding.split import COUNTING
-from fsmeu.models import Bernoulli, Independent
+from fsmeu.models import Independent
+from tests import brute_force
+from tests.decoding.listing import check, make_listing
+from tests.strategies import ModelCase
 from tests.trellis.test_moments import chances
 
 TEXTS = {
@@ -44,33 +43,22 @@ def short_ones_too(monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "params"), LOSSES)
-@settings(max_examples=8, deadline=None)
-@given(seed=st.integers(0, 2**32), n=st.integers(1, 90))
-def test_values_are_expectations(name, params, seed, n):
-    """Each ranked candidate, against the walk over the composition."""
-    loss, p = loaded(name, params), np.sort(chances(seed, n))[::-1]
-    problem = Problem(loss, Bernoulli(p))
-    values, errors, lost = split._ranked_values(problem, p)
-    for k in np.random.default_rng(seed).integers(0, n + 1, size=4).tolist():
-        wanted = fsmeu.expect(loss, [1] * k + [0] * (n - k), Bernoulli(p)).value
-        assert abs(values[k] - wanted) <= errors[k] + 1e-12 * max(1.0, abs(wanted))
-    assert errors.max() <= 1e-11 * max(1.0, np.abs(values).max())
-    assert lost <= 1e-15
-
-
-@pytest.mark.parametrize(("name", "params"), LOSSES)
-@pytest.mark.parametrize("n", [2, 5])
-def test_no_sequence_is_better(name, params, n):
-    loss, p = loaded(name, params), chances(n + len(name), n)
-    found = COUNTING(Problem(loss, Bernoulli(p)))
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32), n=st.integers(2, 6) | st.integers(7, 90))
+def test_no_sequence_is_better(name, params, seed, n):
+    """Of all short sequences; of long ones that rank labels by probability, by other engines."""
+    loss, p = loaded(name, params), chances(seed, n)
+    found = fsmeu.decode(loss, p, method="counting")
     assert "windows" in found.why
     assert found.exact
-    every = np.array(list(itertools.product((0, 1), repeat=n)))
-    weights = np.prod(np.where(every, p, 1.0 - p), axis=1)
-    values = [float(weights @ loss.pair_values(np.tile(z, (len(every), 1)), every)) for z in every]
-    best = max(values) if loss.kind == "utility" else min(values)
-    assert found.value == pytest.approx(best, rel=1e-12, abs=1e-14)
-    assert values[every.tolist().index(found.indices.tolist())] == pytest.approx(best, abs=1e-12)
+    if n <= 6:
+        case = ModelCase(found, brute_force.bernoulli(p))
+        check(make_listing(loss, (0, 1), n), case, found)
+    ones = [sum(found.labels), *np.random.default_rng(seed).integers(0, n + 1, size=4).tolist()]
+    own, *others = (fsmeu.expect(loss, [1] * k + [0] * (n - k), p).value for k in ones)
+    assert found.value == pytest.approx(own, rel=1e-12, abs=1e-12)
+    sign = 1 if loss.kind == "utility" else -1
+    assert sign * found.value >= max(sign * value for value in others) - 1e-12
 
 
 def test_labels_in_either_order():

@@ -10,65 +10,38 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.errors import InputError
-from fsmeu.models import Acceptor, Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
+from fsmeu.models import Bernoulli, from_potentials
 from tests import brute_force, shelf
 from tests.expectation.checks import ENGINES, engines
-from tests.label_models import by_name, derivatives, parameters
+from tests.label_models import by_name, derivatives, parameters, plain_model
 from tests.losses.meaning import Undefined
 from tests.strategies import losses
-from tests.support.nightly import every_third
-
-
-def assert_gradient(loss, z, model, values):
-    """Both engines give the derivatives of the listed expectation, and its value."""
-    wanted = derivatives(model, values)
-    scale = max(1.0, *map(abs, values.values()))
-    mean = brute_force.expectation(next(f(x) for x, f in parameters(model).values()), values)
-    for engine in ENGINES:
-        value, found = fsmeu.value_and_gradient(loss, z, model, engine=engine)
-        assert value == pytest.approx(mean, rel=1e-12, abs=1e-12 * scale)
-        assert by_name(found).keys() == wanted.keys()
-        for name, array in by_name(found).items():
-            assert array.shape == wanted[name].shape
-            limit = 1e-12 * scale * max(1, model.n)
-            np.testing.assert_allclose(array, wanted[name], rtol=1e-12, atol=limit)
-
-
-def values_by_meaning(case, z):
-    """The value of every y, by a second reading of the file."""
-    try:
-        return {y: float(v) for y, v in case.world(len(z)).every_y(z).items()}
-    except Undefined:  # then there is no expectation either
-        assume(False)
 
 
 @settings(max_examples=25, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 2**32), n=st.integers(0, 3))
 def test_distribution_on_the_hypothesis_tape(data, seed, n):
-    """With z at random, a reference is worth its average over z."""
-    random = np.random.default_rng(seed)
-    case = data.draw(losses(((0, 1),)))
-    ours = brute_force.bernoulli(p := random.random(n).round(1))
-    chain = Markov(random.dirichlet([1, 1]), random.dirichlet([1, 1], size=2), n=n)
-    crf = from_potentials(random.normal(size=(n, 2)), random.normal(size=(2, 2)))
-    model = data.draw(st.sampled_from([Bernoulli(random.random(n).round(1)), chain, crf]))
-    values = dict.fromkeys(ours, 0.0)
-    for z, weight in ours.items():
-        for y, value in values_by_meaning(case, z).items():
-            values[y] += weight * value
-    assert_gradient(case.load(), Bernoulli(p), model, values)
-
-
-@pytest.mark.parametrize("name", every_third(fsmeu.library()))
-def test_every_loss_of_the_shelf(name):
-    loss = shelf.load(name, size=3)
-    random, labels, n = np.random.default_rng(len(name)), loss.labels, 3
-    table = random.dirichlet(np.ones(len(labels)), size=n)
-    table[1] = np.eye(len(labels))[1]
-    z = tuple(labels[k] for k in random.integers(0, len(labels), n))
-    values = {y: fsmeu.evaluate(loss, z, y) for y in brute_force.sequences(labels, n)}
-    assert_gradient(loss, z, Independent(table, labels), values)
+    """With z at random, a reference is worth its average over z, by the second reading."""
+    random, case = np.random.default_rng(seed), data.draw(losses(((0, 1),)))
+    p = random.random(n).round(1)
+    kind = data.draw(st.sampled_from(["bernoulli", "markov", "potentials"]))
+    model = plain_model(random, kind, (0, 1), n).build()
+    values, world = dict.fromkeys(brute_force.sequences((0, 1), n), 0.0), case.world(n)
+    try:
+        for z, weight in brute_force.bernoulli(p).items():
+            for y, value in world.every_y(z).items():
+                values[y] += weight * float(value)
+    except Undefined:  # then there is no expectation either
+        assume(False)
+    wanted, scale = derivatives(model, values), max(1.0, *map(abs, values.values()))
+    mean = brute_force.expectation(next(f(x) for x, f in parameters(model).values()), values)
+    for engine in ENGINES:
+        value, found = fsmeu.value_and_gradient(case.load(), Bernoulli(p), model, engine=engine)
+        assert value == pytest.approx(mean, rel=1e-12, abs=1e-12 * scale)
+        assert by_name(found).keys() == wanted.keys()
+        for name, array in by_name(found).items():
+            limit = 1e-12 * scale * max(1, n)
+            np.testing.assert_allclose(array, wanted[name], rtol=1e-12, atol=limit, strict=True)
 
 
 @engines
@@ -83,34 +56,6 @@ def test_an_expectation_is_linear_in_each_probability(name, engine):
     for i in range(n):
         sure, never = (fsmeu.expect(loss, z, np.where(np.arange(n) == i, x, p)) for x in (1.0, 0.0))
         assert found[i] == pytest.approx(sure.value - never.value, rel=1e-12, abs=1e-13)
-
-
-def test_potentials_of_a_position_can_be_moved_together():
-    """A constant added to all scores of a position changes nothing."""
-    random = np.random.default_rng(5)
-    model = from_potentials(random.normal(size=(40, 2)), random.normal(size=(39, 2, 2)))
-    found = fsmeu.gradient(fsmeu.load("fscore"), random.integers(0, 2, 40), model)
-    assert np.abs(found["unary"].sum(axis=1)).max() < 1e-14
-    assert np.abs(found["pairwise"].sum(axis=(1, 2))).max() < 1e-14
-    assert np.abs(found["unary"]).max() > 1e-4
-
-
-CHAIN = Markov([0.5, 0.5], [[0.5, 0.5], [0.1, 0.9]], n=2)
-
-
-@pytest.mark.parametrize(
-    ("z", "model", "engine", "words"),
-    [
-        ((0, 1), NBest([(0, 1), (1, 1)], [0.5, 0.5]), "lattice", "must have parameters.*Got NBest"),
-        ((0, 1), Mixture([CHAIN, Bernoulli([0.1, 0.2])], [0.3, 0.7]), "openfst", "Got Mixture"),
-        ((0, 1), Acceptor(CHAIN.layered()), "lattice", "must have parameters.*Got Acceptor"),
-        ((0, 1, 1), CHAIN, "lattice", r"gradient: .*same length\. Got lengths 3 and 2"),
-        ((0, 1), CHAIN, "magic", "gradient: engine must be one of lattice, openfst"),
-    ],
-)
-def test_what_has_no_gradient(z, model, engine, words):
-    with pytest.raises(InputError, match=words):
-        fsmeu.gradient(fsmeu.load("fscore"), z, model, engine=engine)
 
 
 UNDEFINED = {

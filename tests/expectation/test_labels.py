@@ -7,7 +7,6 @@ import pytest
 from seqeval.metrics import f1_score
 
 import fsmeu
-from fsmeu.errors import InputError
 from fsmeu.models import Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
 from tests.expectation.checks import ENGINES, engines
 from tests.support.values import value_table
@@ -176,59 +175,6 @@ def test_models_of_a_corpus_may_have_different_tags():
         chance = models[0].probability(one) * models[1].probability([two])
         want += chance * fsmeu.evaluate_corpus(loss, zs, [one, [two]])
     assert fsmeu.expect_corpus(loss, zs, models).value == pytest.approx(want, rel=1e-12)
-
-
-# -- refused ---------------------------------------------------------------------------------------
-
-
-def refused(match, *asked):
-    for ask in asked:
-        with pytest.raises(InputError, match=match):
-            ask()
-
-
-def test_labels_that_do_not_fit_are_named():
-    model, loss = Independent([[0.5, 0.5]], ("a", "b")), fsmeu.load("hamming", labels=("b", "c"))
-    own = "utility fscore and model must have the same labels"
-    refused(own, lambda: fsmeu.expect(fsmeu.load("fscore"), ["a"], model))
-    refused("loss hamming and model must have the", lambda: fsmeu.expect(loss, ["b"], model))
-    hamming, other = fsmeu.load("hamming"), Bernoulli([0.5])
-    refused("hypothesis and model must have", lambda: fsmeu.expect(hamming, model, other))
-    chunks = fsmeu.load("chunk_fscore", types=["X", "Y"])
-    derived = "one without B-Y, I-Y"
-    refused(derived, lambda: fsmeu.gradient(chunks, ["B-X", "O", "O"], MODELS["chain"]))
-
-
-def test_the_difference_of_two_sets_of_labels_is_named():
-    loss, z = fsmeu.load("chunk_fscore", types=[f"T{k}" for k in range(40)]), ["O", "O"]
-    model = Independent(np.full((2, 5), 0.2), ("O", "B-T3", "I-T3", "B-Q", "I-Q"))
-    refused(
-        r"in the model alone: \['B-Q', 'I-Q'\]",
-        lambda: fsmeu.expect(loss, z, model),
-        lambda: fsmeu.decode(loss, model),
-        lambda: fsmeu.decode_many(loss, [model]),
-        lambda: fsmeu.expect_many(loss, [z], [model]),
-        lambda: fsmeu.decode_corpus(loss, [model]),
-        lambda: fsmeu.gradient(loss, z, model),
-    )
-
-
-@pytest.mark.parametrize("certain", [[0, 1], [1.0, 0.0], (True, False), np.array([1, 1]), "01"])
-def test_exchanged_arguments_are_refused(certain):
-    """A list of 0 and 1 could be read as probabilities, and the answer would be another one."""
-    f1, model = fsmeu.load("fscore"), Bernoulli([0.9, 0.5])
-    refused(
-        r"z comes before the model.*Bernoulli\(",
-        lambda: fsmeu.expect(f1, model, certain),
-        lambda: fsmeu.compose(f1, model, certain),
-        lambda: fsmeu.gradient(f1, model, certain),
-        lambda: fsmeu.expect_many(f1, [model], [certain]),
-        lambda: fsmeu.expect_corpus(f1, [model], [certain]),
-        lambda: fsmeu.draw(f1, z=model, model=certain),
-    )
-    tags = ["B-X", "O", "O"]
-    asked = lambda: fsmeu.expect(fsmeu.load("chunk_fscore"), MODELS["chain"], tags)  # noqa: E731
-    refused("z comes before the model", asked)
 
 
 def test_a_model_beside_probabilities_is_answered():

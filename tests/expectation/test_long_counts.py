@@ -12,6 +12,7 @@ import fsmeu
 from fsmeu.errors import SizeLimitError
 from fsmeu.expectation import expect
 from tests.support.nightly import mostly_nightly
+from tests.support.values import count_weights
 
 OF_TABLES = [
     "accuracy", "balanced_accuracy", "fscore", "g_mean", "g_tp_pr", "h_mean", "hamming", "jaccard",
@@ -19,22 +20,11 @@ OF_TABLES = [
 ]  # fmt: skip
 
 
-def weights_of_counts(eighths):
-    """How many of 8^n outcomes have each count, whole numbers; event k happens in so many of 8."""
-    found = np.array([1], dtype=object)
-    for one in eighths:
-        longer = np.append(found * (8 - one), 0)
-        longer[1:] += found * one
-        found = longer
-    return found
-
-
 @pytest.mark.parametrize("n", mostly_nightly([1000, 2000], quick=1))
 def test_expected_fscore_without_rounding(n):
     random = np.random.default_rng(3)
     eighths, z = random.integers(0, 9, size=n), random.integers(0, 2, size=n)
-    first = weights_of_counts(eighths[z == 1].tolist())
-    last = weights_of_counts(eighths[z == 0].tolist())
+    first, last = (count_weights([(8 - p, p) for p in eighths[z == k].tolist()]) for k in (1, 0))
     hyp, whole = int(z.sum()), 8**n
     hits, terms = first * np.arange(len(first)), []
     for ref in range(n + 1):

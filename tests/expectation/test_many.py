@@ -7,44 +7,28 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.errors import FsmeuError, InputError
-from fsmeu.models import Acceptor, Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
+from fsmeu.errors import FsmeuError
+from fsmeu.models import Bernoulli, Independent, Markov
 from fsmeu.trellis import walk
 from tests import shelf
+from tests.label_models import plain_model
 from tests.support.nightly import every_third
+from tests.support.python_losses import Keeper
 
 TAGS = ("O", "B-X", "I-X", "B-Y", "I-Y")
-KINDS = ("vector", "table", "bernoulli", "independent", "markov", "field", "list", "mixture", "any")
+KINDS = ("vector", "table", "bernoulli", "independent", "markov", "potentials", "nbest", "mixture",
+         "acceptor")  # fmt: skip
 
 
 def some_model(random, labels, n, kind):
     """A model of the kind, or what may stand for it."""
-    size = len(labels)
-    rows = random.dirichlet(np.ones(size), size=n)
     if kind == "vector" and labels == (0, 1):
         return random.random(n) if random.random() < 0.5 else random.random(n).round(0).tolist()
-    if kind == "table" and labels == tuple(range(size)) and n:
-        return rows
-    if kind == "bernoulli" and labels == (0, 1):
-        return Bernoulli(random.random(n))
-    if kind == "markov":
-        order = int(random.integers(1, 3))
-        initial = random.dirichlet(np.ones(size**order)).reshape((size,) * order)
-        transition = random.dirichlet(np.ones(size), size=(size,) * order)
-        return Markov(initial, transition, n, labels)
-    if kind == "field":
-        return from_potentials(
-            random.normal(size=(n, size)), random.normal(size=(size,) * 2), labels
-        )
-    if kind == "list":
-        listed = random.integers(0, size, (3, n))
-        return NBest([[labels[k] for k in row] for row in listed], [0.5, 0.3, 0.2], labels)
-    if kind == "mixture":
-        other = Independent(random.dirichlet(np.ones(size), size=n), labels)
-        return Mixture([Independent(rows, labels), other], [0.25, 0.75])
-    if kind == "any":
-        return Acceptor(Independent(rows, labels).layered())
-    return Independent(rows, labels)
+    if kind in ("vector", "table", "bernoulli") and (kind != "bernoulli" or labels != (0, 1)):
+        rows = random.dirichlet(np.ones(len(labels)), size=n)
+        as_rows = kind == "table" and labels == tuple(range(len(labels))) and n
+        return rows if as_rows else Independent(rows, labels)
+    return plain_model(random, kind, labels, n).build()
 
 
 def some_pairs(seed, labels, count=25, longest=6):
@@ -105,22 +89,9 @@ def test_nothing():
     assert fsmeu.expect_many(fsmeu.load("fscore"), [], []).shape == (0,)
 
 
-class Runs:
-    """How many runs of agreement there are; states are tuples."""
-
-    def start(self):
-        return (0, False)
-
-    def step(self, state, z, y):
-        runs, inside = state
-        return (runs + (z == y and not inside), z == y)
-
-    def value(self, state):
-        return state[0] ** 2
-
-
 def test_python_losses():
-    assert_same(fsmeu.function_loss(Runs()), *some_pairs(12, (0, 1)))
+    """States are tuples."""
+    assert_same(fsmeu.function_loss(Keeper(mistakes=True)), *some_pairs(12, (0, 1)))
 
 
 @pytest.mark.parametrize(
@@ -141,37 +112,6 @@ def test_losses_of_too_many_states(monkeypatch):
     """Sequences that are too long for the arrays are asked about one at a time."""
     monkeypatch.setattr(walk, "SMALL_SPACE", 4)
     assert_same(fsmeu.load("jaccard"), *some_pairs(13, (0, 1)))
-
-
-GOOD = ["01", "11", "10"], [[0.5, 0.5], [0.1, 0.2], [0.5, 0.25]]
-MODELS = ([0.5, 1.5], [0.5, -0.1], [0.5, np.nan], ["a", "b"], [[0.5], [0.1, 0.9]], None)
-
-
-@pytest.mark.parametrize(
-    ("zs", "models", "words"),
-    [
-        (GOOD[0], GOOD[1][:1], "expect_many: there must be one model for each hyp.*Got 3 and 1"),
-        (
-            ["01", "1", "011"],
-            [[0.5] * 2, [0.5], [0.5] * 2],
-            r"expect_many, zs\[2\]: .*same length\. Got lengths 3 and 2",
-        ),
-        (
-            ["01"],
-            [Independent([[0.5, 0.5]] * 2, ("a", "b"))],
-            "expect_many: utility fscore and model must have the same labels",
-        ),
-        *((GOOD[0], [*GOOD[1][:2], bad], r"expect_many, models\[2\]: ") for bad in MODELS),
-        *(
-            (["01", bad], GOOD[1][:2], r"expect_many, zs\[1\]: ")
-            for bad in ("21", [0, 7], 5, None, [0.5, 0.5])
-        ),
-    ],
-)
-def test_what_does_not_fit_is_told_with_its_place(zs, models, words):
-    with pytest.raises(InputError) as caught:
-        fsmeu.expect_many(fsmeu.load("fscore"), zs, models)
-    assert re.match(words, str(caught.value))
 
 
 @pytest.mark.parametrize("value", ["1 / (n - 3)", "log(c)", "c * c"])

@@ -26,20 +26,3 @@ def test_one_state_answers_the_most_probable_sequence(script):
         assert won == (p > 0.5).sum()
         below += not script.decode_both(p, [1])[0].found
     assert below > 0
-
-
-def test_no_layer_has_more_than_n_squared_states(script):
-    """L = n^2 is exact, in whatever order labels are read."""
-    p = np.random.default_rng(1).random(12)
-    for order in ("drawn", "falling", "rising"):
-        (run,) = script.decode_both(p, [144], script.Setting(order=order))
-        assert run.found
-        assert abs(run.off) < 1e-12
-
-
-def test_estimates_are_lower_bounds(script):
-    """Section 4: what is not expanded is missing."""
-    p = np.random.default_rng(5).random(10)
-    exact = script.candidate_values(p, 121)
-    for limit in (1, 5, 10, 20):
-        assert (script.candidate_values(p, limit) <= exact + 1e-12).all()

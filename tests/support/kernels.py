@@ -4,27 +4,16 @@ from contextlib import contextmanager
 
 from fsmeu.trellis import compiled, engine, mover, walk
 
-USERS = (engine, mover, walk)
-
-
-def run_kernels(how, set_to):
-    """Has all queries run by plain or by compiled kernels from now on, as ``set_to`` sets them."""
-    load = compiled.load_compiled if how == "compiled" else compiled.load_plain
-
-    def module(name, work, rows="count_kernels"):
-        return load(name, rows)
-
-    for user in USERS:
-        set_to(user, "kernels", module)
-
 
 @contextmanager
 def kernels_that_run(how):
     """A context in which all queries run by plain or by compiled kernels."""
-    before = [user.kernels for user in USERS]
-    run_kernels(how, setattr)
+    load = compiled.load_compiled if how == "compiled" else compiled.load_plain
+    before = [(user, user.kernels) for user in (engine, mover, walk)]
+    for user, _ in before:
+        user.kernels = lambda name, work, rows="count_kernels": load(name, rows)
     try:
         yield
     finally:
-        for user, kernels in zip(USERS, before, strict=True):
+        for user, kernels in before:
             user.kernels = kernels

@@ -13,6 +13,16 @@ def value_table(loss, hypotheses, references):
     return pairs.reshape(len(z), len(y))
 
 
+def count_weights(pairs):
+    """The weight of each number of events; a pair weighs the absence of an event and the event."""
+    found = np.array([1], dtype=object)
+    for none, one in pairs:
+        longer = np.append(found * none, 0)
+        longer[1:] += found * one
+        found = longer
+    return found
+
+
 def differences(function, array, step=1e-6):
     """Central differences of a function of an array, for every entry."""
     found = np.empty(array.shape)

@@ -1,12 +1,19 @@
 """One trellis for sentences of all lengths: the same as a fresh loss for each, and as OpenFst."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from seqeval.metrics.sequence_labeling import get_entities
 
 import fsmeu
 from fsmeu.expectation.gradient import value_and_gradient, value_and_gradient_many
 from fsmeu.models import from_potentials
+from fsmeu.trellis import engine
 from fsmeu.trellis.kept import structure_of
+from tests.decoding.listing import make_listing
 from tests.label_models import by_name, plain_model
 from tests.support.nightly import every_third
 
@@ -30,26 +37,34 @@ LOSSES = {
 LENGTHS = [3, 1, 0, 2, 3, 1, 2, 0, 3]
 
 
-def corpus(seed, kind="potentials"):
+def corpus(seed, kind="potentials", scale=1, dtype=float):
     """A hypothesis and a model of each length, some tags impossible."""
     random = np.random.default_rng(seed)
     zs = [[TAGS[k] for k in random.integers(0, 5, n)] for n in LENGTHS]
-    return zs, [plain_model(random, kind, TAGS, n).build() for n in LENGTHS]
+    specs = [plain_model(random, kind, TAGS, n) for n in LENGTHS]
+    for spec in specs if kind == "potentials" else ():
+        spec.parts["unary"] = (scale * spec.parts["unary"]).astype(dtype)
+    return zs, [spec.build() for spec in specs]
 
 
+@pytest.mark.parametrize("scores", [(200, float), (1, np.float32)])
 @pytest.mark.parametrize("name", LOSSES)
-def test_expectations_of_a_ragged_corpus(name):
-    loss, (zs, models) = LOSSES[name](), corpus(1)
+def test_expectations_of_a_ragged_corpus(name, scores):
+    loss, (zs, models) = LOSSES[name](), corpus(1, "potentials", *scores)
     found = fsmeu.expect_many(loss, zs, models)
     for k, (z, model) in enumerate(zip(zs, models, strict=True)):
         explicit = fsmeu.expect(LOSSES[name](), z, model, engine="openfst").value
         assert found[k] == pytest.approx(explicit, rel=1e-12, abs=1e-14)
         assert fsmeu.expect(loss, z, model).value == pytest.approx(found[k], rel=1e-14)
+    assert fsmeu.expect_many(loss, zs, models) == pytest.approx(found, rel=1e-14)
 
 
+@pytest.mark.parametrize(("few", "scale"), [(8, 200), (0, 1)])
 @pytest.mark.parametrize("name", LOSSES)
-def test_decisions_of_a_ragged_corpus(name):
-    loss, (_, models) = LOSSES[name](), corpus(3)
+def test_decisions_of_a_ragged_corpus(name, few, scale, monkeypatch):
+    """Also where ends of z's counter are left out as soon as a bound proves that they may be."""
+    monkeypatch.setattr(engine, "_FEW_ENDS", few)
+    loss, (_, models) = LOSSES[name](), corpus(3, "potentials", scale)
     for found, model in zip(fsmeu.decode_many(loss, models), models, strict=True):
         alone = fsmeu.decode(LOSSES[name](), model, method="exhaustive", seconds=None)
         assert found.exact
@@ -109,6 +124,7 @@ def test_gradients_of_a_ragged_corpus(name, kind, swapped):
     if swapped:
         loss, explicit = loss.swapped, explicit.swapped
     zs, models = corpus(5, kind)
+    zs[4] = fsmeu.models.Independent(np.full((3, 5), 0.2), TAGS)
     values, found = value_and_gradient_many(loss, zs, models)
     for k, (z, model) in enumerate(zip(zs, models, strict=True)):
         value, slopes = value_and_gradient(explicit, z, model, engine="openfst")
@@ -135,3 +151,48 @@ def test_gradients_of_long_sentences_equal_differences():
     expected = (moved(1e-5) - moved(-1e-5)) / 2e-5
     found = (slopes["unary"] * towards).sum() + (slopes["pairwise"] * ahead).sum()
     assert found == pytest.approx(expected, rel=1e-6)
+
+
+# -- ends of z's counter that are left out ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_end_is_valued_or_bounded_from_above(seed, monkeypatch):
+    monkeypatch.setattr(engine, "_FEW_ENDS", 0)
+    loss, one = LOSSES["chunk_fscore"](), corpus(seed)[1][0]
+    listing = make_listing(loss, TAGS, 3)
+    worth = listing.worths({y: one.probability(y) for y in listing.sequences})
+    ends = np.array([len(get_entities(list(z))) for z in listing.sequences])
+    found = structure_of(loss, one).decide([one.arc_weights()], 1.0)
+    for k in range(4):
+        assert found.values[0, k] + found.errors[0, k] >= worth[ends == k].max() - 1e-15
+        assert found.values[0, k] <= found.values[0, int(found.best[0])]
+
+
+@given(st.lists(st.integers(-2, 2), min_size=4, max_size=4), st.integers(-2, 2))
+@settings(max_examples=60, deadline=None)
+def test_counts_that_are_proven_not_to_be_negative(amounts, later):
+    """Random amounts of pairs of labels, some of them only after a pair of ones."""
+    pairs = list(product((0, 1), repeat=2))
+    terms = [f"{a} * (z == {z} and y == {y})" for a, (z, y) in zip(amounts, pairs, strict=True)]
+    loss = fsmeu.loads(
+        "utility f labels 0 1 memory mz of z last 1 memory my of y last 1 "
+        f"count tp by {' + '.join(terms)} + {later} * (old mz[0] == 1 and old my[0] == 1) value tp"
+    )
+    if structure_of(loss, fsmeu.models.Bernoulli([0.4, 0.3, 0.6])).is_nonnegative:
+        for n in (1, 2, 3):
+            assert all(loss(*both) >= 0 for both in product(product((0, 1), repeat=n), repeat=2))
+
+
+def test_a_range_that_is_declared_wrongly_prunes_nothing(monkeypatch):
+    """The count gets negative, whatever the file says: all ends are valued."""
+    monkeypatch.setattr(engine, "_FEW_ENDS", 0)
+    loss = fsmeu.loads(
+        "utility loses labels 0 1 count tp by (z == 1 and y == 1) - 2 * (z == 0 and y == 1) "
+        "count hyp when z == 1 count ref when y == 1 "
+        "value tp / (hyp + ref) or 1 when hyp + ref == 0 range 0 .. 1"
+    )
+    one = fsmeu.models.Bernoulli(np.array([0.4, 0.3, 0.6, 0.2]))
+    structure = structure_of(loss, one)
+    assert not structure.is_nonnegative
+    assert structure.decide([one.arc_weights()], 1.0).tried[0] == 5

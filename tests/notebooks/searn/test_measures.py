@@ -1,4 +1,4 @@
-"""Chunk F1 is that of seqeval and of the loss on the shelf; intervals behave as they must."""
+"""Chunk F1 is that of seqeval, also from right to left; intervals behave as they must."""
 
 import warnings
 
@@ -6,17 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import fsmeu
 from fsmeu.errors import InputError
-from searn.measures import counts_of, interval, pair_counts
+from fsmeu.searn.features import HashedSentences
+from searn.measures import chunks, counts_of, interval, pair_counts
+from searn.task import Part, mirrored, mirrored_tags
 
 TAGS = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
-PAIRS = st.lists(
-    st.lists(st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS)), min_size=1, max_size=8),
-    min_size=1,
-    max_size=6,
-).map(lambda both: ([[z for z, _ in one] for one in both], [[y for _, y in one] for one in both]))
+LINES = st.lists(st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS)), min_size=1, max_size=8)
+PAIRS = st.lists(LINES, min_size=1, max_size=6).map(
+    lambda both: ([[z for z, _ in one] for one in both], [[y for _, y in one] for one in both])
+)
 
 
 @given(PAIRS)
@@ -34,13 +36,6 @@ def test_scores_are_those_of_seqeval(pair):
         ):
             assert found[name] == pytest.approx(score(y, z), abs=1e-12), name
     assert found["sequences"] == np.mean([a == b for a, b in zip(z, y, strict=True)])
-
-
-@given(PAIRS)
-def test_chunk_f1_of_one_sentence_is_the_loss_on_the_shelf(pair):
-    z, y = pair[0][0], pair[1][0]
-    loss = fsmeu.load("chunk_fscore", labels=TAGS, empty=0)
-    assert counts_of([z], [y]).scores()["F1"] == pytest.approx(loss(z, y), rel=1e-12)
 
 
 def test_lengths_must_agree():
@@ -75,3 +70,34 @@ def test_pairs_are_counted_by_stream(pair):
     assert found["accuracy"] == pytest.approx(np.mean(same), rel=1e-12)
     assert found["F1"] == counts_of(z, y).scores()["F1"]
     assert found["sequences"] == np.mean([a == b for a, b in zip(*joint, strict=True)])
+
+
+# -- from right to left: mirrored chunk tags have the same chunks, losses of chunks their value ----
+
+
+@given(LINES)
+def test_chunk_losses_have_the_same_value(pairs):
+    z, y = ([pair[k] for pair in pairs] for k in (0, 1))
+    for name in ("chunk_fscore", "chunk_precision", "chunk_recall"):
+        loss = fsmeu.load(name, labels=TAGS)
+        assert loss(mirrored_tags(z), mirrored_tags(y)) == pytest.approx(loss(z, y), abs=1e-15)
+
+
+@given(LINES)
+def test_mirrored_twice_is_well_formed_and_has_the_same_chunks(pairs):
+    tags = [pair[0] for pair in pairs]
+    turned = mirrored_tags(tags)
+    n = len(tags)
+    assert chunks(turned) == {(n - end, n - begin, name) for begin, end, name in chunks(tags)}
+    again = mirrored_tags(turned)
+    assert chunks(again) == chunks(tags)
+    assert all(tag[0] != "I" or again[k - 1][1:] == tag[1:] for k, tag in enumerate(again))
+
+
+def test_positions_keep_their_features():
+    rows = csr_array(np.diag(np.arange(1.0, 6.0)))
+    seen = HashedSentences(rows, np.array([0, 2, 5]), np.arange(5, dtype=np.uint64)[:, None])
+    found = mirrored(Part(seen, [["B-X", "I-X"], ["B-X", "O", "O"]]))
+    assert found.sentences.matrix.toarray().argmax(axis=1).tolist() == [1, 0, 4, 3, 2]
+    assert found.sentences.crossed.ravel().tolist() == [1, 0, 4, 3, 2]
+    assert found.labels == [["B-X", "I-X"], ["O", "O", "B-X"]]

@@ -1,4 +1,4 @@
-"""Results in a folder: an experiment goes on where it ended, and tables are made of them."""
+"""Results in a folder: experiments go on where they ended, tables are made of them; baselines."""
 
 import json
 from dataclasses import replace
@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from fsmeu import errors
 from fsmeu.errors import InputError
-from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.features import HashedSentences
 from fsmeu.searn.learners.linear import AveragedPerceptron
 from searn import experiment as module
+from searn import methods
 from searn.experiment import Plan, differences, experiment, rows_of
 from searn.measures import Counts, Means, interval
 from searn.results import read_folder
@@ -126,3 +128,21 @@ def test_the_difference_of_equal_runs_is_zero():
     runs = [Means(np.random.default_rng(1).random((9, 1)))]
     found = interval(runs, "ROUGE-2", less=runs)
     assert (found.value, found.low, found.high) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("settings", [{"algorithm": "lbfgs", "c2": 1.0}, {"algorithm": "ap"}])
+def test_crfsuite_learns_what_only_transitions_tell(settings):
+    """The first label is shown; the second, of which nothing is seen, is the one after it."""
+    pytest.importorskip("sklearn_crfsuite")
+    first = np.arange(60) % 3
+    rows = np.zeros((60, 2, 4))
+    rows[np.arange(60), 0, first] = rows[:, 1, 3] = 1
+    labels = [["abc"[one], "abc"[(one + 1) % 3]] for one in first]
+    seen = csr_array(rows.reshape(120, 4)), np.arange(0, 121, 2)
+    assert methods.crf_predictions((*seen, labels), seen, **settings) == labels
+
+
+def test_without_crfsuite(monkeypatch):
+    monkeypatch.setattr(errors, "is_installed", lambda name: False)
+    with pytest.raises(errors.MissingExtra, match="pip install"):
+        methods.crf_predictions((None, None, []), (None, None))
