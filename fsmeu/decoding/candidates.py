@@ -142,10 +142,7 @@ def _exhaustive(problem: Problem) -> Answer:
 def _best_listed(
     problem: Problem, candidates: Sequence[Ints], everything: bool
 ) -> tuple[Ints, bool, int]:
-    """The best of the candidates, whether it is proven to be the best of all, how many were valued.
-
-    It can be proven where the candidates are ``everything`` that is allowed and all were valued.
-    """
+    """The best of the candidates, whether it is proven best of all, how many were valued."""
     values = problem.sign * _timed_values(problem, candidates)
     best, done = int(values.argmax()), len(values)
     if not everything or done < len(candidates) or problem.keep is not None:
@@ -242,10 +239,7 @@ def _starts(problem: Problem, some: Ints) -> list[Ints]:
 
 
 def _climbed(problem: Problem, starts: Sequence[Ints]) -> Iterator[tuple[Ints, float, int]]:
-    """The sequences on the way from each start by the best single changes that improve.
-
-    With sign times value, and how many sequences were valued for it; none comes twice.
-    """
+    """The sequences on the way up from each start, sign times value, and how many were valued."""
     changes, seen = Changes(problem), set[bytes]()
     for k, start in enumerate(starts):
         current: Ints | None = start

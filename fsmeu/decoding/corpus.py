@@ -165,10 +165,7 @@ def _decided(
     known: tuple[float, float] | None,
     sign: float,
 ) -> CorpusDecision:
-    """The decision for hypotheses, where sign times value of all others has an upper bound.
-
-    Their own value and a bound on its error may be known.
-    """
+    """The decision for hypotheses, given a bound on sign times all values; theirs may be known."""
     if known is None:
         found = linear_expectation(corpus, chosen)
         value, low, high = found.value, found.lower, found.upper
@@ -187,10 +184,7 @@ def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:
 
 
 def _step(corpus: Corpus, zs: list[Ints], value: float) -> float:
-    """What changing one label does to the value: the median of a few changes.
-
-    It measures a gap where the best value is next to 0, and the value itself does not.
-    """
+    """What changing one label does to the value in the median: a measure of values next to 0."""
     places = [(row, i) for row, z in enumerate(zs) for i in range(len(z))]
     changes = []
     for row, i in places[:: max(1, len(places) // _CHANGES)]:

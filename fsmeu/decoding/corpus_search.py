@@ -209,10 +209,7 @@ class _Search:
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _search(corpus: Corpus, sign: float) -> _Search:
-    """The values by total, for a loss that splits by tape with one counter of each at most.
-
-    An UncountableError where a counter does not grow by whole numbers.
-    """
+    """The values by total; an UncountableError where a counter does not grow by whole numbers."""
     form, models = corpus.loss.split, corpus.models
     assert form is not None
     greatest, expected = np.zeros((2, len(models), len(form.joint_counts)))
@@ -265,10 +262,7 @@ def _search(corpus: Corpus, sign: float) -> _Search:
 
 
 def _expected(structure: Structure, models: Sequence[ArcWeights]) -> tuple[Floats, Floats]:
-    """Bounds on E|joint count|, (batch, counts), and P(count of y), (batch, counter).
-
-    At each position, the greatest of all steps for each term.
-    """
+    """Bounds on E|joint count|, (batch, counts), and P(count of y), (batch, counter)."""
     n, counts = models[0].n, structure.counts
     one = np.ones((len(models), counts, int(structure.r.columns[n])))
     scores, chances = structure.scores(models, one, absolute=True)
@@ -303,10 +297,7 @@ def _totals(reachable: Sequence[Bools]) -> Bools:
 
 
 def _wanted(block: _Block, others: Sequence[Window], at: Floats) -> Floats:
-    """What joint counts are worth by the count of a sentence's own reference.
-
-    The mean over the sum of all other references' counts, (batch, joint counts, own counts).
-    """
+    """What joint counts are worth on average by the own count, (batch, counts, own counts)."""
     size = block.own.shape[1]
     found = np.zeros((len(block.rows), len(at), size))
     for row, other in zip(found, others, strict=True):
@@ -319,11 +310,9 @@ def _wanted(block: _Block, others: Sequence[Window], at: Floats) -> Floats:
 def _error(
     block: _Block, others: Sequence[Window], most: Floats, wanted: Floats, greatest: Floats
 ) -> float:
-    """A bound on the error of the sum of scores of the sentences of a block.
+    """A bound on the error of the sum of scores of a block: by roundings, and by what others lack.
 
-    It has the roundings of scores and of best paths, and what the distributions of the other
-    sentences lack and are off by. ``most`` bounds joint counts, (batch, joint counts), ``greatest``
-    their slopes, (joint counts,).
+    ``most`` bounds joint counts, (batch, joint counts), ``greatest`` their slopes, (joint counts,).
     """
     expected = np.einsum("bqc,bc->bq", np.abs(wanted), np.abs(block.own))
     rounding = 2.0 * relative_error(block.structure.roundings(block.n))

@@ -211,10 +211,7 @@ def _alike(models: Mapping[int, Model]) -> Iterator[list[int]]:
 
 
 def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
-    """Sequences of independent binary labels in blocks of equal length, probabilities stacked.
-
-    What is no vector of probabilities is left to ``decode``, which says so.
-    """
+    """Vectors of probabilities in blocks of equal length; others are left to ``decode``."""
     by_length: dict[int, dict[int, Floats]] = {}
     for row, model in enumerate(models):
         given = None if isinstance(model, Model) else vector_of_numbers(model)
@@ -234,10 +231,7 @@ def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
 def _ranked_together(
     loss: Loss, rows: list[int], p: Floats, method: str, constraint: Any
 ) -> dict[int, Decision]:
-    """Decisions by ``ranking_fast`` for sequences of one length, without a model for each.
-
-    Those that it proves; none where it does not fit.
-    """
+    """Decisions that ``ranking_fast`` proves for sequences of one length, without models."""
     n = p.shape[1]
     try:
         bound = bind_labels(loss, BINARY, "decode_many")
@@ -271,10 +265,7 @@ def _ranked_together(
 
 
 def _in_order(problem: Problem) -> tuple[str, ...]:
-    """The names of the methods that "auto" takes, in order.
-
-    All sequences are compared where they are few; else only when that is asked for by name.
-    """
+    """The names of the methods that "auto" takes, in order; few sequences are all compared."""
     if problem.keep is not None:
         return _WITH_KEEP
     few = len(problem.model.labels) ** min(problem.n, 64) <= min(problem.budget, FEW_SEQUENCES)

@@ -74,11 +74,7 @@ def explicit_answer(problem: Problem) -> Answer:
 
 
 def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:
-    """The composition of all allowed sequences, the loss and the model; arguments as ``decode``'s.
-
-    Raises:
-        SizeLimitError: it could have more states than the limit.
-    """
+    """The composition of all allowed sequences, the loss and the model, given as to ``decode``."""
     made = as_model(model)
     hypotheses = any_layers(made.alphabet, made.n)
     limits = as_constraint(constraint, made.alphabet, made.n)
@@ -133,10 +129,7 @@ class _Best(NamedTuple):
 
 
 def _best(where: str, sign: float, values: Floats, errors: Floats, sequences: Ints) -> _Best:
-    """The best value, proven where no other can be better by more than ``PRECISION``.
-
-    That is a part of the value itself, or of what changing one label does to it in the median.
-    """
+    """The best value, proven where no other can be better by more than ``PRECISION``."""
     row = int((sign * values).argmax())
     value, error = float(values[row]), float(errors[row])
     check_finite(where, value)
@@ -172,11 +165,7 @@ def _one_by_one(problem: Problem, sequences: Ints) -> tuple[Floats, Floats]:
 
 
 def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], _Best]:
-    """The best hypothesis of each sentence, as label indices, and the best value of the corpus.
-
-    Raises:
-        SizeLimitError: there are too many hypotheses for all sentences together, or states.
-    """
+    """The best hypothesis of each sentence, as label indices, and the best value of the corpus."""
     with advising_default():
         each = [
             _allowed(corpus.constraint_at(row), len(model.labels), model.n, CANDIDATES)
@@ -231,10 +220,7 @@ def _corpus_values(corpus: Corpus, each: Sequence[Ints]) -> tuple[Floats, Floats
 
 
 def _counts(built: Composition, names: Sequence[str], zs: Ints) -> tuple[Floats, Floats, int]:
-    """The distributions of the counts of a sentence given each z, (sequences, tuples of counts).
-
-    And these tuples, (names, tuples), and a bound on the roundings.
-    """
+    """P(counts given z), (sequences, tuples of counts), the tuples, a bound on the roundings."""
     table, registers = built.plain, built.registers()
     _guard_prefixes(table, len(zs))
     ends, begin = np.flatnonzero(np.isfinite(table.final)), table.start

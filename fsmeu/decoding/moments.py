@@ -51,7 +51,6 @@ _WHY = (
     "the value is a sum of ratios of counts that never gets worse with more true positives, and "
     "expectations are series in central moments whose remainders are bounded"
 )
-
 _ONE_RATIO = (
     "under a chain the value must be one ratio of counts, divided by a sum of counts of each "
     "sequence by itself"

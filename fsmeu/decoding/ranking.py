@@ -68,10 +68,7 @@ def ranked(order: Ints, k: int) -> Ints:
 
 
 def best_ranked(problem: Problem, order: Ints, values: Floats, errors: Floats, why: str) -> Answer:
-    """The best of the sequences with ones at the first k positions of an order, given their values.
-
-    Arrays are by k, (n + 1,); ``why`` says why the best of these is the best of all.
-    """
+    """The best of the sequences with ones at the first k positions of an order, by their values."""
     best = int((problem.sign * values).argmax())
     chosen = ranked(order, best)
     proven = is_proven(problem, problem.sign * values, errors, best, chosen)

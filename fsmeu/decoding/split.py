@@ -25,13 +25,11 @@ hypotheses with hyp = j, and on g >= 0, which is looked at. Where one of them is
 are several joint counts, every end is valued. An end is left out only if its bound plus what
 rounding may have done to it is below the best value.
 
-For many independent labels of two kinds, and a joint count tp, a one at position i, with k ones in
-all, is worth the sum over s of P(y_i = 1, ref = s) g(k, s). Of two positions the more probable one
-is worth at least as much where g is nowhere negative: the difference is p_i - p_j times the sum
-over s of P(s - 1 of the other labels are ones) g(k, s). So the best sequence with k ones has them
-at the k most probable positions, and what these are worth together is a sum over a window of ref
-that holds all but a stated mass. Work grows as n times the window's width, a few times sqrt(n), and
-memory as the width.
+For many independent labels of two kinds, a one at position i, with k ones in all, is worth the sum
+over s of P(y_i = 1, ref = s) g(k, s). Where g is nowhere negative, the more probable of two
+positions is worth at least as much: the difference is p_i - p_j times the sum over s of
+P(s - 1 of the other labels are ones) g(k, s). So the k most probable positions are best, and what
+they are worth is a sum over a window of ref, a few times sqrt(n) wide, that lacks a stated mass.
 """
 
 from __future__ import annotations
@@ -135,17 +133,15 @@ def _by_counting(problems: Sequence[Problem]) -> Sequence[Answer | str]:
 
 def _is_for_windows(problem: Problem) -> bool:
     """True for many independent labels, a value linear in tp in a finite range, no constraint."""
-    if problem.n <= COUNTED_AT_ONCE or ranked_fault(problem) is not None:
-        return False
     form = problem.split
-    counted = form is not None and form.counted
-    return counted and math.isfinite(_greatest(problem))
+    if form is None or not form.counted or ranked_fault(problem) is not None:
+        return False
+    return problem.n > COUNTED_AT_ONCE and math.isfinite(_greatest(form, problem.n))
 
 
-def _greatest(problem: Problem) -> float:
+def _greatest(form: Split, n: int) -> float:
     """The greatest absolute value that the file declares."""
-    assert problem.split is not None
-    return max(map(abs, declared_range(problem.split.bound, problem.n)))
+    return max(map(abs, declared_range(form.bound, n)))
 
 
 def _in_windows(problem: Problem) -> Answer | None:
@@ -170,8 +166,9 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
 
     Probabilities are in descending order. None where a slope in the window is of the wrong sign.
     """
-    n, whole = problem.n, count_window(p)
-    ref, mass, greatest = whole.counts, whole.chances, _greatest(problem)
+    n, whole, form = problem.n, count_window(p), problem.split
+    assert form is not None
+    ref, mass, greatest = whole.counts, whole.chances, _greatest(form, n)
     guard_size("decode", n * len(ref) // TABLES_PER_STATE)
     values, errors = np.empty((2, n + 1))
     joint, lost = np.zeros((1, len(ref))), whole.lost  # E[tp where ref = s], (k, s)
@@ -196,10 +193,7 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
 
 
 def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, Floats, Floats]:
-    """Slopes and offsets of the value by tp, (hyp, ref), and the offsets' terms without signs.
-
-    Arguments are numbers of ones, (hyp, 1) and (ref,).
-    """
+    """Slopes and offsets of the value by tp, (hyp, ref), and the offsets' terms without signs."""
     form, table, n = problem.split, problem.confusion, float(problem.n)
     assert form is not None
     assert table is not None

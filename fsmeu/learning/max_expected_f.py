@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -154,10 +154,17 @@ class MaxExpectedFClassifier(LogisticClassifier):
     tol: float = 1e-6
     fit_intercept: bool = True
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MaxExpectedFClassifier:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> MaxExpectedFClassifier:
         """Itself, fitted to rows, dense or sparse, and labels of two classes.
 
-        A weight of 2 counts an example twice.
+        A weight of 2 counts an example twice. ``progress`` is called after each start with the
+        share of the work that is done, from 0 to 1.
         """
         where = type(self).__name__
         if self.restarts != "auto":
@@ -173,7 +180,7 @@ class MaxExpectedFClassifier(LogisticClassifier):
             must = "each class must have an example of positive weight"
             raise InputError(message(f"{where}.fit", must))
         smooth = SmoothF(rows, positive, weights, float(self.alpha), float(self.gamma))
-        ends = self._search(smooth)
+        ends = self._search(smooth, progress)
         self.objectives_ = np.array([end.value for end in ends])
         best = int(np.argmax(self.objectives_))
         theta = ends[best].weights
@@ -187,7 +194,7 @@ class MaxExpectedFClassifier(LogisticClassifier):
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return self
 
-    def _search(self, smooth: SmoothF) -> list[Climb]:
+    def _search(self, smooth: SmoothF, progress: Callable[[float], None] | None) -> list[Climb]:
         """Where the climb from every start ended.
 
         It works on the parameters times the root mean squares of their features, so that features
@@ -217,4 +224,6 @@ class MaxExpectedFClassifier(LogisticClassifier):
             if end.value > best + _SAME:
                 raised = len(ends)
             best = max(best, end.value)
+            if progress is not None:
+                progress(len(ends) / (min(most, raised + _IN_VAIN) if automatic else most))
         return ends

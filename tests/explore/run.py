@@ -150,7 +150,7 @@ def main(words=None):
         return int(replay(given.case, console))
     interruptible()
     with kernels_that_run("compiled"):
-        loops.counts()  # here, so that no process loads or compiles them
+        loops.sentences()  # here, so that no process loads or compiles them
     cases = given.cases if given.cases or given.minutes else 1000
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]} failed"))
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:

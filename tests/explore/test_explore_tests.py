@@ -118,7 +118,7 @@ def test_rounding_is_noticed():
         cancelled > 0.3  # noqa: B015
 
 
-@pytest.mark.parametrize("half", [loops.counts, loops.moments])
+@pytest.mark.parametrize("half", [loops.sentences, loops.long_ones])
 def test_loops_can_be_compiled_beforehand(half):
     """What the set-up and the explorer do."""
     with kernels_that_run("compiled"):

@@ -152,9 +152,10 @@ def cache(tmp_path, monkeypatch):
 def test_cache_follows_the_environment(monkeypatch):
     for name in ("XDG_CACHE_HOME", "FSMEU_CACHE"):
         monkeypatch.delenv(name, raising=False)
-    places = {"HOME": "/h", "XDG_CACHE_HOME": "/x", "FSMEU_CACHE": "~/mine"}
-    for (name, value), place in zip(
-        places.items(), ("/h/.cache/fsmeu", "/x/fsmeu", "/h/mine"), strict=True
+    for name, value, place in (
+        ("HOME", "/h", "/h/.cache/fsmeu"),
+        ("XDG_CACHE_HOME", "/x", "/x/fsmeu"),
+        ("FSMEU_CACHE", "~/mine", "/h/mine"),
     ):
         monkeypatch.setenv(name, value)
         assert pynini_wheel.cache_directory() == Path(place)

@@ -84,12 +84,10 @@ def value_of_counts(form: Confusion, n: int, tp: Any, hyp: Any, ref: Any) -> Flo
 def tp_counterexample(form: Confusion, n: int) -> Counterexample | None:
     """A case in which one more true positive makes things worse; None when there is none at n.
 
-    Without one, the probability ranking principle holds at this n (Natarajan 2016, Theorem 6; that
-    ties are allowed does not hurt: the exchange argument needs only that no swap makes it worse).
-
-    Every table of length n is looked at. Neighbours are compared with each other alone: a step that
-    is worse by more than four units of rounding of the two values is a counterexample. What such
-    steps can hide adds up to less than 4 n units of rounding of the expected absolute value.
+    Without one, the probability ranking principle holds at this n (Natarajan 2016, Theorem 6; the
+    exchange argument needs only that no swap makes it worse). Of all tables of length n, neighbours
+    are compared: a step that is worse by more than four units of rounding of the two values counts.
+    What others hide adds up to less than 4 n units of rounding of the expected absolute value.
     """
     sign = 1.0 if form.bound.spec.kind == "utility" else -1.0
     for hyp in range(n + 1):
