@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seqeval.metrics.sequence_labeling import get_entities
 
 import fsmeu
 from fsmeu.expectation.gradient import value_and_gradient, value_and_gradient_many
 from fsmeu.models import from_potentials
 from fsmeu.trellis import engine
 from fsmeu.trellis.kept import structure_of
-from tests.corpora_by_listing import chunks
 from tests.decoding.listing import make_listing
 from tests.label_models import by_name, plain_model
 from tests.support.nightly import every_third
@@ -162,7 +162,7 @@ def test_every_end_is_valued_or_bounded_from_above(seed, monkeypatch):
     loss, one = LOSSES["chunk_fscore"](), corpus(seed)[1][0]
     listing = make_listing(loss, TAGS, 3)
     worth = listing.worths({y: one.probability(y) for y in listing.sequences})
-    ends = np.array([len(chunks(z)) for z in listing.sequences])
+    ends = np.array([len(get_entities(list(z))) for z in listing.sequences])
     found = structure_of(loss, one).decide([one.arc_weights()], 1.0)
     for k in range(4):
         assert found.values[0, k] + found.errors[0, k] >= worth[ends == k].max() - 1e-15
