@@ -147,7 +147,7 @@ Learner = Callable[[float, Any, Bits], tuple[Bits, Any]]
 def by_histogram(step: float, rows: Any, labels: Bits) -> tuple[Bits, Any]:
     """Predictions with the root of q(theta) on a histogram of the scores so far."""
     learner = OnlineLogisticClassifier(step=step)
-    chances = learner._learn(rows, labels, [0, 1], None)[1]
+    chances = learner.proba_then_fit(rows, labels, [0, 1])
     sums, counts = np.zeros(BINS), np.zeros(BINS)
     edges, theta, predicted = np.arange(BINS) / BINS, 0.0, []
     for begin in range(0, len(labels), EVERY):

@@ -9,8 +9,6 @@ from itertools import product
 
 import numpy as np
 
-# -- losses and utilities on two lists of labels -----------------------------------------------
-
 
 def fscore(z, y, beta=1, empty=1):
     tp = sum(1 for a, b in zip(z, y, strict=True) if a == 1 and b == 1)
@@ -193,9 +191,6 @@ def acceptor(layered):
     """The same, normalised."""
     weights = path_distribution(layered)
     return {y: w / sum(weights.values()) for y, w in weights.items()}
-
-
-# -- expectations --------------------------------------------------------------------------------
 
 
 def joint(values, of_y):

@@ -14,8 +14,6 @@ from seqeval.metrics.sequence_labeling import get_entities
 import fsmeu
 from tests import brute_force
 
-# -- what a sentence adds to the counts, and what the totals are worth -----------------------------
-
 
 def counted(parts):
     """A function to (parts of z in y, parts of z, parts of y, positions that agree)."""
@@ -66,9 +64,6 @@ def loaded(name):
     return loss, TAGS if name == "chunk_fscore" else [0, 1], count, value
 
 
-# -- models: the package's, and the same as a dictionary of fractions ------------------------------
-
-
 def models(kind, rng, lengths, labels):
     """Random models of one kind: a list of pairs (model, {sequence: probability})."""
     return [KINDS[kind](rng, n, labels) for n in lengths]
@@ -114,9 +109,6 @@ def _exact(array):
     return np.vectorize(lambda x: Fraction(float(x)), otypes=[object])(array)
 
 
-# -- expectations ----------------------------------------------------------------------------------
-
-
 def added(z, of_y, count):
     """The distribution of what a sentence adds to the counts, a dictionary."""
     found = Counter()
@@ -147,10 +139,7 @@ def expected(zs, listed, count, value):
 
 
 def best(listed, labels, count, value, greatest=True):
-    """The best expected value over all hypotheses of a corpus, a fraction.
-
-    Hypotheses of a sentence with equal distributions are looked at once.
-    """
+    """The best expected value over all hypotheses, a fraction; equal distributions count once."""
     choices, n = [], 0
     for of_y in listed:
         length = len(next(iter(of_y)))

@@ -74,8 +74,6 @@ class ModelSpec:
         made = [[make(m) for m in part] if name == "models" else part for name, part in parts]
         return [*made, *(getattr(self, name) for name in more)]
 
-    # -- simpler ones ----------------------------------------------------------------------------
-
     def shorter(self):
         """The same for sequences that are shorter by one, or None."""
         if not self.n:
@@ -260,9 +258,6 @@ _PARTS = {
     "mixture": _mixture,
 }
 PLAIN_KINDS = tuple(_PARTS)
-
-
-# -- derivatives ---------------------------------------------------------------------------------
 
 
 def parameters(model):

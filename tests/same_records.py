@@ -4,10 +4,7 @@ import pytest
 
 
 def same_records(one, other):
-    """Asserts that two lists of records are equal, numbers (in texts, too) up to 1e-12.
-
-    Last digits may depend on what a process has computed before.
-    """
+    """Asserts that two lists of records are equal, numbers (in texts, too) up to 1e-12."""
     assert len(one) == len(other)
     for left, right in zip(one, other, strict=True):
         assert list(left) == list(right)

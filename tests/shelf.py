@@ -12,11 +12,10 @@ def case(name, size=2):
     """The file; ``size`` is the number of labels where it leaves them open."""
     spec = read_spec(name)
     labels = spec.labels or (tag_labels(TYPES, spec.scheme) if spec.scheme else tuple(range(size)))
-    given = {
-        p.name: _cost(len(labels)) if p.type == "table" else 2
-        for p in spec.params
-        if p.default is None
-    }
+    many = range(len(labels))
+    cost = [[a * len(labels) + b - 1.5 for b in many] for a in many]
+    open_ones = [p for p in spec.params if p.default is None]
+    given = {p.name: cost if p.type == "table" else 2 for p in open_ones}
     return LossCase(spec.source, tuple(labels), spec.labels is None, given)
 
 
@@ -24,7 +23,3 @@ def load(name, size=2):
     """The loss itself."""
     known = case(name, size)
     return fsmeu.load(name, labels=known.labels if known.ask else None, **known.given)
-
-
-def _cost(size):
-    return [[a * size + b - 1.5 for b in range(size)] for a in range(size)]

@@ -101,29 +101,23 @@ IMPORTS = [
     ("fsmeu.losses.a", "from fsmeu.models import b", "fsmeu.models is not below losses"),
     ("fsmeu.losses.a", "from fsmeu import models", "fsmeu.models is not below losses"),
     ("fsmeu.losses.a", "from fsmeu import load", "fsmeu is not below losses"),
-    ("fsmeu.losses.a", "import fsmeu", "fsmeu is not below losses"),
-    ("fsmeu.losses.language.a", "from fsmeu.losses.algebra.b import c", "LATER.losses.algebra.b"),
-    ("fsmeu.losses.machine.a", "import fsmeu.losses.loss", "LATER.losses.loss"),
+    ("fsmeu.losses.machine.a", "import fsmeu.losses.loss", "fsmeu.losses.loss is a later stage"),
     ("fsmeu.models.a", "def f():\n import pynini.lib", "pynini.lib outside fsmeu/fst"),
     ("fsmeu.models.a", "from . import b", "relative import of ."),
     ("fsmeu.cli.a", "import fsmeu.attic", "fsmeu.attic has no floor"),
-    ("fsmeu.errors", "import fsmeu.fst", "fsmeu.fst is not below errors"),
     ("fsmeu.display", "import fsmeu.drawing.a", "fsmeu.drawing.a is not below display"),
-    ("fsmeu.models.a", "def f():\n import fsmeu.drawing.b", "fsmeu.drawing.b is not below models"),
     # and imports that are in order
     ("fsmeu.fst.a", "import pynini\nfrom fsmeu.fst.b import c\nfrom fsmeu.errors import E", ""),
     ("fsmeu.display", "def f():\n import fsmeu.drawing.a", ""),
     ("fsmeu.decoding.a", "from fsmeu import fst, losses", ""),
     ("fsmeu.losses.machine.a", "from fsmeu.losses.language.b import c", ""),
-    ("fsmeu", "from fsmeu.losses import load", ""),
     ("fsmeu.cli.a", "import fsmeu\nfrom fsmeu.drawing import dot", ""),
 ]
 
 
 @pytest.mark.parametrize(("module", "source", "fault"), IMPORTS)
 def test_faults_are_found(module, source, fault):
-    if fault.startswith("LATER"):
-        fault = f"{fault.replace('LATER', 'fsmeu')} is a later stage than {module}"
+    fault = f"{fault} than {module}" if fault.endswith("stage") else fault
     assert violations(module, source) == ([fault] if fault else [])
 
 

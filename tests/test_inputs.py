@@ -1,6 +1,7 @@
 """What may stand for a label sequence or a table, what may not, and what is no such thing."""
 
 import contextlib
+import gzip
 import itertools
 import re
 
@@ -11,6 +12,7 @@ import pytest
 import fsmeu
 from fsmeu.checking.report import report
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError
+from fsmeu.files import read_bytes
 from fsmeu.fst.alphabet import listed
 from tests import brute_force
 from tests.support.python_losses import Keeper
@@ -106,6 +108,8 @@ def test_a_byte_order_mark(tmp_path):
     model.write_text('{"probs": [0.5]}', encoding="utf-8-sig")
     assert fsmeu.models.from_json(model).n == 1
     assert fsmeu.models.from_json("\ufeff" + model.read_text(encoding="utf-8-sig")).n == 1
+    model.write_bytes(gzip.compress(model.read_bytes()))
+    assert fsmeu.models.from_json(model).n == 1
 
 
 DIGITS = "9" * 5000
@@ -166,10 +170,14 @@ def test_labels_of_many_digits_are_texts():
 
 
 @pytest.mark.parametrize("limit", ["many", "-5", "0", "²", DIGITS, "1e6"])
-def test_a_limit_that_is_none(limit, monkeypatch):
-    monkeypatch.setenv("FSMEU_MAX_STATES", limit)
-    with pytest.raises(InputError, match="environment variable FSMEU_MAX_STATES"):
-        HAMMING.compile(2)
+def test_a_limit_that_is_none(limit, monkeypatch, tmp_path):
+    for name, ask in (
+        ("FSMEU_MAX_STATES", lambda: HAMMING.compile(2)),
+        ("FSMEU_MAX_BYTES", lambda: read_bytes(tmp_path, "file")),
+    ):
+        monkeypatch.setenv(name, limit)
+        with pytest.raises(InputError, match=f"environment variable {name}"):
+            ask()
 
 
 @pytest.mark.parametrize("names", [{10**30: "a"}, {-1: "a"}, {1: "\ud800"}, {1: 5}, {2**40: "a"}])

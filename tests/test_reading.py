@@ -13,7 +13,7 @@ from sklearn.datasets import make_classification
 import fsmeu
 from fsmeu.corpora.parse import read_sentences
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError, is_installed
-from fsmeu.files import read_arrays, read_bytes, read_text
+from fsmeu.files import read_arrays
 from fsmeu.learning import OnlineLogisticClassifier
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load, save
@@ -125,18 +125,13 @@ TEXT = "".join(f"{k % 2} 1:{k}\n" for k in range(1, 200)).encode()
 
 
 @pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.gz", "a.txt.gz", "a.svm.bz2"])
-@pytest.mark.parametrize("damage", ["flipped", "cut", "plain"])
-def test_damaged_compression(tmp_path, name, damage):
+def test_damaged_compression(tmp_path, name):
     packed = bz2.compress(TEXT) if name.endswith("bz2") else gzip.compress(TEXT)
-    changed = {
-        "flipped": packed[:60] + bytes(9) + packed[69:],
-        "cut": packed[:-20],
-        "plain": TEXT,
-    }[damage]
-    (tmp_path / name).write_bytes(changed)
     read = read_sentences if ".txt" in name else read_examples
-    with pytest.raises(InputError, match=f"{name}: the file cannot be read"):
-        read(str(tmp_path / name))
+    for changed in (packed[:60] + bytes(9) + packed[69:], packed[:-20], TEXT):
+        (tmp_path / name).write_bytes(changed)
+        with pytest.raises(InputError, match=f"{name}: the file cannot be read"):
+            read(str(tmp_path / name))
 
 
 @pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.gz", "a.json", "a.json.gz", "a.txt.gz"])
@@ -149,17 +144,6 @@ def test_texts_are_limited_by_what_they_become(tmp_path, monkeypatch, name):
     )
     with pytest.raises(SizeLimitError, match=r"at most [12],000 bytes.*FSMEU_MAX_BYTES"):
         read(str(tmp_path / name))
-
-
-def test_the_limit_is_a_number(tmp_path, monkeypatch):
-    monkeypatch.setenv("FSMEU_MAX_BYTES", "much")
-    with pytest.raises(InputError, match="FSMEU_MAX_BYTES"):
-        read_bytes(tmp_path, "file")
-
-
-def test_texts_have_no_mark(tmp_path):
-    (tmp_path / "a").write_bytes(gzip.compress(b"\xef\xbb\xbfabc"))
-    assert read_text(tmp_path / "a", "file") == "abc"
 
 
 def test_a_package_that_is_broken_is_not_installed(tmp_path, monkeypatch):

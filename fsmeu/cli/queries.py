@@ -76,8 +76,7 @@ def expect_value(
                 refuse("--column", must, "none", "For example: --column 3")
             if form != "conll" and column is not None:
                 refuse("--column", "it is for a corpus in columns", form)
-            condition = read_constraint("--given", given)
-            loaded = load_loss(loss, binding)
+            condition, loaded = read_constraint("--given", given), load_loss(loss, binding)
             places = Places("", (str(column or "z"),))
             return ModelQuestion("expect", loaded, form, places, given=condition)
 
@@ -189,8 +188,7 @@ def decode_labels(
 
         def ask(form: str) -> ModelQuestion:
             options["method"] = one_of("decode", "method", method, ["auto", *METHODS])
-            condition = read_constraint("--given", given)
-            loaded = load_loss(loss, binding)
+            condition, loaded = read_constraint("--given", given), load_loss(loss, binding)
             return ModelQuestion("decode", loaded, form, Places(""), explain, options, condition)
 
         totals = answer_corpus(ask, typed, loss, as_line if as_json else _text_line)

@@ -102,7 +102,7 @@ def score_corpus(
     check_run(typed)
     if columns is not None and kind != "conll":
         refuse("--columns", "it is for a corpus in columns", kind)
-    places = Places(gold, tuple(dict.fromkeys(system or ())), tuple(words(columns or "")))
+    places = Places(gold or None, tuple(dict.fromkeys(system or ())), tuple(words(columns or "")))
     named = _with_k(loss or (list(_BY_TYPE) if by_type else []), name, kind, places)
     if not named:
         refuse(

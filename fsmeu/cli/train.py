@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 online_learners, streaming, sets = (
     opt.Later(f"fsmeu.{name}")
-    for name in ("learning.online", "learning.online.streaming", "searn.features.templates")
+    for name in ("learning.online", "learning.online.streaming", "searn.features")
 )
 
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")

@@ -63,24 +63,15 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """A record that was read.
+    """A record that was read; labels of its sequences are texts, which are known to any loss."""
 
-    Attributes:
-        number: the number of the record, which begins in ``line``.
-        id: what the corpus calls it; None where it does not.
-        model: its label model, or None.
-        gold: its reference, where one is asked for.
-        systems: decisions by the key or column that they stand in, each as long as the reference.
-        lines: the line of each label, in columns; empty where the record is one line.
-    """
-
-    number: int
-    line: int
-    id: str | int | None
-    model: Any
-    gold: Sequence[Label] = ()
-    systems: Mapping[str, Sequence[Label]] = field(default_factory=dict)
-    lines: Sequence[int] = ()
+    number: int  # of the record, from 1
+    line: int  # the one in which it begins
+    id: str | int | None  # what the corpus calls it
+    model: Any  # its label model, or None
+    gold: Sequence[Label] = ()  # its reference, where one is asked for
+    systems: Mapping[str, Sequence[Label]] = field(default_factory=dict)  # decisions by their place
+    lines: Sequence[int] = ()  # that of each label, in columns
 
 
 def read_record(record: Record, form: str, places: Places, given: Any = None) -> Item:
@@ -136,10 +127,7 @@ def conditioned(model: Model, constraint: Any) -> Model:
 
 
 def _tokens(text: str, line: int) -> list[_Token]:
-    """The tokens of a sentence that begins in this line of the corpus.
-
-    Lines at its beginning that start with # and have no probabilities are comments.
-    """
+    """The tokens of a sentence; lines before them with # and no probabilities are comments."""
     tokens: list[_Token] = []
     for number, content in enumerate(text.split("\n"), start=line):
         cells = content.split()
@@ -187,8 +175,8 @@ def _independent(tokens: Sequence[_Token]) -> Independent:
     return Independent(rows, as_labels(labels))
 
 
-def _column_labels(tokens: Sequence[_Token], names: tuple[str, ...], place: str) -> Sequence[Label]:
-    """The labels in a column, by its name, or by its number from 1 or from -1 backwards."""
+def _column_labels(tokens: Sequence[_Token], names: tuple[str, ...], place: str) -> list[str]:
+    """The texts of a column, by its name, or by its number from 1 or from -1 backwards."""
     column = as_number(place)
     if not column and not names:
         must = "a column must be a number, from 1 or from -1 backwards"
@@ -198,7 +186,7 @@ def _column_labels(tokens: Sequence[_Token], names: tuple[str, ...], place: str)
         if abs(column) > len(token.cells):
             got = f"{len(token.cells)}{' before the probabilities' if token.chances else ''}"
             raise LineError(message("columns", f"column {column} must be there", got), token.line)
-    return as_labels([token.cells[column - (column > 0)] for token in tokens])
+    return [token.cells[column - (column > 0)] for token in tokens]
 
 
 def _object_of(text: str) -> tuple[str | int | None, dict[str, Any]]:
@@ -216,8 +204,8 @@ def _object_of(text: str) -> tuple[str | int | None, dict[str, Any]]:
     return name, content
 
 
-def _key_labels(content: dict[str, Any], model: Model | None, key: str) -> Sequence[Label]:
-    """The labels of a key: a list, or a text as on the command line, words or letters of one."""
+def _key_labels(content: dict[str, Any], model: Model | None, key: str) -> list[str]:
+    """The texts of labels: a list, or a text as on the command line, words or letters of one."""
     value = content.get(key)
     if value is None:
         must = f'a record must have the key "{key}", as in "{key}": [0, 1] or "{key}": "01"'
@@ -225,13 +213,13 @@ def _key_labels(content: dict[str, Any], model: Model | None, key: str) -> Seque
     if isinstance(value, str):
         words = value.replace(",", " ").split()
         letters = len(words) == 1 and (model is None or words[0] not in model.alphabet.index)
-        return as_labels(list(words[0]) if letters else words)
+        return list(words[0]) if letters else words
     if not isinstance(value, list) or not all(
         isinstance(label, int | str) and not isinstance(label, bool) and label != ""
         for label in value
     ):
         raise InputError(message(f"key '{key}'", "must be a list of labels, or a text", value))
-    return value
+    return list(map(str, value))
 
 
 def half_mean_segment(rows: Iterable[Sequence[int]]) -> tuple[Fraction, int]:
@@ -257,11 +245,7 @@ Sentence: TypeAlias = list[tuple[str, ...]]
 def read_sentences(name: str | Path, least: int = 1, most: int | None = None) -> list[Sentence]:
     """The sentences of a file, lists of rows of texts; "-" is standard input.
 
-    All rows have as many columns, at least ``least``; at most ``most`` sentences are read.
-
-    Raises:
-        InputError: it cannot be read, is no UTF-8 text, or rows differ in their columns.
-        SizeLimitError: it is too large.
+    All rows must have as many columns, at least ``least``; at most ``most`` sentences are read.
     """
     where = "standard input" if str(name) == STDIN else f"file {name}"
     rows = enumerate((tuple(line.split()) for line in read_text(name, where).split("\n")), start=1)

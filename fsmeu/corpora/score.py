@@ -92,22 +92,14 @@ def tag_scores(
 
 @dataclass(eq=False)
 class ScoreQuestion:
-    """What is asked of every record: its scores by named losses.
-
-    Attributes:
-        form: the format of the corpus.
-        places: where references and decisions stand.
-        ways: how models decide.
-        given: the constraint on which models are conditioned, or None.
-        by_type: whether chunks are counted by type.
-    """
+    """What is asked of every record: its scores by named losses."""
 
     losses: tuple[tuple[str, SpecLoss], ...]
     form: str = "jsonl"
-    places: Places = field(default_factory=Places)
-    ways: tuple[str, ...] = WAYS
-    given: Any = None
-    by_type: bool = False
+    places: Places = field(default_factory=Places)  # of references and decisions
+    ways: tuple[str, ...] = WAYS  # how models decide
+    given: Any = None  # the constraint on which models are conditioned
+    by_type: bool = False  # whether chunks are counted by type
 
     def answers(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         """The scores of each record; of one alone, a label that a loss lacks is told with its line.
@@ -230,21 +222,17 @@ _HEADS = ("value", "low", "high", "difference", "difference_low", "difference_hi
 
 @dataclass
 class Tally:
-    """What was found for the sentences, in blocks of them.
+    """What was found for the sentences.
 
-    Attributes:
-        labels: all labels that occur, by their text.
-        n: the lengths.
-        scores: for each block, (sentences, decisions, columns), as ``scores_of`` gives them.
-        items: the records themselves, where they are kept.
-        types: for each decision, agreeing, decided and given chunks by type, (3,) each.
+    ``scores`` has an array for each block of them, (sentences, decisions, columns), as
+    ``scores_of`` gives them, and ``types`` the ``chunk_counts`` of each decision.
     """
 
     decisions: tuple[str, ...] = ()
-    labels: dict[str, Label] = field(default_factory=dict)
-    n: list[int] = field(default_factory=list)
+    labels: dict[str, Label] = field(default_factory=dict)  # all that occur, by their text
+    n: list[int] = field(default_factory=list)  # the lengths
     scores: list[Floats] = field(default_factory=list)
-    items: list[Item] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)  # the records, where they are kept
     types: dict[str, dict[str, Floats]] = field(default_factory=dict)
 
     def add(self, results: Sequence[dict[str, Any]]) -> None:

@@ -55,26 +55,18 @@ _FFT_UNITS = 16 * float(np.finfo(np.float64).eps)
 """The error of the transforms of a convolution, for each doubling of its size, as a part of the
 sum of the norms of both tables."""
 
-_CUT = 1e-22
-"""What each end of a window may lose at each product; a corpus has thousands of them."""
+_CUT = 1e-22  # what each end of a window may lose at each product; a corpus has thousands of them
 
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Sentences that are independent given the model.
+    """Sentences that are independent given the model."""
 
-    Attributes:
-        loss: the loss, over the labels of the first model in their order.
-        losses: the loss over the labels of each model in their order.
-        models: the label model of each sentence.
-        constraint: what hypotheses must satisfy, as ``decode`` takes it.
-        structures: those with the constraint by sentence, as far as they were asked for.
-    """
-
-    loss: SpecLoss
-    losses: list[SpecLoss]
-    models: list[Model]
-    constraint: Any = None
+    loss: SpecLoss  # over the labels of the first model in their order
+    losses: list[SpecLoss]  # the same over the labels of each model in their order
+    models: list[Model]  # of each sentence
+    constraint: Any = None  # what hypotheses must satisfy, as ``decode`` takes it
+    # those with the constraint by sentence, as far as they were asked for
     structures: dict[int, Structure] = field(default_factory=dict, init=False)
 
     @property
@@ -240,17 +232,11 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Moments of the counts of the references of all sentences.
+    """Moments of the counts of the references of all sentences."""
 
-    Attributes:
-        means: the expectation of each sentence's count, (sentences,).
-        cumulants: its cumulants, (order + 1, sentences).
-        most: the greatest count of each sentence, (sentences,).
-    """
-
-    means: Floats
-    cumulants: Floats
-    most: Floats
+    means: Floats  # the expectation of each sentence's count, (sentences,)
+    cumulants: Floats  # its cumulants, (order + 1, sentences)
+    most: Floats  # the greatest count of each sentence, (sentences,)
 
     @property
     def mean(self) -> float:

@@ -62,6 +62,7 @@ class Query:
 
 def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
     """The three parts of an expectation, checked against each other."""
+    check_loss(loss, where)
     z = _hypothesis(z, model, where, "hypothesis z")
     bound, fitting = fitted(loss, as_model(model), where, further_tags(loss, z))
     return _checked(bound, z, fitting, where, where, "hypothesis z")
@@ -179,7 +180,7 @@ def fitted(
     refused. ``further`` are labels beside those of the model, where those of the loss are open.
     """
     check_loss(loss, where)
-    if not labels_open(loss):
+    if not loss.labels_open:
         further = loss.alphabet.labels
         if not set(model.labels) <= set(further):
             _refuse_labels(f"{loss.kind} {loss.name}", further, model.labels, where)
@@ -192,7 +193,7 @@ def fitted(
 def bind_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
     """The loss over these labels, in this order; an InputError if it has others."""
     check_loss(loss, where)
-    if not labels_open(loss):
+    if not loss.labels_open:
         if loss.alphabet.labels == alphabet.labels:
             return loss
         if set(loss.alphabet.labels) != set(alphabet.labels):
@@ -201,14 +202,9 @@ def bind_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
     return loss.with_labels(alphabet)
 
 
-def labels_open(loss: Loss) -> bool:
-    """Whether the labels may still be chosen."""
-    return bool(getattr(loss, "labels_open", False))
-
-
 def further_tags(loss: Loss, z: Any) -> Sequence[Label]:
     """The labels of a hypothesis, where the loss is over chunk tags that are read from the data."""
-    if not (labels_open(loss) and loss.spec.scheme):  # type: ignore[attr-defined]
+    if not (loss.labels_open and loss.spec.scheme):  # type: ignore[attr-defined]
         return ()
     return z.labels if isinstance(z, Model) else [tag for tag in z if isinstance(tag, str)]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Ints
+from fsmeu.errors import InputError, message
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import Fst
@@ -20,15 +21,11 @@ from fsmeu.limits import ARCS_PER_STATE
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """A deterministic acceptor; label sequences it accepts are allowed.
+    """A deterministic acceptor; label sequences it accepts are allowed."""
 
-    ``next`` is the state after reading a label, (states, labels), -1 where there is none;
-    ``accepting`` are the states in which a sequence may end.
-    """
-
-    next: Ints
+    next: Ints  # the state after reading a label, (states, labels), -1 where there is none
     start: int
-    accepting: Ints
+    accepting: Ints  # the states in which a sequence may end
 
     @property
     def states(self) -> int:
@@ -47,15 +44,11 @@ class Constraint:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """A constraint position by position: states that an allowed sequence of length n can be in.
+    """A constraint position by position: states that an allowed sequence of length n can be in."""
 
-    ``next`` has for each position the state after reading a label, (states, labels), -1 for none;
-    ``widths`` the number of states before each, and at the end; ``ends`` those in which it may end.
-    """
-
-    next: tuple[Ints, ...]
-    widths: tuple[int, ...]
-    ends: Ints
+    next: tuple[Ints, ...]  # of each position, the state after a label, (states, labels), or -1
+    widths: tuple[int, ...]  # the number of states before each position, and at the end
+    ends: Ints  # states in which a sequence may end
 
     def layers(self) -> list[Layer]:
         """The arcs of each position, of weight one."""
@@ -120,8 +113,12 @@ def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Const
     if callable(getattr(given, "over", None)):
         made: Constraint = given.over(alphabet)
         return made
-    build = acceptor_table if isinstance(given, Fst) else regex_acceptor
-    return Constraint(*build(given, alphabet, n))
+    if isinstance(given, Fst):
+        return Constraint(*acceptor_table(given, alphabet, n))
+    if not isinstance(given, str):
+        must = "a constraint must be a regular expression over labels or an acceptor"
+        raise InputError(message("constraint", must, type(given).__name__))
+    return Constraint(*regex_acceptor(given, alphabet, n))
 
 
 def restricted(layered: Layered, constraint: Constraint, where: str = "decode") -> Layered:

@@ -175,10 +175,8 @@ def _split_rows(ascending: Floats, near: Floats, exact: Bools, numbers: Ints) ->
 def distinct_sets(owner: Ints, member: Ints, owners: int) -> tuple[Ints, Ints, Ints]:
     """The number of each owner's set of members; and the distinct sets, arrays of set and member.
 
-    Args:
-        owner: the owner of each membership, 0, ..., owners - 1; each has at least one.
-        member: the member, at most once for each owner.
-        owners: the number of owners; small sets have small numbers.
+    Owners are 0, ..., owners - 1, each with at least one member, and with none twice. Small sets
+    have small numbers.
     """
     order = np.argsort(row_keys([owner, member]))
     owner, member = owner[order], member[order]

@@ -32,25 +32,15 @@ MAX_NUMBER = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class ArcTable:
-    """A weighted machine in the log semiring: every weight is -log of a real number.
+    """A weighted machine in the log semiring: every weight is -log of a real number."""
 
-    Attributes:
-        start: the start state, or -1 when there are no states.
-        source: states that the arcs leave, in ascending order.
-        ilabel: input labels as OpenFst numbers them (0 is epsilon).
-        olabel: output labels.
-        weight: -log of each arc's factor.
-        target: states that the arcs enter.
-        final: -log of each state's final weight; +inf where a state is not final.
-    """
-
-    start: int
-    source: Ints
-    ilabel: Ints
-    olabel: Ints
-    weight: Floats
-    target: Ints
-    final: Floats
+    start: int  # the start state, or -1 when there are no states
+    source: Ints  # states that the arcs leave, in ascending order
+    ilabel: Ints  # input labels as OpenFst numbers them (0 is epsilon)
+    olabel: Ints  # output labels
+    weight: Floats  # -log of each arc's factor
+    target: Ints  # states that the arcs enter
+    final: Floats  # -log of each state's final weight; +inf where a state is not final
 
     @property
     def states(self) -> int:
@@ -77,8 +67,7 @@ class ArcTable:
     def depths(self) -> tuple[Ints, list[Ints]]:
         """Depth of each state (-1 when unreachable) and the arcs that leave each depth.
 
-        Raises:
-            FstError: two paths of different length meet in a state, or there is a cycle.
+        An FstError if two paths of different length meet in a state, or there is a cycle.
         """
         depth = np.full(self.states, -1, np.int64)
         arcs_at: list[Ints] = []
@@ -128,8 +117,7 @@ Fst = pynini.Fst
 MACHINE_START = struct.pack("<i", 2125659606)
 """The first bytes of an OpenFst file."""
 _SYMBOLS_START = struct.pack("<i", 2125658996)
-_HEADER = "<iiQqqq"
-"""Version, flags, properties, start, number of states, number of arcs."""
+_HEADER = "<iiQqqq"  # version, flags, properties, start, number of states, number of arcs
 _EXPANDED = 1
 _ALIGNED = 4
 _HAS_SYMBOLS = (1, 2)
@@ -157,18 +145,15 @@ def fst_from_table(
     header = struct.pack(_HEADER, 2, 0, _EXPANDED, table.start, table.states, table.arcs)
     image = MACHINE_START + texts + header + rows.tobytes() + cells.tobytes()
     fst = Fst.read_from_string(image)
-    if isymbols is not None:
-        fst.set_input_symbols(isymbols)
-    if osymbols is not None:
-        fst.set_output_symbols(osymbols)
+    fst.set_input_symbols(isymbols)
+    fst.set_output_symbols(osymbols)
     return fst
 
 
 def table_from_fst(fst: Fst, where: str = "machine") -> ArcTable:
     """The arcs of an OpenFst machine; tropical and single-precision weights keep their numbers.
 
-    Raises:
-        FstError: the machine is no machine: an arc leads nowhere, a weight is not a number.
+    An FstError if it is no machine: an arc leads nowhere, a weight is not a number.
     """
     plain = fst.copy()
     if plain.arc_type() in ("standard", "log"):
@@ -211,11 +196,8 @@ class MachineFile(NamedTuple):
 def read_machine(image: bytes, where: str, limited: bool = True) -> MachineFile:
     """The machine in the bytes of an OpenFst file, a vector or const one, called ``where``.
 
-    The general limits on states and arcs hold if it is ``limited``.
-
-    Raises:
-        FstError: the bytes are not a whole machine of log64, log or standard arcs.
-        SizeLimitError: there are more states or arcs than the limit.
+    An FstError if they are not a whole machine of log64, log or standard arcs; the general limits
+    on states and arcs hold if it is ``limited``.
     """
     reader = _Reader(image, where)
     if reader.take(4) != MACHINE_START:

@@ -24,37 +24,24 @@ from fsmeu.fst.image import ArcTable
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """The arcs of one position, in no particular order: each reads a label between two states.
+    """The arcs of one position, in no particular order: each reads a label between two states."""
 
-    ``source`` and ``target`` are states of the layers before and after the position, ``label`` is
-    the index of a label, ``weight`` a factor in the real semiring, at least 0; ``width`` is the
-    number of states after the position.
-    """
-
-    source: Ints
-    label: Ints
-    target: Ints
-    weight: Floats
-    width: int
+    source: Ints  # states of the layer before the position
+    label: Ints  # indices of labels
+    target: Ints  # states of the layer after it
+    weight: Floats  # factors in the real semiring, at least 0
+    width: int  # the number of states after the position
 
 
 @dataclass(frozen=True, eq=False)
 class Layered:
-    """An acyclic acceptor in layers over the real semiring.
+    """An acyclic acceptor in layers over the real semiring."""
 
-    Attributes:
-        alphabet: what the label indices mean.
-        start: weight of starting in each state of layer 0.
-        layers: the arcs of position 1, ..., n.
-        final: weight of ending in each state of layer n.
-        unambiguous: True when no two paths of positive weight read the same labels.
-    """
-
-    alphabet: Alphabet
-    start: Floats
-    layers: tuple[Layer, ...]
-    final: Floats
-    unambiguous: bool
+    alphabet: Alphabet  # what the label indices mean
+    start: Floats  # weight of starting in each state of layer 0
+    layers: tuple[Layer, ...]  # the arcs of position 1, ..., n
+    final: Floats  # weight of ending in each state of layer n
+    unambiguous: bool  # True when no two paths of positive weight read the same labels
 
     @property
     def n(self) -> int:
@@ -214,11 +201,7 @@ def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "accep
 
     It must be acyclic and without epsilons, and all its strings of one length. Its symbol table, if
     it has one, names the labels; else number k + 1 is label k. Arcs of weight zero are left out.
-
-    Raises:
-        EmptyError: no string is accepted.
-        InputError: the machine breaks one of the conditions.
-        FstError: the machine is no machine.
+    An InputError if the machine breaks one of the conditions, an EmptyError if it accepts nothing.
     """
     table = trimmed_acceptor(fst, where)
     label = label_numbers(fst, alphabet, table, where)

@@ -37,8 +37,7 @@ _SHARE = 250
 """The part of the states of a machine that a constraint may have: it is composed with others."""
 _FEW_STATES = 1000
 """States of a constraint for all lengths; one with more is made for the length asked for alone."""
-_MOST_WORK = 50_000_000
-"""Arcs times states of a determinization: a few seconds."""
+_MOST_WORK = 50_000_000  # arcs times states of a determinization: a few seconds
 STATES_BEFORE = 10
 """How many times the states of a deterministic acceptor one may have that is not."""
 _MOST_PAIRS = 10_000_000
@@ -123,11 +122,8 @@ def deterministic(
     An acceptor for all lengths is tried first, as it is smaller. ``build`` makes one of the symbols
     1, 2, ..., given how many states it may have and whether to leave out what is longer than n;
     ``symbols`` has for each label its symbol from 0, or -1; as many as ``given`` states there may
-    be in any case.
-
-    Raises:
-        EmptyError: no sequence is accepted.
-        SizeLimitError: there are too many states.
+    be in any case. An EmptyError if no sequence is accepted, a SizeLimitError if there are too many
+    states.
     """
     count, states = int(symbols.max()) + 1, max(1, max_states() // _SHARE, given)
     few = states if n is None else min(states, max(_FEW_STATES, given))
@@ -161,12 +157,8 @@ def deterministic(
 def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) -> Acceptor:
     """The minimal deterministic acceptor of the same sequences (of length n), weights forgotten.
 
-    The given one may have cycles, epsilons and several ways to read a sequence.
-
-    Raises:
-        EmptyError: nothing is accepted.
-        FstError: the machine is no machine.
-        SizeLimitError: there are too many states.
+    The given one may have cycles, epsilons and several ways to read a sequence. Errors are those of
+    ``deterministic``, and an FstError if it is no machine.
     """
     table = trimmed_acceptor(fst, "constraint")
     guard_size("constraint", table.states + table.arcs)
@@ -198,26 +190,16 @@ _MOST_DEPTH = 100
 _MOST_CHARACTERS = 100_000
 
 
+@lru_cache(maxsize=64)
 def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Acceptor:
     """The minimal deterministic acceptor of a regular expression over labels (for length n).
 
-    Raises:
-        InputError: the expression is malformed, or names an unknown label.
-        EmptyError: no sequence matches.
-        SizeLimitError: the acceptor has too many states.
+    Errors are those of ``deterministic``, and an InputError if it is malformed.
     """
-    if not isinstance(text, str):
-        must = "a constraint must be a regular expression over labels or an acceptor"
-        raise InputError(message("constraint", must, type(text).__name__))
     if len(text) > _MOST_CHARACTERS:
         must = f"a regular expression may have at most {_MOST_CHARACTERS:,} characters"
         remedy = "Give an acceptor (a pynini machine)"
         raise SizeLimitError(message("constraint", must, f"{len(text):,}", remedy))
-    return _acceptor(text, alphabet, n)
-
-
-@lru_cache(maxsize=64)
-def _acceptor(text: str, alphabet: Alphabet, n: int | None) -> Acceptor:
     parser = _Parser(text, alphabet)
     term = parser.term(0)
     rest, place = parser.take()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -40,20 +40,13 @@ class SmoothF:
     over all examples, and npos the weight of the positive ones. One call takes O(nk) time and,
     beside the data, O(k) memory, as Figure 1 does. (Line 10 of the figure has d for p, and lines
     10 and 15 leave out gamma; equations 5 and 6 and the derivatives below them are followed.)
-
-    Attributes:
-        rows: examples, (examples, features), an array or a ``csr_array``.
-        positive: 1 for positive examples, 0 for others, (examples,).
-        weights: weights of examples, (examples,), or None where all are 1.
-        alpha: the weight of recall in the harmonic mean, from 0 (precision) to 1 (recall).
-        gamma: the steepness of the approximation to a decision (below equation 4).
     """
 
-    rows: Rows
-    positive: Floats
-    weights: Floats | None = None
-    alpha: float = 0.5
-    gamma: float = 1.0
+    rows: Rows  # examples, (examples, features), an array or a ``csr_array``
+    positive: Floats  # 1 for positive examples, 0 for others, (examples,)
+    weights: Floats | None = None  # of examples, (examples,); None where all are 1
+    alpha: float = 0.5  # the weight of recall in the harmonic mean, from 0 (precision) to 1
+    gamma: float = 1.0  # the steepness of the approximation to a decision (below equation 4)
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         """The value and the gradient, (1 + features,)."""
@@ -161,10 +154,17 @@ class MaxExpectedFClassifier(LogisticClassifier):
     tol: float = 1e-6
     fit_intercept: bool = True
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MaxExpectedFClassifier:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> MaxExpectedFClassifier:
         """Itself, fitted to rows, dense or sparse, and labels of two classes.
 
-        A weight of 2 counts an example twice.
+        A weight of 2 counts an example twice. ``progress`` is called after each start with the
+        share of the work that is done, from 0 to 1.
         """
         where = type(self).__name__
         if self.restarts != "auto":
@@ -180,7 +180,7 @@ class MaxExpectedFClassifier(LogisticClassifier):
             must = "each class must have an example of positive weight"
             raise InputError(message(f"{where}.fit", must))
         smooth = SmoothF(rows, positive, weights, float(self.alpha), float(self.gamma))
-        ends = self._search(smooth)
+        ends = self._search(smooth, progress)
         self.objectives_ = np.array([end.value for end in ends])
         best = int(np.argmax(self.objectives_))
         theta = ends[best].weights
@@ -194,7 +194,7 @@ class MaxExpectedFClassifier(LogisticClassifier):
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return self
 
-    def _search(self, smooth: SmoothF) -> list[Climb]:
+    def _search(self, smooth: SmoothF, progress: Callable[[float], None] | None) -> list[Climb]:
         """Where the climb from every start ended.
 
         It works on the parameters times the root mean squares of their features, so that features
@@ -224,4 +224,6 @@ class MaxExpectedFClassifier(LogisticClassifier):
             if end.value > best + _SAME:
                 raised = len(ends)
             best = max(best, end.value)
+            if progress is not None:
+                progress(len(ends) / (min(most, raised + _IN_VAIN) if automatic else most))
         return ends

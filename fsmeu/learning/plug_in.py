@@ -78,7 +78,7 @@ def _sigmoid(scored: Floats, positive: Floats, weights: Floats | None) -> tuple[
     w = np.ones(len(scored)) if weights is None else weights
     target = np.where(positive > 0, 1 - 1 / (w @ positive + 2), 1 / (w @ (1 - positive) + 2))
     scale = max(float(np.abs(scored).max()), np.finfo(np.float64).tiny)
-    line = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-9)
+    line = LogisticRegression(C=np.inf, tol=1e-9, max_iter=1000)
     rows, labels = np.tile(scored / scale, 2)[:, None], np.repeat([1, 0], len(scored))
     line.fit(rows, labels, np.append(w * target, w * (1 - target)))
     return float(line.coef_[0, 0] / scale), float(line.intercept_[0])

@@ -111,7 +111,10 @@ def _encoded(
 ) -> tuple[Loss, list[tuple[Ints, Ints]]]:
     """The loss over the labels of these sentences, and pairs of their label indices."""
     check_loss(loss, where)
-    sides = [_sentences(zs, where, "zs"), _sentences(ys, where, "ys")]
+    sides = []
+    for side, name in ((zs, "zs"), (ys, "ys")):
+        rows = listed(side, where, f"{name} must be a sequence of label sequences", rows=True)
+        sides.append([listed(one, f"{where}, {name}[{row}]") for row, one in enumerate(rows)])
     if len(sides[0]) != len(sides[1]):
         must = "there must be as many hypotheses as references"
         raise InputError(message(where, must, f"{len(sides[0])} and {len(sides[1])}"))
@@ -121,13 +124,6 @@ def _encoded(
         names = f"{where}, zs[{row}]", f"{where}, ys[{row}]"
         pairs.append(label_indices(loss, z, y, f"{where}, sentence {row}", names))
     return loss, pairs
-
-
-def _sentences(side: Iterable[Any], where: str, name: str) -> list[list[Any]]:
-    """The labels of each sentence."""
-    must = f"{name} must be a sequence of label sequences"
-    rows = enumerate(listed(side, where, must, rows=True))
-    return [listed(one, f"{where}, {name}[{row}]") for row, one in rows]
 
 
 # -- outputs ---------------------------------------------------------------------------------------

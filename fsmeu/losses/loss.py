@@ -216,15 +216,9 @@ def bind_loss(
 
 
 _SUFFIX = ".loss"
-_OTHER_NAMES = {
-    "conlleval": "chunk_fscore",
-    "dice": "fscore",
-    "exact_match": "zero_one",
-    "f1": "fscore",
-    "fbeta": "fscore",
-    "iou": "jaccard",
-    "seqeval": "chunk_fscore",
-}
+_OTHER_NAMES = {"exact_match": "zero_one", "iou": "jaccard"}
+_OTHER_NAMES |= dict.fromkeys(("dice", "f1", "fbeta"), "fscore")
+_OTHER_NAMES |= dict.fromkeys(("conlleval", "seqeval"), "chunk_fscore")
 """What other tools call built-in losses, for hints."""
 
 

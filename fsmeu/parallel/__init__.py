@@ -47,7 +47,7 @@ class Workers(NamedTuple):
     worker, or the scheduler, ended before the work was done.
     """
 
-    count: int
+    jobs: int
     in_order: Callable[[Callable[[Any, Any], Any], Any, Iterable[Any]], Iterator[Any]]
 
 
@@ -94,8 +94,8 @@ def _dask(where: str, scheduler: Any, stack: ExitStack) -> tuple[Any, ...]:
         from distributed import Client, KilledWorker
 
         if not isinstance(scheduler, Client):
-            options: Any = {"timeout": SCHEDULER_SECONDS, "set_as_default": False}
-            scheduler = stack.enter_context(Client(scheduler, **options))
+            connect: Any = partial(Client, timeout=SCHEDULER_SECONDS, set_as_default=False)
+            scheduler = stack.enter_context(connect(scheduler))
     except ImportError as error:
         remedy = "Install it: pip install 'fsmeu[dask]'"
         raise InputError(message(where, "a scheduler needs Dask", error, remedy)) from None
@@ -139,7 +139,7 @@ def in_shares(
     answers, lengths = [None] * len(items), np.asarray(sizes, np.int64)
     order, total = np.argsort(lengths, kind="stable"), int(lengths.sum()) + len(items)
     with workers(where, jobs, scheduler) as some:
-        count = some.count * TASKS_PER_JOB  # shares, whose sums of sizes are about equal
+        count = some.jobs * TASKS_PER_JOB  # shares, whose sums of sizes are about equal
         number = (np.cumsum(lengths[order] + 1) - 1) * count // max(1, total)
         shares = np.split(order, np.flatnonzero(np.diff(number)) + 1)
         tasks = ([items[row] for row in share] for share in shares)

@@ -14,7 +14,9 @@ expectation is a sweep over these, backwards.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -25,18 +27,20 @@ from scipy.sparse import csr_array, vstack
 from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError, SizeLimitError, check_int, message, one_of
+from fsmeu.learning.base import number_between
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
-from fsmeu.searn.features.sentences import uniform
+from fsmeu.searn.features import uniform
 from fsmeu.searn.learners.linear import Decisions
 from fsmeu.searn.spaces import joined
 
-Space = Any
-"""A space over examples; see ``spaces``."""
+Space = Any  # a space over examples; see ``spaces``
 Costs = Callable[[Space, "Mixture", int, Any], Floats]
-_EQUAL = 1e-12
-"""Costs up to this are those of optimal actions: sums of a few costs that are 0 up to rounding."""
+Rule = Callable[["Mixture", Sequence[Any]], float]
+_EQUAL = 1e-12  # costs up to this are those of optimal actions: sums of few that are nearly 0
+MOST_ITERATIONS = 10_000  # iterations that nobody asked for: each trains a model
+_GRID = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05)
 
 
 # -- policies -------------------------------------------------------------------------------------
@@ -54,7 +58,7 @@ class Mixture(BaseEstimator):  # type: ignore[misc]
     optimal: float = 1.0  # the probability of the optimal policy
     weights: tuple[float, ...] = ()  # that of each learned policy
     models: tuple[Sequence[Any], ...] = ()  # of each learned policy
-    folds: Ints | None = field(default=None, compare=False)  # of each example
+    folds: Any = field(default=None, compare=False)  # of each example, int (S,)
 
     def without_optimal(self) -> Mixture:
         """The mixture of the learned policies alone (Figure 1, line 18)."""
@@ -68,12 +72,58 @@ def interpolated(old: Mixture, beta: float, models: Sequence[Any]) -> Mixture:
     return Mixture((1 - beta) * old.optimal, weights, (*old.models, models), old.folds)
 
 
-def targets_of(costs: Floats, own: Ints, ties: str) -> Bools:
-    """Which actions are to be learned, bool (B, C), given costs whose least in each row is 0.
+def interpolation_rule(beta: Any, where: str, longest: int, loss_of: Any) -> Rule:
+    """A function of the mixture so far and the new models that returns the new policy's weight.
 
-    With the ties "gold" it is gold's own action (-1 for none) if it is optimal, else the first that
-    is; with "all", all that are.
+    It is fixed; by "theory" 1 / T^3 for up to T decisions (``longest``); or by "search" that of
+    least loss (``loss_of`` a mixture of learned policies), the greatest of several: 0, which ends
+    training, where the new policy does not help.
     """
+
+    def searched(policy: Mixture, models: Sequence[Any]) -> float:
+        if not policy.weights:
+            return 1.0  # with no other beside it, all weights are the same
+        best, found = loss_of(policy.without_optimal()), 0.0
+        for weight in _GRID:
+            loss = loss_of(interpolated(policy, weight, models).without_optimal())
+            if loss < best:
+                best, found = loss, weight
+        return found
+
+    if isinstance(beta, str):
+        if one_of(where, "beta", beta, ("theory", "search")) == "search":
+            return searched
+        number = 1.0 / max(1, longest) ** 3
+    elif (number := number_between(where, "beta", beta, 0, 1)) == 0:
+        raise InputError(message(where, "beta must be greater than 0", beta))
+    return lambda policy, models: number
+
+
+def iterations_of(iterations: Any, beta: Any, influence: float, longest: int, where: str) -> int:
+    """The greatest number of iterations; for None, as many as the optimal policy has influence.
+
+    (1 - beta)^I <= influence for a fixed beta; I = 2 T^3 ln T by Theorem 2, where T is the longest
+    search. A SizeLimitError says that more are derived than is reasonable.
+    """
+    if iterations is not None:
+        return check_int(where, "iterations", iterations)
+    if beta == "theory":
+        needed = max(1, math.ceil(2 * longest**3 * math.log(max(1, longest))))
+    elif isinstance(beta, str) or beta == 1:
+        needed = MOST_ITERATIONS if isinstance(beta, str) else 1
+    elif influence == 0:
+        raise InputError(message(where, "influence must be greater than 0 where beta is below 1"))
+    else:
+        needed = max(1, math.ceil(math.log(influence) / math.log1p(-beta) - 1e-9))
+    if needed > MOST_ITERATIONS:
+        must = f"at most {MOST_ITERATIONS:,} iterations are made unless their number is given"
+        remedy = "Give iterations=, or a larger beta"
+        raise SizeLimitError(message(where, must, f"{needed:,}", remedy))
+    return needed
+
+
+def targets_of(costs: Floats, own: Ints, ties: str) -> Bools:
+    """Which actions are to be learned, bool (B, C): "all" optimal ones, or ``optimal_actions``."""
     if ties == "all":
         return np.asarray(costs <= _EQUAL)
     return np.asarray(np.arange(costs.shape[1]) == optimal_actions(costs, own)[:, None])
@@ -106,17 +156,16 @@ def _cells(begins: Ints) -> tuple[Ints, Ints]:
 
 
 def sampled_actions(policy: Mixture, given: Seen, best: Ints | None, numbers: Floats) -> Ints:
-    """The action that a mixture takes in each state, (B,).
+    """The action that a mixture takes in each state, (B,), by numbers from [0, 1), (B,).
 
-    ``best`` are optimal actions, which a mixture without the optimal policy does not need;
-    ``numbers`` from [0, 1) choose the policies, (B,).
+    ``best`` are optimal actions, which a mixture without the optimal policy does not need.
     """
     shares = np.cumsum((policy.optimal, *policy.weights))
     chosen = np.minimum(np.searchsorted(shares, numbers, side="right"), len(shares) - 1)
     found = np.zeros(len(numbers), np.int64) if best is None else best.copy()
     for k, models in enumerate(policy.models, 1):
         folded = policy.folds is not None and len(models) > 1
-        fold = policy.folds[given.examples] if folded else np.zeros(1)  # type: ignore[index]
+        fold = policy.folds[given.examples] if folded else np.zeros(1)
         for number, model in enumerate(models[:-1] or models):
             at = np.flatnonzero((chosen == k) & (fold == number))
             if len(at):
@@ -139,10 +188,7 @@ def _scores(model: Any, given: Seen, at: Ints) -> NDArray[Any]:
 
 
 def mixed_scores(policy: Mixture, given: Seen) -> Floats:
-    """The logarithm of the mean probability of each action, (B, C); -inf where it is not allowed.
-
-    For models that tell no probabilities, their mean score.
-    """
+    """The logarithm of the mean probability (else the mean score) of actions, (B, C), or -inf."""
     total = np.zeros(given.allowed.shape)
     probabilistic = all(model.probabilistic for models in policy.models for model in models)
     for weight, models in zip(policy.weights, policy.models, strict=True):
@@ -202,8 +248,7 @@ def sampled(space: Space, policy: Mixture, states: Any, seed: int, tell: Any = N
     return _ends(space, states, decide)
 
 
-Layer = tuple[Any, ...]
-"""States, and arrays beside them whose first axis is theirs."""
+Layer = tuple[Any, ...]  # states, and arrays beside them whose first axis is theirs
 
 
 def _taken(layer: Layer, at: Any) -> Layer:
@@ -235,10 +280,9 @@ class _Waiting:
 
 
 def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> Any:
-    """The finished state of each example, by the best of ``size`` partial ones of equal progress.
+    """The finished state of each example, by the best ``size`` partial ones of equal progress.
 
-    Partial outputs are compared by the sum of their decisions' scores: the logarithm of their
-    probability, where the learner tells probabilities.
+    They are compared by sums of scores: log-probabilities, where the learner tells these.
     """
     layer = (space.start(examples), np.arange(len(examples)), np.zeros(len(examples)))
     waiting, finished = _Waiting(*layer), [_taken(layer, slice(0))]
@@ -272,21 +316,13 @@ def _best_of(places: Ints, totals: Floats, size: int) -> Ints:
 # -- roll-in --------------------------------------------------------------------------------------
 
 
-class RollIn(NamedTuple):
-    """What a policy ran through."""
-
-    decisions: Decisions  # one example of a decision for each state
-    owners: Ints  # the example of the corpus from which each comes, (N,)
-    losses: Floats  # the loss of the policy's output for each example, (S,)
-
-
 def roll_in(
     space: Space, policy: Mixture, examples: Ints, seed: int, ties: str, costs_of: Costs | None
-) -> RollIn:
-    """The examples of decisions that a policy runs through, in a space with gold outputs.
+) -> tuple[Decisions, Ints, Floats]:
+    """Decisions that a policy runs through (N), the example of each, and the losses of examples.
 
-    The seed says which policy of a mixture decides where; see ``targets_of`` for ``ties``, and
-    ``COSTS`` for ``costs_of``.
+    The space has gold outputs. The seed says which policy of a mixture decides where; see
+    ``targets_of`` for ``ties``, and ``COSTS`` for ``costs_of``.
     """
     parts: list[tuple[Any, ...]] = []
 
@@ -302,7 +338,20 @@ def roll_in(
     rows, *beside = zip(*parts, strict=True)
     costs, targets, counts, owners = map(np.concatenate, beside)
     begins = np.concatenate(([0], np.cumsum(counts)))
-    return RollIn(Decisions(vstack(rows, format="csr"), costs, targets, begins), owners, losses)
+    return Decisions(vstack(rows, format="csr"), costs, targets, begins), owners, losses
+
+
+def new_models(
+    learner: Any, given: Decisions, own: Ints, folds: int, jobs: int, seed: int
+) -> list[Any]:
+    """The model of each fold, learned from the other folds, and that of all examples at the end."""
+
+    def one(fold: int) -> Any:
+        part = given.taken(np.flatnonzero(own != fold)) if fold >= 0 else given
+        return learner.learn(part, (seed + fold + 2) % 2**63)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return list((map if jobs == 1 else pool.map)(one, (*range(folds), -1)))
 
 
 def _costs_after(
@@ -312,30 +361,22 @@ def _costs_after(
     allowed = space.allowed(states)
     rows, actions = np.nonzero(allowed)
     found = np.full(allowed.shape, np.inf)
-    found[rows, actions] = losses_of(space, policy, seed, space.step(states.take(rows), actions))
+    found[rows, actions] = losses_of(space, policy, space.step(states.take(rows), actions), seed)
     return np.asarray(found - found.min(axis=1, keepdims=True))
 
 
-def _sampled_losses(space: Space, policy: Mixture, seed: int, states: Any) -> Floats:
-    """The loss of each state after one run of the policy, (B,)."""
-    return np.asarray(space.losses(sampled(space, policy, states, seed)))
-
-
-def _expected_losses(space: Space, policy: Mixture, seed: int, states: Any) -> Floats:
+def _expected_losses(space: Space, policy: Mixture, states: Any, seed: int) -> Floats:
     """The expected loss of each state when the policy goes on, (B,).
 
     States that nothing later can tell apart are one *node*; an *entry* is a state that was added.
-
-    Raises:
-        InputError: the space does not say what its states depend on.
     """
     if not hasattr(space, "keys"):
         must = 'costs="expected" needs a space over labels, whose states can be compared'
         raise InputError(message("Searn", must, None, 'Use costs="sampled" or "optimal"'))
     count, layers = len(states), []
-    pairs = zip(policy.weights, policy.models, strict=True)
-    weights = [(weight, models) for weight, models in pairs if weight > 0]
-    shares = np.array([policy.optimal] * (policy.optimal > 0) + [w for w, _ in weights])
+    learned = (Mixture(0.0, (1.0,), (models,), policy.folds) for models in policy.models)
+    pairs = zip((policy.optimal, *policy.weights), (Mixture(), *learned), strict=True)
+    shares, policies = zip(*(pair for pair in pairs if pair[0] > 0), strict=True)
     waiting = _Waiting(states, np.arange(count))
     for some, entries in waiting.layers():
         keys = np.column_stack((some.examples, space.keys(some)))
@@ -347,11 +388,9 @@ def _expected_losses(space: Space, policy: Mixture, seed: int, states: Any) -> F
         going, followers = nodes.take(~done), []
         if len(going):
             given = seen(space, going)
-            lines = [optimal_actions(*space.costs(going))] if policy.optimal > 0 else []
-            for _, models in weights:
-                alone = Mixture(0.0, (1.0,), (models,), policy.folds)
-                lines.append(sampled_actions(alone, given, None, np.zeros(len(going))))
-            for line in lines:
+            best = optimal_actions(*space.costs(going)) if policy.optimal > 0 else None
+            for one in policies:
+                line = sampled_actions(one, given, best, np.zeros(len(going)))
                 followers.append(count + np.arange(len(going)))
                 count += len(going)
                 waiting.add(space.step(going, line), followers[-1])
@@ -367,7 +406,7 @@ def _expected_losses(space: Space, policy: Mixture, seed: int, states: Any) -> F
 COSTS: dict[str, Costs | None] = {
     "optimal": None,
     "expected": partial(_costs_after, _expected_losses),
-    "sampled": partial(_costs_after, _sampled_losses),
+    "sampled": partial(_costs_after, lambda space, *how: space.losses(sampled(space, *how))),
 }
 """How costs are found: a function of a space, a policy, a seed and states that returns them,
 (B, C); None for those with the optimal policy from there on, which the space knows."""

@@ -5,35 +5,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import KW_ONLY, dataclass
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import InputError, check_bool, check_int, message, one_of
+from fsmeu.errors import InputError, as_whole, check_bool, check_int, message, one_of
 from fsmeu.learning.base import number_between
 from fsmeu.learning.given_loss import given_loss, label_name, over_classes
-from fsmeu.learning.saving import first_use, register, save
+from fsmeu.learning.saving import first_use, load, register, save
 from fsmeu.losses.protocol import Loss
-from fsmeu.searn import training
-from fsmeu.searn.features.sentences import HashedSentences
-from fsmeu.searn.features.templates import (
-    CHUNKS,
-    SETS,
-    TemplateSet,
-    parse_templates,
-    templated_sentences,
-)
+from fsmeu.searn import features
+from fsmeu.searn import search as searches
 from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
 from fsmeu.searn.learners.reductions import AllPairs, CostRegression, Multiclass, OneAgainstAll
-from fsmeu.searn.search import COSTS, Mixture, beam, greedy, sampled
-from fsmeu.searn.spaces import CustomSpace, is_own_space
+from fsmeu.searn.search import COSTS, Mixture, beam, greedy, interpolated, roll_in, sampled
+from fsmeu.searn.spaces import OWN_METHODS, CustomSpace
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
 
@@ -53,10 +50,66 @@ LEARNERS: dict[str, Any] = {
 }
 
 
+@register
+@dataclass(repr=False)
+class Trained(BaseEstimator):  # type: ignore[misc]
+    """The policies so far; what a checkpoint holds.
+
+    A report tells of each iteration beta, the optimal policy's probability, the mean loss of the
+    policy that was rolled in, the number of decisions, and seconds.
+    """
+
+    policy: Mixture
+    seed: int
+    fingerprint: str = ""  # of the parameters and the data
+    reports: list[dict[str, float]] = field(default_factory=list)
+
+    def check(self, folds: Ints) -> None:
+        """Refuses parts that do not belong together by any exception, given each example's fold."""
+        shares, models = (self.policy.optimal, *self.policy.weights), self.policy.models
+        most = int(folds.max()) + 2 if folds.any() else 1  # one for each fold, and that of all
+        fits = (
+            len(self.policy.weights) == len(models) == len(self.reports),
+            np.array_equal(self.policy.folds, folds),
+            {len(one) for one in models[:-1]} <= {most},
+            {len(one) for one in models[-1:]} <= {most, 1},  # the last may have that of all alone
+            min(shares) >= 0 and math.isclose(math.fsum(shares), 1.0),
+            all(isinstance(one["loss"], float) for one in self.reports),
+        )
+        if not all(fits):
+            raise ValueError(fits)
+
+
+def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
+    """A hash of parameters, features and labels; an InputError for spaces of one's own."""
+    if not isinstance(sentences, features.HashedSentences):
+        must = "checkpoint is for spaces over labels, whose examples can be compared"
+        raise InputError(message("Searn", must, None, "Leave checkpoint out"))
+    matrix, chunks = sentences.matrix, sentences.segments
+    parts = [matrix.data, matrix.indices, sentences.starts, sentences.crossed]
+    if isinstance(chunks, features.SegmentFeatures):
+        parts += [chunks.firsts, chunks.lasts, chunks.within]
+    return str(joblib.hash([repr(sorted(parameters.items())), repr(ys), *parts]))
+
+
+@contextmanager
+def progress_bar(iterations: int) -> Iterator[Progress]:
+    """What moves a bar on the terminal; nothing is shown where there is none."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    screen = Console(stderr=True)
+    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        task = bar.add_task("iterations", total=iterations)
+        yield lambda done: bar.update(task, completed=done)
+
+
 def given_space(value: Any, where: str) -> Any:
     """The space that was asked for; an InputError if there is none."""
-    own = not isinstance(value, type) and is_own_space(value)
-    return CustomSpace(value) if own else _given(value, SPACES, where, "space", "over")
+    methods = (getattr(value, name, None) for name in OWN_METHODS)
+    if not isinstance(value, type) and all(map(callable, methods)):
+        return CustomSpace(value)
+    return _given(value, SPACES, where, "space", "over")
 
 
 def given_learner(value: Any, where: str) -> Any:
@@ -74,12 +127,10 @@ def _given(value: Any, known: dict[str, Any], where: str, name: str, method: str
     raise InputError(message(where, must, value))
 
 
-INFERENCE_PARAMS = ("beam", "checkpoint", "combine", "n_jobs", "verbose")
-"""Parameters that training does not depend on."""
-_BEAM = 10
-"""Partial outputs that are held by default where scores are logarithms of probabilities."""
-_HELD_OUT = 10
-"""One of so many sentences is development data where none are given."""
+Progress = Callable[[float], None]  # of the number of iterations that are done, and parts
+INFERENCE_PARAMS = ("beam", "checkpoint", "combine", "n_jobs", "verbose")  # not read in training
+_BEAM = 10  # partial outputs that are held where scores are logarithms of probabilities
+_HELD_OUT = 10  # one of so many sentences is development data where none are given
 
 
 @register
@@ -165,7 +216,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         X_dev: Any = None,
         y_dev: Any = None,
         on_iteration: Callable[[int, Searn], None] | None = None,
-        progress: training.Progress | None = None,
+        progress: Progress | None = None,
     ) -> Searn:
         """The estimator itself, after training.
 
@@ -183,31 +234,46 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         """
         where = type(self).__name__
         space = given_space(self.space, where)
-        inputs = space.read_inputs(X, self._bits(), self.crossed, where)
-        ys = space.read_outputs(y, inputs, where)
+        inputs, ys = self._read(space, X, y)
         self.space_ = space.fitted(ys)
         self.labels_ = self.space_.labels_
         search = self.space_.over(inputs, ys, self._loss)
         examples, loss_of = np.arange(len(ys)), None
         if self.beta == "search":
             examples, loss_of = self._development_loss(search, examples, X_dev, y_dev)
-        how = self._settings(int(self.space_.longest_search(inputs)), loss_of)
-        mark = "" if self.checkpoint is None else self._mark(inputs, ys)
-        trained = training.read_checkpoint(self.checkpoint, mark)
-        seed = _seed(self.random_state) if trained is None else trained.seed
-        parts = min(check_int(where, "folds", self.folds), len(examples))
-        folds = training.fold_numbers(len(ys), parts, seed)
-        with first_use(f"checkpoint {self.checkpoint}"):
-            trained = trained or training.Trained(Mixture(folds=folds), seed, mark)
-            trained.check(folds)
-            for model in chain(*trained.policy.models):
-                for some in (examples[:2], examples[:3]):  # what broadcasts to one fails
-                    greedy(search, Mixture(0.0, (1.0,), ([model],)), some)
+        longest = int(self.space_.longest_search(inputs))
+        jobs = check_int(where, "n_jobs", self.n_jobs)
+        influence = number_between(where, "influence", self.influence, 0, 1)
+        most = searches.iterations_of(self.iterations, self.beta, influence, longest, where)
+        learner = given_learner(self.learner, where)
+        beta = searches.interpolation_rule(self.beta, where, longest, loss_of)
+        ties = one_of(where, "ties", self.ties, ("gold", "all"))
+        costs = COSTS[one_of(where, "costs", self.costs, COSTS)]
+        trained = self._begun(search, inputs, ys, examples)
         bar: Any = nullcontext(progress or (lambda done: None))
         if check_bool(where, "verbose", self.verbose):
-            bar = training.progress_bar(how["iterations"])
+            bar = progress_bar(most)
         with bar as callback:
-            for _ in training.train(search, examples, trained, callback, **how):
+            for number in range(len(trained.reports), most):
+                policy, began = trained.policy, time.perf_counter()
+                if number and 0 < policy.optimal <= influence:
+                    break  # the optimal policy has lost its influence, little by little
+                sequence = np.random.SeedSequence((trained.seed, number))
+                seed = int(sequence.generate_state(1, np.uint64)[0])
+                decisions, owners, losses = roll_in(search, policy, examples, seed, ties, costs)
+                callback(number + 0.5)
+                some = number + 1 < most and policy.folds.any()  # else nothing more is rolled in
+                folds = int(policy.folds.max()) + 1 if some else 0
+                own = policy.folds[owners]
+                models = searches.new_models(learner, decisions, own, folds, jobs, seed)
+                weight = beta(policy, models)
+                if weight == 0:
+                    break
+                trained.policy = interpolated(policy, weight, models)
+                report = {"beta": weight, "optimal": trained.policy.optimal}
+                report |= {"loss": float(losses.mean()), "decisions": float(len(decisions))}
+                trained.reports.append({**report, "seconds": time.perf_counter() - began})
+                callback(number + 1)
                 self._keep(trained)
                 if self.checkpoint is not None:
                     save(trained, self.checkpoint)
@@ -216,20 +282,29 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         self._keep(trained)
         return self
 
-    def _settings(self, longest: int, loss_of: Any) -> dict[str, Any]:
-        """What ``train`` is to do, checked."""
-        where = type(self).__name__
-        influence = number_between(where, "influence", self.influence, 0, 1)
-        most = training.iterations_of(self.iterations, self.beta, influence, longest, where)
-        return {
-            "learner": given_learner(self.learner, where),
-            "iterations": most,
-            "influence": influence,
-            "beta": training.interpolation_rule(self.beta, where, longest, loss_of),
-            "ties": one_of(where, "ties", self.ties, ("gold", "all")),
-            "jobs": check_int(where, "n_jobs", self.n_jobs),
-            "costs": COSTS[one_of(where, "costs", self.costs, COSTS)],
-        }
+    def _begun(self, search: Any, inputs: Any, ys: Any, examples: Ints) -> Trained:
+        """What a checkpoint holds, if there is one, else nothing learned; with the folds."""
+        read = {k: v for k, v in self.get_params(deep=False).items() if k not in INFERENCE_PARAMS}
+        mark = "" if self.checkpoint is None else fingerprint(read, inputs, ys)
+        trained = None
+        if self.checkpoint is not None and Path(self.checkpoint).exists():
+            trained = load(self.checkpoint)
+            same = isinstance(trained, Trained) and trained.fingerprint == mark
+            if not same or as_whole(trained.seed, 0) is None:
+                must = f"the checkpoint {self.checkpoint} must be of the same parameters and data"
+                raise InputError(message("Searn", must, None, "Remove it to train anew"))
+        seed = _seed(self.random_state) if trained is None else trained.seed
+        parts = min(check_int(type(self).__name__, "folds", self.folds), len(examples))
+        folds = np.empty(len(ys), np.int64)  # of equal sizes up to one, drawn at random
+        order = np.random.default_rng((seed, 0xF01D)).permutation(len(ys))
+        folds[order] = np.arange(len(ys)) % max(1, parts)
+        with first_use(f"checkpoint {self.checkpoint}"):
+            trained = trained or Trained(Mixture(folds=folds), seed, mark)
+            trained.check(folds)
+            for model in chain(*trained.policy.models):
+                for some in (examples[:2], examples[:3]):  # what broadcasts to one fails
+                    greedy(search, Mixture(0.0, (1.0,), ([model],)), some)
+        return trained
 
     def _development_loss(
         self, search: Any, examples: Ints, X_dev: Any, y_dev: Any
@@ -239,8 +314,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         if (X_dev is None) != (y_dev is None):
             raise InputError(message(where, "X_dev and y_dev must be given together"))
         if X_dev is not None:
-            inputs = search.read_inputs(X_dev, self._bits(), self.crossed, where)
-            ys = search.read_outputs(y_dev, inputs, where)
+            inputs, ys = self._read(search, X_dev, y_dev)
             search = search.over(inputs, ys, self._loss, costs=False)
             held = np.arange(len(ys))
         else:
@@ -253,12 +327,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
 
         return examples, loss_of
 
-    def _mark(self, inputs: Any, ys: Any) -> str:
-        held = self.get_params(deep=False)
-        read = {name: held[name] for name in held if name not in INFERENCE_PARAMS}
-        return training.fingerprint(read, inputs, ys)
-
-    def _keep(self, trained: training.Trained) -> None:
+    def _keep(self, trained: Trained) -> None:
         final = trained.policy.without_optimal()
         self.weights_ = np.array(final.weights)
         self.models_ = [models[-1] for models in final.models]
@@ -272,11 +341,13 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             loss = loss[stream]
         return over_classes(given_loss(loss, self.loss_params, where, names), names, where)
 
-    def _bits(self) -> int:
-        bits = check_int(type(self).__name__, "bits", self.bits)
-        if bits > 30:
-            raise InputError(message(type(self).__name__, "bits must be at most 30", bits))
-        return bits
+    def _read(self, space: Any, X: Any, *y: Any) -> tuple[Any, ...]:
+        """The inputs and the outputs that are given, as the space takes them."""
+        where = type(self).__name__
+        if (bits := check_int(where, "bits", self.bits)) > 30:
+            raise InputError(message(where, "bits must be at most 30", bits))
+        inputs = space.read_inputs(X, bits, self.crossed, where)
+        return inputs, *(space.read_outputs(one, inputs, where) for one in y)
 
     # -- prediction ---------------------------------------------------------------------------
 
@@ -284,22 +355,18 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         """The output that is decided for each sentence."""
         check_is_fitted(self)
         where = type(self).__name__
-        inputs = self.space_.read_inputs(X, self._bits(), self.crossed, where)
+        (inputs,) = self._read(self.space_, X)
         search, examples = self.space_.over(inputs), np.arange(len(inputs))
         policy = Mixture(0.0, tuple(self.weights_), tuple([one] for one in self.models_))
+        size = _BEAM if all(model.probabilistic for model in self.models_) else 1
+        size = size if self.beam is None else check_int(where, "beam", self.beam)
         if one_of(where, "combine", self.combine, ("average", "sample")) == "sample":
             ends = sampled(search, policy, search.start(examples), _seed(self.random_state))
-        elif (size := self._beam()) > 1:
+        elif size > 1:
             ends = beam(search, policy, examples, size)
         else:
             ends = greedy(search, policy, examples)
         return list(search.outputs(ends))
-
-    def _beam(self) -> int:
-        """The size of the beam; by default above 1 where sums of scores are log-probabilities."""
-        if self.beam is None:
-            return _BEAM if all(model.probabilistic for model in self.models_) else 1
-        return check_int(type(self).__name__, "beam", self.beam)
 
     def _examples(self) -> list[Any]:
         """Three inputs that suit the space; none where it is one's own."""
@@ -312,9 +379,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any) -> float:
         """The share of positions whose label is predicted, as in sklearn-crfsuite."""
         check_is_fitted(self)
-        where = f"{type(self).__name__}.score"
-        inputs = self.space_.read_inputs(X, self._bits(), self.crossed, where)
-        ys = self.space_.read_outputs(y, inputs, where)
+        _, ys = self._read(self.space_, X, y)
         return float(self.space_.score(self.predict(X), ys))
 
 
@@ -334,7 +399,7 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
     """Tags for rows of texts (a word and its columns), by templates and search.
 
     Args:
-        templates: a name of ``fsmeu.searn.features.templates.SETS``, or a list of templates.
+        templates: a name of ``fsmeu.searn.features.SETS``, or a list of templates.
         crossed: templates that are crossed with the label before, where a list is given.
         searn: a ``Searn`` that is copied and trained; None for its defaults.
         bits: features are hashed to 2^bits columns.
@@ -377,14 +442,15 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
         width = check_int("ColumnTagger", "width_", self.width_)
         return [[("",) * min(width, _MOST_COLUMNS)] * 2] * 3
 
-    def _sentences(self, X: Rows) -> HashedSentences:
+    def _sentences(self, X: Rows) -> features.HashedSentences:
         """The features of sentences; of their chunks, too, where these are decided at once."""
         bits = check_int("ColumnTagger", "bits", self.bits)
         space = given_space((Searn() if self.searn is None else self.searn).space, "ColumnTagger")
-        segments = CHUNKS if isinstance(space, ChunkAtATime) and self.width_ > 1 else None
+        segments = features.CHUNKS if isinstance(space, ChunkAtATime) and self.width_ > 1 else None
         if isinstance(self.templates, str):
-            chosen = SETS[one_of("ColumnTagger", "templates", self.templates, SETS)]
+            name = one_of("ColumnTagger", "templates", self.templates, features.SETS)
+            chosen = features.SETS[name]
         else:
             texts = (map(str, part) for part in (self.templates, self.crossed))
-            chosen = TemplateSet(*map(parse_templates, texts))
-        return templated_sentences(X, chosen, bits, segments)
+            chosen = features.TemplateSet(*map(features.parse_templates, texts))
+        return features.templated_sentences(X, chosen, bits, segments)

@@ -1,9 +1,9 @@
 """Kernels as plain Python or compiled by numba: one source, the same operations, the same bits.
 
-Loading compiled loops takes about a second, so that small queries run as Python. Compiling them
-takes about a minute, once for each version on each machine; what was compiled is kept in the
-user's cache folder, which two processes may use at once (numba writes files under another name and
-then renames them).
+Loading compiled loops takes about a second, so that small queries run as Python. Compiling all of
+them takes about a minute, once for each version on each machine, and is announced; what was
+compiled is kept in the user's cache folder, which two processes may use at once (numba writes files
+under another name and then renames them).
 """
 
 from __future__ import annotations
@@ -128,16 +128,38 @@ def load_compiled(name: str, rows: str = "count_kernels") -> ModuleType:
     from numba import config as numba_config
 
     config: Any = numba_config
+    _announce_compiling()
     with _LOADING:  # numba has one cache folder for all threads
         folder, before = _cache_folder() / rows.replace(":", "_"), config.CACHE_DIR
-        if not folder.parent.exists() and not _COMPILING.get():
-            print("fsmeu compiles its loops, once on this machine: about a minute", file=sys.stderr)
         token, config.CACHE_DIR = _COMPILING.set(True), str(folder)
         try:
             return _loaded(f"{__package__}._compiled_{name}_{rows.replace(':', '_')}", name, rows)
         finally:
             _COMPILING.reset(token)
             config.CACHE_DIR = before
+
+
+@cache
+def _announce_compiling() -> None:
+    """Has a line printed when this process first compiles loops, as the folder lacks them."""
+    from numba.core import event as numba_event
+
+    events: Any = numba_event
+
+    class Line(events.Listener):  # type: ignore[misc]
+        told = False
+
+        def on_start(self, event: Any) -> None:
+            ours = event.data["dispatcher"].__module__.startswith(f"{__package__}.")
+            if ours and not self.told:
+                line = "fsmeu compiles loops, once on this machine: up to a minute"
+                print(line, file=sys.stderr)
+            self.told |= ours
+
+        def on_end(self, event: Any) -> None:
+            """Loops are ready."""
+
+    events.register("numba:compile", Line())
 
 
 @lru_cache(maxsize=1)

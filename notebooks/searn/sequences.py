@@ -21,8 +21,7 @@ from scipy.sparse import csr_array
 from fsmeu.corpora.parse import Sentence, inputs_and_tags, read_sentences
 from fsmeu.errors import FsmeuError, InputError, message
 from fsmeu.files import read_text
-from fsmeu.searn.features.sentences import HashedSentences
-from fsmeu.searn.features.templates import CHUNKS, template_set, templated_sentences
+from fsmeu.searn.features import CHUNKS, HashedSentences, template_set, templated_sentences
 from searn.task import Part, Sizes, Split, part_of
 from searn.task import held_out as last_part
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Ints
-from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.features import HashedSentences
 from searn.measures import Measure, chunks, counts_of
 
 __all__ = [
@@ -143,7 +143,10 @@ def part_of(whole: Part, numbers: Sequence[int]) -> Part:
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     shift = np.repeat(starts[chosen] - ends[:-1], lengths)
     rows = np.arange(ends[-1]) + shift
-    segments = None if held.segments is None else held.segments.taken(rows)
+    segments: Any = held.segments
+    if segments is not None:
+        parts = {name: getattr(segments, name) for name in ("firsts", "lasts", "within", "wholes")}
+        segments = replace(segments, **{name: one[rows] for name, one in parts.items()})
     made = HashedSentences(held.matrix[rows], ends, held.crossed[rows], segments)
     return Part(made, [whole.labels[k] for k in chosen.tolist()])
 

@@ -28,7 +28,7 @@ from sklearn.base import BaseEstimator
 
 from fsmeu.errors import InputError, check_int, message, one_of
 from fsmeu.learning.saving import register
-from fsmeu.searn.features.templates import stem
+from fsmeu.searn.features import stem
 from searn.collection import Collection, read_collections, subtree_order
 from searn.growth import (
     Growth,

@@ -8,7 +8,6 @@ the project is looked at. What was trained is kept in the user's cache folder.
 import hashlib
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -71,22 +70,13 @@ def features(sentence):
 # -- the field ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Field:
-    """The log-potentials of the test sentences.
-
-    Attributes:
-        unary: for each sentence the scores of the tags, shape (n, 23); -inf for a tag that the
-            training set does not have.
-        pairwise: the scores of a tag (last axis) after another, shape (23, 23).
-    """
-
-    unary: list
-    pairwise: np.ndarray
-
-
 def trained_field():
-    """The potentials, from the cache or after training."""
+    """The log-potentials of the test sentences, from the cache or after training.
+
+    Returns:
+        For each sentence the scores of the tags, shape (n, 23), -inf for a tag that the training
+        set does not have; and the scores of a tag (last axis) after another, shape (23, 23).
+    """
     data = folder()
     key = hashlib.sha256(Path(__file__).read_bytes())
     for name in ("train.txt.gz", "test.txt.gz"):
@@ -98,8 +88,7 @@ def trained_field():
         np.savez(whole, **_trained(sentences("train"), sentences("test")))
         whole.replace(kept)
     with np.load(kept) as arrays:
-        unary = np.split(arrays["unary"], np.cumsum(arrays["lengths"])[:-1])
-        return Field(unary, arrays["pairwise"])
+        return np.split(arrays["unary"], np.cumsum(arrays["lengths"])[:-1]), arrays["pairwise"]
 
 
 def _trained(train, test):

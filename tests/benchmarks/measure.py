@@ -22,17 +22,9 @@ START = 120
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison.
+    """What is compared, the seconds of either, and the bar for their ratio in words, if any.
 
-    Attributes:
-        title: what is compared.
-        first: seconds of the one.
-        second: seconds of the other.
-        ratio: how many times slower the other is.
-        bar: what the ratio must be, in words; empty where nothing is asked.
-        holds: whether it is.
-        exponent: of the growth from the one to the other, where their sizes differ; else None.
-        gigabytes: the greatest memory of the process that measures, up to here.
+    The exponent is that of the growth, where sizes differ; memory is the peak up to here.
     """
 
     title: str
@@ -47,13 +39,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Run:
-    """One call in a process of its own.
-
-    Attributes:
-        result: what it returned.
-        seconds: its processor time.
-        gigabytes: by how much it raised the memory of the process at its peak.
-    """
+    """One call in a process of its own: its result, processor time, and by how much memory rose."""
 
     result: object
     seconds: float

@@ -114,10 +114,9 @@ def test_long_sentence():
 @pytest.fixture
 def corpus():
     """Potentials and models of the test sentences; no test sees what another made models keep."""
-    trained = conll2000.trained_field()
-    unary = some(trained.unary)
-    models = [from_potentials(scores, trained.pairwise, conll2000.TAGS) for scores in unary]
-    return unary, trained.pairwise, models
+    unary, pairwise = conll2000.trained_field()
+    unary = some(unary)
+    return unary, pairwise, [from_potentials(one, pairwise, conll2000.TAGS) for one in unary]
 
 
 @pytest.mark.parametrize(("query", "rate"), [("decode_many", 600), ("expect_many", 1500)])

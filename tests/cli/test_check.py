@@ -11,16 +11,10 @@ from fsmeu.losses.loss import library
 from tests.brute_force import fscore
 from tests.support.nightly import every_third
 
-TAGS = """
-utility kinds "share of positions whose chunk kinds agree, less half for other types"
-labels bio
-count same when kind(z) == kind(y)
-count bad by -1/2 when type(z) != type(y)
-value (same + bad) / n or 1 when n == 0
-example "O B-NP" "O B-VP" = 3/4
-example O B-NP = -0.5
-example OOO OOO = 1
-"""
+TAGS = (
+    "utility f labels bio count bad by -1/2 when type(z) != type(y) value bad / n or 1 when n == 0 "
+    'example "O B-NP" "O B-VP" = -1/4 example O B-NP = -0.5 example OOO OOO = 0'
+)
 COSTS = """
 loss costs(cost: table, w = 1)
 labels any
@@ -41,13 +35,9 @@ example 01 002 = 1
 example 01 0 = 1
 example 01 01 = 0 with k = 1
 """
-BACKWARDS = """
-utility backwards
-labels 0 1
-count tp when z == 1 and y == 1
-count hyp when z == 1
-value hyp - tp^2
-"""
+BACKWARDS = (
+    "utility f labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1 value hyp - tp^2"
+)
 GAP = "loss gap labels 0 1 state a b arc a -> b when z == 1 arc b -> b value at b"
 
 

@@ -194,12 +194,6 @@ def test_sequences_may_be_written_in_several_ways(fsmeu, words, value):
     assert len(data["steps"]) == data["n"] + 1
 
 
-def test_a_long_pair_is_refused_before_it_is_followed(fsmeu, monkeypatch):
-    monkeypatch.setattr("fsmeu.losses.describe.trace_pairs", lambda *given: 1 / 0)
-    ran = fsmeu("evaluate", "--steps", "fscore", "0" * 100_000, "1" * 100_000)
-    ran.is_refused("10,000 labels", "100,000")
-
-
 def test_packages_are_those_of_the_project(fsmeu, monkeypatch):
     """An extra that is not there is named with the line that installs it, and is no failure."""
     told = fsmeu("doctor", "--json").json

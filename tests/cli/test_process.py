@@ -114,8 +114,6 @@ def test_without_pynini_it_is_said_how_to_get_it(args):
     assert "fault in fsmeu" not in told.stderr
 
 
-# -- names that are hostile -----------------------------------------------------------------------
-
 HOSTILE = "<b>\x1b]0;owned\x07\u202e\x9b31m"
 LABELS = [f"a{HOSTILE}", f"b{HOSTILE}"]
 MODEL = {"model": "independent", "probabilities": [[0.5, 0.5], [0.25, 0.75]], "labels": LABELS}

@@ -17,7 +17,8 @@ from tests.cli.conftest import write
 from tests.support.examples import X, Y, as_csv, as_npz
 from tests.support.nightly import mostly_nightly
 
-WORDS = {"LONG": "a" * 5000, "DIGITS": "9" * 5000, "BRACKETS": "k=" + "[" * 100_000}
+WORDS = {"LONG": "a" * 5000, "DIGITS": "9" * 5000, "ONES": "1" * 100_000}
+WORDS["BRACKETS"] = "k=" + "[" * 100_000
 
 REFUSED = """
 check {} ; expect {} 01 --probs .5,.5 ; losses {} ; check --sizes {} ; evaluate --steps {} 01 01 ;
@@ -73,6 +74,7 @@ fsmeu
   evaluat fscore => 'evaluat'. Did you mean 'evaluate'? See 'fsmeu --help'.
   evaluate fscore 01 =>
   evaluate fscore 01 01 --jsn =>
+  evaluate fscore ONES ONES --steps => 10,000 labels | 100,000
   evaluate fscore 012 011 => hypothesis z | label 3 | 0, 1 | 2
   evaluate fscore 011 01x => reference y | label 3 | x
   evaluate fscore 011 01 => same length | 3 and 2
@@ -215,19 +217,15 @@ train t.csv -o m.npz
   -p estimator=GaussianNB -p estimator__C=2 => 'C'
   -p calibration=platt => sigmoid
   -p estimator=LogisticRegression -p estimator__C=-1 => C
-  --label size => a, b, c, d, kind | size
   --label 9 => 1 to 5
   --label 1,2,3,4,5 => beside the labels
   --format excel => svmlight, csv, npz
   --format npz => npz file
   --format svmlight => index:value
-  --test none.csv => none.csv
   --plot x.png => --test
   --test t.csv --plot x.gif => png, pdf, svg
   --test t.csv --plot folder.png => must be a file
 train
-  none.csv -o m.npz => none.csv
-  folder -o m.npz => folder
   t.csv => --output
   -o m.npz => FILE
   t.conll -o m.npz --online => --online | tagger
@@ -238,6 +236,12 @@ predict
   none.npz t.csv => none.npz
   t.csv t.csv => save
   blank.npz t.csv => trained
+train t.csv -o m.npz ; train --online t.csv --shuffles 2
+  --label size => a, b, c, d, kind | size
+  --test none.csv => none.csv
+train {} -o m.npz ; train --online {}
+  none.csv => none.csv
+  folder => folder
 train --online t.csv --shuffles 2
   -c FOFOClasifier => 'FOFOClassifier'
   -c DTAClassifier => an online learner
@@ -249,11 +253,9 @@ train --online t.csv --shuffles 2
   -p step=-1 => step must be
   -p loss__beta=2 => loss__beta
   --positive 7 => 0, 1 | 7
-  --test none.csv => none.csv
   --plot curves => .png
   --plot curves.gif => .png | curves.gif
   -c OFOClassifier -c FOFOClassifier --output m.npz => one learner
-  --label size => size
   --shuffles -1 => Invalid value for '--shuffles'
   --passes 0 => Invalid value for '--passes'
   --seed -1 => Invalid value for '--seed'
@@ -262,8 +264,6 @@ train --online t.csv --shuffles 2
   --plot t.csv/c.csv => t.csv
   --output t.csv/m.npz => t.csv
 train --online
-  none.csv => none.csv
-  folder => folder
   nan.npz => labels must be finite
   table.npz => one label
   two.npz --test other.npz => 0 or 1 | 2

@@ -1,4 +1,10 @@
-"""`fsmeu train` and `fsmeu predict`: files in, tables out, models between them."""
+"""`fsmeu train` and `fsmeu predict`: files in, tables out, models between them.
+
+The figures of online learners are those of transcripts of the papers, on the same orders.
+"""
+
+import csv
+import json
 
 import numpy as np
 import pytest
@@ -6,9 +12,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 
 from fsmeu.cli import predict as models
-from fsmeu.learning.online import OnlineClassifier
+from fsmeu.learning.online import FOFOClassifier, OnlineClassifier
 from fsmeu.learning.saving import estimators, load
-from tests.support.examples import WRITERS, X, Y, as_csv, as_svmlight
+from tests.learning.online import transcript
+from tests.support.examples import WRITERS, X, Y, as_csv, as_npz, as_svmlight
+
+TRAIN, TEST = slice(0, 60), slice(60, 90)
 
 
 @pytest.fixture
@@ -23,18 +32,18 @@ def model(fsmeu, tmp_path):
 @pytest.mark.parametrize("ending", WRITERS)
 def test_there_and_back(fsmeu, tmp_path, ending):
     train, test = tmp_path / f"train.{ending}", tmp_path / f"test.{ending}"
-    WRITERS[ending](train, X[:60], Y[:60])
-    WRITERS[ending](test, X[60:], Y[60:])
+    WRITERS[ending](train, X[TRAIN], Y[TRAIN])
+    WRITERS[ending](test, X[TEST], Y[TEST])
     options = ["-c", "EUMClassifier", "-p", "loss=jaccard", "-p", "random_state=0"]
     told = fsmeu("train", train, "-o", tmp_path / "m.npz", *options, "--test", test, "--json").json
-    assert (told["examples"], told["features"], told["positive"]) == (60, 4, int(Y[:60].sum()))
+    assert (told["examples"], told["features"], told["positive"]) == (60, 4, int(Y[TRAIN].sum()))
     assert told["classes"] == [0, 1]
     found = fsmeu("predict", tmp_path / "m.npz", test)
     assert found.code == 0
     z = np.array([int(line) for line in found.out.split()])
-    assert told["test"]["F1"] == pytest.approx(f1_score(Y[60:], z), abs=1e-9)
-    assert told["test"]["jaccard"] == pytest.approx(jaccard_score(Y[60:], z), abs=1e-9)
-    assert f"F1 {f1_score(Y[60:], z):.4f}" in found.err
+    assert told["test"]["F1"] == pytest.approx(f1_score(Y[TEST], z), abs=1e-9)
+    assert told["test"]["jaccard"] == pytest.approx(jaccard_score(Y[TEST], z), abs=1e-9)
+    assert f"F1 {f1_score(Y[TEST], z):.4f}" in found.err
 
 
 def test_probabilities_and_files_without_labels(fsmeu, model, tmp_path):
@@ -181,15 +190,15 @@ def test_plots_of_decisions(fsmeu, tmp_path, words, measure, monkeypatch):
         return drawn[-1]
 
     monkeypatch.setattr(models, "plot_threshold", plot)
-    as_csv(tmp_path / "a.csv", X[:60], Y[:60])
-    as_csv(tmp_path / "b.csv", X[60:], Y[60:])
+    as_csv(tmp_path / "a.csv", X[TRAIN], Y[TRAIN])
+    as_csv(tmp_path / "b.csv", X[TEST], Y[TEST])
     options = ["-c", *words.split(), "--test", tmp_path / "b.csv"]
     command = ["train", tmp_path / "a.csv", "-o", tmp_path / "m.npz", *options]
     ran = fsmeu(*command, "--plot", tmp_path / "new" / "t.png")
     assert ran.code == 0, ran.err
     assert (tmp_path / "new" / "t.png").read_bytes().startswith(b"\x89PNG")
     found = fsmeu("predict", tmp_path / "m.npz", tmp_path / "b.csv", "--plot", tmp_path / "t.svg")
-    value = measure(Y[60:], np.array([int(line) for line in found.out.split()]))
+    value = measure(Y[TEST], np.array([int(line) for line in found.out.split()]))
     shown = [axes.lines[1].get_ydata()[0] for axes in drawn]
     assert shown == pytest.approx([value, value], abs=1e-12)
 
@@ -208,3 +217,111 @@ def test_plots_need_labels(fsmeu, model, tmp_path):
         ran = fsmeu("train", tmp_path / file, *options, "--plot", tmp_path / "x.png")
         ran.is_refused(*said)
     assert not (tmp_path / "x.png").exists()
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Where train.csv, test.csv and other files are."""
+    as_csv(tmp_path / "train.csv", X[TRAIN], Y[TRAIN])
+    as_csv(tmp_path / "test.csv", X[TEST], Y[TEST])
+    return tmp_path
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_file_order(fsmeu, tmp_path, ending):
+    """Without shuffles FOFO's online F is that of the listing, which knows n in advance."""
+    WRITERS[ending](tmp_path / f"t.{ending}", X, Y)
+    told = fsmeu("train", "--online", tmp_path / f"t.{ending}", "--shuffles", 0, "--json").json
+    predicted, _, _ = transcript.fofo(X, Y.tolist())
+    (row,) = told["learners"]
+    assert row["learner"] == "FOFOClassifier"
+    assert row["online"] == {"mean": pytest.approx(f1_score(Y, predicted)), "sd": None}
+    assert row["test"] is None
+    assert row["examples_per_second"] > 0
+    assert (told["examples"], told["features"], told["positive"]) == (90, 4, int(Y.sum()))
+
+
+def orders(count, shuffles, seed, passes=1):
+    for k in range(shuffles):
+        random = np.random.default_rng((seed, k))
+        yield np.concatenate([random.permutation(count) for _ in range(passes)])
+
+
+def test_shuffles_and_learners(fsmeu, files):
+    named = ["-c", "FOFOClassifier:gamma_scale=16,beta=1", "-c", "OFOClassifier"]
+    options = [*named, "-p", "step=0.5", "--shuffles", 3, "--seed", 7, "--passes", 2]
+    told = fsmeu("train", "--online", files / "train.csv", *options, "--json").json
+    fofo, ofo = [], []
+    for order in orders(60, 3, 7, 2):
+        rows, labels = X[order], Y[order]
+        fofo.append(f1_score(labels, transcript.fofo(rows, labels.tolist(), c=0.5, scale=16)[0]))
+        ofo.append(f1_score(labels, transcript.ofo(rows, labels.tolist(), c=0.5)))
+    for row, wanted in zip(told["learners"], (fofo, ofo), strict=True):
+        assert row["online"]["mean"] == pytest.approx(np.mean(wanted))
+        assert row["online"]["sd"] == pytest.approx(np.std(wanted, ddof=1))
+    assert [row["learner"] for row in told["learners"]] == [named[1], named[3]]
+    shown = fsmeu("train", "--online", files / "train.csv", *options)
+    assert f"{np.mean(ofo):.4f} ± {np.std(ofo, ddof=1):.4f}" in shown.out
+    assert shown.err == ""
+
+
+def test_offline(fsmeu, files):
+    """--test measures each learner after its order; --output keeps that of the first order."""
+    options = ["-c", "FOFOClassifier", "--shuffles", 2, "--test", files / "test.csv"]
+    options += ["--output", files / "m.npz", "-p", "measure=jaccard"]
+    (row,) = fsmeu("train", "--online", files / "train.csv", *options, "--json").json["learners"]
+    values = []
+    for order in orders(60, 2, 0):
+        rows, labels = X[TRAIN][order], Y[TRAIN][order]
+        _, threshold, weights = transcript.fofo(rows, labels.tolist())
+        chances = [transcript.sigmoid(weights @ np.append(x, 1)) for x in X[TEST]]
+        values.append(jaccard_score(Y[TEST], np.array(chances) >= threshold))
+    assert row["measure"] == "Jaccard"
+    assert row["test"]["mean"] == pytest.approx(np.mean(values))
+    assert row["test"]["sd"] == pytest.approx(np.std(values, ddof=1))
+    kept = load(files / "m.npz")
+    assert isinstance(kept, FOFOClassifier)
+    assert jaccard_score(Y[TEST], kept.predict(X[TEST])) == pytest.approx(values[0])
+    printed = fsmeu("predict", files / "m.npz", files / "test.csv").out.split()
+    assert [int(one) for one in printed] == kept.predict(X[TEST]).tolist()
+
+
+def test_files_of_curves(fsmeu, files):
+    both = ("OFOClassifier", "OnlineLogisticClassifier")
+    command = ["train", "--online", files / "train.csv", "-c", both[0], "-c", both[1]]
+    for ending in ("csv", "json"):
+        assert fsmeu(*command, "--shuffles", 2, "--plot", files / f"out/c.{ending}").code == 0
+    lines = list(csv.DictReader((files / "out/c.csv").read_text().splitlines()))
+    whole = json.loads((files / "out/c.json").read_text())
+    assert whole["seen"] == list(range(1, 61))
+    assert len(lines) == 2 * 2 * 60
+    for row, name in zip(whole["learners"], both, strict=True):
+        assert row["learner"] == name
+        for k in (1, 2):
+            mine = [one for one in lines if one["learner"] == name and one["order"] == str(k)]
+            assert [int(one["examples"]) for one in mine] == whole["seen"]
+            assert [float(one["value"]) for one in mine] == whole["curves"][name][k - 1]
+        ends = [curve[-1] for curve in whole["curves"][name]]
+        assert row["online"]["mean"] == pytest.approx(np.mean(ends))
+
+
+def test_one_class_against_all_others(fsmeu, tmp_path):
+    """It is named, as a number or a text; of two, the greater is meant."""
+    labels = np.where(Y == 1, 2, np.arange(90) % 2 * 2 + 1)
+    as_npz(tmp_path / "t.npz", X, labels)
+    as_npz(tmp_path / "none.npz", X[labels != 2], labels[labels != 2])
+    as_csv(tmp_path / "t.csv", X, np.array(["spam", "ham"])[Y])
+    options = ["--shuffles", 0, "--json"]
+    three = ["train", "--online", tmp_path / "t.npz", *options]
+    two = ["train", "--online", tmp_path / "t.csv", *options]
+    fsmeu(*three).is_refused("two classes", "3: 1, 2, 3", "--positive")
+    for words, positive in (
+        ([*three, "--positive", "2"], Y),
+        ([*three, "--positive", "2.0", "--test", tmp_path / "none.npz"], Y),
+        ([*two, "--positive", "ham"], Y),
+        (two, 1 - Y),
+    ):
+        (row,) = fsmeu(*words).json["learners"]
+        predicted, _, _ = transcript.fofo(X, positive.tolist())
+        assert row["online"]["mean"] == pytest.approx(f1_score(positive, predicted))
+        assert row["test"] is None or row["test"]["mean"] == 0

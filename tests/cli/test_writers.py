@@ -1,7 +1,4 @@
-"""Every command that writes a file leaves its old content where that fails, and its permissions.
-
-What a kill at each step of writing leaves is seen in ``tests/test_files.py``.
-"""
+"""Where a command cannot write, a file keeps its content; ``tests/test_files.py`` kills writers."""
 
 import os
 from pathlib import Path

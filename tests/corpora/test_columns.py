@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fsmeu
 from fsmeu.corpora.parse import Places, inputs_and_tags, read_record, read_sentences, written
 from fsmeu.corpora.records import Record
+from fsmeu.corpora.run import ModelQuestion
+from fsmeu.corpora.score import ScoreQuestion
 from fsmeu.errors import FsmeuError, InputError
 
 CRFSUITE = "the\tDT\tB:0.75\tO:0.25\nend\tNN\tO:0.5\tB:0.5"
@@ -47,6 +50,25 @@ def test_probabilities_after_a_slash():
     model, tags = read_sentence("a 0:0.25 1:0.75", 0)
     assert model.labels == (0, 1)
     assert tags == []
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "wrong"),
+    [("a {} 0:0.25 1:0.5 X:0.25", ("2",), [1, 0, 1]), ("a {} 1", (None, "-1"), [1, 0, 1])],
+)
+def test_labels_are_matched_by_their_text(text, columns, wrong):
+    """A sentence may have numbers alone, and its model or another sentence other labels too."""
+    hamming = fsmeu.load("hamming")
+    question = ScoreQuestion((("hamming", hamming),), "conll", Places(columns[0], columns[1:]))
+    records = [Record(k, k, text.format(tag).encode()) for k, tag in enumerate("01X")]
+    items = [read_record(record, "conll", question.places) for record in records]
+    assert [one["scores"][0][0] for one in question.answers(items)] == wrong
+    if len(columns) == 1:
+        asked = ModelQuestion("expect", hamming, "conll", Places("", columns))
+        items = [read_record(record, "conll", asked.places) for record in records]
+        found = [one["value"] for one in asked.answers(items)]
+        assert found == pytest.approx([0.75, 0.5, 0.75])
+        assert asked.answers(items[:1])[0]["value"] == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize(

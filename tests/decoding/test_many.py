@@ -6,34 +6,21 @@ import pytest
 import fsmeu
 from fsmeu.decoding.problem import Problem
 from fsmeu.decoding.split import split_answers
-from fsmeu.models import Bernoulli, Independent, Markov
-from tests.decoding.listing import probabilities, random_model, shelf_listing
-
-
-def mixed(rng, count):
-    """Vectors, arrays and models of all kinds and lengths."""
-    for _ in range(count):
-        n, kind = int(rng.integers(0, 7)), int(rng.integers(0, 5))
-        p = probabilities(rng, n)
-        yield (
-            p,
-            p.tolist(),
-            Bernoulli(p),
-            Independent(np.stack([1 - p, p], axis=1)),
-            Markov(np.array([0.3, 0.7]), rng.dirichlet([1, 1], 2), n=n),
-        )[kind]
+from fsmeu.models import Independent
+from tests.decoding.listing import random_model, shelf_listing
+from tests.expectation.test_many import some_pairs
 
 
 @pytest.mark.parametrize("name", ["fscore", "jaccard", "hamming", "g_mean", "zero_one"])
 def test_many_are_each(name):
     """The same decisions as one at a time, in the same order."""
     loss = fsmeu.load(name)
-    models = list(mixed(np.random.default_rng(21), 60))
+    _, models = some_pairs(21, (0, 1), 60)
     told = []
-    together = fsmeu.decode_many(loss, models, progress=told.append)
+    together = fsmeu.decode_many(loss, models, progress=told.append, seconds=None)
     assert sum(told) == len(models)
     for model, many in zip(models, together, strict=True):
-        one = fsmeu.decode(loss, model)
+        one = fsmeu.decode(loss, model, seconds=None)
         assert (many.labels, many.method, many.exact) == (one.labels, one.method, one.exact)
         assert many.value == pytest.approx(one.value, rel=1e-12, abs=1e-12)
         assert (many.candidates, many.why) == (one.candidates, one.why)

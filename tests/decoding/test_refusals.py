@@ -29,7 +29,6 @@ NAMES = {
     "valued": valued, "odd": odd, "Differs": Differs,
     "F1": fsmeu.load("fscore"), "HAMMING": fsmeu.load("hamming"), "P": [0.3] * 4,
     "CHAIN": Markov([0.5, 0.5], [[0.5, 0.5], [0.1, 0.9]], n=2),
-    "LONG": Markov([0.5, 0.5], [[0.5, 0.5], [0.4, 0.6]], n=1500),
     "ONE": Bernoulli([0.9, 0.5]), "AB": Independent([[0.5, 0.5]], ("a", "b")),
     "TAGS": Markov(np.full(3, 1 / 3), np.full((3, 3), 1 / 3), n=3, labels=("O", "B-X", "I-X")),
     "CHUNKS": fsmeu.load("chunk_fscore", types=["X", "Y"]), "OO": ["O", "O"],
@@ -118,8 +117,6 @@ FsmeuError: decode_corpus
     decode_corpus(F1, [[0.5]], gap="no") | decode_corpus(F1, [[0.5]], progress=3) |
 FsmeuError: seconds must be a number above 0
     decode_corpus(F1, [[0.5]], seconds=0) |
-SizeLimitError: tuples of totals
-    expect_corpus(load("jaccard"), [[0, 1] * 750] * 2, [LONG, LONG]) |
 """
 """The error and what it says, and the calls that are refused so."""
 

@@ -54,14 +54,11 @@ def test_one_line_of_text_and_one_screen_in_a_notebook(name):
         shown = shown[: shown.index("<svg")] + shown[shown.rindex("</svg>") :]
     assert shown.count("\n") <= 40
     assert len(shown) < 20_000
-
-
-@pytest.mark.parametrize("name", PRINTED)
-def test_print_shows_one_screen_of_numbers(name):
-    text = str(HELD[name]())
-    assert 3 <= len(text.splitlines()) <= 24
-    assert max(map(len, text.splitlines())) <= 100
-    assert "array(" not in text
+    if name in PRINTED:
+        lines = str(held).splitlines()
+        assert 3 <= len(lines) <= 24
+        assert max(map(len, lines)) <= 100
+        assert "array(" not in str(held)
 
 
 def test_printed_numbers_are_those_of_the_object():

@@ -84,11 +84,12 @@ def test_bad_plots_are_refused():
     for arrays in (([], [], []), ([1.0], [1, 0], [1]), ([[1.0]], [[1]], [[1]])):
         with pytest.raises(InputError, match="for each example"):
             plot_threshold(F1, *arrays)
-    for curves, seen in (({}, SEEN), (TABLE, [1, 2]), ([TABLE], SEEN), ([], [])):
+    for curve, seen in ((TABLE, [1, 2]), ([TABLE], SEEN), ([], [])):
         with pytest.raises(InputError, match="plot: "):
-            plot_curves({"a": curves} if curves != {} else {}, seen)
-    with pytest.raises(InputError, match="1 to 21 curves"):
-        plot_curves({str(k): TABLE for k in range(22)}, SEEN)
+            plot_curves({"a": curve}, seen)
+    for curves in ({}, {str(k): TABLE for k in range(22)}):
+        with pytest.raises(InputError, match="1 to 21 curves"):
+            plot_curves(curves, SEEN)
 
 
 def test_names_are_not_mathematics(tmp_path):

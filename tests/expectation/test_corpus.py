@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import fsmeu
+from fsmeu.errors import SizeLimitError
+from fsmeu.expectation import corpus
 from tests import corpora_by_listing as listing
 from tests.corpora_by_listing import TAGS, loaded
 
@@ -64,3 +66,10 @@ def test_labels_in_another_order():
     zs = [["B-X", "I-X"], ["B-X", "O"]]
     mixed = fsmeu.expect_corpus(loss, zs, [one, other]).value
     assert mixed == pytest.approx(fsmeu.expect_corpus(loss, zs, [one, one]).value, rel=1e-14)
+
+
+def test_totals_are_counted_until_the_limit(monkeypatch):
+    chain = fsmeu.models.Markov([0.5, 0.5], [[0.5, 0.5], [0.4, 0.6]], n=50)
+    monkeypatch.setattr(corpus, "MOST_CORPUS_TABLE", 2600)  # those of two sentences are 51 * 51
+    with pytest.raises(SizeLimitError, match=r"2,600 tuples of totals\. Got 2,601"):
+        fsmeu.expect_corpus(fsmeu.load("jaccard"), [[0, 1] * 25] * 2, [chain, chain])

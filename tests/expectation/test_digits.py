@@ -129,23 +129,12 @@ def test_what_rounds_does_so_as_in_the_loss(body, engine):
 
 
 @engines
-def test_whole_numbers_past_2_53_are_refused(engine):
-    """2^53 + 1 is no double; 2^53 + 2 is, and so are all that follow by twos."""
-    words = "c passes 2\\^53, where whole numbers are not told apart"
-    for tape in ("y", "z"):
-        amount = f"if i == 1 then 2^53 else STEP * {tape}"
-        text = f"count c by {amount} value (c - 2^53)^2"
-        odd, even = (binary(text.replace("STEP", step)) for step in ("1", "2"))
-        for ask in (
-            lambda loss: fsmeu.expect(loss, [1] * 3, [0.5] * 3, engine=engine).value,
-            lambda loss: fsmeu.expect_many(loss, [[1] * 3], [[0.5] * 3])[0],
-            lambda loss: loss([1] * 3, [1] * 3),
-        ):
-            with pytest.raises(LossFileError, match=words):
-                ask(odd)
-        assert even([1] * 3, [1] * 3) == 16
+def test_even_numbers_past_2_53_are_told_apart(engine):
+    """2^53 + 2 is a double, and so are all that follow by twos."""
+    loss = binary("count c by if i == 1 then 2^53 else 2 * z value (c - 2^53)^2")
+    assert loss([1] * 3, [1] * 3) == 16
     last_place = 4e-16 if engine == "openfst" else 0.0  # where weights are logarithms
-    value = fsmeu.expect(even, [1] * 3, [0.5] * 3, engine=engine).value
+    value = fsmeu.expect(loss, [1] * 3, [0.5] * 3, engine=engine).value
     assert value == pytest.approx(16, rel=last_place, abs=0.0)
 
 
@@ -237,30 +226,6 @@ def test_impossible_references_of_a_chain_are_not_missed(engine):
     model = fsmeu.models.Markov([0.5, 0.5], [[0.5, 0.5], [1.0, 0.0]], n=3)
     loss = binary("memory m of y last 2 count c by 1 / (1 - m[0] * m[1]) when i > 1 value c")
     assert fsmeu.expect(loss, "000", model, engine=engine).value == close(2.0)
-
-
-@engines
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ("count c when y == 1 value 5 * c range 0 .. 1", "the declared range is 0 .. 1"),
-        (
-            "count c when y == 1 value c * 1e-10 range 0 .. 1e-12",
-            "the declared range is 0 .. 1e-12",
-        ),
-        ("register c in 0..1 start 0 next c + (y == 1) value c", "c leaves its bounds"),
-        ("register c in 0..n start 0 next c + 2 * (y == 1) value c", "c leaves its bounds"),
-    ],
-)
-def test_bounds_hold_also_where_a_register_rides_in_the_weight(body, words, engine):
-    for ask in (
-        lambda loss: fsmeu.expect(loss, "111", [0.5] * 3, engine=engine).value,
-        lambda loss: fsmeu.expect(loss, "111", [0.5] * 3, engine=engine).levels,
-        lambda loss: fsmeu.expect(loss, "111", [0.5] * 3, engine=engine, keep=1),
-        lambda loss: fsmeu.expect_many(loss, ["111"] * 2, [[0.5] * 3] * 2),
-    ):
-        with pytest.raises(LossFileError, match=words):
-            ask(binary(body))
 
 
 def test_faults_in_constants_name_the_file(tmp_path):

@@ -1,4 +1,4 @@
-"""The ends of the scale: no position, one label, certainty, losses in Python, bad questions."""
+"""The ends of the scale: one label, certainty, many labels, acceptors, losses in Python."""
 
 import itertools
 import math
@@ -12,6 +12,7 @@ import fsmeu
 from fsmeu.errors import SizeLimitError
 from tests import brute_force, shelf
 from tests.expectation.checks import ENGINES, close, engines
+from tests.label_models import random_layers
 from tests.support.kernels import kernels_that_run
 from tests.support.python_losses import Differs, Mistakes
 
@@ -128,3 +129,42 @@ def test_models_that_end_in_fewer_states(how):
         found = [fsmeu.expect(loss, z, model).value for z in values]
         assert found == pytest.approx([*values.values()])
         assert fsmeu.decode(loss, model).value == pytest.approx(max(values.values()))
+
+
+def test_many_sequences_of_many_labels():
+    """Two thousand sequences over 45 tags; the mean number of mistakes is that of the list."""
+    rng = np.random.default_rng(3)
+    tags = [f"T{k}" for k in range(45)]
+    rows = rng.integers(0, 45, (2000, 12))
+    weights = rng.dirichlet(np.ones(2000))
+    model = fsmeu.models.NBest([[tags[k] for k in row] for row in rows], weights, labels=tags)
+    wanted = weights @ (rows != rows[0]).mean(axis=1)
+    z = [tags[k] for k in rows[0]]
+    assert fsmeu.expect(fsmeu.load("hamming"), z, model).value == close(wanted)
+    assert fsmeu.expect(fsmeu.load("zero_one"), z, model).value == close(
+        weights @ (rows != rows[0]).any(axis=1)
+    )
+
+
+# -- the explicit engine by itself --------------------------------------------------------------
+
+
+@engines
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_weights_at_the_ends_of_an_acceptor_count(engine, n):
+    """Starts and ends of an acceptor that is not normalised are factors of the expectation."""
+    layered = random_layers(np.random.default_rng(n), (0, 1), n)
+    f1, z, weights = fsmeu.load("fscore"), [1, 0, 1][:n], brute_force.path_distribution(layered)
+    wanted = sum(p * fsmeu.evaluate(f1, z, y) for y, p in weights.items())
+    model = fsmeu.models.Acceptor(layered, normalize=False)
+    answer = fsmeu.expect(f1, z, model, engine=engine)
+    assert answer.value == pytest.approx(wanted, rel=1e-13)
+    assert answer.kept == pytest.approx(sum(weights.values()), rel=1e-13)
+    assert answer.levels.mean == pytest.approx(wanted, rel=1e-13)
+
+
+@pytest.mark.parametrize("ask", [fsmeu.expect, fsmeu.gradient])
+def test_what_is_too_large_is_said_to_have_another_engine(ask, monkeypatch):
+    monkeypatch.setenv("FSMEU_MAX_STATES", "20")
+    with pytest.raises(SizeLimitError, match="The default engine has no such limit"):
+        ask(fsmeu.load("jaccard"), [1, 0] * 4, [0.3, 0.4] * 4, engine="openfst")

@@ -58,16 +58,6 @@ def test_an_expectation_is_linear_in_each_probability(name, engine):
         assert found[i] == pytest.approx(sure.value - never.value, rel=1e-12, abs=1e-13)
 
 
-def test_potentials_of_a_position_can_be_moved_together():
-    """A constant added to all scores of a position changes nothing."""
-    random = np.random.default_rng(5)
-    model = from_potentials(random.normal(size=(40, 2)), random.normal(size=(39, 2, 2)))
-    found = fsmeu.gradient(fsmeu.load("fscore"), random.integers(0, 2, 40), model)
-    assert np.abs(found["unary"].sum(axis=1)).max() < 1e-14
-    assert np.abs(found["pairwise"].sum(axis=(1, 2))).max() < 1e-14
-    assert np.abs(found["unary"]).max() > 1e-4
-
-
 UNDEFINED = {
     "a value": "utility f count tp when z == 1 and y == 1 count ref when y == 1 value tp / ref",
     "a step": """utility f

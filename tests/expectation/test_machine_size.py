@@ -38,10 +38,6 @@ def reached(z):
     return len(found)
 
 
-def test_formula_at_two():
-    assert stated(2) == 7
-
-
 @pytest.mark.parametrize("n", range(1, 31))
 def test_alternating_hypothesis_has_the_stated_size(n):
     assert states(alternating(n)) == stated(n)

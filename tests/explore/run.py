@@ -31,7 +31,7 @@ SILENCE = 600
 
 @dataclass
 class Report(Tally):
-    """What came of some cases: counts by (check, result), failures as (seed, case, check, text)."""
+    """Counts by (check, result), failures as (seed, case, check, text)."""
 
     cases: int = 0
 
@@ -128,16 +128,15 @@ def replay(name, console):
 
 def arguments(words=None):
     parser = argparse.ArgumentParser(prog="./run explore-tests", description=__doc__)
-    parser.add_argument("--cases", type=int, help="how many cases (1,000 unless --minutes)")
-    parser.add_argument("--seed", type=int, default=0, help="case k of a seed is always the same")
-    parser.add_argument("--minutes", type=float, help="stop after so many minutes")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--case", metavar="S:K", help="run case K of seed S and show all of it")
-    parser.add_argument("--check", choices=[*CHECKS], help="run only this check of every case")
-    parser.add_argument("--no-shrink", action="store_true", help="print failures as they came")
-    parser.add_argument(
-        "--fresh", action="store_true", help="instead, the property tests with new examples"
-    )
+    add = parser.add_argument
+    add("--cases", type=int, help="how many cases (1,000 unless --minutes)")
+    add("--seed", type=int, default=0, help="case k of a seed is always the same")
+    add("--minutes", type=float, help="stop after so many minutes")
+    add("--jobs", type=int, default=2, help="processes")
+    add("--case", metavar="S:K", help="run case K of seed S and show all of it")
+    add("--check", choices=[*CHECKS], help="run only this check of every case")
+    add("--no-shrink", action="store_true", help="print failures as they came")
+    add("--fresh", action="store_true", help="instead, the property tests with new examples")
     return parser.parse_args(words)
 
 
@@ -151,7 +150,7 @@ def main(words=None):
         return int(replay(given.case, console))
     interruptible()
     with kernels_that_run("compiled"):
-        loops.counts()  # here, so that no process loads or compiles them
+        loops.sentences()  # here, so that no process loads or compiles them
     cases = given.cases if given.cases or given.minutes else 1000
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]} failed"))
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:

@@ -19,37 +19,23 @@ from tests.label_models import plain_model
 from tests.strategies import LossCase
 
 LENGTHS = {2: 3, 3: 3, 5: 2, 9: 1}
+HITS = "count tp when z == 1 and y == 1"
 TEXTS = {
-    "precision of 1": """utility precision_of_1 labels 0 1 2
-count tp when z == 1 and y == 1
-count hyp when z == 1
-value tp / hyp or 1 when hyp == 0""",
-    "recall of 1": """utility recall_of_1 labels 0 1 2
-count tp when z == 1 and y == 1
-count ref when y == 1
-value tp / ref or 1 when ref == 0""",
-    "clock": """loss late labels 0 1 2
-count wrong by i when z != y
-value wrong / n or 0 when n == 0""",
-    "z remembers": """loss smooth labels 0 1 2
-memory m of z last 1
-count wrong by 1 + (old m[0] != z) when z != y
-value wrong""",
-    "y remembers": """loss moved labels 0 1 2
-memory m of y last 1
-count wrong when z != y and old m[0] != y
-value wrong""",
-    "first of a run": """utility runs labels 0 1 2
-memory mz of z last 1
-count hyp by 3 when z == 1 and old mz[0] != 1
-count tp when z == y
-value tp * 2^hyp""",
-    "by position": """utility jumps labels 0 1 2
-count hyp by if z == 1 then 1 else if z == 2 then i else 0
-count tp when z == y
-value tp * 2^hyp""",
+    "precision of 1": f"{HITS} count hyp when z == 1 value tp / hyp or 1 when hyp == 0",
+    "recall of 1": f"{HITS} count ref when y == 1 value tp / ref or 1 when ref == 0",
+    "clock": "count wrong by i when z != y value wrong / n or 0 when n == 0",
+    "z remembers": "memory m of z last 1 count c by 1 + (old m[0] != z) when z != y value c",
+    "y remembers": "memory m of y last 1 count c when z != y and old m[0] != y value c",
+    "first of a run": "memory m of z last 1 count hyp by 3 when z == 1 and old m[0] != 1 "
+    "count tp when z == y value tp * 2^hyp",
+    "by position": "count hyp by if z == 1 then 1 else if z == 2 then i else 0 "
+    "count tp when z == y value tp * 2^hyp",
 }
-PROGRAMS = {name: LossCase(text, (0, 1, 2), False, {}) for name, text in TEXTS.items()}
+KINDS = {"clock": "loss", "z remembers": "loss", "y remembers": "loss"}
+PROGRAMS = {
+    name: LossCase(f"{KINDS.get(name, 'utility')} f labels 0 1 2 {text}", (0, 1, 2), False, {})
+    for name, text in TEXTS.items()
+}
 PROGRAMS |= {name: shelf.case(name) for name in fsmeu.library()}
 
 

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import random
 from dataclasses import replace
 
 import numpy as np
@@ -14,8 +13,7 @@ from tests.explore.cases import Case, random_case
 from tests.explore.rounded import Rounded, Unsure
 from tests.explore.shrink import reproducer, shrunk
 from tests.explore.trial import run_case, run_check
-from tests.label_models import KINDS, random_model
-from tests.losses.meaning import Undefined
+from tests.label_models import random_model
 from tests.strategies import LossCase
 from tests.support import loops
 from tests.support.kernels import kernels_that_run
@@ -105,42 +103,6 @@ def test_a_claim_that_is_not_the_best_is_a_fault(monkeypatch):
     assert "better by" in outcome.fault.true
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_models_are_listed_as_they_are_built(kind):
-    labels = (0, 1) if kind == "bernoulli" else ("a", "b", "c")
-    for seed in range(5):
-        spec = random_model(np.random.default_rng(seed), labels, 3, (kind,))
-        for one in (spec, spec.shorter(), *spec.simpler()):
-            listed, model = one.listed(), one.build()
-            assert sum(listed.values()) == pytest.approx(1.0, abs=1e-12)
-            for y, p in list(listed.items())[:5]:
-                assert model.probability(y) == pytest.approx(p, rel=1e-11)
-            made = eval(one.text(), {"fsmeu": fsmeu, "inf": float("inf")})
-            assert made.to_json() == model.to_json()
-
-
-def test_every_pair_has_the_value_of_the_plain_reading():
-    compared = 0
-    for k in range(40):
-        case = random_case(SEED, k)
-        world, source = case.program.world(case.n), random.Random(k)
-        try:
-            truth = case.truth
-        except Unsure:
-            continue
-        for _ in range(5):
-            z, y = source.choice(truth.sequences), source.choice(truth.sequences)
-            found = truth.values[truth.row(z), truth.row(y)]
-            try:
-                wanted = float(world.run(z, y))
-            except Undefined:
-                assert np.isnan(found)
-                continue
-            compared += 1
-            assert found == pytest.approx(wanted, rel=1e-14)
-    assert compared > 100
-
-
 def test_rounding_is_noticed():
     third, tenth = Rounded(1) / 3, Rounded(0.1)
     assert not third.plain
@@ -156,7 +118,7 @@ def test_rounding_is_noticed():
         cancelled > 0.3  # noqa: B015
 
 
-@pytest.mark.parametrize("half", [loops.counts, loops.moments])
+@pytest.mark.parametrize("half", [loops.sentences, loops.long_ones])
 def test_loops_can_be_compiled_beforehand(half):
     """What the set-up and the explorer do."""
     with kernels_that_run("compiled"):

@@ -23,13 +23,13 @@ in: so many operations an expression has, at most, with the steps of a sequence.
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """All pairs of sequences of one length.
+    """All pairs of sequences of one length; tables have rows of hypotheses, nan for no value.
 
     Attributes:
         labels: the labels.
-        sequences: every sequence; rows and columns of the tables are in this order.
-        values: the value of each pair, rows are hypotheses; nan where there is none.
-        sizes: the sizes of the terms of each value, summed; nan where there is none.
+        sequences: every sequence, in the order of rows and columns.
+        values: the value of each pair.
+        sizes: the sizes of the terms of each value, summed.
         slack: how far a single value may be off in doubles.
     """
 
@@ -84,10 +84,9 @@ def truth_of(spec, labels, given, n):
     world = RoundedWorld(spec, labels, n, **given)
     size = len(labels)
     try:
-        states = [world.start()]
+        states, at = [world.start()], np.zeros((1, 1), np.int64)
     except Undefined:
-        states = []
-    at = np.zeros((1, 1), np.int64) if states else np.full((1, 1), -1)
+        states, at = [], np.full((1, 1), -1)
     for i in range(1, n + 1):
         table, states = _layer(world, states, i)
         moved = table[at] if len(table) else np.full((*at.shape, size, size), -1)

@@ -24,7 +24,7 @@ from fsmeu.exchange.openfst import read_constraint
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load, save
 from fsmeu.losses.loss import grammar_folder, read_spec
-from fsmeu.searn.features.templates import template_set
+from fsmeu.searn.features import template_set
 from fsmeu.searn.searn import ColumnTagger, Searn
 from tests.fst.machines import images
 from tests.support import examples
@@ -105,14 +105,10 @@ READERS = {
 
 
 def seeds(folder):
-    """Good files by reader, {reader: {name: bytes}}; the folder is for what is saved meanwhile.
-
-    Those whose name begins with zeros are not good: they unpack to hundreds of megabytes.
-    """
+    """{reader: {name: bytes}} of good files; what begins with zeros is huge when unpacked."""
     losses = ("fscore", "hamming", "windowdiff", "chunk_fscore", "zero_one")
     grammars = {f"{n}.loss": (grammar_folder() / f"{n}.loss").read_bytes() for n in losses}
-    machine = fsmeu.load("fscore").compile(3)
-    image = fsmeu.to_openfst(machine)
+    image = fsmeu.to_openfst(fsmeu.load("fscore").compile(3))
     for ending, write in examples.WRITERS.items():
         write(folder / f"a.{ending}", X, Y)
     rows = {f"a.{ending}": (folder / f"a.{ending}").read_bytes() for ending in examples.WRITERS}
@@ -123,8 +119,7 @@ def seeds(folder):
     np.savez_compressed(folder / "zeros.npz", X=np.zeros((10, 8_000_000), np.int8))
     bytes_as_doubles = (folder / "zeros.npz").read_bytes()
     texts = {"corpus": {"a.jsonl": corpus.encode(), "a.conll": printed}}
-    texts |= {"sentences": {"a.txt": COLUMNS}}
-    texts |= {"examples": {name: rows[name] for name in ("a.svm", "a.csv")}}
+    texts |= {"sentences": {"a.txt": COLUMNS}, "examples": {x: rows[x] for x in ("a.svm", "a.csv")}}
     texts |= {"machine": {f"{k}.fst": image for k, image in enumerate(images())}}
     for files in texts.values():
         files |= {f"{name}.gz": gzip.compress(content) for name, content in files.items()}

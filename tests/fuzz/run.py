@@ -19,7 +19,6 @@ from functools import partial
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from fsmeu.errors import FsmeuError
 from tests.fuzz.mutate import mutated
@@ -27,14 +26,11 @@ from tests.fuzz.readers import READERS, seeds
 from tests.support.batches import Tally, interruptible, run_batches
 
 SECONDS = 2
-SILENCE = 30
-"""Seconds without a result after which a process is taken to hang."""
+SILENCE = 30  # seconds without a result after which a process is taken to hang
 MEMORY = 1 << 30
 BATCH = 200
-RARE = 0.01
-"""The probability of a file that unpacks to hundreds of megabytes: these take time."""
-KEPT = 5
-"""Reproducers that are kept of each kind of failure."""
+RARE = 0.01  # the probability of a file that unpacks to hundreds of megabytes: these take time
+KEPT = 5  # files of each kind of failure
 
 
 class Slow(BaseException):
@@ -59,6 +55,15 @@ def make_input(reader, seed, k, files):
         return name, files[name]
     name = draw.choice(small)
     return name, mutated(name, files[name], [files[one] for one in small], draw)
+
+
+def read_good(files, folder):
+    """Reads every good file."""
+    for reader, good in files.items():
+        for name, content in good.items():
+            if not name.startswith("zeros"):
+                (folder / name).write_bytes(content)
+                READERS[reader](folder / name)
 
 
 def outcome(read, path):
@@ -142,16 +147,6 @@ def keep(tallies, seed, files, folder, console):
         console.print(cases[0][1], markup=False, highlight=False, soft_wrap=True)
 
 
-def summary(tallies):
-    """The outcomes as a table."""
-    table = Table("reader", "inputs", "values", "FsmeuErrors", "others", "slowest", "most memory")
-    for reader, tally in tallies.items():
-        counts = [tally.counts[kind] for kind in ("value", "refused", "other")]
-        costs = (f"{tally.slowest:.2f} s", f"{tally.memory / 1e6:.0f} MB")
-        table.add_row(reader, *(f"{n:,}" for n in (sum(counts), *counts)), *costs)
-    return table
-
-
 def main(words=None):
     """Runs the command; returns the exit code: 1 when something failed."""
     parser = argparse.ArgumentParser(prog="./run fuzz", description=__doc__)
@@ -163,15 +158,13 @@ def main(words=None):
     interruptible()
     with tempfile.TemporaryDirectory() as folder:
         files = seeds(Path(folder))
-        for reader, good in files.items():  # imports, and what is kept, are no part of the costs
-            for name, content in good.items():
-                path = Path(folder) / name
-                path.write_bytes(content)
-                if not name.startswith("zeros"):
-                    READERS[reader](path)
+        read_good(files, Path(folder))  # imports, and what is kept, are no part of the costs
     tallies = fuzz(given.reader or list(READERS), given.seed, given.inputs, given.jobs, files)
     keep(tallies, given.seed, files, Path("out/fuzz"), console)
-    console.print(summary(tallies))
+    for reader, tally in tallies.items():
+        counts = ", ".join(f"{tally.counts[x]:,} {x}" for x in ("value", "refused", "other"))
+        costs = f"at most {tally.slowest:.2f} s and {tally.memory / 1e6:.0f} MB"
+        console.print(f"{reader}: {counts}; {costs}", highlight=False)
     return int(any(tally.failures for tally in tallies.values()))
 
 

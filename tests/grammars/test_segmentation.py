@@ -42,26 +42,16 @@ def test_windowdiff_is_nltks(weighted):
         close(found, each(nltk.windowdiff, z, y, k=k, weighted=bool(weighted)))
 
 
-@pytest.mark.parametrize(("params", "name", "case"), [
-    ({"limit": 1}, "pk", {}),
-    ({}, "windowdiff", {}),
-    ({"power": 1}, "windowdiff", {"weighted": 1}),
-])  # fmt: skip
-def test_weighted_windows_hold_pk_and_windowdiff(params, name, case):
-    for k, z, y in windows(3):
-        general, special = load("weighted_windows", k=k, **params), load(name, k=k, **case)
-        close(general.pair_values(z, y), special.pair_values(z, y))
-
-
 def window_counts(sequences, k):
     return np.lib.stride_tricks.sliding_window_view(sequences, k, axis=1).sum(axis=2)
 
 
 @pytest.mark.parametrize("params", [
-    {"limit": 1, "c_fn": 0}, {"limit": 1, "c_fp": 0}, {"power": 2, "c_fp": 3, "c_fn": 0.5},
+    {"limit": 1}, {}, {"power": 1}, {"limit": 1, "c_fn": 0}, {"limit": 1, "c_fp": 0},
+    {"power": 2, "c_fp": 3, "c_fn": 0.5},
 ])  # fmt: skip
 def test_weighted_windows(params):
-    """Misses and false alarms apart, and other powers."""
+    """Pk, WindowDiff and weighted WindowDiff; misses and false alarms apart, and other powers."""
     p = {"power": 0, "c_fp": 1, "c_fn": 1, **params}
     for k, z, y in windows(4):
         more = [np.minimum(window_counts(s, k), p.get("limit", k)) for s in (z, y)]

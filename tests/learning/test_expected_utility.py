@@ -1,6 +1,5 @@
 """The classifier of the greatest expected utility, against enumeration and finite differences."""
 
-import itertools
 from functools import lru_cache
 
 import numpy as np
@@ -18,6 +17,7 @@ from fsmeu.learning.expected_utility import (
     _of_weights,
     batch_value,
 )
+from tests import brute_force
 from tests.support.values import differences
 
 LOSSES = [fsmeu.load("fscore", beta=2), fsmeu.load("pk", k=2)]
@@ -28,15 +28,13 @@ QUICK = {"restarts": 1, "max_iter": 50, "random_state": 0}
 
 def enumerated(loss, y, p):
     """The expectation over all hypotheses, one by one."""
-    z = np.array(list(itertools.product((0, 1), repeat=len(y))))
-    return np.where(z, p, 1 - p).prod(axis=1) @ values(loss, tuple(int(one) for one in y))
+    return brute_force.expectation(brute_force.bernoulli(p), values(loss, tuple(map(int, y))))
 
 
 @lru_cache(maxsize=64)
 def values(loss, y):
-    """The value of every hypothesis, in their order."""
-    z = np.array(list(itertools.product((0, 1), repeat=len(y))))
-    return loss.pair_values(z, np.broadcast_to(y, z.shape))
+    """The value of every hypothesis."""
+    return {z: loss(z, y) for z in brute_force.sequences((0, 1), len(y))}
 
 
 def separated(n=80, features=3, seed=0):

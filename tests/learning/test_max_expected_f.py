@@ -224,17 +224,19 @@ def test_without_a_finite_optimum():
 def test_starts_go_on_while_they_gain(gains, monkeypatch):
     """Four in a row that raise the objective by no more than 0.001 are the last; at most 32."""
     values = iter([*np.cumsum(gains).tolist(), *[0.0] * 40])
-    drawn = []
+    drawn, told = [], []
 
     def climb(objective, start, *_, **__):
         drawn.append(start)
         return Climb(start, next(values), 1)
 
     monkeypatch.setattr(max_expected_f, "climb", climb)
-    found = MaxExpectedFClassifier(random_state=0).fit(*TOY)
+    found = MaxExpectedFClassifier(random_state=0).fit(*TOY, progress=told.append)
     raised = [k for k, gain in enumerate(gains) if gain > 1e-3 or k == 0]
     count = min(32, raised[-1] + 5)
-    assert len(found.objectives_) == len(drawn) == count
+    assert len(found.objectives_) == len(drawn) == len(told) == count
+    assert told[-1] == 1
+    assert all(0 < share <= 1 for share in told)
     assert len({start.tobytes() for start in drawn}) == count
 
 

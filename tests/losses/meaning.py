@@ -49,21 +49,19 @@ class World:
         self.spec, self.labels, self.n = spec, labels, n
         self.params = {}
         for param in spec.params:
-            if param.name in given:
-                self.params[param.name] = self.parameter(param, given[param.name])
-            else:
-                self.params[param.name] = self.look(param.default, self.params, {})
+            self.params[param.name] = self.parameter(param, given)
         self.depths = {
             r.name: int(self.look(r.depth, self.fixed(), {}))
             for r in spec.registers
             if r.depth is not None
         }
 
-    def parameter(self, param, value):
-        if param.type != "table":
-            return self.exact(value)
-        size = len(self.labels)  # one number stands for a table full of it
-        return [[value] * size] * size if isinstance(value, int | float | Fraction) else value
+    def parameter(self, param, given):
+        held, size = param.name in given, len(self.labels)
+        value = given[param.name] if held else self.look(param.default, self.params, {})
+        if param.type == "table":  # one number stands for a table full of it
+            return [[value] * size] * size if isinstance(value, AnyNumber) else value
+        return self.exact(value) if held else value
 
     def fixed(self):
         return {**self.params, "n": self.exact(self.n)}
@@ -223,18 +221,15 @@ def tag(function, label):
     return rest if dash and rest else NO_TYPE
 
 
-ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+OPERATORS |= {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
 
 def arithmetic(sign, a, b):
-    if sign in ORDER:
-        return Fraction(ORDER[sign](a, b))
     if sign in ("/", "%") and b == 0:
         raise Undefined("division by zero")
-    if sign == "%":
-        return number(a % b)
-    return power(a, b) if sign == "^" else number(ARITHMETIC[sign](a, b))
+    result = (OPERATORS | {"%": operator.mod, "^": power})[sign](a, b)
+    return Fraction(result) if isinstance(result, bool) else number(result)
 
 
 def power(a, b):

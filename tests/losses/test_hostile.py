@@ -15,6 +15,10 @@ def chain(statement, count):
     return " ".join(statement.format(k=k, before=k - 1) for k in range(1, count))
 
 
+def least(name, count):
+    return f"min({','.join([name] * count)})"
+
+
 REFUSED = {
     "ten megabytes of comment": "loss f value 1 #" + "x" * 10_000_000,
     "ten megabytes of brackets": "loss f value " + "(" * 10_000_000,
@@ -29,18 +33,10 @@ REFUSED = {
     "long power": "loss f value " + "2 ^ " * 3_900 + "1",
     "long and": "loss f count c when " + "z == 1 and " * 1_500 + "z == 1 value c",
     "let bomb": "loss f let a0 = n " + chain("let a{k} = a{before} + a{before}", 60) + " value a59",
-    "let ladder": "loss f let a0 = n "
-    + chain("let a{k} = -(-(-(a{before})))", 400)
-    + " value a399",
-    "wide lets": "loss f let a = "
-    + "+".join(["n"] * 100)
-    + " let b = "
-    + "+".join(["min(" + ",".join(["a"] * 90) + ")"] * 40)
-    + " value b",
-    "wide value": "loss f let a = min("
-    + ",".join(["min(" + ",".join(["n"] * 90) + ")"] * 40)
-    + ") "
-    + " ".join(f"count c{k} by min({','.join(['a'] * 60)})" for k in range(40))
+    "let ladder": f"loss f let a0 = n {chain('let a{k} = -(-(-(a{before})))', 400)} value a399",
+    "wide lets": f"loss f let a = {'n+' * 99}n let b = {(least('a', 90) + '+') * 39}n value b",
+    "wide value": f"loss f let a = {least(least('n', 90), 40)} "
+    + " ".join(f"count c{k} by {least('a', 60)}" for k in range(40))
     + " value 1",
     "huge domain": "loss f register r in 0..1000000000 start 0 next r value r",
     "huge negative domain": "loss f register r in -1e300..1e300 start 0 next r value r",
@@ -69,9 +65,7 @@ REFUSED = {
     "letter digits": "loss f value ²",
     "many labels and no value": "loss f labels " + " ".join(f"a{k}" for k in range(7_900)),
     "many registers": "loss f " + " ".join(f"count c{k}" for k in range(2_000)) + " value c0",
-    "chain of registers": "loss f count c0 when y == 1 "
-    + chain("count c{k} when c{before} > 1", 1_000)
-    + " value c0",
+    "chain of registers": f"loss f count c0 {chain('count c{k} when c{before} > 1', 999)} value c0",
     "statement soup": "loss f " + "value " * 7_900,
 }
 

@@ -109,6 +109,7 @@ def test_fault_of_a_file(text, message):
         ("loss f state A B arc A -> B when z == 0 value 1", "no arc applies when"),
         ("loss f state A arc A -> A arc A -> A when z == 1 value 1", "two arcs apply when"),
         ('loss f count c when kind(z) == "B" value c', "kind needs tags such as B-NP"),
+        ("loss f(t: table = 1) count c by t[z + y] value c", "t has no entry for this"),
     ],
 )
 def test_fault_of_a_pair(text, message):
@@ -200,17 +201,6 @@ def test_defaults_may_use_parameters_above():
     assert fsmeu.loads(text, b=0)("", "") == 3
     with pytest.raises(InputError, match=r"parameter c: must lie in 1\.5\.\.6"):
         fsmeu.loads(text, c=7)
-
-
-def test_tables_have_one_or_two_sides():
-    one = fsmeu.loads("loss f(price: table) count c by price[z] value c", price=[1, 10])
-    assert one("011", "000") == 21
-    with pytest.raises(InputError, match=r"one row and one column per label, shape \(2, 2\)"):
-        fsmeu.loads("loss f(price: table) count c by price[z, y] value c", price=[1, 10])
-    strange = fsmeu.loads("loss f(price: table) count c by price[z + y] value c", price=[1, 10])
-    with pytest.raises(LossFileError, match="price has no entry for this"):
-        strange("1", "1")
-    assert strange("1", "0") == 10
 
 
 # -- labels and names --------------------------------------------------------------------------

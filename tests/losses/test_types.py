@@ -172,14 +172,12 @@ def test_accepted_of_tags(condition, value):
 # -- labels that are given later -------------------------------------------------------------------
 
 
-def test_numbers_in_a_file_for_any_labels():
+def test_labels_are_checked_when_they_are_known():
+    """When the file is loaded with them, or with those of the model."""
     text = "loss f labels any count c when z == 1 value c"
     assert fsmeu.loads(text)("011", "000") == 2
     assert fsmeu.loads(text, labels=(1, 2))([1, 2], [1, 1]) == 1
     assert "z is a label (a, b), not a number" in refusal(text, labels=("a", "b"))[0]
-
-
-def test_labels_of_the_model_are_checked_when_they_are_known():
     model = fsmeu.models.Independent([[0.5, 0.5]], ("a", "b"))
     counts = fsmeu.loads('loss f labels any count c when z == "b" and y == "b" value c')
     assert fsmeu.expect(counts, "b", model).value == 0.5
@@ -235,11 +233,7 @@ def value_of(loss, z, y):
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    seed=st.integers(0, 2**32),
-    labels=st.sampled_from((LETTERS, TAGS)),
-    data=st.data(),
-)
+@given(seed=st.integers(0, 2**32), labels=st.sampled_from((LETTERS, TAGS)), data=st.data())
 def test_names_and_order_of_labels_do_not_matter(seed, labels, data):
     """What is accepted has the same value when labels change places or names."""
     text, loss = accepted(seed, labels)

@@ -120,6 +120,11 @@ EMPTY = {
         lambda: m.from_potentials(np.zeros((3, 2)), np.array([HALF, np.full((2, 2), -INF)])),
         "position 3",
     ),
+    "first": (lambda: m.from_potentials([[-INF, -INF], [0, 0]], HALF), "position 1"),
+    "cut off": (
+        lambda: m.from_potentials([[0, -INF], [-INF, 0]], [[0, -INF], [0, 0]]),
+        "position 2",
+    ),
     "impossible": (
         lambda: m.hmm([1, 0], [[1, 0], [0, 1]], [[1, 0], [0, 1]], [0, 0, 1, 0]),
         *("symbol 1", "position 3"),

@@ -1,30 +1,23 @@
 """Chains that are normalised together: against listing sequences and sums of logarithms."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from fsmeu.errors import EmptyError
 from fsmeu.models import Markov, from_potentials, layered_many, marginals_many, potentials
 from tests import brute_force
+from tests.label_models import plain_model
 
 INF = float("inf")
 SCALES = (1.0, 40.0, 700.0)
 
 
-def some_chain(random, size, n, scale=1.0, forbidden=0.2, kind=np.float64):
-    """Potentials (n, L) and (L, L) or (n - 1, L, L), some -inf; the path of zeros is allowed."""
-    each = (max(0, n - 1),) if random.random() < 0.5 else ()
-    unary, links = random.normal(size=(n, size)), random.normal(size=(*each, size, size))
-    for array in (unary, links):
-        array *= scale
-        array[random.random(array.shape) < forbidden] = -INF
-    unary[:, 0], links[..., 0, 0] = scale / 3, -scale / 2
-    return unary.astype(kind), links.astype(kind)
+def some_chain(random, size, n, scale, kind):
+    """Potentials (n, L) and (L, L) or (n - 1, L, L), some -inf."""
+    parts = plain_model(random, "potentials", range(size), n).parts
+    return [(scale / 3 * part).astype(kind) for part in parts.values()]
 
 
 def by_logarithms(unary, pairwise):
@@ -50,7 +43,7 @@ def test_every_sequence_has_its_probability(seed, size, kind, cells):
     """Lengths, sizes and kinds of chains in one call and in blocks, each against its own list."""
     random = np.random.default_rng(seed)
     lengths = (0, 1, 1, 2, 4, 4)
-    chains = [some_chain(random, size, n, scale, kind=kind) for n in lengths for scale in SCALES]
+    chains = [some_chain(random, size, n, scale, kind) for n in lengths for scale in SCALES]
     models = [from_potentials(*one) for one in chains]
     random.shuffle(order := list(range(len(models))))
     with pytest.MonkeyPatch.context() as patch:
@@ -99,29 +92,3 @@ def test_what_hardly_weighs_is_not_lost():
     assert model.log_probability([0] * 13) == pytest.approx(0.0, abs=1e-14)
     assert model.log_partition == pytest.approx(-400.0, rel=1e-14)
     assert from_potentials(np.zeros((0, 2)), np.zeros((2, 2))).log_partition == 0.0
-
-
-@settings(max_examples=100, deadline=None)
-@given(seed=st.integers(0, 2**32), n=st.integers(0, 4), forbidden=st.floats(0, 1))
-def test_the_first_position_without_a_label(seed, n, forbidden):
-    """Told as listing all beginnings finds it."""
-    random = np.random.default_rng(seed)
-    unary, links = random.normal(size=(n, 2)), random.normal(size=(max(0, n - 1), 2, 2))
-    if random.random() < 0.5:
-        links = random.normal(size=(2, 2))
-    unary[random.random(unary.shape) < forbidden] = -INF
-    links[random.random(links.shape) < forbidden * random.integers(0, 2)] = -INF
-    tables = np.broadcast_to(links, (max(0, n - 1), 2, 2))
-
-    def score(y):
-        scores = [unary[i, k] for i, k in enumerate(y)]
-        return sum(scores) + sum(tables[i][pair] for i, pair in enumerate(itertools.pairwise(y)))
-
-    lengths = [
-        m for m in range(1, n + 1) if max(map(score, itertools.product((0, 1), repeat=m))) == -INF
-    ]
-    if lengths:
-        with pytest.raises(EmptyError, match=f"no label for position {lengths[0]}\\b"):
-            from_potentials(unary, links)
-    else:
-        assert from_potentials(unary, links).n == n

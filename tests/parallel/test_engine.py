@@ -39,29 +39,19 @@ def stop(shared, task):
 def test_two_processes_decide_and_expect():
     """Models, vectors and losses written in Python travel; order and progress are kept."""
     models = [*some_models(40), [0.5, 0.75], Bernoulli([0.125])]
-    told = []
+    told, told_of = [], operator.attrgetter("labels", "method", "exact")
     alone = fsmeu.decode_many(F1, models)
     found = fsmeu.decode_many(F1, models, jobs=2, progress=told.append)
-    for ours, theirs in zip(found, alone, strict=True):
-        assert (ours.labels, ours.method, ours.exact) == (
-            theirs.labels,
-            theirs.method,
-            theirs.exact,
-        )
-        assert ours.value == pytest.approx(theirs.value, rel=1e-12)
+    assert list(map(told_of, found)) == list(map(told_of, alone))
     assert sum(told) == len(models)
-    zs = [d.labels for d in alone]
-    values = fsmeu.expect_many(F1, zs, models, jobs=2)
-    np.testing.assert_allclose(values, [d.value for d in alone], rtol=1e-12)
+    values = fsmeu.expect_many(F1, [d.labels for d in alone], models, jobs=2)
+    for some in (values, [d.value for d in found]):
+        np.testing.assert_allclose(some, [d.value for d in alone], rtol=1e-12)
     python = fsmeu.function_loss(Mistakes(), labels=[0, 1])
     vectors = [[0.75, k / 64] if k % 3 else [k / 64] for k in range(64)]
-    zs = [[0, 1][-len(p) :] for p in vectors]
-    found = fsmeu.expect_many(python, zs, vectors, jobs=2)
-    wanted = [
-        sum(q if z == 0 else 1 - q for z, q in zip(*row, strict=True))
-        for row in zip(zs, vectors, strict=True)
-    ]
-    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    zs = [[0, 1][-len(p) :] for p in vectors]  # the last is 1, wrong with probability 1 - p
+    wanted = [1 - p[-1] + sum(p[:-1]) for p in vectors]
+    np.testing.assert_allclose(fsmeu.expect_many(python, zs, vectors, jobs=2), wanted, rtol=1e-12)
     assert fsmeu.decode_many(F1, [], jobs=2) == []
 
 
@@ -86,19 +76,20 @@ def test_shares_are_alike():
     assert max(sums) <= (sum(sizes) + 500) / TASKS_PER_JOB + 60
 
 
-@pytest.mark.parametrize("jobs", [0, -1, 1.5, "2", None, True, 10**6])
-def test_numbers_of_jobs_that_are_none(jobs):
-    with pytest.raises(InputError, match="jobs"):
-        fsmeu.decode_many(F1, [[0.5]], jobs=jobs)
-    with pytest.raises(InputError, match="jobs"):
-        fsmeu.expect_many(F1, ["1"], [[0.5]], jobs=jobs)
-
-
-def test_the_row_that_is_bad_is_named():
-    with pytest.raises(FsmeuError, match=r"models\[1\]"):
-        fsmeu.decode_many(F1, [[0.5], [1.5]], jobs=2)
-    with pytest.raises(FsmeuError, match=r"zs\[1\]"):
-        fsmeu.expect_many(F1, ["1", "2"], [[0.5], [0.5]], jobs=2)
+@pytest.mark.parametrize(
+    ("zs", "models", "jobs", "says"),
+    [
+        *(("0", [[0.5]], jobs, "jobs") for jobs in (0, -1, 1.5, "2", None, True, 10**6)),
+        ("00", [[0.5], [1.5]], 2, r"models\[1\]"),
+        ("02", [[0.5], [0.5]], 2, r"zs\[1\]"),
+    ],
+)
+def test_what_is_refused(zs, models, jobs, says):
+    with pytest.raises(FsmeuError, match=says):
+        fsmeu.expect_many(F1, list(zs), models, jobs=jobs)
+    if "zs" not in says:
+        with pytest.raises(FsmeuError, match=says):
+            fsmeu.decode_many(F1, models, jobs=jobs)
 
 
 # -- Dask -----------------------------------------------------------------------------------------

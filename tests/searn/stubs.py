@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 from fsmeu.learning.features import feature_items
 from fsmeu.learning.given_loss import given_loss
 from fsmeu.searn import CostOracle
-from fsmeu.searn.features.sentences import mixed
+from fsmeu.searn.features import mixed
 
 
 class Drawn:

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from fsmeu.errors import InputError
-from fsmeu.searn.features import sentences, templates
-from fsmeu.searn.features.sentences import mixed, uniform
-from fsmeu.searn.features.templates import parse_template, parse_templates
+from fsmeu.searn import features
+from fsmeu.searn.features import parse_template, parse_templates, uniform
 
 ROWS = st.tuples(st.sampled_from(["the", "The", "cat", "ran"]), st.sampled_from(["DT", "NN", "V"]))
 CORPORA = st.lists(st.lists(ROWS, min_size=1, max_size=4), min_size=1, max_size=3)
@@ -20,7 +19,7 @@ CORPORA = st.lists(st.lists(ROWS, min_size=1, max_size=4), min_size=1, max_size=
 
 def test_hashes_are_those_of_every_run():
     """Figures from BLAKE2 as Python's library computes it, not from a run of this code."""
-    found = sentences.hashed_sentences([[{"w": "the", "n": 2}], [["w=the"], []]], 16, ("w",))
+    found = features.hashed_sentences([[{"w": "the", "n": 2}], [["w=the"], []]], 16, ("w",))
     for name, row in (("w:the", 0), ("w=the", 1)):
         number = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big")
         assert number >> 48 in found.matrix[[row]].indices
@@ -39,13 +38,13 @@ def test_rows_are_joined(seed):
     for row, columns in zip(want, added, strict=True):
         np.add.at(row, columns[columns >= 0], 1)
     matrix = csr_array(dense.astype(np.float32))
-    assert np.array_equal(sentences.joined_rows(matrix, at, added).toarray(), want)
+    assert np.array_equal(features.joined_rows(matrix, at, added).toarray(), want)
 
 
 def test_histories_are_told_apart():
     past = np.array([[0, 1], [1, 0], [0, 2], [0, 1]], np.int16)
     crossed = np.array([[5], [5], [5], [6]], np.uint64)
-    found = sentences.history_columns(past, crossed, 20)
+    found = features.history_columns(past, crossed, 20)
     assert found.shape == (4, 4)  # a constant, the last, the last crossed, the last two
     assert [len(set(found[:, k])) for k in range(4)] == [1, 2, 3, 3]
     assert found[0, 1] == found[2, 1] == found[3, 1]
@@ -57,14 +56,6 @@ def test_draws_are_uniform():
     shares = np.histogram(found, 10, (0, 1))[0] / 50_000
     assert np.abs(shares - 0.1).max() < np.sqrt(np.log(2e10) / 100_000)
     assert not np.array_equal(found, uniform(4, np.arange(50_000), np.arange(50_000) % 7))
-
-
-def test_indices_spread_evenly():
-    """Of 2^12 numbers, 2^16 hashes take each 16 times on average; the chi-square test agrees."""
-    hashes = mixed(np.arange(1 << 16, dtype=np.uint64), np.uint64(5))
-    seen = np.bincount(sentences.indices(hashes, 12), minlength=1 << 12)
-    assert abs(((seen - 16) ** 2 / 16).sum() - 4095) < 5 * np.sqrt(2 * 4095)
-    assert len(seen) == 1 << 12
 
 
 # -- templates ------------------------------------------------------------------------------------
@@ -83,7 +74,7 @@ def said(rows, i, template):
         if not 0 <= k < len(rows):
             found.append("before" if k < 0 else "after")
         else:
-            text = rows[k][1] if name == "pos" else templates.FUNCTIONS[name](rows[k][0])
+            text = rows[k][1] if name == "pos" else features.FUNCTIONS[name](rows[k][0])
             found.append("=" + text)
     return tuple(found)
 
@@ -91,7 +82,7 @@ def said(rows, i, template):
 @given(CORPORA, st.sampled_from(["word", "pos[-1] lower[0]", "lower[-2] pos[+1]", "suffix1[1]"]))
 def test_hashes_are_equal_where_texts_are(corpus, template):
     held = [parse_template(template)]
-    hashes = templates.template_hashes(templates.columns_of(corpus, held), held)[:, 0]
+    hashes = features.template_hashes(features.columns_of(corpus, held), held)[:, 0]
     texts = [said(rows, i, template) for rows in corpus for i in range(len(rows))]
     assert_equal_where_texts_are(zip(hashes.tolist(), texts, strict=True))
 
@@ -99,11 +90,11 @@ def test_hashes_are_equal_where_texts_are(corpus, template):
 def test_order_and_template_matter():
     corpus = [[("a", "b"), ("b", "a")]]
     three = parse_templates(["word[0] pos[0]", "pos[0] word[0]", "word[0] word[1]"])
-    columns = templates.columns_of(corpus, three)
-    assert len(set(templates.template_hashes(columns, three).ravel())) == 6
+    columns = features.columns_of(corpus, three)
+    assert len(set(features.template_hashes(columns, three).ravel())) == 6
 
 
-SMALL = templates.SegmentSet(
+SMALL = features.SegmentSet(
     ((parse_template("pos[-1]"), parse_template("word[1]")), ((), parse_template("pos"))),
     parse_templates(["word"]),
     ("pos",),
@@ -133,7 +124,7 @@ def test_columns_of_chunks_are_equal_where_texts_are(corpus):
     pairs = [(k, one) for k, one in zip(numbers, spans, strict=True) if sum(one[1:]) <= len(one[0])]
     begins = np.array([starts[k] + begin for k, (_, begin, _) in pairs])
     lengths = np.array([length for _, (_, _, length) in pairs])
-    columns = templates.segment_features(corpus, SMALL, 30)(begins, lengths)
+    columns = features.segment_features(corpus, SMALL, 30)(begins, lengths)
     cells = []
     for row, (_, span) in zip(columns.tolist(), pairs, strict=True):
         texts = said_of_chunk(*span)
@@ -145,12 +136,12 @@ def test_columns_of_chunks_are_equal_where_texts_are(corpus):
 
 def test_sets_have_the_shape_that_is_promised():
     corpus = [[("Great", "JJ"), ("American", "NNP"), ("said", "VBD")]]
-    for held in templates.SETS.values():
-        columns = templates.columns_of(corpus, held.static)
-        assert templates.template_hashes(columns, held.static).shape == (3, len(held.static))
+    for held in features.SETS.values():
+        columns = features.columns_of(corpus, held.static)
+        assert features.template_hashes(columns, held.static).shape == (3, len(held.static))
         assert len(set(held.static)) == len(held.static)
-    chunks = templates.CHUNKS
-    found = templates.segment_features(corpus, chunks, 21)(np.array([0, 2]), np.array([2, 1]))
+    chunks = features.CHUNKS
+    found = features.segment_features(corpus, chunks, 21)(np.array([0, 2]), np.array([2, 1]))
     fixed = len(chunks.ends) + len(chunks.sized) + len(chunks.wholes)
     assert found.shape == (2, fixed + 2 * len(chunks.inside))
     assert 0 <= found[:, :fixed].min() < found.max() < 1 << 21
@@ -159,7 +150,7 @@ def test_sets_have_the_shape_that_is_promised():
 def test_a_file_of_templates(tmp_path):
     file = tmp_path / "mine.txt"
     file.write_text("word  # as it stands\n\npos[-1] pos[0]\ncross lower[0]\n")
-    found = templates.template_set(str(file))
+    found = features.template_set(str(file))
     assert found.static == ((("word", 0),), (("pos", -1), ("pos", 0)))
     assert found.crossed == ((("lower", 0),),)
 
@@ -173,9 +164,9 @@ def test_strange_templates_are_refused(text):
 def test_strange_columns_are_refused():
     for name, says in (("lowr", "Did you mean 'lower'"), ("pos", "needs 2 texts")):
         with pytest.raises(InputError, match=says):
-            templates.columns_of([[("a",)]], parse_templates([name]))
+            features.columns_of([[("a",)]], parse_templates([name]))
     with pytest.raises(InputError, match="chunking, names, words"):
-        templates.template_set("chunkin")
+        features.template_set("chunkin")
 
 
 WORDS = """rises rise lower xx | companies company lower xx | reviewing review lower xx
@@ -187,10 +178,10 @@ WORDS = """rises rise lower xx | companies company lower xx | reviewing review l
 @pytest.mark.parametrize("line", WORDS.split("|"))
 def test_words(line):
     word, *want = line.split()
-    functions = (templates.stem, templates.case_pattern, templates.shape)
+    functions = (features.stem, features.case_pattern, features.shape)
     assert [function(word) for function in functions] == want
 
 
 def test_lists():
     lists = {"The": "stop", "U.S.": "abbreviation joined", ",": "sign", "house": ""}
-    assert {word: templates.lists(word) for word in lists} == lists
+    assert {word: features.lists(word) for word in lists} == lists

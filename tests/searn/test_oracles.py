@@ -58,38 +58,53 @@ def test_batches_equal_single_oracles(kind):
             z.append(loss.labels[label])
 
 
-def test_ties():
-    """Of decimal fractions (0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1); small costs are no ties."""
-    loss = fsmeu.load("cost_matrix", labels="abc", cost=[[0.1, 0.2, 0.3]] * 3)
-    oracle = CostOracle(loss, "abcabcabc")
-    for prefix in ("", "abc", "ccccb"):
-        assert oracle.costs(prefix).tolist() == [0.0, 0.0, 0.0]
-    loss = fsmeu.loads("loss f labels 0 1 count c by 1e-17 when z != y value c")
-    assert CostOracle(loss, "01").costs("").tolist() == [0.0, 1e-17]
-    oracle = CostOracle(fsmeu.load("zero_one", labels="abc"), "acb")
-    assert oracle.best_all("b") == ("a", "b", "c")  # all is lost whatever follows
-    assert oracle.best("b") == "c"  # that of the reference
+class LongestRun:
+    """The longest run of agreement; best when long."""
+
+    def start(self):
+        return (0, 0)
+
+    def step(self, state, z, y):
+        run = state[0] + 1 if z == y else 0
+        return (run, max(state[1], run))
+
+    def value(self, state):
+        return float(state[1])
 
 
-def test_loss_in_python():
-    class LongestRun:
-        """The longest run of agreement; best when long."""
+CELLS = fsmeu.load("cost_matrix", labels="abc", cost=[[0.1, 0.2, 0.3]] * 3)
+TINY = fsmeu.loads("loss f labels 0 1 count c by 1e-17 when z != y value c")
+LATE = fsmeu.loads("loss f labels 0 1 count c when z != y and 2 * i > n value c")
+RUN = fsmeu.function_loss(LongestRun(), labels="abc", kind="utility")
+CHUNK = fsmeu.load("chunk_fscore", types=["X"])
+LONG = [0, 1, 1, 0] * 100
 
-        def start(self):
-            return (0, 0)
 
-        def step(self, state, z, y):
-            run = state[0] + 1 if z == y else 0
-            return (run, max(state[1], run))
-
-        def value(self, state):
-            return float(state[1])
-
-    loss = fsmeu.function_loss(LongestRun(), labels="abc", kind="utility")
-    oracle = CostOracle(loss, "abca")
-    assert oracle.costs("").tolist() == [0.0, 1.0, 1.0]
-    assert oracle.costs("b").tolist() == [1.0, 0.0, 1.0]  # one more miss leaves two of four
-    assert (oracle.value("ab"), oracle.value("acc")) == (4.0, 2.0)
+@pytest.mark.parametrize(
+    ("loss", "y", "prefix", "costs", "value"),
+    [
+        *((CELLS, "abcabcabc", z, [0, 0, 0], 0.2) for z in ("", "abc", "ccccb")),  # .1 + .2 + .3
+        (TINY, [0, 1], [], [0, 1e-17], 0),  # small costs are no ties
+        (fsmeu.load("zero_one", labels="abc"), "acb", "b", [0, 0, 0], 1),  # all is lost
+        (RUN, "abca", "", [0, 1, 1], 4),
+        (RUN, "abca", "b", [1, 0, 1], 3),  # one more miss leaves two of four
+        (RUN, "abca", "acc", [0, 1, 1], 2),
+        (LATE, [0] * 4, [0], [0, 0], 0),  # a step that looks at n
+        (LATE, [0] * 2, [0], [0, 1], 0),
+        (fsmeu.load("fscore"), LONG, [0, 1], [1 - 2 * 199 / (199 + 200), 0], 1),
+        (fsmeu.load("hamming"), LONG * 20, [1], [1 / 8000, 0], 1 / 8000),
+        (CHUNK, ["B-X", "O", "B-X"], ["O", "O"], [2 / 3, 0, 0], 2 / 3),  # one of two is missed
+        (CHUNK, ["I-X", "O"], [], [1, 0, 0], 1),  # gold that opens with I counts
+    ],
+)
+def test_costs_by_hand(loss, y, prefix, costs, value):
+    """The best label is that of the reference if it costs nothing, else the first that does."""
+    oracle, own = CostOracle(loss, y), y[len(prefix)]
+    assert oracle.costs(prefix).tolist() == pytest.approx(costs, rel=1e-12, abs=0)
+    assert oracle.value(prefix) == pytest.approx(value)
+    best = [label for label, cost in zip(oracle.labels, costs, strict=True) if cost == 0]
+    assert oracle.best_all(prefix) == tuple(best)
+    assert oracle.best(prefix) == (own if own in best else best[0])
 
 
 def test_labels_are_given_where_they_are_open():
@@ -97,16 +112,6 @@ def test_labels_are_given_where_they_are_open():
     assert (oracle.labels, oracle.best("")) == (("a", "b", "c"), "c")
     with pytest.raises(InputError, match="must have the same labels"):
         CostOracle(fsmeu.load("fscore"), [0, 1], labels="ab")
-
-
-def test_length_in_a_step():
-    """A step that looks at n: oracles of each length are made anew."""
-    oracles = CostOracles(
-        fsmeu.loads("loss f labels 0 1 count c when z != y and 2 * i > n value c"), ["0000", "00"]
-    )
-    assert oracles.costs_at([0, 1], oracles.start([0, 1])).tolist() == [[0, 0], [0, 0]]
-    states = oracles.step([0, 1], oracles.start([0, 1]), [0, 0])
-    assert oracles.costs_at([0, 1], states).tolist() == [[0, 0], [0, 1]]
 
 
 BOUNDED = """register a in 0..max(n - 2, 2) start 0 next if z == 1 then a + 1 else 0
@@ -133,15 +138,6 @@ def test_memory_is_guarded(monkeypatch):
     for loss in (fsmeu.load("fscore"), fsmeu.loads(NOT_MONOTONIC)):
         with pytest.raises(SizeLimitError, match="FSMEU_MAX_STATES"):
             CostOracle(loss, [0, 1] * 400)
-
-
-def test_long_references():
-    """Hamming has one number for a position, F1 as many as there may be positives."""
-    y = [0, 1, 1, 0] * 100
-    oracle = CostOracle(fsmeu.load("fscore"), y)
-    assert oracle.value([0, 1]) == 1.0
-    assert oracle.costs([0, 1])[0] == pytest.approx(1 - 2 * 199 / (199 + 200), rel=1e-12)
-    assert CostOracle(fsmeu.load("hamming"), y * 20).value([1]) == pytest.approx(1 / 8000)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -267,17 +263,4 @@ def test_equation_18(types, n, cases):
         while len(z) < n:
             z.append(optimal_tag(y, z))
         assert loss(z, y) == pytest.approx(value, rel=1e-12)
-
-
-def test_chunks_by_hand():
-    """One of two is missed: one is right, hyp = 1 or 2, ref = 2. Gold that opens with I counts."""
-    loss = fsmeu.load("chunk_fscore", types=["X"])
-    oracle = CostOracle(loss, ["B-X", "O", "B-X"])
-    want = {"O": 2 / 3, "B-X": 0.0, "I-X": 0.0}
-    found = dict(zip(oracle.labels, oracle.costs(["O", "O"]), strict=True))
-    assert found == pytest.approx(want)
-    assert oracle.best(["O", "O"]) == "B-X"
-    assert oracle.value(["O", "O"]) == pytest.approx(2 / 3)
-    oracle = CostOracle(loss, ["I-X", "O"])
-    assert optimal_tag(["I-X", "O"], []) == "O"  # equation 18 loses the chunk
-    assert (oracle.best_all([]), oracle.best([])) == (("B-X", "I-X"), "I-X")
+    assert optimal_tag(["I-X", "O"], []) == "O"  # it loses a chunk that opens with I

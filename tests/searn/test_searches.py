@@ -7,7 +7,7 @@ import pytest
 
 import fsmeu
 from fsmeu.searn import search as searches
-from fsmeu.searn.features.sentences import hashed_sentences, uniform
+from fsmeu.searn.features import hashed_sentences, uniform
 from fsmeu.searn.search import COSTS, Mixture, interpolated, targets_of
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import LeftToRight, RightToLeft, WordAtATime

@@ -15,10 +15,10 @@ from fsmeu.learning import MaxExpectedUtilityTagger, load, save
 from fsmeu.searn import Searn
 from fsmeu.searn.learners.linear import Logistic
 from fsmeu.searn.learners.reductions import Multiclass
+from fsmeu.searn.search import iterations_of
 from fsmeu.searn.searn import ColumnTagger
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight
-from fsmeu.searn.training import iterations_of
 from tests.searn.stubs import PlainTagging, running_sums, words
 
 QUICK = {"bits": 12, "random_state": 0, "crossed": ("number",), "learner": Logistic(rate=0.1)}
@@ -153,19 +153,25 @@ def test_roll_in_is_held_out(sums):
     assert alone.reports_[1]["loss"] <= made.reports_[1]["loss"]
 
 
-def test_weights_are_those_of_figure_1(sums):
-    made = quick(beta=0.4, iterations=3, folds=1).fit(*sums)
-    raw = np.array([0.4 * 0.6**2, 0.4 * 0.6, 0.4])
-    np.testing.assert_allclose(made.weights_, raw / raw.sum(), rtol=1e-12)
-    assert [report["optimal"] for report in made.reports_] == pytest.approx([0.6, 0.36, 0.216])
+@pytest.mark.parametrize(
+    ("given", "betas"),
+    [
+        ({"beta": 0.4, "iterations": 3}, [0.4] * 3),
+        ({"beta": 0.5, "iterations": 10, "influence": 0.2}, [0.5] * 3),  # 1/8 is below 0.2
+        ({"beta": 1.0, "iterations": 2}, [1.0, 1.0]),  # policy iteration
+        ({"beta": "theory", "iterations": 2}, [1 / 8, 1 / 8]),
+    ],
+)
+def test_weights_are_those_of_figure_1(sums, given, betas):
+    """Until the optimal policy, which loses nothing, has lost its influence."""
+    X, y = ([one[:2] for one in part[:20]] for part in sums)
+    made = quick(folds=1, **given).fit(X, y)
+    assert [report["beta"] for report in made.reports_] == betas
+    left = np.cumprod(1 - np.array(betas))
+    assert [report["optimal"] for report in made.reports_] == pytest.approx(left)
+    raw = [beta * np.prod(1 - np.array(betas[k + 1 :])) for k, beta in enumerate(betas)]
+    np.testing.assert_allclose(made.weights_, raw / np.sum(raw), rtol=1e-12)
     assert made.reports_[0]["loss"] == 0
-
-
-def test_training_ends_when_the_optimal_policy_has_lost_its_influence(sums):
-    made = quick(beta=0.5, iterations=10, influence=0.2, folds=1).fit(*sums)
-    assert len(made.models_) == 3  # 1/8 is the first power of 1/2 that is below 0.2
-    made = quick(beta=1.0, iterations=2, folds=1).fit(*sums)
-    assert made.weights_.tolist() == [0, 1]  # policy iteration
 
 
 @pytest.mark.parametrize(
@@ -177,12 +183,6 @@ def test_number_of_iterations(beta, influence, longest, want):
     assert iterations_of(None, beta, influence, longest, "test") == want
     with pytest.raises(SizeLimitError, match="iterations"):
         iterations_of(None, "theory", influence, 25, "test")
-
-
-def test_theory(sums):
-    X, y = ([one[:2] for one in part[:20]] for part in sums)
-    made = quick(beta="theory", iterations=2, folds=1).fit(X, y)
-    assert [one["beta"] for one in made.reports_] == [1 / 8, 1 / 8]
 
 
 @pytest.mark.parametrize("given_dev", [False, True])
@@ -243,36 +243,6 @@ def test_training_goes_on_after_it_was_killed(sums, tmp_path):
     held["space"] = PlainTagging("hamming", "abc")  # whose examples cannot be compared
     with pytest.raises(InputError, match="checkpoint is for spaces over labels"):
         quick(None, **held).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("space", "learner"),
-    [
-        ("word-at-a-time", "logistic"),
-        ("chunk-at-a-time", "perceptron"),
-        (LeftToRight(history=1), "all-pairs"),
-        ("left-to-right", "regression"),
-        ("left-to-right", LogisticRegression()),
-    ],
-)
-def test_files(tmp_path, space, learner):
-    """What is read predicts what was written, and its parameters are the same."""
-    X, y = tagged(30)
-    made = Searn(space=space, learner=learner, iterations=2, folds=2, bits=12, random_state=0)
-    made.fit(X, y)
-    save(made, tmp_path / "model.npz")
-    again = load(tmp_path / "model.npz")
-    other, _ = tagged(20, seed=1)
-    assert again.predict(other) == made.predict(other)
-    assert str(again.get_params()) == str(made.get_params())
-
-
-def test_parameters(sums):
-    made = Searn("fscore", learner=Logistic(epochs=3), space=LeftToRight(history=1))
-    assert clone(made).get_params().keys() == made.get_params().keys()
-    made.set_params(learner__epochs=5, space__history=3)
-    assert (made.learner.epochs, made.space.history) == (5, 3)
-    assert clone(made).learner.epochs == 5
 
 
 def test_labels_of_any_type():
@@ -359,15 +329,30 @@ def few(space):
     return Searn("chunk_fscore", space=space, iterations=2, folds=2, random_state=0)
 
 
-@pytest.mark.parametrize("space", SPACES)
-def test_it_learns_what_it_is_shown_and_comes_back_from_a_file(tmp_path, space):
-    made = ColumnTagger(searn=few(space), bits=16).fit(ROWS, TAGS)
-    assert made.predict(ROWS) == TAGS
-    save(made, tmp_path / "m.npz")
-    again = load(tmp_path / "m.npz")
-    unseen = [[("a", "DT"), ("man", "NN"), ("swam", "VBD")]]
+def small(space, learner):
+    return Searn(space=space, learner=learner, iterations=2, folds=2, bits=12, random_state=0)
+
+
+SAVED = [
+    *(ColumnTagger(searn=few(space), bits=16) for space in SPACES),
+    small("chunk-at-a-time", "perceptron"),
+    small(LeftToRight(history=1), "all-pairs"),
+    *(small("left-to-right", learner) for learner in ("regression", LogisticRegression())),
+]
+
+
+@pytest.mark.parametrize("made", SAVED)
+def test_files(tmp_path, made):
+    """What is read predicts what was written, and its parameters are the same."""
+    rows = isinstance(made, ColumnTagger)
+    (X, y), other = (ROWS, TAGS) if rows else tagged(30), tagged(20, seed=1)[0]
+    made.fit(X, y)
+    save(made, tmp_path / "model.npz")
+    again = load(tmp_path / "model.npz")
+    unseen = [[("a", "DT"), ("man", "NN"), ("swam", "VBD")]] if rows else other
     assert again.predict(unseen) == made.predict(unseen)
-    assert again.width_ == 2
+    assert str(again.get_params()) == str(made.get_params())
+    assert not rows or (again.width_, again.predict(ROWS)) == (2, TAGS)
 
 
 def trained(kind):

@@ -11,7 +11,7 @@ import fsmeu
 from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.fst.tags import chunks_of
 from fsmeu.searn import search as searches
-from fsmeu.searn.features.sentences import HashedSentences, hashed_sentences, indices, mixed
+from fsmeu.searn.features import HashedSentences, indices, mixed
 from fsmeu.searn.spaces import CustomSpace, tagging
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
@@ -27,15 +27,12 @@ def segments(begins, lengths):
 
 def searched(space, loss, ys, rng=None, by_segments=False):
     """The search of a space over sentences that have these gold outputs, and its labels."""
-    rng = np.random.default_rng(0) if rng is None else rng
-    seen = hashed_sentences(words(rng, [len(y) for y in ys]), 12)
+    sentences = words(np.random.default_rng(0) if rng is None else rng, [len(y) for y in ys])
+    seen = space.read_inputs(sentences, 12, (), "test")
     if by_segments:
         seen = HashedSentences(seen.matrix, seen.starts, seen.crossed, segments)
     space = space.fitted(ys)
-
-    def bind(labels, stream=None):
-        return fsmeu.load(loss, labels=list(labels))
-
+    bind = lambda labels, _=None: fsmeu.load(loss, labels=labels)  # noqa: E731
     return space.over(seen, ys, bind), space.labels_
 
 
@@ -44,89 +41,71 @@ def well_formed(tags):
     return all(b[0] != "I" or (a != "O" and a[2:] == b[2:]) for a, b in pairs)
 
 
-def listed(name, labels, y, ok=well_formed):
-    """The loss of every sequence of labels, or of those that are well-formed, by enumeration."""
-    loss = fsmeu.load(name, labels=labels)
-    sign = -1 if loss.kind == "utility" else 1
-    return {z: sign * loss(z, y) for z in product(labels, repeat=len(y)) if ok(z)}
+def short(tags):
+    """Well-formed, with chunks of X of at most 2 and of Y of at most 3 positions."""
+    return well_formed(tags) and all(b - a <= 2 + (x == "Y") for a, b, x in chunks_of(tags))
 
 
-def least(values, prefix, closed=False):
-    """The least loss of sequences with this prefix, after which no I comes if it is closed."""
-    n = len(prefix)
-    found = [z for z in values if z[:n] == prefix]
-    if closed:
-        found = [z for z in found if len(z) == n or z[n][0] != "I"]
-    return min((values[z] for z in found), default=np.inf)
+def streams(z):
+    return list(zip(*z, strict=True)) if isinstance(z[0], tuple) else [z]
 
 
-def walk(search, rng, examples):
-    """The states of a walk by random actions, from the first to the last but one, one by one."""
-    states = search.start(examples)
-    while len(states := states.take(~search.is_done(states))):
-        costs, own = search.costs(states)
-        for k, example in enumerate(states.examples):
-            yield example, states.labels[k, : states.progress[k]], costs[k], own[k]
-        allowed = search.allowed(states)
-        assert np.array_equal(allowed, np.isfinite(costs))
-        states = search.step(states, (rng.random(allowed.shape) * allowed).argmax(axis=1))
+def visit(search, states, loss_of, outputs):
+    """The least loss after each state, by every way on; costs and losses are held against it."""
+    done = search.is_done(states)
+    ended, going, found = states.take(done), states.take(~done), np.empty(len(states))
+    outputs += map(tuple, search.outputs(ended))
+    found[done] = [loss_of(z) for z in search.outputs(ended)]
+    np.testing.assert_allclose(search.losses(ended), found[done], atol=1e-12)
+    if len(going):
+        table = np.full(search.allowed(going).shape, np.inf)
+        rows, actions = np.nonzero(search.allowed(going))
+        after = search.step(going.take(rows), actions)
+        table[rows, actions] = visit(search, after, loss_of, outputs)
+        found[~done] = table.min(axis=1)
+        costs, _ = search.costs(going)
+        np.testing.assert_allclose(costs, table - found[~done][:, None], atol=1e-12)
+    return found
 
 
-@pytest.mark.parametrize("loss", ["hamming", "chunk_fscore"])
-@pytest.mark.parametrize("by_segments", [False, True])
-def test_chunk_costs_are_those_of_enumeration(loss, by_segments):
-    """The least loss after the labels of each chunk, over all completions by further chunks."""
-    rng = np.random.default_rng(1)
-    ys = [["B-X", "I-X", "O", "B-Y"], ["B-X", "B-Y", "I-Y", "I-Y"], ["O", "I-X", "I-X"]]
-    search, labels = searched(ChunkAtATime(longest=3), loss, ys, rng, by_segments)
-    values = [listed(loss, labels, y) for y in ys]
-    for example, done, costs, own in walk(search, rng, np.arange(3)):
-        want = {}
-        for a in np.flatnonzero(np.isfinite(costs)):
-            first, m = labels[search.actions.first[a]], search.actions.lengths[a]
-            chunk = (first, *[first.replace("B-", "I-")] * (m - 1))
-            prefix = (*(labels[j] for j in done), *chunk)
-            want[a] = least(values[example], prefix, closed=True)
-        base = min(want.values())
-        for a, value in want.items():
-            assert costs[a] == pytest.approx(value - base, abs=1e-12)
-        lengths = [m for m in (1, 2, 3) if m <= len(ys[example]) - len(done)]
-        assert len(want) == 1 + 2 * len(lengths) - (len(lengths) == 3)  # X has 2 at most
-        if well_formed(ys[example]) and own >= 0 and not len(done):
-            assert costs[own] == pytest.approx(0, abs=1e-12)
+BITS = [[0, 1, 1, 0], [1, 1, 0], [0, 0, 0, 1]]
+CHUNKS = [["B-X", "I-X", "O", "B-Y"], ["B-X", "B-Y", "I-Y", "I-Y"], ["O", "I-X", "I-X"]]
+PAIRS = [[("O", "B-X"), ("B-X", "I-X"), ("I-X", "O")], [("O", "I-X")]]
+NAMED = [[("n", "B-X"), ("v", "I-X")], [("v", "O")]]  # a stream without tags
+OF_TAGS = ("hamming", "chunk_fscore", "zero_one")
+CASES = [
+    *((LeftToRight(), loss, BITS, None) for loss in ("hamming", "fscore", "zero_one")),
+    *((RightToLeft(), loss, BITS, None) for loss in ("hamming", "fscore")),
+    (CustomSpace(PlainTagging("hamming", [0, 1])), "hamming", BITS, None),
+    *((WordAtATime(), loss, CHUNKS, well_formed) for loss in OF_TAGS),
+    *((ChunkAtATime(3, h), loss, CHUNKS, short) for loss in OF_TAGS for h in (1, 2)),
+    *((Alternating(), loss, PAIRS, well_formed) for loss in OF_TAGS),
+    (Alternating(), "hamming", NAMED, well_formed),
+]
 
 
-@pytest.mark.parametrize("loss", ["hamming", "chunk_fscore", "zero_one"])
-@pytest.mark.parametrize("space", [WordAtATime(), Alternating()])
-def test_tag_costs_are_those_of_well_formed_completions(space, loss):
-    rng = np.random.default_rng(3)
-    tags = [["B-X", "I-X", "O"], ["O", "B-Y", "I-X"], ["B-Y", "B-X", "I-X", "I-Y"]]
-    shift = int(isinstance(space, Alternating))  # a stream with one label comes first
-    ys = [[("O", tag) for tag in one] for one in tags] if shift else tags
-    search, labels = searched(space, loss, ys, rng)
-    names = labels[1] if shift else labels
-    values = [listed(loss, names, y) for y in tags]
-    for example, done, costs, _ in walk(search, rng, np.arange(3)):
-        if shift and len(done) % 2 == 0:
-            continue
-        past = tuple(names[j - shift] for j in done[shift :: 1 + shift])
-        want = np.array([least(values[example], (*past, tag)) for tag in names])
-        np.testing.assert_allclose(costs[shift:], want - want.min(), atol=1e-12)
+@pytest.mark.parametrize(("space", "loss", "ys", "is_output"), CASES)
+def test_costs_are_those_of_enumeration(space, loss, ys, is_output):
+    """In every state, over the outputs that a space should have; the optimal policy finds gold."""
+    by_segments = is_output is short and space.history == 1
+    search, labels = searched(space, loss, ys, None, by_segments)
+    is_output, names = is_output or (lambda z: True), labels or [0, 1]
+    names = names if isinstance(space, Alternating) else [names]
+    measures = [fsmeu.load(loss, labels=one) for one in names]
+    sign = -1 if measures[0].kind == "utility" else 1
+    optimal = searches.sampled(search, searches.Mixture(), search.start(np.arange(len(ys))), 0)
+    for k, (y, z) in enumerate(zip(ys, search.outputs(optimal), strict=True)):
 
+        def loss_of(z, y=y):
+            parts = zip(measures, streams(z), streams(y), strict=True)
+            return sum(sign * measure(*pair) for measure, *pair in parts)
 
-@pytest.mark.parametrize("space", [LeftToRight(), RightToLeft()])
-@pytest.mark.parametrize("loss", ["hamming", "fscore"])
-def test_label_costs_are_those_of_enumeration(space, loss):
-    """Also from right to left, where completions are to the left: these are listed reversed."""
-    rng, order = np.random.default_rng(2), -1 if space.backwards else 1
-    ys = [[0, 1, 1, 0], [1, 1, 0], [0, 0, 0, 1]]
-    search, labels = searched(space, loss, ys, rng)
-    values = [listed(loss, labels, y, lambda z: True) for y in ys]
-    values = [{z[::order]: value for z, value in one.items()} for one in values]
-    for example, done, costs, own in walk(search, rng, np.arange(3)):
-        want = np.array([least(values[example], (*done.tolist(), label)) for label in labels])
-        np.testing.assert_allclose(costs, want - want.min(), atol=1e-12)
-        assert labels[own] == ys[example][::order][len(done)]
+        outputs = []
+        visit(search, search.start(np.array([k])), loss_of, outputs)
+        one = names[0] if len(names) == 1 else list(product(*names))
+        every = product(one, repeat=len(y))
+        assert sorted(outputs) == sorted(z for z in every if all(map(is_output, streams(z))))
+        assert z == y or not all(map(is_output, streams(y)))
 
 
 def test_own_chunk_is_the_rest_of_golds():
@@ -182,42 +161,6 @@ def test_gold_that_opens_with_i_is_matched_by_b():
     (target,) = np.flatnonzero(searches.targets_of(costs, own, "gold")[0])
     assert labels[target] == "B-X"
     assert np.isinf(costs[0, labels.index("I-X")])
-
-
-def test_alternation_takes_turns_and_adds_losses():
-    ys = [[("n", "B-X"), ("v", "I-X")], [("v", "O")]]
-    search, labels = searched(Alternating(), "hamming", ys)
-    assert labels == [["n", "v"], ["B-X", "I-X", "O"]]
-    states = search.start(np.arange(2))
-    assert search.allowed(states)[0].tolist() == [True, True, False, False, False]
-    costs, own = search.costs(states)
-    assert own.tolist() == [0, 1]
-    assert costs[:, :2].tolist() == [[0, 0.5], [1, 0]]  # a share of 2 positions, and of 1
-    states = search.step(states, np.array([1, 1]))
-    assert search.allowed(states)[0].tolist() == [False, False, True, False, True]  # no I-X first
-    states = search.step(states, np.array([2, 4]))
-    assert search.is_done(states).tolist() == [False, True]
-    assert search.losses(states.take([1])).tolist() == [0.0]
-    last = search.step(search.step(states.take([0]), np.array([0])), np.array([3]))
-    assert search.outputs(last) == [[("v", "B-X"), ("n", "I-X")]]
-    assert search.losses(last).tolist() == [1.0]  # both of the first stream, none of the second
-
-
-def test_plain_space_has_the_costs_of_the_batched_one():
-    """The worked example of a space of one's own, and ``LeftToRight``."""
-    rng, ys = np.random.default_rng(3), [["a", "b", "b"], ["b", "a"]]
-    batched, labels = searched(LeftToRight(), "hamming", ys, rng)
-    own = CustomSpace(PlainTagging("hamming", labels))
-    plain = own.over(own.read_inputs(words(rng, [3, 2]), 12, (), "test"), ys)
-    one, other = batched.start(np.arange(2)), plain.start(np.arange(2))
-    while len(one):
-        for first, second in zip(batched.costs(one), plain.costs(other), strict=True):
-            np.testing.assert_allclose(first, second, atol=1e-12)
-        actions = rng.integers(2, size=len(one))
-        one, other = batched.step(one, actions), plain.step(other, actions)
-        done = batched.is_done(one)
-        assert done.tolist() == plain.is_done(other).tolist()
-        one, other = one.take(~done), other.take(~done)
 
 
 def test_a_sentence_that_is_far_too_long_is_refused(monkeypatch):

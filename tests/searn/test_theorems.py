@@ -9,8 +9,7 @@ import pytest
 import fsmeu
 from fsmeu.searn import CostOracle, Searn
 from fsmeu.searn.learners.linear import Logistic
-from fsmeu.searn.search import Mixture, interpolated
-from fsmeu.searn.training import interpolation_rule, iterations_of
+from fsmeu.searn.search import Mixture, interpolated, interpolation_rule, iterations_of
 
 LABELS = ["B-X", "I-X", "O"]
 

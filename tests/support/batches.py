@@ -25,15 +25,9 @@ class Tally:
 def run_batches(work, batches, jobs, silence, memory):
     """Yields (key, k, result) of each case as it comes: what ``work`` yields for it, or a text.
 
-    A process that is silent for too long is ended and its case "hangs"; one that dies leaves "died"
-    and its exit code. The cases behind it are run by another.
-
-    Args:
-        work: a generator of (key, first, end) that yields one result for each case.
-        batches: (key, first, end) of each.
-        jobs: processes.
-        silence: seconds without a result after which a process is taken to hang.
-        memory: bytes that a process may take beyond what this one has.
+    A batch is (key, first, end). A process without a result for ``silence`` seconds is ended and
+    its case "hangs"; one that dies, as by taking ``memory`` bytes beyond what this one has, leaves
+    "died" and its exit code. The cases behind it are run by another.
     """
     batches, running = iter(batches), {}
     try:

@@ -15,8 +15,6 @@ from fsmeu.trellis.kept import structure_of
 from tests.support.kernels import kernels_that_run
 
 TAGS = ["O", "B-A", "I-A"]
-ORDERS = (4, 8, 12)
-"""Those of the series that corpora of the tests are decided by."""
 
 
 def field():
@@ -26,8 +24,8 @@ def field():
     return loss, fsmeu.models.from_potentials(scores, scores[:3], TAGS), ["O", "B-A", "I-A", "O"]
 
 
-def counts():
-    """Expectations, decisions and gradients, also of long sequences and corpora; learners."""
+def sentences():
+    """Expectations, decisions and gradients of sentences; costs of SEARN."""
     loss, model, z = field()
     fsmeu.expect(loss, fsmeu.decode(loss, model).labels, model)
     fsmeu.gradient(loss, z, model)
@@ -36,6 +34,21 @@ def counts():
     fsmeu.gradient(jaccard, "101", p)
     fsmeu.decode(jaccard, p, method="search")
     fsmeu.decode_corpus(loss, [model] * 2)
+    CostOracle(loss, z).costs([])
+    for learner in ("logistic", "perceptron"):
+        searn = Searn(learner=learner, iterations=1, bits=8, loss="hamming")
+        searn.fit([[["a"], ["b"]]] * 4, [["O", "B-A"]] * 4)
+
+
+def long_ones():
+    """Long sequences and large corpora, by moments of the orders that tests need; learners."""
+    loss, model, z = field()
+    arcs, structure = model.arc_weights(), structure_of(loss, model)
+    labels = np.array([TAGS.index(tag) for tag in z])
+    for order in (8, 12):
+        structure.moments(order + 1).sums([arcs], [labels])
+    for order in (4, 8):
+        structure.moments(order + 1).scores([arcs], np.zeros((1, 1, order + 1)))
     f1, p = fsmeu.load("fscore"), np.linspace(0.1, 0.9, 1000)
     chains = [
         fsmeu.models.Markov([1 - top, top], [[1 - top, top], [0.5, 0.5]], n=1000)
@@ -46,24 +59,8 @@ def counts():
     x, y = np.random.default_rng(1).normal(size=(30, 2)), np.arange(30) % 2
     for learner in ("FOFO", "OFO", "OnlineLogistic"):
         getattr(online, f"{learner}Classifier")().fit(x, y)
-    CostOracle(loss, z).costs([])
-    for learner in ("logistic", "perceptron"):
-        searn = Searn(learner=learner, iterations=1, bits=8, loss="hamming")
-        searn.fit([[["a"], ["b"]]] * 4, [["O", "B-A"]] * 4)
-
-
-def moments():
-    """Moments of the counts of sentences, by which large corpora are decided."""
-    loss, model, z = field()
-    arcs, structure = model.arc_weights(), structure_of(loss, model)
-    labels = np.array([TAGS.index(tag) for tag in z])
-    for order in ORDERS:
-        by_moments = structure.moments(order + 1)
-        by_moments.sums([arcs], [labels])
-        if order <= 8:
-            by_moments.scores([arcs], np.zeros((1, 1, order + 1)))
 
 
 if __name__ == "__main__":
     with kernels_that_run("compiled"):
-        (counts, moments)[int(sys.argv[1])]()
+        (sentences, long_ones)[int(sys.argv[1])]()

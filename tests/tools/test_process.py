@@ -1,7 +1,4 @@
-"""Failures of programs and refusals of the machine become a sentence that says what to do.
-
-Set-ups go one at a time.
-"""
+"""Failures of programs and of the machine become a sentence; set-ups go one at a time."""
 
 import errno
 import io
@@ -123,6 +120,10 @@ def hold(path, body):
 
 
 def test_second_waits_and_says_so(tmp_path, capfd):
+    for _ in range(2):
+        with process.exclusive(tmp_path / "made" / "lock", "building"):
+            pass
+    assert capfd.readouterr().err == ""
     holder = hold(tmp_path / "lock", "import time; time.sleep(0.5)")
     with process.exclusive(tmp_path / "lock", "building"):
         assert holder.wait(timeout=30) == 0
@@ -140,10 +141,3 @@ def test_lock_outlives_its_killed_holder_while_a_program_runs(tmp_path):
     assert not mark.exists()
     with process.exclusive(tmp_path / "lock", "building"):
         assert mark.exists()
-
-
-def test_free_lock_is_taken_silently(tmp_path, capfd):
-    for _ in range(2):
-        with process.exclusive(tmp_path / "made" / "lock", "building"):
-            pass
-    assert capfd.readouterr().err == ""

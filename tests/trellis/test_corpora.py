@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seqeval.metrics.sequence_labeling import get_entities
 
 import fsmeu
 from fsmeu.expectation.gradient import value_and_gradient, value_and_gradient_many
 from fsmeu.models import from_potentials
 from fsmeu.trellis import engine
 from fsmeu.trellis.kept import structure_of
+from tests.decoding.listing import make_listing
 from tests.label_models import by_name, plain_model
 from tests.support.nightly import every_third
 
@@ -122,6 +124,7 @@ def test_gradients_of_a_ragged_corpus(name, kind, swapped):
     if swapped:
         loss, explicit = loss.swapped, explicit.swapped
     zs, models = corpus(5, kind)
+    zs[4] = fsmeu.models.Independent(np.full((3, 5), 0.2), TAGS)
     values, found = value_and_gradient_many(loss, zs, models)
     for k, (z, model) in enumerate(zip(zs, models, strict=True)):
         value, slopes = value_and_gradient(explicit, z, model, engine="openfst")
@@ -151,6 +154,19 @@ def test_gradients_of_long_sentences_equal_differences():
 
 
 # -- ends of z's counter that are left out ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_end_is_valued_or_bounded_from_above(seed, monkeypatch):
+    monkeypatch.setattr(engine, "_FEW_ENDS", 0)
+    loss, one = LOSSES["chunk_fscore"](), corpus(seed)[1][0]
+    listing = make_listing(loss, TAGS, 3)
+    worth = listing.worths({y: one.probability(y) for y in listing.sequences})
+    ends = np.array([len(get_entities(list(z))) for z in listing.sequences])
+    found = structure_of(loss, one).decide([one.arc_weights()], 1.0)
+    for k in range(4):
+        assert found.values[0, k] + found.errors[0, k] >= worth[ends == k].max() - 1e-15
+        assert found.values[0, k] <= found.values[0, int(found.best[0])]
 
 
 @given(st.lists(st.integers(-2, 2), min_size=4, max_size=4), st.integers(-2, 2))

@@ -1,5 +1,9 @@
 """A query has the same bits as Python and compiled, alone, in a batch, late, and in threads."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -135,3 +139,23 @@ def test_plain_and_compiled_have_the_same_bits(answers, seed):
             found.append([flat(one) for one in answers(seed)])
     for plain, compiled in zip(*found, strict=True):
         assert plain.tobytes() == compiled.tobytes()
+
+
+def test_compiling_is_announced_and_what_it_gives_is_kept(tmp_path):
+    """By one line of the first process, whatever it compiles; by none of the second."""
+    script = """if True:
+        import numpy as np
+        from fsmeu.trellis.compiled import load_compiled
+        table = np.full((2, 2, 2), 0.5)
+        for kernels in ("moment_kernels", "chain_kernels"):
+            load_compiled(kernels)
+        load_compiled("moment_kernels").cumulant_sums(table[0, 0], table[0], table[0].copy())
+        print(load_compiled("chain_kernels").chain_marginals(table, np.zeros(2)) > 0)
+    """
+    there = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    runs = [
+        subprocess.run([sys.executable, "-c", script], env=there, text=True, capture_output=True)
+        for _ in range(2)
+    ]
+    assert [run.stdout for run in runs] == ["True\n"] * 2
+    assert [run.stderr.count("compiles loops, once on this machine") for run in runs] == [1, 0]

@@ -104,6 +104,12 @@ class OnlineClassifier(LogisticClassifier):
         """The class predicted for each example before its label is learned from, (examples,)."""
         return self._named(self._learn(X, y, classes, sample_weight)[0])
 
+    def proba_then_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Floats:
+        """The probability of the positive class before the label is learned from, (examples,)."""
+        return self._learn(X, y, classes, sample_weight)[1]
+
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each example, (examples,)."""
         return self._named(self.decision_function(X) >= 0.0)

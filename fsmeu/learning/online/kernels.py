@@ -20,14 +20,10 @@ compiled: Any = njit(cache=True, error_model="numpy")
 
 @compiled
 def _decide(kind, state, chance):
-    """1 where the probability reaches the threshold of the learner, else 0.
-
-    OFO: TP / (b POS + PRED), half the running F where b = 1. FOFO: the average threshold of the
-    stage (Algorithm 2, line 6), or the last.
-    """
-    if kind == at.FOFO:
+    """1 where the probability reaches the threshold of the learner, else 0."""
+    if kind == at.FOFO:  # the average threshold of the stage (Algorithm 2, line 6), or the last
         return 1 if chance >= (state[at.THETA] if state[at.LAST] else state[at.MEAN]) else 0
-    if kind == at.OFO:
+    if kind == at.OFO:  # TP / (b POS + PRED), half the running F where b = 1
         below = state[at.KNOWN] * state[at.POSITIVE] + state[at.PREDICTED]
         return 1 if chance * below >= state[at.TRUE_POSITIVE] else 0
     return 1 if chance >= 0.5 else 0

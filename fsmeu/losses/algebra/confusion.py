@@ -11,7 +11,6 @@ by cell, so that a sum is taken for what its fractions say only where its double
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -85,12 +84,10 @@ def value_of_counts(form: Confusion, n: int, tp: Any, hyp: Any, ref: Any) -> Flo
 def tp_counterexample(form: Confusion, n: int) -> Counterexample | None:
     """A case in which one more true positive makes things worse; None when there is none at n.
 
-    Without one, the probability ranking principle holds at this n (Natarajan 2016, Theorem 6; that
-    ties are allowed does not hurt: the exchange argument needs only that no swap makes it worse).
-
-    Every table of length n is looked at. Neighbours are compared with each other alone: a step that
-    is worse by more than four units of rounding of the two values is a counterexample. What such
-    steps can hide adds up to less than 4 n units of rounding of the expected absolute value.
+    Without one, the probability ranking principle holds at this n (Natarajan 2016, Theorem 6; the
+    exchange argument needs only that no swap makes it worse). Of all tables of length n, neighbours
+    are compared: a step that is worse by more than four units of rounding of the two values counts.
+    What others hide adds up to less than 4 n units of rounding of the expected absolute value.
     """
     sign = 1.0 if form.bound.spec.kind == "utility" else -1.0
     for hyp in range(n + 1):
@@ -197,26 +194,15 @@ class Form:
     __lt__ = __le__ = __gt__ = __ge__ = _refused
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
-        """What numpy's functions of it, and its operations with numpy's numbers, are."""
+        """What numpy's functions of it are."""
         if ufunc is np.isfinite:
             return np.True_
         if ufunc is np.sign:  # the evaluator asks before it takes a root, whose user looks himself
             return 1.0
         if ufunc is np.sqrt:
             return self.root()
-        if ufunc not in _OPERATIONS:
-            raise NoFormError
-        return _OPERATIONS[ufunc](*map(self._other, inputs))
+        raise NoFormError
 
-
-_OPERATIONS = {
-    np.add: operator.add,
-    np.subtract: operator.sub,
-    np.multiply: operator.mul,
-    np.true_divide: operator.truediv,
-    np.equal: operator.eq,
-    np.not_equal: operator.ne,
-}
 
 _EPS = float(np.finfo(np.float64).eps)
 _WHOLE = 2**53

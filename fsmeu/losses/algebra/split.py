@@ -143,8 +143,10 @@ def _two_counts(spec: Spec, register: Register) -> list[Register] | None:
     if amount is None or register.sugar != "count":
         return None
     shares: dict[str, Expr] = {"z": _ZERO, "y": _ZERO}
+    reach = {"z": frozenset("z"), "y": frozenset("y"), **ast.tapes(spec)}
     for sign, term in terms_of_sum(amount):
-        reads = _tapes_of(spec, term) & {"z", "y"}
+        through = (reach[name] for name in names_read(term) & reach.keys())
+        reads = frozenset[str]().union(*through) & {"z", "y"}
         if len(reads) > 1:
             return None
         tape = "y" if reads == {"y"} else "z"
@@ -169,13 +171,6 @@ def terms_of_sum(expr: Expr, sign: str = "+") -> Iterator[tuple[str, Expr]]:
             yield from terms_of_sum(expr.operand, other)
         case _:
             yield sign, expr
-
-
-def _tapes_of(spec: Spec, expr: Expr) -> frozenset[str]:
-    """The tapes that an expression reads, by itself or through registers."""
-    read, reach = names_read(expr), ast.tapes(spec)
-    through = (reach[name] for name in read & reach.keys())
-    return frozenset(read & {"z", "y", "i"}).union(*through)
 
 
 @dataclass(frozen=True, eq=False)

@@ -128,9 +128,16 @@ def machine_view(
     and that no step looks at are left out (Figure 1 of Jansche 2007: states are (tp, ref)).
     """
     if ast.reads_clock(bound.spec):
-        registers = (_CLOCK, *bound.spec.registers)
-        bound = replace(bound, spec=replace(bound.spec, registers=registers))
-    ends = {} if z is None else _unread_z_registers(bound, n, z)
+        clocked = replace(bound.spec, registers=(_CLOCK, *bound.spec.registers))
+        bound = replace(bound, spec=clocked)
+    ends: dict[str, float] = {}
+    if z is not None:
+        registers = bound.spec.registers
+        names = {x for x, reads in tapes(bound.spec).items() if "y" not in reads and x != "i"}
+        read = ast.needed_registers(registers, [r.update for r in registers if r.name not in names])
+        plain = replace(bound.spec, registers=tuple(r for r in registers if r.sugar != "clock"))
+        tracks = trajectories(replace(bound, spec=plain), n, z[None, :], names)
+        ends = {name: float(tracks[name][0, n]) for name in sorted(names - read)}
     return SpecView(bound, n, None, linear, ends=ends, merge=merge)
 
 
@@ -172,16 +179,6 @@ def _sums(m: int, ranks: list[int]) -> int:
     return min(
         max(math.comb(m // k + int(r), int(r)) for k, r in enumerate(ranks, start=1)), 10**18
     )
-
-
-def _unread_z_registers(bound: BoundLoss, n: int, z: Ints) -> dict[str, float]:
-    spec = bound.spec
-    names = {name for name, reads in tapes(spec).items() if "y" not in reads and name != "i"}
-    others = [r.update for r in spec.registers if r.name not in names]
-    kept = ast.needed_registers(spec.registers, others)
-    plain = tuple(r for r in spec.registers if r.sugar != "clock")
-    tracks = trajectories(replace(bound, spec=replace(spec, registers=plain)), n, z[None, :], names)
-    return {name: float(tracks[name][0, n]) for name in sorted(names - kept)}
 
 
 def build_machine(
@@ -273,14 +270,6 @@ def _ending(targets: Ints, n: int) -> Bools:
     return here
 
 
-def _distinct(codes: Ints) -> Ints:
-    """The distinct codes in order, by sorting: many are new, which is slow for a table of them."""
-    ordered: Ints = np.sort(codes)
-    new = np.ones(len(ordered), bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    return ordered[new]
-
-
 class _Explored:
     """The states so far, and their steps as far as they are known."""
 
@@ -328,7 +317,8 @@ class _Explored:
 
     def _number(self, codes: Ints) -> Ints:
         """The numbers of these codes, new ones for codes not met before; -1 stays."""
-        met = _distinct(codes[codes >= 0])
+        met = np.sort(codes[codes >= 0])  # many are new, which is slow for a table of them
+        met = met[np.diff(met, prepend=-1) != 0]
         place = np.searchsorted(self._sorted, met)
         near = np.minimum(place, len(self._sorted) - 1)
         numbers, new = self._order[near], self._sorted[near] != met

@@ -16,7 +16,7 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, message
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr, Register, fault, is_condition
+from fsmeu.losses.language.syntax import Register, fault, is_condition
 from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Memory, Scope, constant_at, evaluate
 
 _MAX_DOMAIN = 1_000_000
@@ -171,9 +171,13 @@ def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) ->
     """
     if register.sugar != "count" or not np.any(np.abs(after) >= MOST_WHOLE):
         return
-    amount = _amount(register.update)
-    if amount is None:
-        return
+    match register.update:
+        case ast.Binary(operator="+", right=amount):
+            pass
+        case ast.Choice(condition=condition, yes=ast.Binary(operator="+", right=amount)):
+            amount = ast.Choice(condition, amount, ast.Number(0.0))
+        case _:
+            return
     added = evaluate(amount, scope)
     part = after - before
     lost = (before - (after - part)) + (added - part)  # what the sum was rounded by
@@ -182,16 +186,6 @@ def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) ->
     if np.any(lanes):
         message = f"{register.name} passes 2^53, where whole numbers are not told apart"
         raise scope.fault(replace(register.update, place=register.place), message, lanes)
-
-
-def _amount(update: Expr) -> Expr | None:
-    """What a count adds at a step."""
-    match update:
-        case ast.Binary(operator="+"):
-            return update.right
-        case ast.Choice(yes=ast.Binary(operator="+", right=amount)):
-            return ast.Choice(update.condition, amount, ast.Number(0.0))
-    return None
 
 
 @lru_cache(maxsize=256)

@@ -9,6 +9,7 @@ function of a scope once, and keeps it. In place of numbers there may be functio
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -160,7 +161,8 @@ def constant_at(bound: BoundLoss, expr: Expr, n: int) -> float:
 def number(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
     """The value of an expression that is a result: a finite number in every active lane."""
     value = np.asarray(evaluate(expr, scope, active), np.float64)[()]  # a scalar, or an array
-    return _finite(expr, value, scope, active)
+    _finite(expr, value, scope, active)
+    return value
 
 
 def evaluate(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
@@ -198,8 +200,17 @@ def _made(expr: Any) -> Function:
             return lambda scope, active: holds(scope, active) * 1.0
         case ast.Call(function="tally" | "sum"):
             return _over_memory(expr)
-    kinds = {ast.Choice: _choice, ast.Text: _text, ast.Call: _call, ast.Index: _index}
-    return (kinds | {ast.Push: _push, ast.Arcs: _arcs})[type(expr)](expr)
+        case ast.Call():
+            return _call(expr)
+        case ast.Choice():
+            return _choice(expr)
+        case ast.Text():
+            return _text(expr)
+        case ast.Index():
+            return _index(expr)
+        case ast.Push():
+            return _push(expr)
+    return _arcs(expr)
 
 
 def _condition(expr: Expr) -> Function:
@@ -301,7 +312,7 @@ def _call(expr: ast.Call) -> Function:
                 first = _extreme(first, others, *_CHOOSE[expr.function])
             case "sqrt":
                 _refuse(expr, "root of a negative number", np.sign(first) < 0.0, scope, active)
-                return np.sqrt(first)
+                first = np.sqrt(first)
             case "log":
                 _refuse(expr, "logarithm of a number <= 0", np.less_equal(first, 0), scope, active)
                 first = np.log(first)
@@ -427,8 +438,8 @@ def _refuse(expr: Expr, message: str, bad: Any, scope: Scope, active: Mask) -> N
 
 
 def _finite(expr: Expr, value: Lanes, scope: Scope, active: Mask) -> Lanes:
-    if type(value) is float and value - value == 0.0:
-        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)  # numpy's would make arrays of functions of counts
     finite = np.isfinite(value)
     if not finite.all():
         _refuse(expr, "the result is not a finite number", ~finite, scope, active)

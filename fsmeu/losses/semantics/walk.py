@@ -138,12 +138,13 @@ def trace_pairs(bound: BoundLoss, z: Ints, y: Ints) -> list[dict[str, Floats]]:
 class _Steps:
     """The steps of a loss on floats, each computed once: from a state by two label indices.
 
-    A state is all registers but counts that no step looks at; a step tells what these gain.
+    A state is all registers but counts that no step looks at; a step tells what these gain. They
+    are those of sequences of length n, or of any length for 0.
     """
 
-    def __init__(self, bound: BoundLoss, memories: Mapping[str, evaluator.Memory]) -> None:
+    def __init__(self, bound: BoundLoss, n: int) -> None:
         spec = bound.spec
-        self._bound, self._memories = bound, memories
+        self._bound, self._memories = bound, domains.memories_of(bound, n)
         counts = [r.name for r in spec.registers if r.sugar == "count" and ast.increment(r)]
         self.counts = sorted(ast.unread_registers(spec) & set(counts))
         self.states = [r.name for r in spec.registers if r.name not in self.counts]
@@ -170,10 +171,7 @@ class _Steps:
         return known
 
 
-@lru_cache(maxsize=64)
-def _steps(bound: BoundLoss, n: int) -> _Steps:
-    """The steps for sequences of length n, or of any length for 0."""
-    return _Steps(bound, domains.memories_of(bound, n))
+_steps = lru_cache(maxsize=64)(_Steps)
 
 
 def _registers_of_pair(bound: BoundLoss, z: Ints, y: Ints) -> dict[str, float]:

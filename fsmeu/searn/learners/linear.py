@@ -43,11 +43,6 @@ class Decisions:
         return len(self.begins) - 1
 
     @property
-    def is_flat(self) -> bool:
-        """Whether every example is one row."""
-        return bool(len(self) == self.rows.shape[0])
-
-    @property
     def least(self) -> Floats:
         """The least cost of each example, (N,)."""
         return np.minimum.reduceat(self.costs.min(axis=1), self.begins[:-1])
@@ -94,29 +89,26 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         check_shape(self.weights, (self.columns.size + 1, actions), "LinearModel weights")
 
     def scores(self, rows: csr_array) -> NDArray[Any]:
-        """The score of each action for each row, (R, A)."""
-        held = (rows.data, self._numbers(rows), rows.indptr)
-        shape = (rows.shape[0], len(self.weights))
-        return np.asarray(csr_array(held, shape=shape) @ self.weights)
+        """The score of each action for each row, (R, A).
 
-    def _numbers(self, rows: csr_array) -> NDArray[np.int32]:
-        """The row of weights of each entry.
-
-        They are looked up in a table over all columns, or by bisection where that would be larger
-        than the weights.
+        The weights of columns are looked up in a table over all of them, or by bisection where that
+        would be larger than the weights.
         """
-        columns, size = self.columns, rows.shape[1]
+        columns, size, count = self.columns, rows.shape[1], len(self.columns)
         held = getattr(self, "_held", None)
         if held is None or held[0] is not columns or held[1] != size:
-            small = size <= np.size(self.weights) or not len(columns)
+            small = size <= np.size(self.weights) or not count
             made = column_table(columns, size) if small else np.argsort(columns).astype(np.int32)
             held = self._held = (columns, size, made, None if small else columns[made])
         _, _, table, ascending = held
         if ascending is None:
-            return np.asarray(table[rows.indices])
-        place = np.minimum(np.searchsorted(ascending, rows.indices), len(table) - 1)
-        known = ascending[place] == rows.indices
-        return np.asarray(np.where(known, table[place], np.int32(len(table))))
+            numbers = table[rows.indices]
+        else:
+            place = np.minimum(np.searchsorted(ascending, rows.indices), count - 1)
+            known = ascending[place] == rows.indices
+            numbers = np.where(known, table[place], np.int32(count))
+        shape = (rows.shape[0], len(self.weights))
+        return np.asarray(csr_array((rows.data, numbers, rows.indptr), shape=shape) @ self.weights)
 
 
 class Entries(NamedTuple):
@@ -147,10 +139,8 @@ class _Linear(BaseEstimator):  # type: ignore[misc]
         return epochs, by_cost, columns, Entries(ends, numbers, values, *beside)
 
 
-_TINY = 1e-30
-"""In place of 0, so that no step is divided by it; its root is nothing beside any slope."""
-_LEAST_SLOPE = 1e-4
-"""Rows of smaller slopes make no step: as probabilities they are right to four digits."""
+_TINY = 1e-30  # no step is divided by 0; its root is nothing beside any slope
+_LEAST_SLOPE = 1e-4  # rows of smaller slopes make no step: probabilities are right to four digits
 
 
 @register

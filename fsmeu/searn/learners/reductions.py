@@ -6,6 +6,8 @@ Langford and Abe 2003): see section 6.1.7. Binary problems have weights of impor
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
@@ -119,10 +121,7 @@ class ReducedModel(BaseEstimator):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False)
 class _Reduction(BaseEstimator):  # type: ignore[misc]
-    """What reductions share: an estimator of scikit-learn whose ``fit`` takes ``sample_weight``.
-
-    Features with fewer than ``min_freq`` entries are left out.
-    """
+    """What reductions share: ``base`` takes weights; features of ``min_freq`` entries are used."""
 
     _flat: ClassVar[bool] = False  # whether all states must have the same actions, in one row
     _kind: ClassVar[str] = "each"  # of the model
@@ -134,27 +133,30 @@ class _Reduction(BaseEstimator):  # type: ignore[misc]
     def learn(self, given: Decisions, seed: int) -> ReducedModel:
         """The model that was learned; an InputError if the base or the states do not suit."""
         where = type(self).__name__
-        if self._flat and not given.is_flat:
+        if self._flat and len(given) != given.rows.shape[0]:
             must = "the space must have the same actions in all states"
             remedy = "Use OneAgainstAll, CostRegression, Logistic or AveragedPerceptron"
             raise InputError(message(where, must, None, remedy))
         base = self._default if self.base is None else self.base
-        try:
+        takes = False
+        with suppress(Exception):  # whatever a strange object raises
             takes = not isinstance(base, type) and has_fit_parameter(base, "sample_weight")
-        except Exception:  # whatever a strange object raises
-            takes = False
         if not takes:
             must = "base must be an estimator of scikit-learn whose fit takes sample_weight"
             raise InputError(message(where, must, base))
         columns, numbers = numbered_columns(given.rows, self.min_freq)
         rows = _over(given.rows, numbers, len(columns))
-        models = self._models(base, rows, given, seed)
-        known = self._kind == "joint" and isinstance(models[0], Constant)  # one class alone
-        kind = "each" if known else self._kind
-        return ReducedModel(kind, columns, models, given.costs.shape[1])
+        problems, actions = list(self._problems(given)), given.costs.shape[1]
+        models = [fitted(base, rows, *one, seed) for one in problems]
+        if self._kind == "joint" and isinstance(models[0], Constant):  # one class alone, or none
+            ((classes, weights),) = problems
+            only = int(classes[np.argmax(weights)]) if weights.any() else 0
+            every = [Constant(1.0 if a == only else -1.0) for a in range(actions)]
+            return ReducedModel("each", columns, every, actions)
+        return ReducedModel(self._kind, columns, models, actions)
 
-    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> list[Any]:
-        """The estimators of a ``ReducedModel``."""
+    def _problems(self, given: Decisions) -> Iterable[tuple[Any, Floats]]:
+        """The labels and weights of examples for each estimator of a ``ReducedModel``."""
         raise NotImplementedError
 
 
@@ -170,15 +172,11 @@ class AllPairs(_Reduction):
 
     _flat, _kind = True, "pairs"
 
-    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> list[Any]:
+    def _problems(self, given: Decisions) -> Iterable[tuple[Any, Floats]]:
         allowed = np.isfinite(given.costs)
         worst = np.where(allowed, given.costs, -np.inf).max(axis=1, keepdims=True)
-        gaps = pair_gaps(np.where(allowed, given.costs, worst))
-        models = []
-        for a, b in combinations(range(given.costs.shape[1]), 2):
-            gap = gaps[:, b] - gaps[:, a]
-            models.append(fitted(base, rows, gap > 0, np.abs(gap), seed))
-        return models
+        gaps = pair_gaps(np.where(allowed, given.costs, worst)).T
+        return ((a < b, np.abs(b - a)) for a, b in combinations(gaps, 2))
 
 
 def pair_gaps(costs: Floats) -> Floats:
@@ -201,7 +199,7 @@ class OneAgainstAll(_Reduction):
     these, so that a state in which nothing can go wrong has none.
     """
 
-    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> list[Any]:
+    def _problems(self, given: Decisions) -> Iterable[tuple[Any, Floats]]:
         counts, firsts = np.diff(given.begins), given.begins[:-1]
         allowed = np.isfinite(given.costs)
         others = allowed & ~given.targets
@@ -209,8 +207,7 @@ class OneAgainstAll(_Reduction):
         mean = np.add.reduceat(regret.sum(axis=1), firsts)
         mean /= np.maximum(1, np.add.reduceat(others.sum(axis=1), firsts))
         weights = np.where(given.targets & allowed, np.repeat(mean, counts)[:, None], regret)
-        pairs = zip(given.targets.T, weights.T, strict=True)
-        return [fitted(base, rows, *pair, seed) for pair in pairs]
+        return zip(given.targets.T, weights.T, strict=True)
 
 
 @register
@@ -222,10 +219,9 @@ class CostRegression(_Reduction):
 
     _kind, _default = "cost", Ridge(solver="sparse_cg")
 
-    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> list[Any]:
+    def _problems(self, given: Decisions) -> Iterable[tuple[Any, Floats]]:
         allowed = np.isfinite(given.costs)
-        pairs = zip(np.where(allowed, given.costs, 0.0).T, allowed.T.astype(float), strict=True)
-        return [fitted(base, rows, *pair, seed) for pair in pairs]
+        return zip(np.where(allowed, given.costs, 0.0).T, allowed.T.astype(float), strict=True)
 
 
 @register
@@ -239,16 +235,10 @@ class Multiclass(_Reduction):
     _flat, _kind = True, "joint"
     weighted: bool = True
 
-    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> list[Any]:
-        finite = np.where(np.isfinite(given.costs), given.costs, -np.inf)
-        spans = finite.max(axis=1) - given.least
-        weights = spans if self.weighted else np.ones(len(spans))
-        classes = given.targets.argmax(axis=1)
-        kept = np.unique(classes[weights > 0])
-        if len(kept) < 2:
-            only = int(kept[0]) if len(kept) else 0
-            return [Constant(1.0 if a == only else -1.0) for a in range(finite.shape[1])]
-        return [fitted(base, rows, classes, weights, seed)]
+    def _problems(self, given: Decisions) -> Iterable[tuple[Any, Floats]]:
+        greatest = np.where(np.isfinite(given.costs), given.costs, -np.inf).max(axis=1)
+        weights = greatest - given.least if self.weighted else np.ones(len(given))
+        return [(given.targets.argmax(axis=1), weights)]
 
 
 @register
@@ -280,10 +270,9 @@ class Costing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for _ in range(check_int(type(self).__name__, "rounds", self.rounds)):
             kept = np.flatnonzero(source.random(len(labels)) * weights.max() < weights)
             some = labels[kept] == len(self.classes_) - 1
-            if some.all() or not some.any():
-                self.models_.append(Constant(1.0 if some.all() else -1.0))
-            else:
-                self.models_.append(clone(base).fit(X[kept], some))
+            both = some.any() and not some.all()
+            alone = Constant(1.0 if some.all() else -1.0)
+            self.models_.append(clone(base).fit(X[kept], some) if both else alone)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

@@ -17,14 +17,12 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, message, one_of
-from fsmeu.expectation.composition import advising_default, run_loss
+from fsmeu.expectation.composition import advising_default, compose_layers
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Label, as_alphabet, listed
-from fsmeu.fst.compose import compose, guard_size
 from fsmeu.fst.constraint import Constraint, restricted
-from fsmeu.fst.image import table_from_fst
-from fsmeu.fst.layers import any_layers, fst_from_layered, pair_layers, string_layers
+from fsmeu.fst.layers import any_layers, string_layers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.searn.oracle.product import Path, machines_of, ranked_path
@@ -58,10 +56,8 @@ class CostOracles:
         labels: the labels, in the order of costs.
         lengths: the length of each reference, (references,).
         roundings: for each reference, a bound on the error of a cost that is not 0, (references,).
-            What seems to cost no more than that costs 0, and may in truth cost twice as much.
-            It is great where great amounts cancel that doubles do not hold, such as 10^16 / 3, and
-            tiny otherwise. Values of losses that are no sums over positions are taken as
-            ``evaluate`` computes them.
+            What seems to cost no more than that costs 0, and may in truth cost twice as much. It
+            is great where great amounts cancel that doubles do not hold, such as 10^16 / 3.
         nbytes: the bytes that the tables of all references take.
     """
 
@@ -82,7 +78,15 @@ class CostOracles:
         self.ys = [loss.alphabet.encode(y, f"reference {k}") for k, y in enumerate(rows)]
         self.lengths = np.array([len(y) for y in self.ys], np.int64)
         self._sign, count = 1.0 if loss.kind == "utility" else -1.0, len(self.labels)
-        fallback = None if meanings is None else _checked_meanings(meanings, count)
+        fallback = None
+        if meanings is not None:
+            must = (
+                f"meanings must be a table of {count + 1} rows and {count} columns of label "
+                "indices, in which what another stands for stands for itself"
+            )
+            fallback = _indices(meanings, count, must, (count + 1, count))
+            if (np.take_along_axis(fallback, fallback, axis=1) != fallback).any():
+                raise InputError(message("cost oracle", must, meanings))
         chosen = one_of("cost oracle", "engine", engine, ENGINES)
         if chosen == "openfst" or not isinstance(loss, SpecLoss):  # of Python: nothing to derive
             paths = [_explicit_path(loss, y, fallback, self._sign) for y in self.ys]
@@ -101,7 +105,8 @@ class CostOracles:
 
     def step(self, sentences: Any, states: Ints, labels: Any) -> Ints:
         """The states after one more label each, given by its index, (batch, 4)."""
-        numbers, chosen = self._numbers(sentences), _indices(labels, "labels", len(self.labels))
+        must = f"labels must be whole numbers from 0 to {len(self.labels) - 1}, in an array"
+        numbers, chosen = self._numbers(sentences), _indices(labels, len(self.labels), must)
         if len(numbers) != len(chosen):
             must = "there must be one label for each sentence"
             raise InputError(message("cost oracle", must, f"{len(chosen)} for {len(numbers)}"))
@@ -123,59 +128,36 @@ class CostOracles:
         return made
 
     def _numbers(self, sentences: Any) -> Ints:
-        return _indices(sentences, "sentences", len(self.ys))
+        must = f"sentences must be whole numbers from 0 to {len(self.ys) - 1}, in an array"
+        return _indices(sentences, len(self.ys), must)
 
 
-def _indices(values: Any, what: str, count: int) -> Ints:
-    """Whole numbers below a count that were given, (batch,)."""
+def _indices(values: Any, count: int, must: str, shape: tuple[int, ...] | None = None) -> Ints:
+    """Whole numbers below a count that were given, of this shape or (batch,)."""
     with suppress(Exception):  # whatever a strange object raises
         array = np.asarray(values)
-        if array.shape == (0,):
+        if shape is None and array.shape == (0,):
             return np.zeros(0, np.int64)
-        whole = array.ndim == 1 and array.dtype.kind in "iu"
-        if whole and 0 <= array.min() <= array.max() < count:
+        fits = array.shape == shape if shape else array.ndim == 1
+        if fits and array.dtype.kind in "iu" and 0 <= array.min() <= array.max() < count:
             return array.astype(np.int64, copy=False)
-    must = f"{what} must be whole numbers from 0 to {count - 1}, in an array with one axis"
     raise InputError(message("cost oracle", must, values))
-
-
-def _checked_meanings(meanings: object, labels: int) -> Ints:
-    """The label that each label stands for after each other, checked, (L + 1, L)."""
-    with suppress(ValueError):  # rows of different lengths
-        table = np.asarray(meanings)
-        good = table.shape == (labels + 1, labels) and table.dtype.kind in "iu" and labels > 0
-        if good and 0 <= table.min() <= table.max() < labels:
-            held = table.astype(np.int64)
-            if (np.take_along_axis(held, held, axis=1) == held).all():
-                return held
-    must = (
-        f"meanings must be a table of {labels + 1} rows and {labels} columns of label indices, "
-        "in which what another stands for stands for itself"
-    )
-    raise InputError(message("cost oracle", must, meanings))
 
 
 def _explicit_path(loss: Loss, y: Ints, fallback: Ints | None, sign: float) -> Path:
     """The composition of free z, loss and one reference by pynini, its states layer by layer.
 
-    The reference given, it has one path for each hypothesis. Hypotheses are those in which each
-    label stands for itself; in a state, another label leads where the one leads that it stands for
-    after the last (``fallback``, as in ``Product``). The best value that a state can reach is taken
-    over the composed arcs: OpenFst has no maximum in doubles.
+    It has one path for each hypothesis in which each label stands for itself; another label leads
+    where the one leads that it stands for after the last (``fallback``, as in ``Product``).
     """
-    labels, n = len(loss.alphabet), len(y)
+    labels, n, free = len(loss.alphabet), len(y), any_layers(loss.alphabet, len(y))
+    if fallback is not None:
+        following = np.where(fallback == np.arange(labels), fallback, -1)
+        last = np.arange(len(fallback))
+        free = restricted(free, Constraint(following, len(fallback) - 1, last), "cost oracle")
     with advising_default():
-        free, reference = any_layers(loss.alphabet, n), string_layers(loss.alphabet, y)
-        if fallback is not None:
-            following = np.where(fallback == np.arange(labels), fallback, -1)
-            last = np.arange(len(fallback))
-            free = restricted(free, Constraint(following, len(fallback) - 1, last), "cost oracle")
-        machine = loss.compile(n, pairs=pair_layers(free, reference))
-        kinds = 1 if fallback is None else len(fallback)
-        guard_size("composition", kinds * machine.states * (n + 1))
-        left = compose(fst_from_layered(free), machine.unvalued, ("free z", "loss"))
-        table = table_from_fst(compose(left, fst_from_layered(reference), ("loss", "reference")))
-    values = machine.values[run_loss(table, machine, table.olabel - 1)]
+        built = compose_layers(loss, free, string_layers(loss.alphabet, y))
+    table, values = built.plain, built.values
     after = np.full((table.states, labels), -1, np.int64)
     after[table.source, table.ilabel - 1] = table.target
     if fallback is not None:
@@ -212,9 +194,8 @@ class CostOracle:
         self._bind(CostOracles(loss, [y], labels, engine=engine), np.zeros(1, np.int64))
 
     def _bind(self, oracles: CostOracles, one: Ints) -> None:
-        self._oracles, self._one = oracles, one
+        self._oracles, self._one, self._y = oracles, one, oracles.ys[one[0]]
         self.loss, self.labels, self.nbytes = oracles.loss, oracles.labels, oracles.nbytes
-        self._y = oracles.ys[one[0]]
         self.rounding = float(oracles.roundings[one[0]])
         self.start: tuple[int, ...] = tuple(oracles.start(one)[0].tolist())
 
@@ -249,7 +230,6 @@ class CostOracle:
 
         It is the least loss that a completion can reach after the label, minus that after the best
         label; for a utility, the greatest utility after the best label minus that after this one.
-        Labels that rounding cannot tell apart cost 0: costs are 0 up to ``rounding``.
         """
         return self.costs_at(self.state(prefix))
 

@@ -108,11 +108,29 @@ class Product:
         path, line = [self._number(self._first)], contexts.tolist()
         for context in line:
             path.append(self._step(path[-1], context)[0])
-        classes, ends = self._classes_at_end(path[-1])
-        key: Hashable = (path[-1], "end")
+        if path[-1] not in self._ends:
+            read = self.steps.ends(self._codes[path[-1]] // self._kinds)
+            own = group(bits(read))
+            first = first_places(own, int(own.max()) + 1)
+            self._ends[path[-1]] = own.astype(np.int32), read[first]
+        classes, ends = self._ends[path[-1]]  # of each last state, and what the value reads there
+        ahead: Hashable = (path[-1], "end")  # a key of these classes
         layers: list[Layer] = []
         for codes, context in zip(reversed(path[:-1]), reversed(line), strict=True):
-            key, classes, layer = self._backward(codes, context, key, classes)
+            key = (codes, context, ahead)
+            if key not in self._before:
+                _, targets, kinds = self._step(codes, context)
+                goals = classes[targets]
+                first, number_of = equal_rows(goals * (int(kinds.max()) + np.int64(1)) + kinds)
+                before, layer = number_of.astype(np.int32), Layer(goals[first], kinds[first])
+                mark = _digest(*layer)
+                if mark not in self._layers:
+                    self._layers[mark] = layer
+                    self._count(layer.next.size)
+                number = self._partitions.setdefault(_digest(before), len(self._partitions))
+                self._before[key] = (codes, number), before, self._layers[mark]
+                self._count(before.size)
+            ahead, classes, layer = self._before[key]
             layers.append(layer)
         return Machine(self.steps, int(classes[0]), layers[::-1], ends, constants)
 
@@ -120,26 +138,22 @@ class Product:
         """Finds the steps in contexts that are new, many at once, where steps are steady."""
         if not self.steps.steady or not contexts.size:
             return
-        if not self._closed:
-            self._close(int(contexts.flat[0]))
+        if not self._closed:  # all states that sequences reach, the nearest first
+            found = level = self._first
+            for n in range(1, self.steps.n):
+                if len(level):
+                    self._guard(len(level))
+                    ((targets, _),) = self._advance([int(contexts.flat[0])], level)
+                    level = np.setdiff1d(targets, found)
+                    found = np.concatenate((found, level))
+                if self.steps.serves(n):
+                    self.steps.keep_bounds(found // self._kinds, n)
+            self._first, self._closed = found, True
         number = self._number(self._first)
         met = dict.fromkeys(contexts.ravel().tolist())
         new = [one for one in met if (number, one) not in self._steps]
         for begin in range(0, len(new), _CONTEXTS_AT_ONCE):
             self._expand(number, new[begin : begin + _CONTEXTS_AT_ONCE])
-
-    def _close(self, context: int) -> None:
-        """Lists all states that sequences up to the greatest length reach, the nearest first."""
-        found = level = self._first
-        for n in range(1, self.steps.n):
-            if len(level):
-                self._guard(len(level))
-                ((targets, _),) = self._advance([context], level)
-                level = np.setdiff1d(targets, found)
-                found = np.concatenate((found, level))
-            if self.steps.serves(n):
-                self.steps.keep_bounds(found // self._kinds, n)
-        self._first, self._closed = found, True
 
     def _advance(self, contexts: Sequence[int], codes: Ints) -> Iterator[tuple[Ints, Ints]]:
         """What a step does in each of several contexts, with labels that fall back."""
@@ -156,7 +170,6 @@ class Product:
         return cells
 
     def _count(self, cells: int) -> None:
-        """Counts cells that are kept."""
         self._cells += cells
         guard_bytes(8 * self._cells)
 
@@ -175,11 +188,7 @@ class Product:
         return self._steps[codes, context]
 
     def _expand(self, codes: int, contexts: Sequence[int]) -> None:
-        """Finds what steps of these states do in contexts.
-
-        Where every layer has all states, a step from what only the longest sequences reach may lead
-        out of them; it is made to lead back, which makes no difference: no sequence takes it.
-        """
+        """Finds what steps of these states do in contexts."""
         held = self._codes[codes]
         cells = len(contexts) * self._guard(len(held))
         if not self._closed and self._step_cells + cells > limits.KEPT_STEPS:
@@ -193,39 +202,10 @@ class Product:
             elif places is None:
                 order = np.argsort(held)
                 places = order[np.searchsorted(held[order], targets) % len(held)]
-                own = np.arange(len(held))[:, None]
+                own = np.arange(len(held))[:, None]  # a step out of these: no sequence takes it
                 self._places = places = np.where(held[places] == targets, places, own)
             self._steps[codes, context] = self._number(after), places, added.astype(np.int32)
             self._count(added.size // 2 if self._closed else 0)
-
-    def _classes_at_end(self, codes: int) -> tuple[Small, Floats]:
-        """The class of each state after the last position, and what the value reads there."""
-        if codes not in self._ends:
-            ends = self.steps.ends(self._codes[codes] // self._kinds)
-            classes = group(bits(ends))
-            first = first_places(classes, int(classes.max()) + 1)
-            self._ends[codes] = classes.astype(np.int32), ends[first]
-        return self._ends[codes]
-
-    def _backward(
-        self, codes: int, context: int, ahead: Hashable, classes: Small
-    ) -> tuple[Hashable, Small, Layer]:
-        """A key of the classes before a position, the class of each state, and the steps."""
-        key = (codes, context, ahead)
-        if key not in self._before:
-            _, targets, kinds = self._step(codes, context)
-            goals = classes[targets]
-            first, number_of = equal_rows(goals * (int(kinds.max()) + np.int64(1)) + kinds)
-            before = number_of.astype(np.int32)
-            layer = Layer(goals[first], kinds[first])
-            mark = _digest(*layer)
-            if mark not in self._layers:
-                self._layers[mark] = layer
-                self._count(layer.next.size)
-            number = self._partitions.setdefault(_digest(before), len(self._partitions))
-            self._before[key] = (codes, number), before, self._layers[mark]
-            self._count(before.size)
-        return self._before[key]
 
 
 def _digest(*arrays: NDArray[Any]) -> bytes:
@@ -257,48 +237,37 @@ def guard_bytes(size: int) -> None:
 
 
 def machines_of(loss: SpecLoss, ys: Sequence[Ints], fallback: Ints | None) -> list[Machine]:
-    """The machine of each reference, given as label indices; ``fallback`` as in ``Product``.
-
-    A LossFileError says that a step is not defined after some sequence of labels, a SizeLimitError
-    that there are too many states.
-    """
+    """The machine of each reference, given as label indices; ``fallback`` as in ``Product``."""
     kept = loss.memo(("oracles", None if fallback is None else fallback.tobytes()))
+    products = kept.setdefault("products", {})
     lengths: dict[int, list[int]] = {}
     for k, y in enumerate(ys):
         lengths.setdefault(len(y), []).append(k)
     found: dict[int, Machine] = {}
-    for n in sorted(lengths, reverse=True):
-        given = np.array([ys[k] for k in lengths[n]], np.int64).reshape(len(lengths[n]), n)
-        found |= zip(lengths[n], _machines(loss, given, kept, fallback), strict=True)
+    for n, rows in sorted(lengths.items(), reverse=True):
+        given = np.array([ys[k] for k in rows], np.int64).reshape(len(rows), n)
+        for product in _products(loss, given[0], kept, fallback):
+            try:
+                contexts, constants = product.steps.contexts(given)
+                product.prepare(contexts)
+                made = [product.walk(*pair) for pair in zip(contexts, constants, strict=True)]
+            except (LossFileError, SizeLimitError):
+                if not product.steps.shared:
+                    raise
+                continue  # perhaps of states that only longer references reach
+            found |= zip(rows, made, strict=True)
+            products.pop(product.steps.n, None)
+            products[product.steps.n] = product
+            while len(products) > limits.MOST_TRELLISES:
+                del products[next(iter(products))]
+            break
     return [found[k] for k in range(len(ys))]
-
-
-def _machines(
-    loss: SpecLoss, ys: Ints, kept: dict[Any, Any], fallback: Ints | None
-) -> list[Machine]:
-    """Machines of references of one length, by the first steps that can serve them all."""
-    products = kept.setdefault("products", {})
-    for product in _products(loss, ys[0], kept, fallback):
-        try:
-            contexts, constants = product.steps.contexts(ys)
-            product.prepare(contexts)
-            made = [product.walk(*pair) for pair in zip(contexts, constants, strict=True)]
-        except (LossFileError, SizeLimitError):
-            if not product.steps.shared:
-                raise
-            continue  # perhaps of states that only longer references reach
-        products.pop(product.steps.n, None)
-        products[product.steps.n] = product
-        while len(products) > limits.MOST_TRELLISES:
-            del products[next(iter(products))]
-        return made
-    raise AssertionError(ys.shape)  # the last steps serve their own length
 
 
 def _products(
     loss: SpecLoss, y: Ints, kept: dict[Any, Any], fallback: Ints | None
 ) -> Iterator[Product]:
-    """Products that are kept, then new ones: for several lengths first, at last for this one."""
+    """Products that may serve: kept ones, a new one for several lengths, at last for this one."""
     n, amounts = len(y), kept.setdefault("amounts", {})
     yield from [one for one in reversed(kept["products"].values()) if one.steps.serves(n)]
     if n and not reads_length(loss):
@@ -317,10 +286,7 @@ def _products(
 
 
 def ranked_path(start: int, following: Sequence[Ints], scores: Floats) -> Path:
-    """The path of a machine whose last states have these scores, (states,).
-
-    ``following`` has for each position the state after each step, (states, labels).
-    """
+    """The path of last states with scores (states,), and of steps to states (states, labels)."""
     known, ranks = np.unique(scores + 0.0, return_inverse=True)
     zero = np.zeros((), np.int32)
     layers = [Layer(one.astype(np.int32), np.broadcast_to(zero, one.shape)) for one in following]

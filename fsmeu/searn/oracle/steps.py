@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,16 +20,12 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.semantics import domains
 from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
+from fsmeu.losses.semantics.walk import at_end
 
 ORACLE_LENGTH_STEP = 32  # lengths whose steps are found together: most sentences are shorter
 
 
-class _Context(NamedTuple):
-    """A position, from 1, its label, and the constants of the reference before and after it."""
-
-    i: int
-    label: int
-    constants: dict[str, Floats]
+_Context = tuple[int, int, dict[str, Floats]]  # position, label, constants before and after it
 
 
 class Steps:
@@ -130,25 +126,23 @@ class Steps:
             key = tuple(x for name, values in every.items() if name in view._read for x in values)
             number_of = self._numbers.setdefault(key, len(self._contexts))
             if number_of == len(self._contexts):
-                self._contexts.append(_Context(i, k, held))
+                self._contexts.append((i, k, held))
             after = tuple(float(held[name][1]) for name in self._held)
             found.append((number_of, after, [float(new[name][k]) for name in self._added]))
         return found
 
     def advance(self, contexts: Sequence[int], codes: Ints) -> list[tuple[Ints, Ints]]:
-        """For each context the codes after steps, and numbers of what is added, (states, labels).
-
-        A LossFileError says that a register leaves its bounds, or an expression has no value.
-        """
-        view, bound, held = self._view, self._bound, [self._contexts[c] for c in contexts]
+        """For each context the codes after steps and numbers of what is added, (states, labels)."""
+        view, bound = self._view, self._bound
+        places, given, held = zip(*(self._contexts[c] for c in contexts), strict=True)
         old: dict[str, Any] = {n: c[:, None] for n, c in view.space_of.decode(codes).items()}
-        pairs = {name: np.array([one.constants[name] for one in held]) for name in view.track}
+        pairs = {name: np.array([one[name] for one in held]) for name in view.track}
         old |= {name: pair[:, :1, None] for name, pair in pairs.items()}  # (contexts, 1, 1)
         labels = bound.label_values
-        given = labels[np.array([one.label for one in held])][:, None, None]
-        current: dict[str, Any] = {**old, "z": given, "y": labels[None], "n": float(self.n)}
+        z, i = (np.array(part)[:, None, None] for part in (labels[[*given]], places))
+        current: dict[str, Any] = {**old, "z": z, "y": labels[None], "n": float(self.n)}
         if not view.clock:
-            current["i"] = np.array([float(one.i) for one in held])[:, None, None]
+            current["i"] = i.astype(np.float64)
         scope, new = Scope(bound, current, old, view.memories), {}
         shape, added = (len(held), len(codes), len(labels)), []
         for register in bound.spec.registers:
@@ -167,19 +161,15 @@ class Steps:
         targets, culprit = view.space_of.encode(new)
         if culprit is not None:
             register = next(r for r in view.carried if r.name == culprit)
-            raise domains.left_bounds(bound, register, f"leaves its bounds at position {held[0].i}")
-        kinds = self._numbered(added, shape)
-        return list(zip(np.broadcast_to(targets, shape), kinds, strict=True))
-
-    def _numbered(self, added: Sequence[Floats], shape: tuple[int, ...]) -> Ints:
-        """The number of what is added to all sums in each cell, of this shape."""
+            raise domains.left_bounds(bound, register, f"leaves its bounds at position {places[0]}")
         ranks = [np.broadcast_to(_ranks(one), shape).ravel() for one in added]
         first, kinds = distinct_rows([np.zeros(int(np.prod(shape)), np.int64), *ranks])
         at = np.unravel_index(first, shape)
         columns = [np.broadcast_to(one, shape)[at].tolist() for one in added]
         keys = list(zip(*columns, strict=True)) if added else [()] * len(first)
         known = [self._amounts.setdefault(key, len(self._amounts)) for key in keys]
-        return np.array(known, np.int64)[kinds].reshape(shape)
+        numbers = np.array(known, np.int64)[kinds].reshape(shape)
+        return list(zip(np.broadcast_to(targets, shape), numbers, strict=True))
 
     def amounts(self) -> Floats:
         """What is added to each sum by the number of it, (sums, numbers)."""
@@ -210,8 +200,8 @@ class Steps:
         """
         held = dict(zip(self._constants, map(float, constants), strict=True))
         held |= zip((*self._ends, *self._sums), (*ends, *sums), strict=True)
-        value = number(self._bound.spec.value, self._scope(n, held))
-        return self.checked(n, np.broadcast_to(value, sums.shape[1:]).astype(np.float64))
+        values = at_end(self._bound, self._bound.spec.value, held, sums.shape[1:], n)
+        return self.checked(n, values)
 
     def checked(self, n: int, values: Floats) -> Floats:
         """The values, unless one is outside the range that the file declares."""
@@ -219,21 +209,14 @@ class Steps:
         return values
 
     def slopes(self, n: int, constants: Floats) -> tuple[float, Floats] | None:
-        """The value with all sums at their start, and what each adds to it, if it is linear.
-
-        That is asked where the value reads sums and constants alone.
-        """
+        """The value with all sums at their start, and what each adds to it, if it is linear."""
         if not is_affine(self._bound.spec.value, frozenset(self._sums)):
             return None
         held = dict(zip(self._constants, map(float, constants), strict=True))
-        scope = self._scope(n, held | starts_of(self._bound, self._sums, n))
-        spec = self._bound.spec
-        found = [float(number(slope(spec, name), scope)) for name in self._sums]
-        return float(number(spec.value, scope)), np.array(found, np.float64)
-
-    def _scope(self, n: int, held: dict[str, Any]) -> Scope:
-        current = {**held, "n": float(n)}
-        return Scope(self._bound, current, current, self._view.memories)
+        held |= starts_of(self._bound, self._sums, n)
+        exprs = (self._bound.spec.value, *(slope(self._bound.spec, name) for name in self._sums))
+        value, *found = (float(at_end(self._bound, one, held, (), n)) for one in exprs)
+        return value, np.array(found, np.float64)
 
 
 def _ranks(values: Floats) -> Ints:

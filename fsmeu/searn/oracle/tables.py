@@ -1,15 +1,13 @@
 """Tables of what can be reached from every state of machines over z, and how they are asked.
 
 Given where one count ends, the value is monotonic in another in many a loss: more matches are
-better for every number of items that z has. Then all that matters of what follows is, for each
-class and each number of further items, the greatest number of further matches:
+better for every number of items that z has (checked on the values that can occur). Then all that
+matters of what follows is, for each class and each number of further items, how many can match:
 
     best[class, k] = max over labels of  matches(label) + best'[class after it, k - items(label)]
 
-and what can be reached from a state is the best over k of value(matches + best[class, k], items +
-k). That the value is monotonic is checked on the values that can occur, for each reference. Where
-the value is linear in real amounts, one number for each class is enough (``SummedTables``). Any
-other loss is brought to the first form when the sums so far are parts of the states: steps add
+Where the value is linear in real amounts, one number for each class is enough (``SummedTables``).
+Any other loss is brought to the first form when the sums so far are parts of the states: steps add
 nothing, and the last states begin with the rank of their value among all values.
 """
 
@@ -28,8 +26,7 @@ from fsmeu.errors import InputError, LossFileError, message
 from fsmeu.searn.oracle.product import Layer, Machine, Path, Small, guard_bytes, unfolded
 from fsmeu.trellis.roundings import Twofold, relative_error, twofold_product
 
-Roles = tuple[int | None, int | None]
-
+Roles = tuple[int | None, int | None]  # numbers of the sum gained and of the axis, None for none
 _ROUNDING = 2 * np.finfo(np.float64).eps  # as in ``fst.distinct``
 _MOST_AMOUNT = 1 << 20
 _EXACT_BITS = 42
@@ -114,8 +111,7 @@ class Ends(NamedTuple):
 class FrontierTables(Tables):
     """Frontiers; a state ends in (sum gained, sum counted).
 
-    ``amounts`` say what each number of ``Layer.kinds`` adds to these, (2, numbers). Where they are
-    no whole numbers, a NotServedError is raised.
+    ``amounts`` say what each number of ``Layer.kinds`` adds to these, (2, numbers): whole numbers.
     """
 
     def __init__(self, paths: Sequence[Path], labels: int, amounts: Floats) -> None:
@@ -137,33 +133,29 @@ class FrontierTables(Tables):
             raise NotServedError
         goals, whole = np.ascontiguousarray(goals[:, :width]), sums.astype(np.int32, order="C")
         self._steps = Outcomes(label_class, counts, goals, *whole)
-        self._axes = self._all_axes(paths, {key: k for k, key in enumerate(layers)}, begins)
-        most = max((int(path.ranks.max(initial=0)) for path in paths), default=0)
-        most += int(np.abs(whole[0]).max(initial=0)) * int(np.diff(self._begins).max(initial=0))
-        kind = next(one for one in (np.int8, np.int16, np.int64) if most < np.iinfo(one).max)
-        cells = self._axes.cells
-        guard_bytes(int(cells[-1]) * kind(0).itemsize + _nbytes(*self._steps, *self._axes))
-        self._best, self._none = np.zeros(cells[-1], kind), np.iinfo(kind).min
-        for path, last in zip(paths, (self._begins[1:] - 1).tolist(), strict=True):
-            self._best[cells[last] : cells[last + 1]] = path.ranks
-
-    def _all_axes(self, paths: Sequence[Path], place: dict[int, int], begins: Ints) -> Axes:
-        counted, classes = self._steps.counted, np.diff(begins)
-        ranges = np.zeros((2, len(place)), np.int64)
-        if place:
-            ranges[0] = np.minimum.reduceat(counted.min(axis=1), begins[:-1])
-            ranges[1] = np.maximum.reduceat(counted.max(axis=1), begins[:-1])
+        ranges = np.zeros((2, len(layers)), np.int64)
+        place = {key: k for k, key in enumerate(layers)}
+        if layers:
+            ranges[0] = np.minimum.reduceat(whole[1].min(axis=1), begins[:-1])
+            ranges[1] = np.maximum.reduceat(whole[1].max(axis=1), begins[:-1])
         rows, low, high = np.zeros((3, self._begins[-1]), np.int64)
         for path, begin, end in zip(paths, self._begins[:-1], self._begins[1:], strict=True):
             numbers = np.array([place[id(layer)] for layer in path.layers], np.int64)
             rows[begin : end - 1] = begins[numbers]
-            self._classes[begin : end - 1] = classes[numbers]
+            self._classes[begin : end - 1] = np.diff(begins)[numbers]
             self._classes[end - 1] = len(path.ranks)
             ahead = np.cumsum(ranges[:, numbers[::-1]], axis=1)[:, ::-1]
             low[begin : end - 1], high[begin : end - 1] = ahead
         size = high - low + 1
         cells = np.append(0, np.cumsum(self._classes * size)).astype(np.int64)
-        return Axes(self._begins, rows, self._classes, low, size, cells)
+        self._axes = Axes(self._begins, rows, self._classes, low, size, cells)
+        most = max((int(path.ranks.max(initial=0)) for path in paths), default=0)
+        most += int(np.abs(whole[0]).max(initial=0)) * int(np.diff(self._begins).max(initial=0))
+        kind = next(one for one in (np.int8, np.int16, np.int64) if most < np.iinfo(one).max)
+        guard_bytes(int(cells[-1]) * kind(0).itemsize + _nbytes(*self._steps, *self._axes))
+        self._best, self._none = np.zeros(cells[-1], kind), np.iinfo(kind).min
+        for path, last in zip(paths, (self._begins[1:] - 1).tolist(), strict=True):
+            self._best[cells[last] : cells[last + 1]] = path.ranks
 
     def fill(self, direction: Ints) -> list[Ints]:
         """The frontier of each first state times its direction, (size,) each, after a sweep."""
@@ -229,10 +221,9 @@ def ranked_tables(paths: Sequence[Path], labels: int) -> FrontierTables:
 def counted_tables(
     machines: Sequence[Machine], labels: int, roles: Roles, sign: float
 ) -> FrontierTables:
-    """Tables of machines whose value reads up to two counts.
+    """Tables of machines whose value reads up to two counts: the sum gained, and that of the axis.
 
-    ``roles`` are the numbers of the sum gained and of the axis, None for none. A NotServedError
-    says that the value is not monotonic in the sum gained, or not defined between its extremes.
+    It must be monotonic in the first, and defined between its extremes.
     """
     amounts, one = machines[0].steps.amounts(), np.zeros(1, np.int64)
     chosen = np.array([np.zeros(amounts.shape[1]) if k is None else amounts[k] for k in roles])
@@ -263,8 +254,8 @@ def _end_scores(
 ) -> tuple[int, Floats, Bools]:
     """The least sum gained, scores (axis, sums gained), and for which references less is better.
 
-    ``low`` is the first value of the axis; ``bounds`` are minus the least and the greatest sum
-    gained, (references, axis) each. Cells that do not occur have the score -inf.
+    The axis begins at ``low``; ``bounds`` are minus the least sum and the greatest, (references,
+    axis) each. Cells that do not occur have the score -inf.
     """
     n, held = len(machine.layers), bounds[1] != np.iinfo(bounds[1].dtype).min
     least, most = -bounds[0].astype(np.int64), bounds[1].astype(np.int64)
@@ -307,8 +298,7 @@ class SummedTables(Tables):
     What is added so far does not change what is best: best[class] = max over labels of
     amount(label) + best'[class after it]. Great amounts may cancel in the cost of a label, so that
     sums are whole multiples of a power of 2, without rounding. The best value after a prefix is
-    that before it minus the costs of its labels. A NotServedError says that a value is not linear
-    in the sums, reads something else, or is too great.
+    that before it minus the costs of its labels.
     """
 
     def __init__(self, machines: Sequence[Machine], labels: int, sign: float) -> None:
@@ -451,10 +441,7 @@ def _is_exact(numbers: Floats) -> Bools:
 
 
 def tables_of(machines: Sequence[Machine], labels: int, sign: float) -> Tables:
-    """The first tables that suit the value: of counts, of sums, of sums unfolded into states.
-
-    ``sign`` is 1 for a utility, -1 for a loss.
-    """
+    """The first tables that suit the value: of counts, of sums, of sums unfolded into states."""
     order = machines[0].steps.sum_order if machines else []
     if order and len(order) <= 2 and not any(one.ends.shape[1] for one in machines):
         pair = (order[0], order[1] if len(order) > 1 else None)

@@ -22,7 +22,7 @@ row of features of its own, and one vector of weights serves all.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -33,22 +33,17 @@ from sklearn.base import BaseEstimator
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, message
 from fsmeu.learning.saving import register
-from fsmeu.searn.features.sentences import hashed_sentences
+from fsmeu.searn.features import hashed_sentences
 
 Batch = TypeVar("Batch", bound="States")
 
 
 @dataclass(frozen=True)
 class States:
-    """A batch of B states; every attribute is an array with B as its first axis, or None.
+    """A batch of B states; every attribute is an array with B as its first axis, or None."""
 
-    Attributes:
-        examples: the number of each state's example, (B,).
-        progress: a number that grows with every step, (B,): beams compare states of equal progress.
-    """
-
-    examples: Ints
-    progress: Ints
+    examples: Ints  # the number of each state's example, (B,)
+    progress: Ints  # a number that grows with every step, (B,): beams compare equal ones
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -70,12 +65,7 @@ def joined(parts: Sequence[Batch]) -> Batch:
 
 # -- spaces of one's own ---------------------------------------------------------------------------
 
-_METHODS = ("start", "actions", "step", "features", "output", "value")
-
-
-def is_own_space(value: Any) -> bool:
-    """Whether an object has what a space of one's own must have."""
-    return all(callable(getattr(value, name, None)) for name in _METHODS)
+OWN_METHODS = ("start", "actions", "step", "features", "output", "value")
 
 
 @dataclass(frozen=True)
@@ -84,14 +74,7 @@ class ListStates(States):
 
     items: Any  # the states, objects (B,)
     choices: Any  # the sequence of actions of each, objects (B,)
-
-
-def _as_list(values: Any, where: str, must: str) -> list[Any]:
-    """The values as they are given, of whatever can be iterated."""
-    try:
-        return list(values)
-    except TypeError as error:
-        raise InputError(message(where, must, values)) from error
+    counts: Ints  # how many these are, (B,)
 
 
 class CustomInputs(list[Any]):
@@ -109,13 +92,17 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
 
     def read_inputs(self, X: Any, bits: int, crossed: Any, where: str) -> CustomInputs:
         """The examples as they are given."""
-        found = CustomInputs(_as_list(X, where, "X must be a list of examples"))
+        if not isinstance(X, Iterable):
+            raise InputError(message(where, "X must be a list of examples", X))
+        found = CustomInputs(X)
         found.bits = bits
         return found
 
     def read_outputs(self, y: Any, inputs: CustomInputs, where: str) -> list[Any]:
         """The gold outputs as they are given, one for each example."""
-        found = _as_list(y, where, "y must be a list of outputs")
+        if not isinstance(y, Iterable):
+            raise InputError(message(where, "y must be a list of outputs", y))
+        found = list(y)
         if len(found) != len(inputs) or not found:
             must = "there must be one output for each example, and an example"
             raise InputError(message(where, must, f"{len(found)} for {len(inputs)}"))
@@ -149,16 +136,13 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
         return self._states(examples, np.zeros(len(items), np.int64), items)
 
     def _states(self, examples: Ints, progress: Ints, items: list[Any]) -> ListStates:
-        choices = (self.space.actions(one) for one in items)
-        held = (np.fromiter(part, object, len(items)) for part in (items, choices))
-        return ListStates(examples, progress, *held)
-
-    def _counts(self, states: ListStates) -> Ints:
-        return np.array([len(one) for one in states.choices], np.int64)
+        choices = [self.space.actions(one) for one in items]
+        held, some = (np.fromiter(part, object, len(items)) for part in (items, choices))
+        return ListStates(examples, progress, held, some, np.array([*map(len, some)], np.int64))
 
     def is_done(self, states: ListStates) -> Bools:
         """Whether there is nothing to decide any more, (B,)."""
-        return np.asarray(self._counts(states) == 0)
+        return np.asarray(states.counts == 0)
 
     def rows(self, states: ListStates) -> tuple[csr_array, Ints]:
         """One row of features for each action of each state, and where those of a state begin."""
@@ -167,13 +151,12 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
             for state, choices in zip(states.items, states.choices, strict=True)
             for action in choices
         ]
-        begins = np.concatenate(([0], np.cumsum(self._counts(states))))
+        begins = np.concatenate(([0], np.cumsum(states.counts)))
         return hashed_sentences(lines, self.inputs.bits).matrix, begins
 
     def allowed(self, states: ListStates) -> Bools:
         """Which actions there are, (B, most)."""
-        counts = self._counts(states)
-        return np.arange(int(counts.max(initial=1))) < counts[:, None]
+        return np.arange(int(states.counts.max(initial=1))) < states.counts[:, None]
 
     def costs(self, states: ListStates) -> tuple[Floats, Ints]:
         """The cost of each action, (B, most), and the preferred one, (B,)."""

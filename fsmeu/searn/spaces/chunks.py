@@ -10,8 +10,7 @@ with the features of that segment, and each type has weights for them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -19,7 +18,7 @@ from scipy.sparse import csr_array
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.fst.tags import chunks_of
 from fsmeu.learning.saving import register
-from fsmeu.searn.features.sentences import HashedSentences, rows_of_columns
+from fsmeu.searn.features import HashedSentences, rows_of_columns
 from fsmeu.searn.spaces.tagging import LabelStates, WordAtATime, tag_parts
 
 
@@ -35,27 +34,6 @@ class Actions(NamedTuple):
     exists: Bools  # (A,)
     number: Ints  # by the label index of a first position and length, (L, M + 1); -1 for none
     width: int  # the number of actions of a row
-
-
-def actions_of(labels: Sequence[Any], longest: dict[str, int], by_length: bool) -> Actions:
-    """The actions for tags and the greatest length of each type; a row for each length, or one."""
-    index = {label: k for k, label in enumerate(labels)}
-    heads = [(index["O"], index["O"], 1)]
-    heads += [(index[f"B-{name}"], index[f"I-{name}"], most) for name, most in longest.items()]
-    greatest = max(most for _, _, most in heads)
-    if by_length:
-        lines = [(a, b, m, m <= most) for m in range(1, greatest + 1) for a, b, most in heads]
-    else:
-        lines = [(a, b, m, True) for a, b, most in heads for m in range(1, most + 1)]
-    table = np.array(lines, np.int64)
-    exists = table[:, 3] > 0
-    number = np.full((len(labels), greatest + 1), -1, np.int64)
-    number[table[exists, 0], table[exists, 2]] = np.flatnonzero(exists)
-    width = len(heads) if by_length else len(table)
-    return Actions(table[:, 0], table[:, 1], table[:, 2], exists, number, width)
-
-
-Space = TypeVar("Space", bound="ChunkAtATime")
 
 
 @register
@@ -86,7 +64,7 @@ class ChunkAtATime(WordAtATime):
         names = sorted({tag_parts(label)[1] for one in ys for label in one} - {""})
         return ["O", *(f"{kind}-{name}" for name in names for kind in "BI")]
 
-    def fitted(self: Space, ys: Any) -> Space:
+    def fitted(self, ys: Any) -> ChunkAtATime:
         """A copy that knows the tags and lengths of training chunks."""
         found = super().fitted(ys)
         lengths: dict[str, int] = {}
@@ -95,12 +73,22 @@ class ChunkAtATime(WordAtATime):
         found.longest_ = dict(sorted(lengths.items()))
         return found
 
-    def over(
-        self: Space, inputs: HashedSentences, ys: Any = None, bind: Any = None, costs: bool = True
-    ) -> Space:
+    def over(self, inputs: HashedSentences, *how: Any, **more: Any) -> ChunkAtATime:
         """A copy that searches these sentences, as in ``LabelSpace``."""
-        found = super().over(inputs, ys, bind, costs)
-        found.actions = actions_of(self.labels_, self.longest_, inputs.segments is not None)
+        found, by_length = super().over(inputs, *how, **more), inputs.segments is not None
+        index = {label: k for k, label in enumerate(self.labels_)}
+        heads = [(index["O"], index["O"], 1)]
+        heads += [(index[f"B-{x}"], index[f"I-{x}"], most) for x, most in self.longest_.items()]
+        greatest = max(most for _, _, most in heads)
+        if by_length:
+            lines = [(a, b, m, m <= most) for m in range(1, greatest + 1) for a, b, most in heads]
+        else:
+            lines = [(a, b, m, True) for a, b, most in heads for m in range(1, most + 1)]
+        first, rest, lengths, exists = np.array(lines, np.int64).T
+        number = np.full((len(index), greatest + 1), -1, np.int64)
+        number[first[exists > 0], lengths[exists > 0]] = np.flatnonzero(exists)
+        width = len(heads) if by_length else len(lines)
+        found.actions = Actions(first, rest, lengths, exists > 0, number, width)
         return found
 
     def _rows_per_state(self, states: LabelStates) -> Ints:

@@ -29,8 +29,7 @@ from fsmeu.learning.saving import register
 from fsmeu.losses.language.syntax import steps
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.searn.features import sentences as hashed
-from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.features import HashedSentences, hashed_sentences, history_columns, joined_rows
 from fsmeu.searn.oracle.cost_oracle import CostOracles
 from fsmeu.searn.spaces import States
 
@@ -94,36 +93,41 @@ def is_order_free(loss: Loss) -> bool:
 class Gold:
     """The gold labels of sentences, of one stream, and oracles that know the costs of others.
 
-    In completions a tag that may not follow (by ``allowed``, as ``follows``; None for any) stands
-    for its B-X, which is what losses of chunks take it for, or for the first tag that may follow if
-    there is none. ``order`` is the step of the slice of a sentence that the oracles read.
+    In completions a tag that may not follow (by ``allowed``, as ``follows``) stands for its B-X,
+    which is what losses of chunks take it for, or for the first tag that may follow if there is
+    none; there are no oracles where it is None. They read a sentence in steps of ``order``.
     """
 
     def __init__(
-        self, loss: Loss, labels: Sequence[Any], ys: Any, allowed: Any, costs: bool, order: int
+        self, loss: Loss, labels: Sequence[Any], ys: Any, allowed: Bools | None, order: int
     ) -> None:
         index = {label: k for k, label in enumerate(labels)}
-        strange = [label for one in ys for label in one if label not in index]
-        if strange:
+        for label in (label for one in ys for label in one if label not in index):
             must = "gold labels must be among those of training"
-            raise InputError(message("Searn", must, strange[0]))
+            raise InputError(message("Searn", must, label))
         self.loss, self.labels = loss, labels
         self.sign = -1.0 if loss.kind == "utility" else 1.0
-        texts = {str(label): k for k, label in enumerate(labels)}
-        named = map(str, labels)
-        opening = [texts.get(f"B-{name[2:]}", -1) if name[:2] == "I-" else -1 for name in named]
+        names = [str(label) for label in labels]
+        place = {name: k for k, name in enumerate(names)}
+        opening = [place.get(f"B{x[1:]}", -1) if x[:2] == "I-" else -1 for x in names]
         self.opening = np.array(opening, np.int64)  # of I-X the index of B-X, else -1, (L,)
         self.lines = [np.array([index[label] for label in one], np.int64) for one in ys]
         self.y = np.concatenate([np.empty(0, np.int64), *self.lines])  # (positions,)
         self.oracles: Any = None
-        if costs:
-            meanings, names = None, loss.alphabet.labels
-            if allowed is not None:
-                first = allowed.argmax(axis=1)[:, None]
-                other = np.where(self.opening >= 0, self.opening, first)
-                meanings = np.where(allowed, np.arange(len(labels)), other)
-            lines = [[names[k] for k in line[::order]] for line in self.lines]
-            self.oracles = CostOracles(loss, lines, meanings=meanings)
+        if allowed is None:
+            return
+        if order < 0 and not is_order_free(loss):
+            must = (
+                "from right to left the loss must not depend on the order of positions: counts "
+                "of pairs of labels alone may decide it"
+            )
+            remedy = "Use the space LeftToRight or WordAtATime"
+            raise InputError(message("RightToLeft", must, loss, remedy))
+        first, own = allowed.argmax(axis=1)[:, None], loss.alphabet.labels
+        other = np.where(self.opening >= 0, self.opening, first)
+        meanings = np.where(allowed, np.arange(len(labels)), other)
+        lines = [[own[k] for k in line[::order]] for line in self.lines]
+        self.oracles = CostOracles(loss, lines, meanings=None if allowed.all() else meanings)
 
     @cached_property
     def chunk_ends(self) -> Ints:
@@ -168,7 +172,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
     """
 
     streams: ClassVar[int] = 1  # how many labels a position has
-    backwards: ClassVar[bool] = False  # whether the last position is decided first
+    order: ClassVar[int] = 1  # the step of a slice of positions as they are decided
     history: int = 2
     crossed_history: int = 1
 
@@ -180,7 +184,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
             return X
         if isinstance(crossed, str) or not isinstance(crossed, Sequence):
             raise InputError(message(where, "crossed must be a list of names", crossed))
-        return hashed.hashed_sentences(checked_sentences(X, where), bits, tuple(map(str, crossed)))
+        return hashed_sentences(checked_sentences(X, where), bits, tuple(map(str, crossed)))
 
     def read_outputs(self, y: Any, inputs: HashedSentences, where: str) -> list[list[Any]]:
         """The labels of each sentence, or the pairs of labels, checked."""
@@ -208,14 +212,9 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         """The labels of each stream."""
         return [self.labels_] if self.streams == 1 else self.labels_
 
-    @property
-    def _order(self) -> int:
-        """The step of a slice of positions in the order in which they are decided."""
-        return -1 if self.backwards else 1
-
-    def _follows(self, labels: Sequence[Any]) -> Bools | None:
-        """Which label may follow which; None for any."""
-        return None
+    def _follows(self, labels: Sequence[Any]) -> Bools:
+        """Which label may follow which, as ``follows``: any."""
+        return np.ones((len(labels) + 1, len(labels)), bool)
 
     def score(self, found: Any, ys: Any) -> float:
         """The share of labels, of all streams, that were found."""
@@ -240,21 +239,12 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         found = copy.copy(self)
         found.sentences, found.gold, found.follows = inputs, [], []
         for k, labels in enumerate(self._streams()):
-            table = self._follows(labels)
-            every = np.ones((len(labels) + 1, len(labels)), bool)
-            found.follows.append(every if table is None else table)
-            if ys is None:
-                continue
-            loss = bind(labels) if self.streams == 1 else bind(labels, k)
-            lines = ys if self.streams == 1 else [[pair[k] for pair in one] for one in ys]
-            if costs and self.backwards and not is_order_free(loss):
-                must = (
-                    "from right to left the loss must not depend on the order of positions: counts "
-                    "of pairs of labels alone may decide it"
-                )
-                remedy = "Use the space LeftToRight or WordAtATime"
-                raise InputError(message(type(self).__name__, must, loss, remedy))
-            found.gold.append(Gold(loss, labels, lines, table, costs, self._order))
+            found.follows.append(self._follows(labels))
+            if ys is not None:
+                loss = bind(labels) if self.streams == 1 else bind(labels, k)
+                lines = ys if self.streams == 1 else [[pair[k] for pair in one] for one in ys]
+                allowed = found.follows[k] if costs else None
+                found.gold.append(Gold(loss, labels, lines, allowed, self.order))
         return found
 
     def start(self, examples: Ints) -> LabelStates:
@@ -268,13 +258,9 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         starts = [one.oracles.start(examples) for one in self.gold if one.oracles is not None]
         oracle = np.column_stack(starts) if starts else None
         labels = np.full((count, longest), -1, np.int32)
-        past = np.full((count, self._depth), -1, np.int32)
+        depth = max(self.history, 2 * getattr(self, "own_history", 0))
+        past = np.full((count, depth), -1, np.int32)
         return LabelStates(examples, np.zeros(count, np.int64), labels, past, oracle)
-
-    @property
-    def _depth(self) -> int:
-        """How many of the last decisions states hold."""
-        return self.history
 
     def left(self, states: LabelStates) -> Ints:
         """How many labels are not decided yet, (B,)."""
@@ -287,16 +273,13 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
     def positions(self, states: LabelStates) -> Ints:
         """The positions to be labelled next, among those of all sentences, (B,)."""
         starts, done = self.sentences.starts, states.progress // self.streams
-        if self.backwards:
-            return np.asarray(starts[states.examples + 1] - 1 - done)
-        return np.asarray(starts[states.examples] + done)
+        first = starts[states.examples] if self.order > 0 else starts[states.examples + 1] - 1
+        return np.asarray(first + self.order * done)
 
     def history_of(self, states: LabelStates, at: Ints) -> NDArray[np.int32]:
         """The columns of features of the last decisions at these positions, (B, K)."""
         seen = self.sentences
-        return hashed.history_columns(
-            states.past, seen.crossed[at], seen.bits, self.crossed_history
-        )
+        return history_columns(states.past, seen.crossed[at], seen.bits, self.crossed_history)
 
     def rows(self, states: LabelStates) -> tuple[csr_array, Ints]:
         """Rows of features, one or several for each state, (R, 2^bits), and their begins, (B + 1,).
@@ -304,7 +287,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         Action a is cell a of the scores of all rows of the state, one after the other.
         """
         at = self.positions(states)
-        rows = hashed.joined_rows(self.sentences.matrix, at, self.history_of(states, at))
+        rows = joined_rows(self.sentences.matrix, at, self.history_of(states, at))
         return rows, np.arange(len(states) + 1)
 
     def _turns(self, progress: Ints) -> list[tuple[Ints, slice, slice]]:
@@ -378,7 +361,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
             at, first = np.flatnonzero(lengths == n), 0
             for k, gold in enumerate(self.gold):
                 held = states.labels[at, k : n * self.streams : self.streams].astype(np.int64)
-                found[at] += gold.losses(states.examples[at], held[:, :: self._order] - first)
+                found[at] += gold.losses(states.examples[at], held[:, :: self.order] - first)
                 first += len(gold.labels)
         return found
 
@@ -386,7 +369,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         """The labels, or pairs of labels, of finished states."""
         names, lengths = list(chain(*self._streams())), self.sentences.lengths[states.examples]
         lines = zip(states.labels.tolist(), (self.streams * lengths).tolist(), strict=True)
-        named = [[names[k] for k in row[:n][:: self._order]] for row, n in lines]
+        named = [[names[k] for k in row[:n][:: self.order]] for row, n in lines]
         if self.streams == 1:
             return named
         return [list(zip(row[::2], row[1::2], strict=True)) for row in named]
@@ -402,12 +385,10 @@ class RightToLeft(LabelSpace):
     """One label after the other, from the last position to the first.
 
     The optimal policy completes to the left, and a loss reads from the left: costs are those of
-    the reversed sentence, which is right where the loss does not depend on the order of positions
-    (derived from its text). Other losses are refused: those of chunks, since B marks where a chunk
-    begins, and reversed tags are chunk tags no more.
+    the reversed sentence. Losses that depend on the order of positions are refused, as of chunks.
     """
 
-    backwards = True
+    order = -1
 
 
 @register
@@ -417,7 +398,7 @@ class WordAtATime(LabelSpace):
     Costs are those of completions in which this holds, too.
     """
 
-    def _follows(self, labels: Sequence[Any]) -> Bools | None:
+    def _follows(self, labels: Sequence[Any]) -> Bools:
         return follows(labels)
 
 
@@ -440,20 +421,16 @@ class Alternating(LabelSpace):
         super().__init__(history, crossed_history)
         self.own_history = own_history
 
-    def _follows(self, labels: Sequence[Any]) -> Bools | None:
+    def _follows(self, labels: Sequence[Any]) -> Bools:
         with suppress(InputError):
             return follows(labels)
-        return None
-
-    @property
-    def _depth(self) -> int:
-        return max(self.history, 2 * self.own_history)
+        return super()._follows(labels)
 
     def history_of(self, states: LabelStates, at: Ints) -> NDArray[np.int32]:
         """The columns of the last decisions of both streams, and of the stream itself, (B, K)."""
         crossed, bits = self.sentences.crossed[at], self.sentences.bits
-        both = hashed.history_columns(states.past[:, : self.history], crossed, bits, 0)
+        both = history_columns(states.past[:, : self.history], crossed, bits, 0)
         own = states.past[:, 1 : 2 * self.own_history : 2]
         own = np.concatenate((np.full((len(states), 1), -2, np.int32), own), axis=1)  # apart
-        alone = hashed.history_columns(own, crossed, bits, 1 + self.crossed_history)
+        alone = history_columns(own, crossed, bits, 1 + self.crossed_history)
         return np.concatenate((both, alone[:, 1:]), axis=1)

@@ -179,16 +179,16 @@ def test_weights_of_rows_that_repeat_counts():
     assert learner.score_ == pytest.approx(2 / 5)  # 3 false positives; the threshold 0 / 3; a hit
 
 
-@pytest.mark.parametrize("kind", [FOFOClassifier, OFOClassifier])
-def test_probabilities_before_labels(kind):
+def test_probabilities_before_labels():
     """Those of the transcript; a learner of the same settings sees the same."""
-    rows, labels = data(60)
-    theirs, ours = transcript.Learner(5, 0.5), kind(step=0.5)
-    for k, (x, y) in enumerate(zip(rows, labels, strict=True)):
-        if k:
-            assert ours.predict_proba(rows[k : k + 1])[0, 1] == pytest.approx(theirs.chance(x))
-        theirs.update(x, y)
-        ours.partial_fit(rows[k : k + 1], labels[k : k + 1], [0, 1])
+    rows, labels = data()
+    learner = transcript.Learner(5, 0.5)
+    wanted = []
+    for x, y in zip(rows, labels, strict=True):
+        wanted.append(learner.chance(x))
+        learner.update(x, y)
+    for kind in (FOFOClassifier, OFOClassifier):
+        assert kind(step=0.5).proba_then_fit(rows, labels) == pytest.approx(wanted, rel=1e-9)
 
 
 @BY_NAME

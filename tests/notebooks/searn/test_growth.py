@@ -90,15 +90,6 @@ def test_figure_7():
     assert summary(growth, state) == ["the", "man", "ate", "a", "sandwich"]
 
 
-@given(small_collections(), st.integers(1, 6))
-def test_added_words_have_their_heads(held, limit):
-    growth = vine_growth(held, limit)
-    for state in finished(growth, ()):
-        assert len(state) <= limit
-        assert all(held.heads[place] in (-1, *state) for place in state)
-        assert len(state) == min(limit, len(held))
-
-
 @given(small_collections(), st.sampled_from([vine_growth, extraction]))
 def test_matches_are_those_of_rouge(held, space):
     """Of every set of units, and of every set with one unit more."""
@@ -136,13 +127,6 @@ def test_a_wide_beam_is_exact(held, limit, space):
         best = best_completion(growth, matches, state, width=10_000)
         assert rouge(summary(growth, best), held.references) == pytest.approx(values.max())
         state = step(state, units[-1])
-
-
-@given(small_collections(), st.integers(1, 6), st.integers(1, 3))
-def test_a_narrow_beam_gives_summaries(held, limit, width):
-    growth = vine_growth(held, limit)
-    found = best_completion(growth, matches_of(held), (), width)
-    assert found in finished(growth, ())
 
 
 def test_too_large_beams_are_refused(monkeypatch):
@@ -213,3 +197,45 @@ def test_the_space_agrees_with_its_parts():
     assert told == space.value(state, gold) == 1 - rouge(space.output(state), gold)
     with pytest.raises(InputError, match="word, sentence"):
         GrowingSummary(unit="page").start(held)
+
+
+# -- ROUGE-N is that of its definition -------------------------------------------------------------
+
+WORDS = st.lists(st.sampled_from("abc"), max_size=7)
+
+
+@pytest.mark.parametrize(
+    ("summary", "references", "n", "value"),
+    [
+        # of police killed the gunman (Lin 2004, section 3), "the gunman" alone
+        ("police kill the gunman", ["police killed the gunman"], 2, 1 / 3),
+        ("the gunman kill police", ["police killed the gunman"], 2, 1 / 3),
+        # a bigram that both references have counts for both
+        ("a b", ["a b", "a b c"], 2, 2 / 3),
+        ("a b", [], 2, 0),
+    ],
+)
+def test_rouge_by_hand(summary, references, n, value):
+    found = rouge(summary.split(), [one.split() for one in references], n)
+    assert found == pytest.approx(value, rel=1e-15)
+
+
+@given(WORDS, st.lists(WORDS, min_size=1, max_size=3), st.integers(1, 3))
+def test_rouge_from_the_definition(summary, references, n):
+    """Each n-gram of a reference is struck off the summary's list once, if it is there."""
+    hit = total = 0
+    for reference in references:
+        left = [summary[i : i + n] for i in range(len(summary) - n + 1)]
+        for i in range(len(reference) - n + 1):
+            total += 1
+            if reference[i : i + n] in left:
+                left.remove(reference[i : i + n])
+                hit += 1
+    assert rouge(summary, references, n) == (hit / total if total else 0.0)
+
+
+def test_strange_arguments_of_rouge():
+    with pytest.raises(InputError, match="list of words"):
+        rouge("a b", [["a"]])
+    with pytest.raises(InputError, match="at least 1"):
+        rouge(["a"], [["a"]], n=0)

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 import fsmeu
 from fsmeu.errors import InputError
-from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.features import HashedSentences
 from searn.measures import chunks, counts_of, interval, pair_counts
 from searn.task import Part, mirrored, mirrored_tags
 

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from fsmeu import errors
 from fsmeu.errors import InputError
-from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.features import HashedSentences
 from fsmeu.searn.learners.linear import AveragedPerceptron
 from searn import experiment as module
 from searn import methods
