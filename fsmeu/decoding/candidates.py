@@ -8,7 +8,6 @@ of sequences has; where that is too much, sequences are valued with all counts a
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import NO_BETTER, Changes, is_best_of_all, is_proven
-from fsmeu.decoding.problem import Answer, Method, OutOfTimeError, Problem, each
+from fsmeu.decoding.problem import Answer, Method, OutOfTimeError, Problem, allowed_sequences, each
 from fsmeu.errors import FsmeuError
 from fsmeu.expectation.expect import walked
 from fsmeu.expectation.query import query
@@ -130,9 +129,8 @@ def _few_sequences(problem: Problem) -> str | None:
 
 def _exhaustive(problem: Problem) -> Answer:
     """The best of all sequences, or of those that were compared until the time was over."""
-    everything = itertools.product(range(len(problem.model.labels)), repeat=problem.n)
-    candidates = [np.array(z, np.int64) for z in everything]
-    candidates = [z for z in candidates if problem.allows(z)]
+    labels = len(problem.model.labels)
+    candidates = list(allowed_sequences(problem.constraint, labels, problem.n, problem.budget))
     best, proven, valued = _best_listed(problem, candidates, everything=True)
     every = valued == len(candidates)
     why = f"all {valued} sequences were compared" if every else f"the best of {valued} sequences"

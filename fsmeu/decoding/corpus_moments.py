@@ -87,7 +87,7 @@ class _Block:
         """A bound on the errors of joint counts: roundings, and steps whose scores are not kept."""
         part = moment_roundings(self.structure, self.n, self.chances.shape[1] - 1)
         shown = 2 * len(self.structure.tapes.terms) * self.n
-        return part * float(self.structure.greatest(self.n)[0]) + _NEGLIGIBLE * shown
+        return part * float(self.structure.greatest[0, self.n]) + _NEGLIGIBLE * shown
 
 
 def best_by_moments(
@@ -202,7 +202,7 @@ def _search(
         return [rows[row] for row in range(len(rows))]
 
     def sums_at(k: int) -> Floats:
-        tables = each(k, lambda b, own: b.structure.best_by_count(b.scores, own, b.n))
+        tables = each(k, lambda b, own: b.structure.best(b.scores, own, b.n)[0])
         kept[k] = hulls = hulls_of(tables)
         bounds = hulls.bounds(high + 1) + 4 * len(hulls.knots) * UNIT * hulls.size
         bounds[: hulls.knots[0]] = bounds[hulls.knots[-1] + 1 :] = -np.inf
@@ -219,7 +219,7 @@ def _search(
         hulls = kept[k]
         place = int((gain[np.clip(hulls.knots, 1, high)] * hulls.values).argmax())
         ends = hulls.ends(place)
-        zs = each(k, lambda b, own: b.structure.best_paths(b.scores, own, b.n, ends[b.rows]))
+        zs = each(k, lambda b, own: b.structure.best(b.scores, own, b.n, ends[b.rows])[1])
         return zs, int(hulls.knots[place]), float(hulls.values[place])
 
     first = high  # scores hardly depend on the total, and the ends are tried anyway

@@ -121,7 +121,7 @@ class _Search:
             reach = slice(self.whole.low, self.whole.low + len(self.whole.chances))
             self.slopes[k] = at[:, reach] * (self.whole.chances > 0)
             tables = self._each(
-                lambda b, one: b.structure.best_by_count(one, np.ones((len(b.rows), 1)), b.n),
+                lambda b, one: b.structure.best(one, np.ones((len(b.rows), 1)), b.n)[0],
                 scores,
             )
             for table in tables:
@@ -140,7 +140,7 @@ class _Search:
         ends = self.counts[k](k)
 
         def paths(b: _Block, some: Scores) -> Any:
-            return b.structure.best_paths(some, np.ones((len(b.rows), 1)), b.n, ends[b.rows])
+            return b.structure.best(some, np.ones((len(b.rows), 1)), b.n, ends[b.rows])[1]
 
         return self._each(paths, self._scores(k)[0])
 
@@ -224,10 +224,10 @@ def _search(corpus: Corpus, sign: float) -> _Search:
         n, layered = models[rows[0]].n, arc_weights_many([models[row] for row in rows])
         hyp += [structure.ends(n)] * len(rows)
         ref += [structure.y.reachable(n)] * len(rows)
-        greatest[rows] = structure.greatest(n)
+        greatest[rows] = structure.greatest[:, n]
         expected[rows], masses = _expected(structure, layered)
         for row, mass in zip(rows, masses, strict=True):
-            own[row] = Window(0, mass[None], 0.0, structure.roundings(n))
+            own[row] = Window(0, mass[None], 0.0, int(structure.roundings[n]))
         blocks.append(_Block(rows, n, structure, layered, masses))
     cut = mass_to_cut(corpus)
     whole, possible = sum_of_all(own, cut, 1), _totals(hyp)
@@ -315,7 +315,7 @@ def _error(
     ``most`` bounds joint counts, (batch, joint counts), ``greatest`` their slopes, (joint counts,).
     """
     expected = np.einsum("bqc,bc->bq", np.abs(wanted), np.abs(block.own))
-    rounding = 2.0 * relative_error(block.structure.roundings(block.n))
+    rounding = 2.0 * relative_error(int(block.structure.roundings[block.n]))
     error = rounding * float((most * expected).sum())
     off = [o.lost + relative_error(o.operations + len(o.chances) + 8) for o in others]
     error += float((most @ greatest) @ np.array(off))

@@ -32,7 +32,7 @@ from fsmeu.decoding.ranking import RANKING, RANKING_FAST, WHY_FAST, fast_values,
 from fsmeu.decoding.split import ADDITIVE, COUNTING
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.expectation.query import alike, bind_labels, fitted
+from fsmeu.expectation.query import alike, bind_labels, fitted, model_at
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss
@@ -160,7 +160,11 @@ def decode_many(
             made = _ranked_together(loss, rows, p, method, constraint)
             found.update(made)
             tell(len(made))
-    left = {row: _model(loss, m, row) for row, m in enumerate(models) if row not in found}
+    left: dict[int, Model] = {}
+    for row, model in enumerate(models):
+        if row not in found:
+            where = f"decode_many, models[{row}]"
+            left[row] = fitted(loss, model_at(model, where), where)[1]
     if scheduler is not None:
         return in_processes(list(left.values()))
     alone: dict[int, Problem] = {}
@@ -191,15 +195,6 @@ def decode_many(
 def _decide_share(question: tuple[Loss, dict[str, Any]], models: list[Any]) -> list[Decision]:
     loss, options = question
     return decode_many(loss, models, **options)
-
-
-def _model(loss: Loss, model: Any, row: int) -> Model:
-    """The model over all labels of the loss."""
-    try:
-        return fitted(loss, as_model(model), "labels")[1]
-    except FsmeuError as error:
-        text = f"decode_many, models[{row}]: {error}"
-        raise InputError(text) from None
 
 
 def _alike(models: Mapping[int, Model]) -> Iterator[list[int]]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import PRECISION, with_best_of_all
-from fsmeu.decoding.problem import Answer, Problem
+from fsmeu.decoding.problem import Answer, Problem, allowed_sequences
 from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation.composition import (
     Composition,
@@ -30,7 +30,7 @@ from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import bind_labels
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
+from fsmeu.fst.constraint import as_constraint, restricted
 from fsmeu.fst.distance import signed_parts, weights_of_inputs
 from fsmeu.fst.image import ArcTable
 from fsmeu.fst.layers import any_layers
@@ -53,7 +53,7 @@ def explicit_answer(problem: Problem) -> Answer:
     """
     with advising_default():
         labels = len(problem.model.labels)
-        sequences = _allowed(problem.constraint, labels, problem.n, problem.budget)
+        sequences = allowed_sequences(problem.constraint, labels, problem.n, problem.budget)
     try:
         built = hypotheses_composition(problem.loss, problem.model, problem.constraint)
         values, errors = _sums_of_inputs(built, sequences)
@@ -81,25 +81,6 @@ def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Co
     if limits is not None:
         hypotheses = restricted(hypotheses, limits)
     return compose_layers(bind_labels(loss, made.alphabet, "decode"), hypotheses, made.layered())
-
-
-def _allowed(constraint: Constraint | None, labels: int, n: int, budget: int) -> Ints:
-    """All allowed sequences of label indices in order, (sequences, n), no more than the budget."""
-    steps = walk(constraint, labels, n)
-    count = np.isin(np.arange(steps.widths[-1]), steps.ends).astype(np.float64)
-    for after in reversed(steps.next):
-        count = np.where(after >= 0, np.append(count, 0.0)[after], 0.0).sum(axis=1)
-    if count.sum() > budget:
-        must = f"there may be at most {budget:,} allowed sequences, not {count.sum():.6g}"
-        raise SizeLimitError(message("decode", must, None, "Raise the budget"))
-    if not count.sum():
-        return np.zeros((0, n), np.int64)
-    found, state = np.zeros((1, 0), np.int64), np.zeros(1, np.int64)
-    for after in steps.next:
-        row, label = np.nonzero(after[state] >= 0)
-        found = np.column_stack([found[row], label])
-        state = after[state[row], label]
-    return found
 
 
 def _sums_of_inputs(built: Composition, sequences: Ints) -> tuple[Floats, Floats]:
@@ -168,7 +149,7 @@ def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], _Be
     """The best hypothesis of each sentence, as label indices, and the best value of the corpus."""
     with advising_default():
         each = [
-            _allowed(corpus.constraint_at(row), len(model.labels), model.n, CANDIDATES)
+            allowed_sequences(corpus.constraint_at(row), len(model.labels), model.n, CANDIDATES)
             for row, model in enumerate(corpus.models)
         ]
         sizes = [len(one) for one in each]

@@ -54,6 +54,25 @@ def allowed_by(given: Any, model: Model) -> Constraint | None:
     return found
 
 
+def allowed_sequences(constraint: Constraint | None, labels: int, n: int, budget: int) -> Ints:
+    """All allowed sequences of label indices in order, (sequences, n), no more than the budget."""
+    steps = walk(constraint, labels, n)
+    count = np.isin(np.arange(steps.widths[-1]), steps.ends).astype(np.float64)
+    for after in reversed(steps.next):
+        count = np.where(after >= 0, np.append(count, 0.0)[after], 0.0).sum(axis=1)
+    if count.sum() > budget:
+        must = f"there may be at most {budget:,} allowed sequences, not {count.sum():.6g}"
+        raise errors.SizeLimitError(errors.message("decode", must, None, "Raise the budget"))
+    if not count.sum():
+        return np.zeros((0, n), np.int64)
+    found, state = np.zeros((1, 0), np.int64), np.zeros(1, np.int64)
+    for after in steps.next:
+        row, label = np.nonzero(after[state] >= 0)
+        found = np.column_stack([found[row], label])
+        state = after[state[row], label]
+    return found
+
+
 class Clock:
     """The time since it was first asked, against a limit in seconds, None for no limit.
 

@@ -39,8 +39,7 @@ MOST_CELLS = 25_000_000  # cells of the distributions of counts of one sequence:
 
 NO_TABLE = "the value must depend on (tp, hyp, ref, n) of two labels only"
 
-_ROUNDINGS = 20
-"""Operations per position between a probability and the value of a candidate, generously."""
+_ROUNDINGS = 20  # per position between a probability and the value of a candidate, generously
 
 _SO = (
     "never gets worse with more true positives, so the best sequence ranks positions by probability"

@@ -200,9 +200,9 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         hyp += int(hyps.sum())
         # Bounds on what joint counts gain, signs aside, where something is taken from them.
         takes = structure.amounts.signs(counts)[0]
-        cancelled += len(rows) * np.where(takes, structure.greatest(length), 0.0)
+        cancelled += len(rows) * np.where(takes, structure.greatest[:, length], 0.0)
         for row, tables in zip(rows, ending, strict=True):
-            windows[row] = Window(0, tables, 0.0, structure.roundings(length))
+            windows[row] = Window(0, tables, 0.0, int(structure.roundings[length]))
     parts = [windows[row] for row in range(len(zs))]
     whole = sum_of_all(parts, mass_to_cut(corpus), 1 + counts)
     masses, *expected = whole.tables
@@ -302,7 +302,7 @@ def moment_roundings(structure: Structure, n: int, order: int) -> float:
 
     A step multiplies by exp(t) once more than it does where counts are kept.
     """
-    return relative_error(structure.roundings(n) + (n + 16) * (order + 8))
+    return relative_error(int(structure.roundings[n]) + (n + 16) * (order + 8))
 
 
 def moment_value(corpus: Corpus, zs: Sequence[Ints]) -> tuple[float, float] | None:
@@ -320,7 +320,7 @@ def moment_value(corpus: Corpus, zs: Sequence[Ints]) -> tuple[float, float] | No
         for rows in corpus.alike():
             structure, n = sentence_structure(corpus, rows[0]), corpus.models[rows[0]].n
             most[rows] = structure.most(n)
-            roundings[rows] = moment_roundings(structure, n, order) * structure.greatest(n)[0]
+            roundings[rows] = moment_roundings(structure, n, order) * structure.greatest[0, n]
             weights = arc_weights_many([corpus.models[row] for row in rows])
             sweep, given = structure.moments(order + 1), [zs[row] for row in rows]
             found[rows], hyp[rows] = sweep.sums(weights, given)

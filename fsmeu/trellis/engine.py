@@ -158,7 +158,7 @@ class Structure:
         terms = np.abs(found)
         terms += gained * found[:, :1]
         sizes = (terms * np.abs(worth)).reshape(batch, -1).sum(axis=1)
-        roundings = int(self._roundings[n]) + found[0].size
+        roundings = int(self.roundings[n]) + found[0].size
         return Sums(values, found[:, 0].sum(axis=1), sizes, roundings)
 
     def _tables(self, n: int) -> tuple[Floats, Floats]:
@@ -167,7 +167,7 @@ class Structure:
             z, y = self.z.reachable(n), self.y.reachable(n)  # other counts have the value 0
             hyp, ref = np.arange(len(z))[:, None], np.arange(len(y))[None, :]
             slopes, offset = values_at(self.tapes.form, n, hyp, ref, z[:, None] & y)
-            lost = np.where(self.amounts.signs(self.counts)[0], self._greatest[:, n], 0.0)
+            lost = np.where(self.amounts.signs(self.counts)[0], self.greatest[:, n], 0.0)
             tables = np.stack([offset, *slopes], axis=1), np.append(0.0, lost)[:, None]
             self._memo["tables", n] = tables
         found: tuple[Floats, Floats] = self._memo["tables", n]
@@ -270,23 +270,17 @@ class Structure:
         begins = np.append(0, np.cumsum(kept.sum(axis=1)))
         return Scores(begins, np.nonzero(kept)[1].copy(), found[kept]), chances
 
-    def best_by_count(self, scores: Scores, factors: Floats, n: int) -> Floats:
-        """The best score of a path by its count at the end, (batch, k).
+    def best(
+        self, scores: Scores, factors: Floats, n: int, ends: Ints | None = None
+    ) -> tuple[Floats, Ints]:
+        """The best score of a path by its count at the end, (batch, k), and labels of best paths.
 
         Args:
             scores: scores of steps.
             factors: what their lanes are multiplied by, (batch, lanes).
             n: the length.
+            ends: the counts that the labels, (batch, n), end with; without it there are none.
         """
-        return self._best(scores, factors, n, None)[0]
-
-    def best_paths(self, scores: Scores, factors: Floats, n: int, ends: Ints) -> Ints:
-        """Label indices of best paths, (batch, n), whose counts end at ``ends``, (batch,)."""
-        return self._best(scores, factors, n, ends)[1]
-
-    def _best(
-        self, scores: Scores, factors: Floats, n: int, ends: Ints | None
-    ) -> tuple[Floats, Ints]:
         found = np.empty((len(factors), int(self.h.columns[n])))
         labels = np.zeros((0 if ends is None else len(factors), n), np.int64)
         score = np.zeros((n, len(self.amounts.joint)))
@@ -299,21 +293,12 @@ class Structure:
     def ends(self, n: int) -> Bools:
         """Which counts hypotheses of length n that are allowed end with, (k,)."""
         none = Scores(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros((0, 1)))
-        found: Bools = np.isfinite(self.best_by_count(none, np.ones((1, 1)), n)[0])
+        found: Bools = np.isfinite(self.best(none, np.ones((1, 1)), n)[0][0])
         return found
 
     def most(self, n: int) -> int:
         """The greatest count of references of length n."""
         return int(self.r.columns[n]) - 1
-
-    def roundings(self, n: int) -> int:
-        """A bound on the roundings behind each number, of sequences of length n."""
-        return int(self._roundings[n])
-
-    def greatest(self, n: int) -> Floats:
-        """Bounds on joint counts of sequences of length n, signs aside, (joint counts,)."""
-        found: Floats = self._greatest[:, n]
-        return found
 
     def caps(self, n: int) -> Floats:
         """Bounds on the joint count of hypotheses of length n by their own count."""
@@ -434,13 +419,13 @@ class Structure:
         return lost
 
     @cached_property
-    def _greatest(self) -> Floats:
+    def greatest(self) -> Floats:
         """Bounds on joint counts, signs aside, (joint counts, n + 1)."""
         sizes = np.diff(self.z.first_feature).tolist()
         return self.amounts.greatest(self.counts, self.tapes.terms, sizes)
 
     @cached_property
-    def _roundings(self) -> Ints:
+    def roundings(self) -> Ints:
         """Bounds on the roundings behind each number by the length, (n + 1,)."""
         steps = self.r.operations[self.r.kind] + len(self.tapes.terms) + 1
         ends = self.amounts.longest + self.r.columns + self.r.width + 16
@@ -487,12 +472,12 @@ class Structure:
                 at[n], size = size, size + tables.shape[1]
                 parts.append(tables)
             tables = np.concatenate(parts, axis=1)
-            rounding = relative_error(1) * self._roundings.astype(np.float64)
+            rounding = relative_error(1) * self.roundings.astype(np.float64)
             caps = self._caps(lengths[-1]) if prunes.any() else np.zeros((self.n + 1, 1))
             self._memo[key] = Values(
                 at, np.ascontiguousarray(tables[:-1]), first_alike(tables[:-1]),
                 np.ascontiguousarray(tables[-1]),
-                self._greatest, caps, rounding, LEAST * self._roundings.astype(np.float64),
+                self.greatest, caps, rounding, LEAST * self.roundings.astype(np.float64),
                 _NOTHING, self._lost, prunes, one_sign,
             )  # fmt: skip
         found: Values = self._memo[key]

@@ -13,6 +13,7 @@ adding up two independent counts is one multiplication.
 from functools import lru_cache
 
 import numpy as np
+from seqeval.metrics.sequence_labeling import get_entities
 
 
 def conditionals(model):
@@ -216,29 +217,17 @@ def decide(first, steps, tags):
 # -- the value of a hypothesis --------------------------------------------------------------------
 
 
-def chunks_of(labels):
-    """The chunks of a sequence of tags as (first, last, type)."""
-    found, before = [], "O"
-    for i, tag in enumerate(labels):
-        if tag[0] == "I" and tag[2:] == before[2:]:
-            found[-1] = (found[-1][0], i, tag[2:])
-        elif tag != "O":
-            found.append((i, i, tag[2:]))
-        before = tag
-    return found
-
-
 def expected(first, steps, tags, labels):
     """The expected chunk F1 of a tag sequence; arguments as for ``decide``."""
     first, steps, types = canonical(first, steps, tags)
-    found = chunks_of(labels)
+    found = get_entities(list(labels))
     if not found:
         return float(first[0] * np.prod(steps[:, 0, 0]))
-    begin, end = np.array([chunk[:2] for chunk in found]).T
+    begin, end = np.array([chunk[1:] for chunk in found]).T
     points, table = roots_of_unity(len(labels))
     chunks = Distribution(first, steps, points)
     values = chunks.values(slice(None), begin, end, np.flatnonzero(begin == end))
-    kinds = [types.index(name) for _, _, name in found]
+    kinds = [types.index(name) for name, _, _ in found]
     return float((values[kinds, np.arange(len(found))] @ table[:, len(found) - 1]).sum())
 
 

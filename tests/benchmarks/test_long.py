@@ -5,15 +5,7 @@ import pytest
 
 import fsmeu
 from tests.benchmarks.measure import apart, within
-
-KINDS = {
-    "uniform": lambda random, n: random.random(n),
-    "Beta(2, 5)": lambda random, n: random.beta(2, 5, n),
-    "all .3": lambda random, n: np.full(n, 0.3),
-    "two values": lambda random, n: np.where(random.random(n) < 0.5, 0.1, 0.9),
-    "Beta(.1, 1)": lambda random, n: random.beta(0.1, 1, n),
-    "Beta(.05, 5)": lambda random, n: random.beta(0.05, 5, n),
-}
+from tests.support.values import CHANCES
 
 
 def load_loops():
@@ -37,10 +29,10 @@ def decided(title, loss, model, seconds, gigabytes=1):
     return value, ones
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CHANCES)
 @pytest.mark.parametrize(("n", "seconds"), [(10**5, 0.3), (10**6, 3)])
 def test_best_fscore_of_independent_labels(kind, n, seconds):
-    p = KINDS[kind](np.random.default_rng(5), n)
+    p = CHANCES[kind](np.random.default_rng(5), n)
     title = f"decode, F1, {kind}, n = {n:,}"
     value, ones = decided(title, fsmeu.load("fscore"), p, seconds)
     means = 2 * np.cumsum(np.sort(p)[::-1]) / (np.arange(1, n + 1) + p.sum())  # without variance

@@ -78,9 +78,6 @@ def test_label_called_epsilon_survives():
     assert read(back) == {("<eps>", "x"): 1.0}
 
 
-# -- machines that are no layers -----------------------------------------------------------------
-
-
 def acceptor(*arcs, **numbers):
     """A machine of arcs (source, label of z, label of y, target); the last leads to the end."""
     symbols = pynini.SymbolTable() if numbers else None
@@ -101,9 +98,6 @@ def test_symbols_outrank_numbers():
 def test_transducer_is_no_acceptor():
     with pytest.raises(InputError, match="both tapes"):
         layered_from_fst(acceptor((0, 1, 1, 1), (0, 1, 2, 1)), BINARY)
-
-
-# -- composition: the algebra of weights, size guards, and errors that name the operands -----------
 
 
 NAMES = ("hypothesis z", "loss")

@@ -111,9 +111,6 @@ def test_scores_by_their_definitions(name, params, score):
         close(loss.pair_values(z, y), score(z, y))
 
 
-# -- means of the rates of both labels, and the fractional-linear family, against their definitio---
-
-
 RATE_LENGTHS = (1, 2, 3, 4, 6, 9, 12)
 
 

@@ -93,9 +93,6 @@ def test_boundaries_are_matched_as_well_as_can_be(tolerance):
             close(loss.pair_values(z, y), wanted)
 
 
-# -- windows of 12 slots in sequences of 200: machines and expectations in little memory -----------
-
-
 N, K, MEMORY = 200, 12, 2 << 30
 
 SCRIPT = """

@@ -47,7 +47,7 @@ class World:
 
     def __init__(self, spec, labels, n, **given):
         self.spec, self.labels, self.n = spec, labels, n
-        self.params = {}
+        self.params, self.bounds = {}, {}
         for param in spec.params:
             self.params[param.name] = self.parameter(param, given)
         self.depths = {
@@ -89,7 +89,10 @@ class World:
     def check(self, register, value):
         if register.low is None:
             return
-        low, high = (self.look(side, self.fixed(), {}) for side in (register.low, register.high))
+        if register.name not in self.bounds:
+            sides = (register.low, register.high)
+            self.bounds[register.name] = [self.look(side, self.fixed(), {}) for side in sides]
+        low, high = self.bounds[register.name]
         if register.depth is not None:
             if not all(low <= number(entry) <= high and entry % 1 == 0 for entry in value):
                 raise Undefined(f"{register.name} remembers what is outside its bounds")

@@ -74,9 +74,6 @@ def test_trace_shows_every_register(data, case):
         assert {k: float(ours[k][0]) for k in plain} == pytest.approx(plain, rel=1e-12)
 
 
-# -- the value of a corpus: counts summed over sentences, the value taken once ---------------------
-
-
 TAGS = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
 
 
@@ -155,9 +152,6 @@ def test_values_of_other_registers_are_refused(line, name):
 def test_bad_input(ask, zs, ys):
     with pytest.raises(FsmeuError, match=ask.__name__):
         ask(fsmeu.load("fscore"), zs, ys)
-
-
-# -- losses with their tapes exchanged -------------------------------------------------------------
 
 
 @given(losses(), st.integers(0, 2**32 - 1))

@@ -70,9 +70,6 @@ def test_arcs_that_look_at_the_position_are_tried_up_to_a_length(first, second, 
     assert words in said(found, "steps")
 
 
-# -- the confusion table ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["pk", "transitions", "windowdiff", "run_length"])
 def test_pairs_that_clash_have_one_table_and_two_values(name):
     found = report(read_spec(name), longest=6)
@@ -93,9 +90,6 @@ def test_a_table_that_only_enumeration_sees_is_not_denied():
     assert "no pair up to n = 6 contradicts it" in said(found, "confusion table")
 
 
-# -- what a measurement needs ----------------------------------------------------------------------
-
-
 def test_a_table_is_assumed_to_punish_differences():
     found = of("loss f(cost: table) labels A B C count t by cost[z, y] value t")
     assert found.assumed["cost"] == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
@@ -113,9 +107,6 @@ def test_parameters_of_the_measurement_leave_examples_alone():
     found = report(read_spec("fscore"), params={"beta": 2}, longest=3)
     assert found.loss.params["beta"] == 2
     assert found.holds
-
-
-# -- exact methods ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [name for name in library() if not read_spec(name).scheme])

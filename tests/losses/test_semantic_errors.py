@@ -162,8 +162,6 @@ def test_value_outside_the_declared_range():
             way()
 
 
-# -- parameters ------------------------------------------------------------------------------------
-
 HEADER = "loss f(k: int = 2 in 1..9, weight = 0.5 in 0.., top, cost: table = 1) value k"
 
 
@@ -201,9 +199,6 @@ def test_defaults_may_use_parameters_above():
     assert fsmeu.loads(text, b=0)("", "") == 3
     with pytest.raises(InputError, match=r"parameter c: must lie in 1\.5\.\.6"):
         fsmeu.loads(text, c=7)
-
-
-# -- labels and names --------------------------------------------------------------------------
 
 
 def test_tags_must_be_tags():

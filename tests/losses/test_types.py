@@ -88,9 +88,6 @@ EXAMPLES = by_message(
 )
 
 
-# -- what is refused -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("why", "text"), EXAMPLES, ids=[text for _, text in EXAMPLES])
 def test_each_message_points_at_what_it_names(why, text):
     said, under = refusal(text)
@@ -108,9 +105,6 @@ def test_labels_are_shown_as_they_help():
     said, _ = refusal("loss f labels any count c by z value c", labels=labels)
     assert "label0, " in said
     assert len(said) < 240
-
-
-# -- what is accepted ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -169,9 +163,6 @@ def test_accepted_of_tags(condition, value):
     assert loss(["O", "B-x", "I-x"], ["O", "B-y", "I-x"]) == value
 
 
-# -- labels that are given later -------------------------------------------------------------------
-
-
 def test_labels_are_checked_when_they_are_known():
     """When the file is loaded with them, or with those of the model."""
     text = "loss f labels any count c when z == 1 value c"
@@ -198,9 +189,6 @@ def test_new_names_for_the_labels_of_a_file():
     assert "z is a label (no, yes)" in refusal(text, labels=(0, 1))[0]
 
 
-# -- nothing leaks ---------------------------------------------------------------------------------
-
-
 LETTERS = ("a", "b", "c")
 RENAMED = {"a": "w", "b": "c", "c": "A"}
 RETYPED = {"B-x": "B-w", "I-x": "I-w", "B-y": "B-u", "x": "w", "y": "u"}
@@ -217,8 +205,8 @@ def accepted(seed, labels):
         swaps = {source.choice(places).span(): source.choice(places)[0] for _ in range(3)}
         for (begin, end), atom in sorted(swaps.items(), reverse=True):
             text = text[: first + begin] + atom + text[first + end :]
-        if "table" in text:
-            continue  # its entries are in the order of the labels
+        if re.search("table|last n", text):  # tables have the order of labels; n may be 0
+            continue
         try:
             return text, fsmeu.loads(text, labels=labels)
         except LossFileError:

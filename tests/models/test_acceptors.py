@@ -35,9 +35,6 @@ def lattice(costs):
     return fst_from_table(ArcTable(0, *arcs, ends))
 
 
-# -- machines and layers --------------------------------------------------------------------------
-
-
 @settings(max_examples=60, deadline=None)
 @given(case=cases())
 def test_every_model_survives_openfst(case):
@@ -117,9 +114,6 @@ def test_nothing_possible():
     assert m.log_total(dead) == -math.inf
 
 
-# -- costs that no double holds as factors ---------------------------------------------------------
-
-
 def distribution(costs):
     """Probabilities of all sequences, by enumeration with decimals of any exponent."""
     with localcontext() as context:
@@ -194,9 +188,6 @@ def test_without_normalisation():
     costs = [[600.0, 601.0], [600.0, 600.0], [-600.0, -600.0], [-600.0, -600.0]]
     for one in (model, Acceptor(lattice(costs), (0, 1), normalize=False)):
         np.testing.assert_allclose(one.marginals()[0], [1 / (1 + np.exp(-1)), 1 / (1 + np.e)])
-
-
-# -- what is refused ------------------------------------------------------------------------------
 
 
 def with_arc(source, label, target):

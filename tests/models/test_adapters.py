@@ -39,9 +39,6 @@ def single(random, *shape):
     return weights / weights.sum(axis=-1, keepdims=True, dtype=np.float32)
 
 
-# -- precision ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("size", [2, 23, 200])
 def test_rows_in_single_precision(seed, size):
@@ -75,9 +72,6 @@ def test_half_precision():
     np.testing.assert_allclose(m.Independent(coarse).probabilities.sum(), 1.0, rtol=1e-15)
 
 
-# -- logits ---------------------------------------------------------------------------------------
-
-
 def test_logits():
     scores = np.array([[1000.0, 999.0, -np.inf], [-3.0, 0.0, 2.0]])
     model = m.from_logits(scores, ["O", "B-X", "I-X"])
@@ -89,8 +83,6 @@ def test_logits():
     np.testing.assert_allclose(m.from_logits([0.0, 2.0, -800.0]).p, [0.5, 1 / (1 + np.exp(-2)), 0])
     assert m.from_logits([], ["a", "b"]).n == 0
 
-
-# -- crfsuite -------------------------------------------------------------------------------------
 
 SENTENCES = [
     [{"word": "the", "caps": False}, {"word": "dog", "len": 1.5}, {"word": "ran", "set": {"v"}}],
@@ -141,9 +133,6 @@ def test_what_is_no_tagger_is_told(tagger):
     for features in (3, [3], [{"a": object()}]):
         with pytest.raises(InputError, match="features must be"):
             m.from_crfsuite(tagger, features)
-
-
-# -- hmmlearn -------------------------------------------------------------------------------------
 
 
 class Gaussian:

@@ -133,8 +133,6 @@ def test_wrong_sequences_and_counts():
     assert model.most_probable(0) == model.sample(0) == []
 
 
-# -- edges ----------------------------------------------------------------------------------------
-
 LONG = 1000
 
 

@@ -74,29 +74,22 @@ def test_theorem_4(script):
 
 def stamp(rows, labels, c, epoch):
     """Predictions and levels for F1: P and N are mean rewards of positives and negatives."""
-    learner, predicted, v, levels = Learner(rows.shape[1], c), [], 1.0, []
-    t = 0
-    held = ([], [])
-    while t < len(rows):
-        for _ in range(epoch):
-            if t < len(rows):
-                predicted.append(int(learner.chance(rows[t]) >= 0.5))
-                learner.update(rows[t], labels[t], 2 - v if labels[t] else v)
-                t += 1
-        for _ in range(epoch):
-            if t < len(rows):
-                eta, y = learner.chance(rows[t]), labels[t]
-                predicted.append(int(eta >= 0.5))
-                margin = math.log(eta / (1 - eta)) * (1 if y else -1)
-                held[y].append(1 - math.log(1 + math.exp(-margin)) / math.log(2))
-                learner.t += 1
-                t += 1
-        if t < len(rows) and held[0] and held[1]:
+    learner, predicted, v, levels, held = Learner(rows.shape[1], c), [], 1.0, [], ([], [])
+    for t, (x, y) in enumerate(zip(rows, labels, strict=True)):
+        if t and t % (2 * epoch) == 0 and held[0] and held[1]:
             hit, spared = max(np.mean(held[1]), 0), np.mean(held[0])
             odds = (t - sum(labels[:t])) / sum(labels[:t])
             v = 2 * hit / (1 + odds + hit - odds * spared)
             held = ([], [])
             levels.append(v)
+        eta = learner.chance(x)
+        predicted.append(int(eta >= 0.5))
+        if t // epoch % 2 == 0:
+            learner.update(x, y, 2 - v if y else v)
+        else:
+            margin = math.log(eta / (1 - eta)) * (1 if y else -1)
+            held[y].append(1 - math.log(1 + math.exp(-margin)) / math.log(2))
+            learner.t += 1
     return predicted, levels
 
 

@@ -166,6 +166,12 @@ def test_least_costs_are_learned(learner, forbidden):
     assert np.array_equal(costs[np.arange(len(found)), found], costs.min(axis=1))
 
 
+def test_a_class_that_is_always_right_is_decided_for():
+    rows, _ = by_state()
+    given = decisions(rows, np.tile([1.0, 0.0, 1.0], (rows.shape[0], 1)))
+    assert (Multiclass().learn(given, 0).scores(rows).argmax(axis=1) == 1).all()
+
+
 def test_gaps_are_integrals():
     """v_a is the integral of 1 / |{b: c_b <= t}| from 0 to c_a (Beygelzimer et al. 2005)."""
     rng = np.random.default_rng(0)

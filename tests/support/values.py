@@ -1,6 +1,16 @@
-"""Values of many pairs of sequences at once, each as the file of a loss says it."""
+"""Numbers that tests hold others against, and probabilities that they are asked for."""
 
 import numpy as np
+
+CHANCES = {
+    "uniform": lambda random, n: random.random(n),
+    "Beta(2, 5)": lambda random, n: random.beta(2, 5, n),
+    "all .3": lambda random, n: np.full(n, 0.3),
+    "two values": lambda random, n: np.where(random.random(n) < 0.5, 0.1, 0.9),
+    "Beta(.1, 1)": lambda random, n: random.beta(0.1, 1, n),
+    "Beta(.05, 5)": lambda random, n: random.beta(0.05, 5, n),
+}
+"""Probabilities of long sequences: concentrated counts, ties, rare ones."""
 
 
 def value_table(loss, hypotheses, references):

@@ -14,6 +14,7 @@ from fsmeu.losses.algebra.confusion import tp_counterexample, value_of_counts
 from fsmeu.losses.algebra.ratios import sum_of_ratios
 from fsmeu.models.chains import binary_chain
 from fsmeu.trellis import moments
+from tests.support.values import CHANCES
 
 COUNTS = """labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1
 count ref when y == 1 """
@@ -158,25 +159,17 @@ def test_bounds_under_chains_hold_every_number_of_ones(name, order):
             assert search.bounds(np.array([k]), low, high)[0] >= value - 1e-13
 
 
-KINDS = {
-    "uniform": lambda random, n: random.random(n),
-    "all the same": lambda random, n: np.full(n, 0.3),
-    "two values": lambda random, n: np.where(random.random(n) < 0.5, 0.1, 0.9),
-    "rare": lambda random, n: random.beta(0.05, 5, n),
-    "very rare": lambda random, n: random.beta(0.3, 300, n),
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*CHANCES, "very rare"])
 @pytest.mark.parametrize("name", ["fscore", "jaccard"])
 def test_decisions_are_those_of_the_quadratic_recurrence(name, kind):
     """At the length that both serve."""
-    loss, p = fsmeu.load(name), KINDS[kind](np.random.default_rng(3), 1000)
+    loss, random = fsmeu.load(name), np.random.default_rng(3)
+    p = CHANCES[kind](random, 1000) if kind in CHANCES else random.beta(0.3, 300, 1000)
     found, wanted = (fsmeu.decode(loss, p, method=one) for one in ("moments", "ranking_fast"))
     assert found.exact
     assert wanted.exact
     assert found.value == pytest.approx(wanted.value, rel=1e-12)
-    assert sum(found.labels) == sum(wanted.labels) or kind == "all the same"
+    assert sum(found.labels) == sum(wanted.labels) or kind == "all .3"
 
 
 @pytest.mark.parametrize("p", [0.0, 5e-324, 1e-9, 1.0 - 1e-9, 1.0])
@@ -230,14 +223,6 @@ def test_long_sequences_take_moments():
 # polynomial, and Gauss and Laguerre's rule with 32 nodes sums it to the last digits.
 
 N = 100_000
-LONG_KINDS = {
-    "uniform": lambda random: random.random(N),
-    "Beta(2,5)": lambda random: random.beta(2, 5, N),
-    "all .3": lambda random: np.full(N, 0.3),
-    "two values": lambda random: np.where(random.random(N) < 0.5, 0.1, 0.7),
-    "Beta(.1,1)": lambda random: random.beta(0.1, 1, N),
-    "Beta(.05,5)": lambda random: random.beta(0.05, 5, N),
-}
 
 
 def nodes(c):
@@ -261,10 +246,10 @@ def expected_f1(ones, p):
     return 2 * (weights * t ** (k + 1) * factors[0] * total).sum()
 
 
-@pytest.mark.parametrize("kind", LONG_KINDS)
+@pytest.mark.parametrize("kind", CHANCES)
 @pytest.mark.thirds
 def test_the_best_of_independent_labels(kind):
-    p = LONG_KINDS[kind](np.random.default_rng(8))
+    p = CHANCES[kind](np.random.default_rng(8), N)
     found = fsmeu.decode(fsmeu.load("fscore"), p)
     assert found.exact
     ones = np.array(found.labels) == 1

@@ -93,9 +93,8 @@ def is_order_free(loss: Loss) -> bool:
 class Gold:
     """The gold labels of sentences, of one stream, and oracles that know the costs of others.
 
-    In completions a tag that may not follow (by ``allowed``, as ``follows``) stands for its B-X,
-    which is what losses of chunks take it for, or for the first tag that may follow if there is
-    none; there are no oracles where it is None. They read a sentence in steps of ``order``.
+    In completions a label that may not follow (by ``allowed``, as ``follows``) stands for the first
+    that may; there are no oracles where that is None. They read a sentence in steps of ``order``.
     """
 
     def __init__(
@@ -123,9 +122,8 @@ class Gold:
             )
             remedy = "Use the space LeftToRight or WordAtATime"
             raise InputError(message("RightToLeft", must, loss, remedy))
-        first, own = allowed.argmax(axis=1)[:, None], loss.alphabet.labels
-        other = np.where(self.opening >= 0, self.opening, first)
-        meanings = np.where(allowed, np.arange(len(labels)), other)
+        own = loss.alphabet.labels
+        meanings = np.where(allowed, np.arange(len(labels)), allowed.argmax(axis=1)[:, None])
         lines = [[own[k] for k in line[::order]] for line in self.lines]
         self.oracles = CostOracles(loss, lines, meanings=None if allowed.all() else meanings)
 
