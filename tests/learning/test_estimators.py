@@ -59,12 +59,11 @@ def test_conventions_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-CLASSES = [(0, 1), ("0", "1"), (1, 2), (-1, 0), (0, 2), ("no", "yes")]
+CLASSES = [(0, 1), (False, True), ("0", "1"), (1, 2), (-1, 0), (0, 2), ("no", "yes")]
 
 
 @pytest.mark.parametrize("made", ESTIMATORS)
 def test_which_class_is_positive_is_told_by_their_order(made):
-    """Other names learn the same, and so do truth values."""
     rows, labels = data(60, seed=6, features=3)
     wanted = clone(made).fit(rows, labels == 1).predict(rows)
     assert 0 < wanted.sum() < len(rows)
@@ -155,7 +154,6 @@ DATA = [
 
 
 def examples(made):
-    """Those that suit an estimator."""
     return ([[["a"]]], [["O"]]) if isinstance(made, learning.MaxExpectedUtilityTagger) else (X, Y)
 
 
@@ -210,7 +208,6 @@ def tagged(seed=1, count=6):
 
 
 def tagger_losses(order):
-    """The same losses with their labels in this order."""
     cost = np.arange(9.0).reshape(3, 3) * (1 - np.eye(3))
     place = [TAGS.index(tag) for tag in order]
     return {
@@ -315,7 +312,6 @@ BINARY = {
     "example-wise": lambda loss: learning.ExampleWiseClassifier(loss),
     "utility": lambda loss: learning.MaxExpectedUtilityClassifier(loss, restarts=0, max_iter=8),
 }
-CLASSES = [(0, 1), (False, True), ("0", "1"), (1, 2), (-1, 0), (0, 2), ("no", "yes")]
 COUNTED = [
     *((1, (0, 1), classes) for classes in CLASSES),
     *(('"spam"', ("ham", "spam"), two) for two in (("ham", "spam"), ("no", "yes"), ("z", "spam"))),
@@ -381,7 +377,6 @@ def test_truth_values_are_classes_of_every_estimator():
 
 @NAMED
 def test_models_of_several_orders_in_one_call(name):
-    """Queries of many models match the labels of each."""
     loss, random, plain, mixed = tagger_losses(TAGS)[name], np.random.default_rng(0), [], []
     for order in ORDERS:
         unary, pairwise = random.normal(size=(3, 3)), random.normal(size=(3, 3))

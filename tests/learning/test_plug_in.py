@@ -27,6 +27,7 @@ from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier, 
 from fsmeu.learning.given_loss import best_threshold
 from fsmeu.learning.plug_in import held_out_parts
 from tests import brute_force
+from tests.support.examples import data
 
 X, Y = make_classification(160, 5, weights=[0.75], flip_y=0.2, random_state=3)
 
@@ -249,7 +250,6 @@ def test_frames(kind, tmp_path):
 
 @KIND
 def test_within_searches_and_folds(kind):
-    """They are cut and copied by scikit-learn's own tools."""
     made = OUTER[kind](OF_TEXTS)
     grid = GridSearchCV(made, {"estimator__logisticregression__C": [0.1, 10.0]}, cv=2)
     assert grid.fit(TEXTS, ASKED).predict(TEXTS).tolist() == ASKED.tolist()
@@ -257,9 +257,7 @@ def test_within_searches_and_folds(kind):
 
 def test_a_single_row_is_warned_of_once():
     """One by one rows are decided otherwise than together; a threshold does not care."""
-    random = np.random.default_rng(0)
-    rows = random.normal(size=(80, 2))
-    truth = rows[:, 0] + random.normal(size=80) > 1
+    rows, truth = data(80, features=3)
     made = DTAClassifier("fscore").fit(rows, truth)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

@@ -152,7 +152,6 @@ TREE = make_pipeline(StandardScaler(), DecisionTreeClassifier())
     ],
 )  # fmt: skip
 def test_what_cannot_be_saved_is_told(made, words, tmp_path):
-    """The place, and what there may be."""
     made = made.fit(X, Y) if isinstance(made, DTAClassifier) else made
     with pytest.raises(InputError) as told:
         save(made, tmp_path / "one.npz")

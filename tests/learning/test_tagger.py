@@ -43,7 +43,6 @@ def drawn(count=12, seed=3):
 
 
 def tables(labels, lengths, seed):
-    """Random scores for sentences of these lengths."""
     random = np.random.default_rng(seed)
     return random.normal(size=(sum(lengths), labels)), 2 * random.normal(size=(labels, labels))
 
@@ -174,7 +173,6 @@ QUICK = {"likelihood_iterations": 20, "utility_iterations": 8, "utility_c2": 0.0
 
 @pytest.mark.parametrize(("name", "gain"), [("chunk_fscore", 0.02), ("hamming", -0.01)])
 def test_training_improves_the_expected_value(name, gain):
-    """A utility rises, a loss falls."""
     sentences, tags = drawn()
     made = MaxExpectedUtilityTagger(name, **QUICK).fit(sentences, tags)
     likely = clone(made).set_params(utility_iterations=0).fit(sentences, tags)
