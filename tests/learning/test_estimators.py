@@ -140,6 +140,7 @@ MISUSES = [
 ]  # fmt: skip
 
 
+OWN = fsmeu.loads("loss own\nlabels P Q R\ncount bad when z != y\nvalue bad")
 TOY = [[0.0], [1.0], [2.0], [3.0]], [1, -1, 1, 1]
 DATA = [
     (learning.ExampleWiseClassifier(), (X, TABLE + 1), "0 or 1"),
@@ -150,6 +151,9 @@ DATA = [
     (DTAClassifier(estimator=KNeighborsClassifier()), (X, Y, np.ones(40)), "sample_weight"),
     *((learning.MaxExpectedUtilityTagger(), given, "MaxExpectedUtilityTagger")
       for given in (("ab", ["O"]), ([["a"]], [["O", "O"]]), ([["a"]], []), ([], []), (3, 3))),
+    # labels of a file are not taken for tags by their places
+    *((kind(OWN), ([[["a"]] * 3] * 9, [["B-X", "I-X", "O"]] * 9), "the same labels")
+      for kind in (learning.MaxExpectedUtilityTagger, Searn)),
 ]  # fmt: skip
 
 
@@ -254,15 +258,6 @@ def test_every_order_learns_the_same(name, space):
             for model, tags in zip(first.models(X), y, strict=True)
         ]
         assert first.expected_values_[-1] == pytest.approx(np.mean(listed), abs=1e-9)
-
-
-def test_a_file_with_other_tags_of_its_own_is_refused():
-    """Labels of a file are not taken for tags by their places."""
-    X, y = tagged()
-    file = fsmeu.loads("loss own\nlabels P Q R\ncount bad when z != y\nvalue bad")
-    for learner in (learning.MaxExpectedUtilityTagger(file), Searn(file)):
-        with pytest.raises(InputError, match="labels"):
-            learner.fit(X, y)
 
 
 @NAMED
