@@ -57,11 +57,12 @@ class Composed:
             held = np.zeros((len(self.state), 1 + int(self.columns[-1]) // 64), np.uint64)
             held[: self.width[0], 0] = 1
             self._memo["reached"] = [], held
-        reached, held = self._memo["reached"]
+        known, held = self._memo["reached"]
+        reached = known if n < len(known) else list(known)
         for i in range(len(reached), n + 1):
             found = np.bitwise_or.reduce(held, axis=0).view(np.uint8)  # as little endians have it
             bits = np.unpackbits(found, bitorder="little")[: self.columns[i]]
-            reached = [*reached, bits.astype(bool)]
+            reached.append(bits.astype(bool))
             if i < len(self.kind):
                 held = _moved(self._moves[self.kind[i]], held)
         self._memo["reached"] = reached, held  # at once: another thread may do the same
