@@ -57,11 +57,12 @@ class Composed:
             held = np.zeros((len(self.state), 1 + int(self.columns[-1]) // 64), np.uint64)
             held[: self.width[0], 0] = 1
             self._memo["reached"] = [], held
-        reached, held = self._memo["reached"]
+        known, held = self._memo["reached"]
+        reached = known if n < len(known) else list(known)
         for i in range(len(reached), n + 1):
             found = np.bitwise_or.reduce(held, axis=0).view(np.uint8)  # as little endians have it
             bits = np.unpackbits(found, bitorder="little")[: self.columns[i]]
-            reached = [*reached, bits.astype(bool)]
+            reached.append(bits.astype(bool))
             if i < len(self.kind):
                 held = _moved(self._moves[self.kind[i]], held)
         self._memo["reached"] = reached, held  # at once: another thread may do the same
@@ -174,11 +175,11 @@ def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool)
     n, columns = len(layers), 5 + tape.terms
     pairs, width, counts = _Pairs(tape.start, starts), [starts], [1]
     kinds: list[_Kind] = []
-    kind, acceptors = np.zeros(n, np.int64), _AcceptorKinds()
+    kind, numbers = np.zeros(n, np.int64), _numbers(layers)
     known: dict[tuple[object, int], int] = {}
     alive, repeats, most, cells = np.ones(starts, bool), False, 0, 0
     for i, layer in enumerate(layers):
-        key = (tape.contexts[i], acceptors.number(layer))
+        key = (tape.contexts[i], numbers[i])
         if key not in known:
             known[key] = len(kinds)
             kinds.append(_Kind(layer, columns))
@@ -200,27 +201,19 @@ def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool)
     return Composed(tables, kind, np.array(width), pairs.code, pairs.state, np.array(counts), first)
 
 
-class _AcceptorKinds:
-    """Numbers of layers of an acceptor, the same for those with the same arcs."""
-
-    def __init__(self) -> None:
-        self._found: list[Layer] = []
-
-    def number(self, layer: Layer) -> int:
-        """The number of a layer; the last ones are compared first."""
-        for k in range(len(self._found) - 1, -1, -1):
-            other = self._found[k]
-            if all(
-                a is b or np.array_equal(a, b)
-                for a, b in (
-                    (layer.source, other.source),
-                    (layer.label, other.label),
-                    (layer.target, other.target),
-                )
-            ):
-                return k
-        self._found.append(layer)
-        return len(self._found) - 1
+def _numbers(layers: Sequence[Layer]) -> list[int]:
+    """The number of each layer of an acceptor, the same for those with the same arcs."""
+    by_object: dict[tuple[int, ...], int] = {}  # most layers share their arrays
+    by_arcs: dict[tuple[bytes, ...], int] = {}
+    found = []
+    for layer in layers:
+        arrays = (layer.source, layer.label, layer.target)
+        key = tuple(map(id, arrays))
+        if key not in by_object:
+            arcs = tuple(array.tobytes() for array in arrays)
+            by_object[key] = by_arcs.setdefault(arcs, len(by_arcs))
+        found.append(by_object[key])
+    return found
 
 
 def _expanded(tape: Tape, i: int, pairs: _Pairs, fresh: Ints, kind: _Kind, weighted: bool) -> Ints:

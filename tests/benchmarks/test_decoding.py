@@ -66,6 +66,18 @@ def test_growth(method, short, bar, model):
     assert record(f"{method}, F1: n = {short} | n = {2 * short}", *times, at_most=bar)
 
 
+def test_growth_of_structures():
+    """The first decision of a length, with all that is built for it."""
+
+    def first(n):
+        return lambda: fsmeu.decode(fsmeu.load("hamming"), np.full(n, 0.3), method="additive")
+
+    less, more = first(10_000), first(20_000)
+    less(), more()
+    times = compare(less, more, repeats=(2, 2))
+    assert record("first additive decision: n = 10,000 | n = 20,000", *times, at_most=2.6)
+
+
 def field():
     random = np.random.default_rng(2)
     unary, pairwise = random.normal(size=(30, 9)), random.normal(size=(9, 9))
