@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding.problem import RefusalError
+from fsmeu.decoding.precision import checked
+from fsmeu.decoding.problem import Answer, Problem, RefusalError
 from fsmeu.errors import FsmeuError
 from fsmeu.models import Bernoulli
 from tests import brute_force
@@ -207,3 +208,14 @@ def test_certain_labels_are_decided_exactly():
             decision = fsmeu.decode(loss, Bernoulli(p), method="additive")
             assert decision.exact
             assert decision.labels == [round(x) for x in p]
+
+
+@pytest.mark.parametrize(("off", "exact"), [(0.0, True), (1e-6, False)])
+def test_a_value_that_is_not_found_again_is_not_claimed(off, exact):
+    """As a method has it, with a wide bound on its error, and as ``expect`` has it."""
+    loss, p = fsmeu.load("fscore"), Bernoulli([0.3, 0.6, 0.8])
+    value = fsmeu.expect(loss, "011", p).value
+    answer = Answer(np.array([0, 1, 1]), True, "by a method", 4, value + off, 1e-3)
+    [found] = checked([Problem(loss, p)], [answer])
+    assert (found.exact, found.value) == (exact, value)
+    assert ("rounding hides" in found.why) is not exact
