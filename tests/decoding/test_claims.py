@@ -219,3 +219,13 @@ def test_a_value_that_is_not_found_again_is_not_claimed(off, exact):
     [found] = checked([Problem(loss, p)], [answer])
     assert (found.exact, found.value) == (exact, value)
     assert ("rounding hides" in found.why) is not exact
+
+
+def test_steps_that_no_state_takes_are_not_refused():
+    """The step of a memory reads labels alone: it has values, of any pair, where no state is."""
+    text = "utility f labels any memory r of (z - y) in 0..1 last 1 value 1"
+    loss = fsmeu.loads(text, labels=[-1, 4])
+    steps, symbols = [[0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [0.3, 0.7]]
+    model = fsmeu.models.hmm([0.0, 1.0], steps, symbols, [1, 0], (-1, 4))
+    found = fsmeu.decode(loss, model, method="marginal")
+    assert (found.labels, found.value) == ([4, -1], 1.0)

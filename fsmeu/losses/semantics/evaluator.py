@@ -430,10 +430,10 @@ def _arcs(expr: ast.Arcs) -> Function:
 
 
 def _refuse(expr: Expr, message: str, bad: Any, scope: Scope, active: Mask) -> None:
-    """Raises when something bad happens in an active lane."""
+    """Raises when something bad happens in an active lane; there are none where no state is."""
     if bad is not False and np.any(bad):
         lanes = np.asarray(bad if active is None else bad & active)
-        if lanes.any():
+        if lanes.any() and all(map(np.size, (*scope.current.values(), *scope.old.values()))):
             raise scope.fault(expr, message, lanes)
 
 
