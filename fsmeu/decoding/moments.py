@@ -175,12 +175,13 @@ def best_number(
     search: _Values,
     known: float = -np.inf,
     gap: float = 0.0,
-    stop: Callable[[float, float], bool] = lambda lower, upper: False,
+    stop: Callable[[float, float], bool] | None = None,
 ) -> tuple[int, float]:
     """The best number of ones, and an upper bound on all values: branch and bound, best first.
 
     A value may be known, and ``gap`` says how far apart the best one and the bound may stay.
-    ``stop`` is called with both before a number is tried; True ends the search.
+    ``stop`` is called with both before a number is tried; True ends the search. Without it,
+    ``MOST_TRIES`` numbers are tried at most.
     """
     search.value(search.first)
     todo: list[tuple[float, int, int, Ints, Floats]] = []  # the greatest bound first
@@ -197,7 +198,9 @@ def best_number(
         best = max(search.tried, key=search.value)
         level = max(known, search.value(best))
         enough, greatest = level + max(gap, _CLOSE * abs(level)), -todo[0][0] if todo else -np.inf
-        late = len(search.tried) >= MOST_TRIES or stop(level, max(level, closed, greatest))
+        late = len(search.tried) >= MOST_TRIES
+        if stop is not None:
+            late = stop(level, max(level, closed, greatest))
         if greatest <= enough or late:
             break
         _, low, high, ks, bounds = heappop(todo)
@@ -280,7 +283,7 @@ def _search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | None:
 
 
 def _rare_search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | None:
-    """The values by the number of ones, by sums of tm.exponentials; None where there are too many.
+    """The values by the number of ones, by sums of exponentials; None where there are too many.
 
     With D = v + c ref, v depending on k, Q_i(v) = E[y_i D^-a] is convex in v for any counts, and
     the sum over nodes t of w exp(-t v) E[y_i exp(-t c ref)], which has no negative terms. An

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.decoding import corpus_moments, corpus_search
+from fsmeu.decoding import corpus_moments, corpus_search, moments
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 from fsmeu.expectation import corpus as expected_moments
 from fsmeu.losses.algebra.ratios import ratio_of_totals
@@ -160,6 +160,19 @@ def test_bounds_hold_wherever_the_search_stops(name, kind, seed):
     check(found, loss, meaning, listed)
     assert told
     assert all(low <= high for low, high in told)
+
+
+def test_totals_are_tried_for_as_long_as_it_takes(monkeypatch):
+    """The greatest number of tries is that of long sequences: corpora have seconds and a gap."""
+    monkeypatch.setattr(moments, "MOST_TRIES", 1)
+    tried = []
+    for seed in range(6):
+        loss, meaning, models, listed = corpus("chunk_fscore", "field", seed + 40)
+        found = fsmeu.decode_corpus(loss, models)
+        check(found, loss, meaning, listed)
+        assert found.exact
+        tried.append(found.totals)
+    assert max(tried) > 1
 
 
 def test_with_the_relaxation_alone(monkeypatch):
