@@ -42,10 +42,6 @@ class Expr:
 
     place: Place = field(default=Place(), compare=False, kw_only=True)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """The fields, without what was found out about it."""
-        return {name: held for name, held in vars(self).items() if name[0] != "_"}
-
 
 @dataclass(frozen=True)
 class Number(Expr):
