@@ -57,6 +57,7 @@ class Windows:
     contents: int
 
 
+@lru_cache(maxsize=256)
 def windows(loss: SpecLoss, n: int) -> Windows | None:
     """The value as a sum over windows; None where it is none, or where nothing is remembered.
 
@@ -64,12 +65,7 @@ def windows(loss: SpecLoss, n: int) -> Windows | None:
     when what they gain looks only at how much memories of one length k hold and at the position;
     and when they gain nothing before position k and the same way at every position from there on.
     """
-    return _windows(loss.bound, n)
-
-
-@lru_cache(maxsize=256)
-def _windows(bound: BoundLoss, n: int) -> Windows | None:
-    spec, linear = bound.spec, ast.linear_registers(bound.spec)
+    bound, spec, linear = loss.bound, loss.spec, ast.linear_registers(loss.spec)
     if not linear or names_read(spec.value) & {r.name for r in spec.registers} - set(linear):
         return None
     beside = [r for r in spec.registers if r.name not in linear]

@@ -325,25 +325,21 @@ class Expressions:
             raise self.error(place, said, nearest(name, [*self.tables, *self._registers]))
         if is_memory and len(inside) != 1:
             raise self.error(place, f"{name}[j] takes one index: how many steps back")
-        if is_memory:
-            self._check_steps_back(name, inside[0])
-        elif len(inside) > _MOST_SIDES:
+        for part in walk(inside[0]) if is_memory else ():
+            moves = isinstance(part, ast.Text | ast.Old | ast.At | ast.Index)
+            if isinstance(part, ast.Name):
+                moves = part.name != "n" and self.meaning.get(part.name) != _PARAMETER
+            if moves:
+                said = f"how many steps back {name}[...] looks must be a number or a parameter"
+                raise self.error(part.place, said)
+        if not is_memory and len(inside) > _MOST_SIDES:
             raise self.error(place, f"a table has one side or two: {name}[z] or {name}[z, y]")
-        elif self.sides.setdefault(name, len(inside)) != len(inside):
+        if not is_memory and self.sides.setdefault(name, len(inside)) != len(inside):
             said = f"the table {name} is read by {self.sides[name]} and by {len(inside)} labels"
             raise self.error(place, said, "Use two tables")
         index = ast.Index(name, inside, place=place)
         self.made(index)
         return index
-
-    def _check_steps_back(self, memory: str, steps: Expr) -> None:
-        for part in walk(steps):
-            moves = isinstance(part, ast.Text | ast.Old | ast.At | ast.Index)
-            if isinstance(part, ast.Name):
-                moves = part.name != "n" and self.meaning.get(part.name) != _PARAMETER
-            if moves:
-                said = f"how many steps back {memory}[...] looks must be a number or a parameter"
-                raise self.error(part.place, said)
 
     def declare(self, token: Token, what: str) -> str:
         """Takes a new name; a LossFileError if it is taken."""

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -215,29 +216,25 @@ _MOST_MERGED_VALUES = 1 << 16
 """Values of a register up to which those that nothing tells apart are merged."""
 _LARGEST_MERGED_DOMAIN = 1 << 23
 """Values by the bounds of such a register, one cell each: 64 MB."""
+_SETTLED: WeakKeyDictionary[BoundLoss, dict[str, domains.Merged]] = WeakKeyDictionary()
+"""The classes of registers that hold for every greater length as well, by loss and name."""
 
 
 @lru_cache(maxsize=256)
 def merged_registers(bound: BoundLoss, n: int) -> Mapping[str, domains.Merged]:
     """For sequences of length n, the registers with values that can be merged, and how."""
-    registers = {}
+    registers, settled = {}, _SETTLED.setdefault(bound, {})
     for register, seen in _candidates(bound.spec):
-        settled = _settled(bound, register.name)
-        merged = settled[0] if settled and n >= settled[0].length else None
-        if merged is None:
+        merged = settled.get(register.name)
+        if merged is None or merged.length > n:
+            merged = None
             with suppress(LossFileError):  # something is undefined; who reaches it will say so
                 merged = _value_classes(bound, register, seen, n)
-        if merged is not None and merged.length <= n:
-            settled[:] = [merged]
+            if merged is not None and merged.length <= n:
+                settled[register.name] = merged
         if merged is not None and len(merged.representatives) < len(merged.values):
             registers[register.name] = merged
     return registers
-
-
-@lru_cache(maxsize=1024)
-def _settled(bound: BoundLoss, name: str) -> list[domains.Merged]:
-    """Room for the classes of a register that hold for every greater length as well."""
-    return []
 
 
 @lru_cache(maxsize=256)
@@ -274,15 +271,10 @@ def _is_one_time(expr: Expr, name: str) -> bool:
     """True when a register is read as it is, or as it was, but not both; and nothing is updated."""
     times = set()
     for node in ast.walk(expr):
-        match node:
-            case ast.Arcs() | ast.Push():
-                return False
-            case ast.Old(name=read) | ast.Index(name=read, old=True) if read == name:
-                times.add("old")
-            case ast.Name(name=read) | ast.Index(name=read) if read == name:
-                times.add("new")
-            case ast.At() if name == "state":
-                times.add("new")
+        if isinstance(node, ast.Arcs | ast.Push):
+            return False
+        if vars(node).get("name", "state" * isinstance(node, ast.At)) == name:
+            times.add(isinstance(node, ast.Old) or vars(node).get("old", False))
     return len(times) == 1
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, LossFileError, message, nearest, shorten
-from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.tags import check_tags, tag_parts
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Param, Register, Spec, fault, parts, walk
@@ -46,7 +46,10 @@ def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> BoundLoss:
 
 
 def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> BoundLoss:
-    labels = _labels_of_file(spec, alphabet)
+    """The loss with the codes of its texts; labels of its own may have others as new names."""
+    own = {str(label): label for label in spec.labels or alphabet.labels}
+    given = [str(label) for label in alphabet.labels]
+    labels = [own[name] for name in (given if own.keys() == set(given) else own)]
     numeric = all(isinstance(label, int) and abs(label) <= _MOST_WHOLE for label in labels)
     names = [str(label) for label in labels]
     parts = [tag_parts(name) for name in names]
@@ -61,16 +64,6 @@ def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bo
         types[int(codes[name])] = codes[tag_type] if tag_type else NONE
     values = np.array([float(x) if numeric else codes[str(x)] for x in labels])
     return BoundLoss(spec, alphabet, params, numeric, values, codes, kinds, types)
-
-
-def _labels_of_file(spec: Spec, alphabet: Alphabet) -> tuple[Label, ...]:
-    """What the file calls the labels: where it names its own, others are new names for those."""
-    if spec.labels is None:
-        return alphabet.labels
-    own = {str(label): label for label in spec.labels}
-    if own.keys() == {str(label) for label in alphabet.labels}:
-        return tuple(own[str(label)] for label in alphabet.labels)
-    return spec.labels
 
 
 def _exprs(spec: Spec) -> list[Expr]:
@@ -358,15 +351,12 @@ def _like_number(sort: Sort, world: _World) -> bool:
     return sort == NUMBER or (sort == LABEL and world.bound.numeric)
 
 
-def _like_text(sort: Sort, world: _World) -> bool:
-    return sort == TEXT or (sort == LABEL and not (world.bound.numeric and world.final))
-
-
 def _alike(a: Sort, b: Sort, world: _World) -> bool:
     """True when things of these sorts can be equal."""
     if isinstance(a, Register) and isinstance(b, Register):
         return a is b or _packing(a, world.bound) == _packing(b, world.bound)
-    return any(like(a, world) and like(b, world) for like in (_like_number, _like_text))
+    texts = (TEXT,) if world.bound.numeric and world.final else (TEXT, LABEL)
+    return (a in texts and b in texts) or (_like_number(a, world) and _like_number(b, world))
 
 
 def _packing(memory: Register, bound: BoundLoss) -> tuple[object, ...]:

@@ -31,24 +31,18 @@ NONE = -1.0
 class BoundLoss:
     """A loss whose labels and parameters are known; only the length n is still open.
 
-    Attributes:
-        params: value of each parameter; a table is an array indexed by label index.
-        numeric: True when labels are ints that doubles tell apart, which enter arithmetic as such;
-            otherwise they are codes that can only be compared.
-        label_values: what ``z`` or ``y`` is for each label index.
-        codes: code of each text.
-        kinds: code of the kind of each label code (B, I, O ...), and nan at the end.
-        types: the same of its type (NP, PER ...), NONE where it has none.
+    Labels are ``numeric`` when they are ints that doubles tell apart, which enter arithmetic as
+    such; otherwise they are codes that can only be compared.
     """
 
     spec: Spec
     alphabet: Alphabet
-    params: Mapping[str, Any]
+    params: Mapping[str, Any]  # by name; a table is an array indexed by label index
     numeric: bool
-    label_values: Floats
-    codes: Mapping[str, float]
-    kinds: Floats = field(repr=False)
-    types: Floats = field(repr=False)
+    label_values: Floats  # what z or y is for each label index
+    codes: Mapping[str, float]  # the code of each text
+    kinds: Floats = field(repr=False)  # of each label code, as codes (B, I, O ...), nan at the end
+    types: Floats = field(repr=False)  # the same of its type (NP, PER ...), NONE without one
 
 
 Lanes = Any
