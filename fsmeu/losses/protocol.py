@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -59,6 +59,11 @@ class Loss(Card):
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> View:
         """The loss as an engine walks it; ``weights`` lets linear registers ride in the weight."""
         raise NotImplementedError
+
+    @property
+    def outputs(self) -> Mapping[str, Loss]:
+        """For each further output that the loss names beside its value, the loss of which it is."""
+        return {}
 
     def linear(self, z_given: bool) -> tuple[str, ...]:
         """The registers that may ride in the weight; with z given, z-only ones are constants."""

@@ -99,7 +99,7 @@ class _Reader(Expressions):
             kind=kind,
             summary=summary,
             references=tuple(self.references),
-            params=tuple(self.params),
+            params=tuple(replace(p, sides=self.sides.get(p.name, 2)) for p in self.params),
             labels=labels,
             scheme=scheme,
             registers=tuple(r for r in registers if r.name not in for_outputs),

@@ -190,6 +190,7 @@ class Param:
     high: Expr | None
     place: Place
     text: str
+    sides: int = 2  # how many labels choose an entry of a table: w[z], cost[z, y]
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,9 @@ def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bo
     numeric = all(isinstance(label, int) and abs(label) <= _MOST_WHOLE for label in labels)
     names = [str(label) for label in labels]
     parts = [tag_parts(name) for name in names]
-    exprs = [*_exprs(spec), *(p.default for p in spec.params if p.default is not None)]
+    exprs = [spec.value, *(o.value for o in spec.outputs)]
+    exprs += [register.update for register in spec.output_registers or spec.registers]
+    exprs += [param.default for param in spec.params if param.default is not None]
     quoted = [node.value for expr in exprs for node in walk(expr) if isinstance(node, ast.Text)]
     texts = [*names, *(kind for kind, _ in parts), *(t for _, t in parts if t), *quoted]
     codes = {text: float(k) for k, text in enumerate(dict.fromkeys(texts))}
@@ -66,16 +68,10 @@ def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bo
     return BoundLoss(spec, alphabet, params, numeric, values, codes, kinds, types)
 
 
-def _exprs(spec: Spec) -> list[Expr]:
-    """The values and updates of a file."""
-    registers = spec.output_registers or spec.registers
-    return [spec.value, *(o.value for o in spec.outputs), *(r.update for r in registers)]
-
-
 def _param_value(bound: BoundLoss, param: Param, given: Mapping[str, Any]) -> Any:
     """The value of a parameter, those before it being known."""
     spec, where = bound.spec, f"{bound.spec.kind} {bound.spec.name}"
-    sides = table_sides(spec, param.name) if param.type == "table" else 0
+    sides = param.sides if param.type == "table" else 0
     if param.name in given:
         value = given[param.name]
     elif param.default is not None and sides:
@@ -120,12 +116,6 @@ def _scalar(bound: BoundLoss, param: Param, value: Any, where: str) -> float:
     if not low <= number <= high:
         raise InputError(message(at, f"must lie in {low:g}..{high:g}", value))
     return number
-
-
-def table_sides(spec: Spec, name: str) -> int:
-    """How many labels choose an entry of a table: 1 as in ``w[z]``, 2 as in ``cost[z, y]``."""
-    used = [node for expr in _exprs(spec) for node in walk(expr) if isinstance(node, ast.Index)]
-    return max((len(node.arguments) for node in used if node.name == name), default=2)
 
 
 def _table(param: Param, value: Any, shape: tuple[int, ...], where: str) -> Floats:
