@@ -20,19 +20,13 @@ from fsmeu.losses.semantics.evaluator import BoundLoss
 
 
 class Loss(Card):
-    """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences.
-
-    Attributes:
-        kind: either "loss" or "utility".
-        alphabet: the labels of both tapes; ``labels_open`` if they may still be chosen.
-        bound: the spec with labels and parameters filled in, if the loss has one.
-    """
+    """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences."""
 
     name: str
-    kind: str
-    alphabet: Alphabet
-    labels_open = False
-    bound: BoundLoss | None = None
+    kind: str  # either "loss" or "utility"
+    alphabet: Alphabet  # the labels of both tapes
+    labels_open = False  # whether they may still be chosen
+    bound: BoundLoss | None = None  # the spec with labels and parameters filled in, if it has one
 
     def __call__(self, z: Iterable[object], y: Iterable[object]) -> float:
         """The value of one pair of sequences."""

@@ -419,10 +419,8 @@ def unread_registers(spec: Spec) -> frozenset[str]:
 
 
 @lru_cache(maxsize=256)
-def linear_registers(
-    spec: Spec, among: tuple[str, ...] | None = None, values: tuple[Expr, ...] = ()
-) -> tuple[str, ...]:
-    """Accumulators in which the value, or each of ``values``, is affine, and no update looks at.
+def linear_registers(spec: Spec, among: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    """Accumulators in which the value is affine, and which no update looks at.
 
     They need not be states: their expectation rides in the weight (Eisner 2002). Registers that
     read both tapes are taken first, because they cost the most as states.
@@ -433,6 +431,6 @@ def linear_registers(
     candidates.sort(key=lambda name: -len(reach[name] & {"z", "y"}))
     chosen: frozenset[str] = frozenset()
     for name in candidates:
-        if all(is_affine(value, chosen | {name}) for value in values or [spec.value]):
+        if is_affine(spec.value, chosen | {name}):
             chosen |= {name}
     return tuple(r.name for r in spec.registers if r.name in chosen)

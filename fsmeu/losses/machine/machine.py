@@ -79,23 +79,16 @@ class Compiled(Picture):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Machine(Compiled):
-    """A compiled loss, which has one path per pair and the value as its final weight.
-
-    Attributes:
-        next: target (states, z, y) of each step, -1 where no pair of length n takes it.
-        values: value of ending in each state; nan where no pair of length n ends.
-        registers: register values behind each state.
-        source: the loss that it was compiled from, which knows what registers mean, if known.
-    """
+    """A compiled loss, which has one path per pair and the value as its final weight."""
 
     name: str
     n: int
     alphabet: Alphabet
-    next: Ints
-    values: Floats
+    next: Ints  # the target (states, z, y) of each step, -1 where no pair of length n takes it
+    values: Floats  # the value of ending in each state; nan where no pair of length n ends
     shift: float
-    registers: dict[str, Floats]
-    source: BoundLoss | None = None
+    registers: dict[str, Floats]  # their values behind each state
+    source: BoundLoss | None = None  # the loss that it was compiled from, if known
 
     @property
     def states(self) -> int:

@@ -28,23 +28,14 @@ from fsmeu.losses.semantics.walk import at_end, trajectories
 
 
 class View:
-    """What an engine needs to know of a loss; states are int64 codes.
+    """What an engine needs to know of a loss; states are int64 codes."""
 
-    Attributes:
-        n: length of the sequences.
-        symbols: how many symbols a step can read: labels of y, or pairs z * L + y.
-        start: code of the start state.
-        linear: how many registers ride in the weight.
-        space: the number of codes when arrays may span all of them, else None.
-        memo: whatever engines want to keep between walks of the same loss at the same length.
-    """
-
-    n: int
-    symbols: int
-    start: int
-    linear: int
-    space: int | None
-    memo: dict[Hashable, Any]
+    n: int  # the length of the sequences
+    symbols: int  # how many symbols a step can read: labels of y, or pairs z * L + y
+    start: int  # the code of the start state
+    linear: int  # how many registers ride in the weight
+    space: int | None  # the number of codes when arrays may span all of them
+    memo: dict[Hashable, Any]  # what engines keep between walks of one loss at one length
 
     def contexts(self) -> list[Hashable]:
         """For each position, what makes its step differ from the step at another position."""

@@ -183,28 +183,24 @@ def check_types(bound: BoundLoss) -> None:
         if param.type == "table" and param.default is not None:
             _number(param.default, DEFAULT, world)
     for register in registers:
-        _statement(register, world)
+        update: Any = register.update
+        match register.sugar:
+            case "count":
+                if isinstance(update, ast.Choice):
+                    _number(update.condition, CONDITION, world)
+                    update = update.yes
+                _number(update.right, AMOUNT, world)
+            case "memory" if _entries(register) == NUMBER:
+                _number(update.entry, ENTRY, world)
+            case "memory":
+                _sort(update.entry, world)
+            case "state":
+                for condition in parts(update):
+                    _number(condition, CONDITION, world)
+            case _:
+                _number(update, NEXT, world)
     for value in (spec.value, *(output.value for output in spec.outputs)):
         _number(value, VALUE, world)
-
-
-def _statement(register: Register, world: _World) -> None:
-    update: Any = register.update
-    if isinstance(update, ast.Choice) and register.sugar in ("age", "flag", "count"):
-        _number(update.condition, CONDITION, world)
-    match register.sugar:
-        case "count":
-            step: Any = update.yes if isinstance(update, ast.Choice) else update
-            _number(step.right, AMOUNT, world)
-        case "memory" if _entries(register) == NUMBER:
-            _number(update.entry, ENTRY, world)
-        case "memory":
-            _sort(update.entry, world)
-        case "register":
-            _number(update, NEXT, world)
-        case "state":
-            for condition in parts(update):
-                _number(condition, CONDITION, world)
 
 
 def _number(expr: Expr, why: str, world: _World) -> None:

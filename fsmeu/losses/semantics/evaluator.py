@@ -12,7 +12,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ _ARITHMETIC: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
 }
 _ZERO_REFUSED = {"/": "division by zero", "%": "remainder by zero"}
 _PLAIN = {"abs": np.abs, "floor": np.floor, "ceil": np.ceil, "exp": np.exp}
-_CHOOSE = {"min": (operator.lt, np.minimum), "max": (operator.gt, np.maximum)}
+_CHOOSE: Mapping[str, Any] = {"min": np.minimum, "max": np.maximum}  # nan if one of them is
 _SCALAR = (bool, np.bool_)
 
 
@@ -243,7 +243,7 @@ def _call(expr: ast.Call, scope: Scope, active: Mask) -> Lanes:
         case "kind" | "type":
             return _tag(expr, first, scope)
         case "min" | "max":
-            first = _extreme(first, others, *_CHOOSE[expr.function])
+            first = reduce(_CHOOSE[expr.function], others, first)
         case "sqrt":
             _refuse(expr, "root of a negative number", np.sign(first) < 0.0, scope, active)
             first = np.sqrt(first)
@@ -253,16 +253,6 @@ def _call(expr: ast.Call, scope: Scope, active: Mask) -> Lanes:
         case _:
             first = _PLAIN[expr.function](first)
     return _finite(expr, first, scope, active)
-
-
-def _extreme(first: Lanes, others: list[Lanes], before: Any, choose: Any) -> Lanes:
-    """The least or greatest of some values; nan if one of them is."""
-    for other in others:
-        if type(first) is type(other) is float:
-            first = other if before(other, first) or other != other else first
-        else:
-            first = choose(first, other)
-    return first
 
 
 def _tag(expr: ast.Call, codes: Lanes, scope: Scope) -> Lanes:
