@@ -28,10 +28,8 @@ _RESERVED = [
     *("register", "in", "start", "next", "state", "arc", "otherwise", "at", "old", "if", "then"),
     *("else", "and", "not", "true", "false"),
 ]
-WORDS = (*_RESERVED, "int", "real", "table")
-"""The words of the language."""
-_ALIKE = 0.7
-"""How much of a word must agree with one of the language: words of English text do not."""
+WORDS = (*_RESERVED, "int", "real", "table")  # the words of the language
+_ALIKE = 0.7  # how much of a word must agree with one of the language: words of English text do not
 
 FUNCTIONS = {
     "min": (1, 99),
@@ -41,8 +39,7 @@ FUNCTIONS = {
     "sum": (1, 1),
 }
 """The functions of the language with the least and the greatest number of their arguments."""
-OF_LABELS = ("kind", "type", "tally", "sum")
-"""The functions that ask labels or memories."""
+OF_LABELS = ("kind", "type", "tally", "sum")  # the functions that ask labels or memories
 _MOST_SIDES = 2
 _FUNCTION, _MEMORY, _PARAMETER = "a function", "a memory", "a parameter"
 _REGISTERS = ("a count", "an age", _MEMORY, "a flag", "a register", "the state")

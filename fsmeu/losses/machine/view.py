@@ -205,8 +205,7 @@ _MOST_MERGED_CELLS = 1 << 24
 """Cells of the steps that merging looks at: 128 MB, past which the plain walk is taken."""
 _MOST_MERGED_VALUES = 1 << 16
 """Values of a register up to which those that nothing tells apart are merged."""
-_LARGEST_MERGED_DOMAIN = 1 << 23
-"""Values by the bounds of such a register, one cell each: 64 MB."""
+_LARGEST_MERGED_DOMAIN = 1 << 23  # values by the bounds of such a register, one cell each: 64 MB
 _SETTLED: WeakKeyDictionary[BoundLoss, dict[str, domains.Merged]] = WeakKeyDictionary()
 """The classes of registers that hold for every greater length as well, by loss and name."""
 

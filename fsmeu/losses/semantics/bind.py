@@ -165,8 +165,7 @@ OPERATORS = dict.fromkeys(("<", "<=", ">", ">="), ORDER) | dict.fromkeys(("and",
 """What operators other than those of arithmetic want of both sides."""
 
 NUMBER, LABEL, TEXT = "a number", "a label", "a text"
-Sort = str | Register
-"""One of these, or the register of a memory."""
+Sort = str | Register  # one of these, or the register of a memory
 _COMPUTED = (AMOUNT, ARITHMETIC, FUNCTION, ORDER)
 _BLAME = (NUMBER, LABEL, TEXT)
 """Of two things that differ, the later of these is to blame; a memory before all."""

@@ -45,8 +45,7 @@ class BoundLoss:
     types: Floats = field(repr=False)  # the same of its type (NP, PER ...), NONE without one
 
 
-Lanes = Any
-"""A float, or a float64 array that broadcasts against the others."""
+Lanes = Any  # a float, or a float64 array that broadcasts against the others
 Mask = Bools | None
 
 _COMPARE = {

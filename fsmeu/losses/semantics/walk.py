@@ -120,12 +120,9 @@ def at_end(
     return value if value.shape == shape else np.broadcast_to(value, shape).astype(np.float64)
 
 
-_MANY_PAIRS = 100
-"""Pairs from which a walk over arrays is faster than one by one."""
-_KEPT_STEPS = 1 << 16
-"""Steps between states that are kept for the next pairs: 30 MB."""
-_EVALUATED_CELLS = 1 << 20
-"""Labels of pairs that are walked over together: 8 MB an array."""
+_MANY_PAIRS = 100  # pairs from which a walk over arrays is faster than one by one
+_KEPT_STEPS = 1 << 16  # steps between states that are kept for the next pairs: 30 MB
+_EVALUATED_CELLS = 1 << 20  # labels of pairs that are walked over together: 8 MB an array
 _State = tuple[float, ...]
 _Gains = tuple[tuple[int, float], ...]
 
