@@ -122,21 +122,19 @@ class Alphabet:
 
     def encode(self, sequence: Iterable[object], where: str = "sequence") -> Ints:
         """The indices of a label sequence; a str is read character by character."""
-        labels = listed(sequence, where)
+        labels, indices, given = listed(sequence, where), list[int](), None
         try:
             return np.array(list(map(self.index.__getitem__, labels)), np.int64)
         except Exception:  # not there, or whatever a strange label raises
-            return np.array([self._encode_one(x, k, where) for k, x in enumerate(labels)], np.int64)
-
-    def _encode_one(self, label: object, position: int, where: str) -> int:
-        given = plain_label(label)
+            pass
         try:
-            return self.index[given]
-        except Exception:  # not there, or whatever a strange label raises
-            known = shorten(", ".join(map(str, self.labels)))
-            hint = nearest(shorten(given), map(str, self.labels))
-            must = f"label {position + 1} must be one of {known}"
-            raise InputError(message(where, must, given, hint)) from None
+            for given in map(plain_label, labels):
+                indices.append(self.index[given])
+        except Exception:
+            names = list(map(str, self.labels))
+            must = f"label {len(indices) + 1} must be one of {shorten(', '.join(names))}"
+            raise InputError(message(where, must, given, nearest(shorten(given), names))) from None
+        return np.array(indices, np.int64)
 
     def decode(self, indices: Iterable[int]) -> list[Label]:
         """The labels with these indices."""
@@ -168,13 +166,10 @@ def as_alphabet(labels: Alphabet | Sequence[Label] | str, where: str = "labels")
         return labels
     given = tuple(listed(labels, where))
     known = set(map(type, given)) <= {int, str}  # not bool: True is equal to 1, but is no label
-    return _kept(given) if known else Alphabet(tuple(map(plain, given)))
+    return _kept_alphabet(given) if known else Alphabet(tuple(map(plain, given)))
 
 
-@lru_cache(maxsize=16)
-def _kept(labels: tuple[Label, ...]) -> Alphabet:
-    """The alphabet of these labels, checked once for all models of a corpus."""
-    return Alphabet(labels)
+_kept_alphabet = lru_cache(maxsize=16)(Alphabet)  # checked once for all models of a corpus
 
 
 def as_labels(words: Sequence[str]) -> tuple[Label, ...]:

@@ -40,47 +40,44 @@ def guard_size(where: str, states: int, limit: int | None = None, least: bool = 
     Raises:
         SizeLimitError: naming the estimate, the limit, and how to raise it, as all guards do.
     """
-    _guard_machine(where, "states", states, max_states(limit), "Use a smaller n", least)
+    _guard(where, states, max_states(limit), _MACHINE, "Use a smaller n", "states", least)
 
 
 def guard_arcs(where: str, arcs: int, limit: int | None = None, least: bool = False) -> None:
     """Refuses to build a machine with more arcs than memory takes, as with very many labels."""
     most = ARCS_PER_STATE * max(max_states(limit), max_states())
-    _guard_machine(where, "arcs", arcs, most, "Use fewer labels", least)
+    _guard(where, arcs, most, _MACHINE, "Use fewer labels", "arcs", least)
 
 
 def guard_layers(where: str, n: int) -> None:
     """Refuses a machine of so many layers that finding them one by one takes very long."""
-    _guard_machine(where, "layers", n, max_states() // _STATES_PER_LAYER, "Use a smaller n")
+    _guard(where, n, max_states() // _STATES_PER_LAYER, _MACHINE, "Use a smaller n", "layers")
 
 
 def guard_pairs(where: str, labels: int) -> None:
     """Refuses steps that read pairs of so many labels that those of one state fill the memory."""
-    most, pairs = max_states() // _STATES_PER_PAIR, labels * labels
-    must = f"a step may read one of at most {most:,} pairs of labels, {labels:,} labels make"
-    _guard(where, pairs, most, f"{must} {pairs:,}", "Use fewer labels")
+    must = "a step may read one of at most {most:,} pairs of labels, {what} labels make {count:,}"
+    most = max_states() // _STATES_PER_PAIR
+    _guard(where, labels * labels, most, must, "Use fewer labels", f"{labels:,}")
 
 
 def guard_work(where: str, steps: int, limit: int | None = None) -> None:
     """Refuses a walk that takes so many (state, symbol) steps in all layers that it lasts long."""
-    most = _WALK_STEPS_PER_STATE * max_states(limit)
-    must = f"a walk may take at most {most:,} steps, this one would take about {steps:,}"
+    must = "a walk may take at most {most:,} steps, this one would take about {count:,}"
     advice = "Use a smaller n or fewer labels, keep fewer states where keep can be given"
-    _guard(where, steps, most, must, advice)
+    _guard(where, steps, _WALK_STEPS_PER_STATE * max_states(limit), must, advice)
 
 
-def _guard_machine(
-    where: str, what: str, count: int, most: int, advice: str, least: bool = False
+_MACHINE = "a machine may have at most {most:,} {what}, this one would have {about} {count:,}"
+
+
+def _guard(
+    where: str, count: int, most: int, must: str, advice: str, what: str = "", least: bool = False
 ) -> None:
-    if count > most:  # looked at here as well, since guards stand in short queries
-        about = f"{'at least' if least else 'up to'} {count:,}"
-        must = f"a machine may have at most {most:,} {what}, this one would have {about}"
-        _guard(where, count, most, must, advice)
-
-
-def _guard(where: str, count: int, most: int, must: str, advice: str) -> None:
     if count > most:
+        about = "at least" if least else "up to"
         remedy = f"{advice}, or raise the limit with {_VARIABLE} or the argument max_states"
+        must = must.format(count=count, most=most, what=what, about=about)
         raise SizeLimitError(message(where, must, None, remedy))
 
 

@@ -22,14 +22,14 @@ _QUANTUM = 2.0**-60  # to which determinization rounds weights; a double has no 
 _DELTA = 1e-300  # differences that OpenFst takes for none; its default of 1e-6 loses mass
 
 
-def total_weight(table: ArcTable, ending: Floats | None = None) -> float:
+def total_weight(table: ArcTable, ending: Floats | float = 1.0) -> float:
     """The summed weight of all accepting paths of an acyclic machine, final weights included.
 
     ``ending``, (states,), is one more factor of any sign; signs are summed apart.
     """
-    parts = [(1.0, np.ones(()))] if ending is None else signed_parts(ending)
     total = 0.0
-    for sign, part in parts:  # every arc reads epsilon: the weight is the final one of the start
+    for sign, part in signed_parts(np.asarray(ending)):
+        # Every arc reads epsilon: the weight is the final one of the start.
         silent = replace(table, ilabel=0 * table.ilabel, final=table.final + minus_log(part))
         reduced = _without_epsilons(silent)
         total += sign * float(np.exp(-reduced.final[reduced.start])) if reduced.start >= 0 else 0.0
@@ -46,10 +46,7 @@ def backward(table: ArcTable, ending: Floats) -> Floats:
 
     ``ending`` is of any sign, (states,); final weights are not looked at.
     """
-    turned, result = (
-        replace(table, source=table.target, target=table.source),
-        np.zeros(table.states),
-    )
+    result, turned = np.zeros_like(ending), replace(table, source=table.target, target=table.source)
     for sign, part in signed_parts(ending):
         result += sign * _distances(turned, part)
     return result

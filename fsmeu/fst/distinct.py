@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.arrays import Floats, Ints
 
 _WIDEST = 8
 """A table may be as many times as long as the numbers are many; beyond that, sorting is faster."""
@@ -152,24 +152,14 @@ def same_up_to_rounding(ascending: Floats) -> Ints:
     exact = 8.0 * ascending == np.floor(8.0 * ascending)
     apart = np.diff(ascending) > np.minimum(near[:-1], near[1:])
     apart |= exact[:-1] & exact[1:]
-    numbers = np.concatenate([[0], np.cumsum(apart)])[: len(ascending)].astype(np.int64)
-    first = np.searchsorted(numbers, numbers)
-    far = (ascending - ascending[first] > near[first]).any()
-    if far or (np.bincount(numbers, exact, minlength=1) > 1).any():
-        numbers = _split_rows(ascending, near, exact, numbers)
-    return numbers
-
-
-def _split_rows(ascending: Floats, near: Floats, exact: Bools, numbers: Ints) -> Ints:
-    """The same numbers, where groups are split at what is far from the first, or exact again."""
-    split = np.zeros(len(numbers), np.int64)
-    begin, held = 0, bool(exact[:1].any())
-    for k in range(1, len(numbers)):
-        far = ascending[k] - ascending[begin] > near[begin]
-        here = bool(numbers[k] != numbers[k - 1] or far or (held and exact[k]))
-        begin, held = (k, bool(exact[k])) if here else (begin, held or bool(exact[k]))
-        split[k] = split[k - 1] + here
-    return split
+    first, last, held = 0, -1, False  # of the group: its first value, its last, if one is exact
+    for k in (np.flatnonzero(~apart) + 1).tolist():
+        if last != k - 1:
+            first, held = k - 1, bool(exact[k - 1])
+        if ascending[k] - ascending[first] > near[first] or (held and exact[k]):
+            apart[k - 1], first, held = True, k, False
+        last, held = k, held or bool(exact[k])
+    return np.concatenate([[0], np.cumsum(apart)])[: len(ascending)].astype(np.int64)
 
 
 def distinct_sets(owner: Ints, member: Ints, owners: int) -> tuple[Ints, Ints, Ints]:

@@ -132,8 +132,7 @@ def fst_from_table(
     table: ArcTable, isymbols: SymbolTable | None = None, osymbols: SymbolTable | None = None
 ) -> Fst:
     """The OpenFst vector machine (log64 arcs) of an arc table, bit for bit."""
-    state, arc = _const_dtypes("<f8")
-    rows, cells = np.zeros(table.states, state), np.zeros(table.arcs, arc)
+    rows, cells = map(np.zeros, (table.states, table.arcs), _const_dtypes("<f8"))
     rows["final"], rows["begin"] = table.final, table.offsets[:-1]
     rows["arcs"] = np.diff(table.offsets)
     for tape, count in (("ilabel", "ieps"), ("olabel", "oeps")):
@@ -209,11 +208,11 @@ def read_machine(image: bytes, where: str, limited: bool = True) -> MachineFile:
     if arc_type not in _WEIGHTS:
         reader.refuse("the arc type is another one")
     names = [reader.symbols() if flags & has else {} for has in _HAS_SYMBOLS]
+    weight, pad = _WEIGHTS[arc_type], 16 if version == 1 or flags & _ALIGNED else 1
     if kind == b"vector":
-        final, counts, cells = _vector(reader, _WEIGHTS[arc_type], states)
+        final, counts, cells = _vector(reader, weight, states)
     else:
-        pad = 16 if version == 1 or flags & _ALIGNED else 1
-        final, counts, cells = _const(reader, _WEIGHTS[arc_type], pad, states, arcs)
+        final, counts, cells = _const(reader, weight, pad, states, arcs)
     if reader.left:
         reader.refuse(f"{reader.left:,} bytes are left over")
     if limited:
@@ -321,12 +320,9 @@ def label_names(alphabet: Alphabet) -> dict[int, str]:
     return dict(enumerate([EPSILON, *(f"label {x}" if x == EPSILON else x for x in names)]))
 
 
-def symbol_table(alphabet: Alphabet) -> SymbolTable:
+def symbol_table(alphabet: Alphabet) -> SymbolTable | None:
     """The table of the names of labels."""
-    table = SymbolTable()
-    for number, name in label_names(alphabet).items():
-        table.add_symbol(name, number)
-    return table
+    return table_of_names(label_names(alphabet), "labels")
 
 
 def names_of(table: SymbolTableView | None, where: str) -> dict[int, str]:

@@ -15,8 +15,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache, reduce
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache, lru_cache, partial, reduce
+from typing import NamedTuple
 
 import numpy as np
 import pywrapfst
@@ -127,19 +129,16 @@ def deterministic(
     """
     count, states = int(symbols.max()) + 1, max(1, max_states() // _SHARE, given)
     few = states if n is None else min(states, max(_FEW_STATES, given))
-    try:
-        try:
-            result = determinized(build(few, False), few)
-        except TooLargeError:
-            if n is None:
-                raise
-            exactly = any_sequence(count, n, exactly=True)
-            result = determinized(intersection(build(states, True), exactly), states)
-    except TooLargeError:
+    for most, cut in ((few, False), (states, True)) if n is not None else ((few, False),):
+        with suppress(TooLargeError):
+            made = build(most, cut)
+            made = intersection(made, any_sequence(count, n, exactly=True)) if cut else made
+            table = table_from_fst(determinized(made, most), "constraint")
+            break
+    else:
         must = f"its acceptor may have at most {states:,} states, this one needs more"
         remedy = f"Use a simpler one, or raise FSMEU_MAX_STATES, now {max_states():,}"
-        raise SizeLimitError(message("constraint", must, None, remedy)) from None
-    table = table_from_fst(result, "constraint")
+        raise SizeLimitError(message("constraint", must, None, remedy))
     after = np.full((table.states, count + 1), -1, np.int64)
     after[table.source, table.ilabel - 1] = table.target
     ends = np.flatnonzero(np.isfinite(table.final))
@@ -168,22 +167,19 @@ def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) ->
     arcs = np.stack([table.source, np.zeros_like(table.source), table.target], axis=1)
     arcs[read, 1] = symbol + 1
     ends = np.flatnonzero(np.isfinite(table.final))
-
-    def build(states: int, cut: bool) -> pynini.Fst:
-        return acceptor_of_arcs(table.states, arcs, ends, table.start)
-
+    made = acceptor_of_arcs(table.states, arcs, ends, table.start)
     symbols = np.full(len(alphabet), -1, np.int64)
     symbols[known] = np.arange(len(known))
-    return deterministic(build, symbols, n, table.states + table.arcs)
+    return deterministic(lambda states, cut: made, symbols, n, table.states + table.arcs)
 
 
 # -- regular expressions over labels ---------------------------------------------------------------
 
 
-_SIGNS = '()[]{}|&!*+?.^"'
 _REPEATS = {"*": (0, math.inf), "+": (1, math.inf), "?": (0, 1.0)}
 _TOKEN = re.compile(
-    r'\s+|"[^"]*"|\{\s*\d*\s*(?:,\s*\d*\s*)?\}|[()\[\]|&!*+?.^]|[^\s()\[\]{}|&!*+?.^"]+'
+    r'\s+|"[^"]*"|\{\s*\d*\s*(?:,\s*\d*\s*)?\}|[()\[\]|&!*+?.^]'
+    r'|(?P<word>[^\s()\[\]{}|&!*+?.^"]+)|(?P<other>.)'
 )
 _MOST_REPEATS = 1000
 _MOST_DEPTH = 100
@@ -207,40 +203,21 @@ def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Accep
         raise parser.error(place, f"{rest!r} was not expected")
     symbols = np.full(len(alphabet), len(parser.named))  # one for all labels without a name
     symbols[list(parser.named)] = np.arange(len(parser.named))
-
-    def build(states: int, cut: bool) -> pynini.Fst:
-        return _built(term, symbols, n, states, cut)
-
-    made = deterministic(build, symbols, n)
-    made[0].setflags(write=False)  # as many ask for the same expression
-    made[2].setflags(write=False)
-    return made
+    after, start, ends = deterministic(partial(_built, term, symbols, n), symbols, n)
+    after.setflags(write=False)  # as many ask for the same expression
+    ends.setflags(write=False)
+    return after, start, ends
 
 
-@dataclass(frozen=True)
-class _Term:
+class _Term(NamedTuple):
     """An expression: "one" of some labels, "then", "either", "both", "not", "repeat" of others."""
 
     kind: str
+    shortest: int  # a length that no shorter sequence matches; 0 only if the empty sequence does
     parts: tuple[_Term, ...] = ()
     labels: frozenset[int] = frozenset()
     low: int = 0
     high: float = 0.0
-
-    @cached_property
-    def shortest(self) -> int:
-        """A length that no shorter sequence matches; 0 only if the empty sequence does."""
-        lengths = [part.shortest for part in self.parts]
-        match self.kind:
-            case "one":
-                return 1
-            case "repeat":
-                return self.low * lengths[0]
-            case "not":
-                return int(not lengths[0])
-            case "then":
-                return sum(lengths)
-        return min(lengths) if self.kind == "either" else max(lengths)
 
 
 def _built(term: _Term, symbols: Ints, n: int | None, most: int, cut: bool) -> pynini.Fst:
@@ -297,16 +274,14 @@ class _Parser:
     """Reads an expression from left to right; ``named`` are the labels in it, in their order."""
 
     def __init__(self, text: str, alphabet: Alphabet) -> None:
-        self.text, self.alphabet, self.at = text, alphabet, 0
-        self.tokens, self.named = list[tuple[str, int]](), dict[int, None]()
-        end = 0
-        while end < len(text):
-            match, place = _TOKEN.match(text, end), end
-            if match is None:
-                raise self.error(place, f"{text[place]!r} is not understood")
-            token, end = match.group(), match.end()
-            split = token not in alphabet.index and all(c in alphabet.index for c in token)
-            if split and token[0] not in _SIGNS and token.strip():  # labels of one character
+        self.text, self.index, self.at, self.stacked = text, alphabet.index, 0, 0
+        self.every, self.named = frozenset(range(len(alphabet))), dict[int, None]()
+        self.tokens = list[tuple[str, int]]()
+        for match in _TOKEN.finditer(text):
+            token, place, kind = match.group(), match.start(), match.lastgroup
+            if kind == "other":
+                raise self.error(place, f"{token!r} is not understood")
+            if kind == "word" and token not in self.index and all(c in self.index for c in token):
                 self.tokens += [(c, place + k) for k, c in enumerate(token)]
             elif token.strip():
                 self.tokens.append((token, place))
@@ -333,28 +308,29 @@ class _Parser:
 
     def term(self, depth: int, level: int = 0) -> _Term:
         """What is joined by | at level 0, by & at level 1, and stands side by side at level 2."""
-        if depth > _MOST_DEPTH:
-            place = self.tokens[self.at][1]
-            raise self.error(place, f"brackets may be nested {_MOST_DEPTH} deep")
         parts = list[_Term]()
         if level == 2:
             while self.peek() not in ("|", "&", ")", ""):
                 parts.append(self.repeated(depth))
-            return _Term("then", tuple(parts))
-        sign, kind = (("|", "either"), ("&", "both"))[level]
+            return _Term("then", sum(part.shortest for part in parts), tuple(parts))
+        sign, kind, shortest = (("|", "either", min), ("&", "both", max))[level]
         while not parts or self.takes(sign):
             parts.append(self.term(depth, level + 1))
-        return _Term(kind, tuple(parts)) if len(parts) > 1 else parts[0]
+        lengths = [part.shortest for part in parts]
+        return _Term(kind, shortest(lengths), tuple(parts)) if len(parts) > 1 else parts[0]
 
     def repeated(self, depth: int) -> _Term:
+        """One part with the signs before and after it."""
         flips = 0
         while self.takes("!"):
             flips += 1
         term = self.single(depth)
         while self.peek()[:1] in ("*", "+", "?", "{"):
+            self.stacked += term.kind == "repeat"
+            self.check_depth(self.stacked)
             low, high = self.bounds(*self.take())
-            term = _Term("repeat", (term,), low=low, high=high)
-        return _Term("not", (term,)) if flips % 2 else term
+            term = _Term("repeat", low * term.shortest, (term,), low=low, high=high)
+        return _Term("not", int(not term.shortest), (term,)) if flips % 2 else term
 
     def bounds(self, sign: str, place: int) -> tuple[int, float]:
         """How often something is repeated, at least and at most."""
@@ -369,32 +345,37 @@ class _Parser:
         return low, math.inf if comma and not most else high
 
     def single(self, depth: int) -> _Term:
+        """A label, one of several, or an expression in brackets."""
+        self.check_depth(depth)
         token, place = self.take()
         if token == "(":
             term = self.term(depth + 1)
             if not self.takes(")"):
                 raise self.error(place, "this bracket is not closed")
             return term
-        every, without = frozenset(range(len(self.alphabet))), False
         if token == ".":
-            return _Term("one", labels=every)
-        named = set[int]()
-        if token == "[":
-            without = self.takes("^")
-            while self.peek() not in ("]", ""):
-                named.add(self.index(*self.take()))
-            if not self.takes("]"):
-                raise self.error(place, "this bracket is not closed")
-        else:
-            named.add(self.index(token, place))
-        if not (held := every - named if without else frozenset(named)):
+            return _Term("one", 1, labels=self.every)
+        if token != "[":
+            return _Term("one", 1, labels=frozenset({self.label(token, place)}))
+        without, named = self.takes("^"), set[int]()
+        while self.peek() not in ("]", ""):
+            named.add(self.label(*self.take()))
+        if not self.takes("]"):
+            raise self.error(place, "this bracket is not closed")
+        if not (labels := self.every - named if without else frozenset(named)):
             raise self.error(place, "no label is left")
-        return _Term("one", labels=held)
+        return _Term("one", 1, labels=labels)
 
-    def index(self, token: str, place: int) -> int:
+    def check_depth(self, depth: int) -> None:
+        if depth > _MOST_DEPTH:
+            must = f"brackets may be nested {_MOST_DEPTH} deep, as may signs of repetition"
+            raise self.error(self.tokens[self.at][1], must)
+
+    def label(self, token: str, place: int) -> int:
+        """The index of a label."""
         name = token[1:-1] if token.startswith('"') else token
-        if name in self.alphabet.index:
-            self.named[self.alphabet.index[name]] = None
-            return self.alphabet.index[name]
-        hint = nearest(name, map(str, self.alphabet.labels))
+        if name in self.index:
+            self.named[self.index[name]] = None
+            return self.index[name]
+        hint = nearest(name, map(str, self.index))
         raise self.error(place, f"{name!r} is not a label. {hint}".rstrip())
