@@ -17,8 +17,7 @@ import numpy as np
 from fsmeu.arrays import Ints
 from fsmeu.errors import FsmeuError, InputError, as_number, message, nearest, shorten
 
-MAX_ITEMS = 20_000_000
-"""Most items of a sequence, so that one without an end is refused."""
+MAX_ITEMS = 20_000_000  # of a sequence, so that one without an end is refused
 
 
 def listed(
@@ -26,9 +25,8 @@ def listed(
 ) -> list[Any]:
     """The items of a sequence: of arrays (whatever has ``__array__``, as tensors do) Python's own.
 
-    ``where`` and ``must`` say what it is called and must be in an error. An array may have more
-    than one axis if its ``rows`` are the items. An InputError if it has no order, no end, or cannot
-    be read.
+    An array may have more than one axis if its ``rows`` are the items. An InputError, with what it
+    is called and must be, if it has no order, no end, or cannot be read.
     """
     if type(sequence) in (list, tuple, str):
         return list(sequence)
@@ -77,8 +75,7 @@ def plain_label(item: Any) -> Any:
 
 Label = int | str
 
-_MOST_DIGITS = 1000
-"""Digits of a label that is a number; Python itself reads and writes a few thousand."""
+_MOST_DIGITS = 1000  # of a label that is a number; Python itself reads and writes a few thousand
 
 
 def label_text(label: Label) -> str:

@@ -16,15 +16,12 @@ except ImportError as error:
     _must = "it must be installed, as the finite-state machines are OpenFst's"
     raise MissingExtra(message("pynini", _must, str(error), _remedy)) from error
 
-_MOST_STATES = 5_000_000
-"""States of a machine, by default: with four arcs of 24 bytes each they take half a gigabyte."""
-_STATES_PER_PAIR = 4
-"""States that a pair of labels counts as: one state alone makes several arrays over all pairs."""
-_STATES_PER_LAYER = 50
-"""States that a layer counts as where new ones come without end: finding it takes as long."""
-_WALK_STEPS_PER_STATE = 80
-"""Steps of a whole walk for each state allowed: they take time, but no room."""
+_MOST_STATES = 5_000_000  # by default: with four arcs of 24 bytes each they take half a gigabyte
+_STATES_PER_PAIR = 4  # that a pair of labels counts as: a state makes several arrays over all pairs
+_STATES_PER_LAYER = 50  # that a layer counts as where new ones come without end: it takes as long
+_WALK_STEPS_PER_STATE = 80  # of a whole walk for each state allowed: they take time, but no room
 _VARIABLE = "FSMEU_MAX_STATES"
+_MACHINE = "a machine may have at most {most:,} {what}, this one would have {about} {count:,}"
 
 
 def max_states(limit: int | None = None) -> int:
@@ -35,11 +32,7 @@ def max_states(limit: int | None = None) -> int:
 
 
 def guard_size(where: str, states: int, limit: int | None = None, least: bool = False) -> None:
-    """Refuses a machine of more states, by an estimate (perhaps the least), than the limit.
-
-    Raises:
-        SizeLimitError: naming the estimate, the limit, and how to raise it, as all guards do.
-    """
+    """Refuses a machine of more states, by an estimate (perhaps the least), than the limit."""
     _guard(where, states, max_states(limit), _MACHINE, "Use a smaller n", "states", least)
 
 
@@ -68,12 +61,10 @@ def guard_work(where: str, steps: int, limit: int | None = None) -> None:
     _guard(where, steps, _WALK_STEPS_PER_STATE * max_states(limit), must, advice)
 
 
-_MACHINE = "a machine may have at most {most:,} {what}, this one would have {about} {count:,}"
-
-
 def _guard(
     where: str, count: int, most: int, must: str, advice: str, what: str = "", least: bool = False
 ) -> None:
+    """Refuses what is too many by a SizeLimitError that says how to raise the limit."""
     if count > most:
         about = "at least" if least else "up to"
         remedy = f"{advice}, or raise the limit with {_VARIABLE} or the argument max_states"
@@ -84,10 +75,8 @@ def _guard(
 def compose(left: pynini.Fst, right: pynini.Fst, names: tuple[str, str]) -> pynini.Fst:
     """The composition; states that lead nowhere are kept, so that sizes are those of the algebra.
 
-    The arcs of ``right`` are sorted by input label; ``names`` stand for the operands in an error.
-
-    Raises:
-        FstError: the arc types or the symbols of the operands differ.
+    The arcs of ``right`` are sorted by input label. An FstError, in which the operands have these
+    names, if their arc types or symbols differ.
     """
     where = f"compose {names[0]} with {names[1]}"
     if left.arc_type() != right.arc_type():

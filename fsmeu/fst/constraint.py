@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,16 +47,13 @@ class Walk:
 
     next: tuple[Ints, ...]  # of each position, the state after a label, (states, labels), or -1
     widths: tuple[int, ...]  # the number of states before each position, and at the end
-    ends: Ints  # states in which a sequence may end
+    ends: Ints  # states in which a sequence may end: all at the end, where others were left out
 
     def layers(self) -> list[Layer]:
         """The arcs of each position, of weight one."""
-        layers = []
-        for following, width in zip(self.next, self.widths[1:], strict=True):
-            source, label = np.nonzero(following >= 0)
-            target = following[source, label]
-            layers.append(Layer(source, label, target, np.ones(len(source)), width))
-        return layers
+        steps = [(*np.nonzero(after >= 0), after[after >= 0]) for after in self.next]
+        widths = zip(steps, self.widths[1:], strict=True)
+        return [Layer(*step, np.ones(len(step[0])), width) for step, width in widths]
 
 
 def walk(constraint: Constraint | None, labels: int, n: int) -> Walk:
@@ -80,8 +76,7 @@ def walk(constraint: Constraint | None, labels: int, n: int) -> Walk:
             place[after] = np.arange(len(after))
             known[key] = place[constraint.next[before]]
         steps.append(known[key])
-    ends = np.flatnonzero(np.isin(live[-1], constraint.accepting))
-    return Walk(tuple(steps), tuple(map(len, live)), ends)
+    return Walk(tuple(steps), tuple(map(len, live)), np.arange(len(live[-1])))
 
 
 def neighbours(constraint: Constraint) -> tuple[Bools, Bools, Bools] | None:
@@ -124,8 +119,7 @@ def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Const
 def restricted(layered: Layered, constraint: Constraint, where: str = "decode") -> Layered:
     """The part of a layered acceptor that the constraint allows, weights as they were."""
     allowed = walk(constraint, len(layered.alphabet), layered.n)
-    widths = list(map(math.prod, zip(layered.widths, allowed.widths, strict=True)))
-    guard_size(where, sum(widths))
+    guard_size(where, int(np.dot(layered.widths, allowed.widths)))
     layers = []
     for layer, steps, size in zip(layered.layers, allowed.next, allowed.widths[1:], strict=True):
         guard_size(where, len(layer.label) * len(steps) // ARCS_PER_STATE)
@@ -135,8 +129,6 @@ def restricted(layered: Layered, constraint: Constraint, where: str = "decode") 
         target = layer.target[arc] * size + after[state, arc]
         weight, width = layer.weight[arc], layer.width * size
         layers.append(Layer(source, layer.label[arc], target, weight, width))
-    start = np.zeros((len(layered.start), allowed.widths[0]))
-    start[:, :1] = layered.start[:, None]
-    final = np.zeros((len(layered.final), allowed.widths[-1]))
-    final[:, allowed.ends] = layered.final[:, None]
-    return replace(layered, start=start.ravel(), layers=tuple(layers), final=final.ravel())
+    start = np.repeat(layered.start, allowed.widths[0])
+    final = np.repeat(layered.final, allowed.widths[-1])
+    return replace(layered, start=start, layers=tuple(layers), final=final)

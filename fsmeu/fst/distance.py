@@ -16,16 +16,16 @@ import numpy as np
 import pynini
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.fst.image import ArcTable, fst_from_table, table_from_fst, without_zero_arcs
+from fsmeu.fst.image import ArcTable, fst_from_table, minus_log, table_from_fst, without_zero_arcs
 
 _QUANTUM = 2.0**-60  # to which determinization rounds weights; a double has no finer digits
 _DELTA = 1e-300  # differences that OpenFst takes for none; its default of 1e-6 loses mass
 
 
 def total_weight(table: ArcTable, ending: Floats | float = 1.0) -> float:
-    """The summed weight of all accepting paths of an acyclic machine, final weights included.
+    """The summed weight of all accepting paths of an acyclic machine.
 
-    ``ending``, (states,), is one more factor of any sign; signs are summed apart.
+    ``ending``, (states,), is a factor of any sign beside final weights; signs are summed apart.
     """
     total = 0.0
     for sign, part in signed_parts(np.asarray(ending)):
@@ -75,12 +75,6 @@ def weights_of_inputs(table: ArcTable, sequences: Ints) -> Floats:
     return total
 
 
-def minus_log(factors: Floats) -> Floats:
-    """The weights of factors of at least 0; that of 0 is inf."""
-    with np.errstate(divide="ignore"):
-        return -np.log(factors)
-
-
 def signed_parts(numbers: Floats) -> Iterator[tuple[float, Floats]]:
     """Signs with the sizes of the numbers of that sign, 0 elsewhere; none where all are 0."""
     for sign in (1.0, -1.0):
@@ -90,11 +84,8 @@ def signed_parts(numbers: Floats) -> Iterator[tuple[float, Floats]]:
 
 
 def _distances(table: ArcTable, first: Floats | Bools) -> Floats:
-    """The summed weight of all paths to each state from a start with these weights, (states,).
-
-    Each state gets one arc that reads its own number, to a final state; the others read epsilon.
-    Arcs may be in any order.
-    """
+    """The summed weight of all paths to each state from a start with these weights, (states,)."""
+    # Each state gets one arc that reads its own number, to a final state; others read epsilon.
     states = np.arange(table.states)
     begin, end = table.states, table.states + 1
     heads = np.flatnonzero(first)

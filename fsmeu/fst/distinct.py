@@ -13,10 +13,12 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 
-_WIDEST = 8
-"""A table may be as many times as long as the numbers are many; beyond that, sorting is faster."""
+_WIDEST = 8  # a table may be so many times as long as there are numbers; else sorting is faster
 _SMALL = 1024
 _MOST = 1 << 62
+_FEWEST_SORTS = 8  # of large machines
+_MOST_SORTED_CELLS = 1 << 25  # in all, about ten seconds
+_ROUNDING = 2 * np.finfo(np.float64).eps  # four operations, each of which rounds by half of it
 
 
 def distinct(values: Ints) -> tuple[Ints, Ints]:
@@ -58,20 +60,13 @@ def row_keys(columns: Sequence[Ints]) -> Ints:
 
 
 def distinct_rows(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """The first place of each distinct row, in the order of rows, and the number of each row.
-
-    There is at least one column, and numbers are at least 0.
+    """The first place of each distinct row of numbers >= 0, in order, and the number of each row.
 
     >>> distinct_rows([np.array([1, 0, 1]), np.array([2, 5, 2])])
     (array([1, 0]), array([1, 0, 1]))
     """
     known, number = distinct(row_keys(columns))
     return first_places(number, len(known)), number
-
-
-_FEWEST_SORTS = 8
-_MOST_SORTED_CELLS = 1 << 25
-"""Cells that are sorted in all, about ten seconds; large machines are sorted a few times anyway."""
 
 
 def bits(numbers: Floats) -> Ints:
@@ -91,9 +86,9 @@ def group(columns: Ints) -> Ints:
 def refine(targets: Ints, outputs: Ints) -> Ints:
     """The class of each state: states of one class have the same outputs after every continuation.
 
-    Targets (states, symbols) are -1 where there is no step, as outputs (numbers of them) are where
-    there is none. Classes are numbered in the order of their first members. Where very many sorts
-    would be needed, as for a long chain of states, every state is a class of its own.
+    Targets (states, symbols) and outputs are -1 where there is none. Classes are numbered in the
+    order of their first members. Where very many sorts would be needed, as for a long chain of
+    states, every state is a class of its own.
 
     >>> refine(np.array([[1, 2], [3, 3], [3, 3], [-1, -1]]), np.array([-1, -1, -1, 0]))
     array([0, 1, 1, 2])
@@ -134,9 +129,6 @@ def by_first(classes: Ints) -> Ints:
     return rank[inverse]
 
 
-_ROUNDING = 2 * np.finfo(np.float64).eps  # four operations, each of which rounds by half of it
-
-
 @np.errstate(over="ignore")
 def same_up_to_rounding(ascending: Floats) -> Ints:
     """Numbers 0, 1, ... for values in ascending order, the same for those that differ by rounding.
@@ -165,8 +157,7 @@ def same_up_to_rounding(ascending: Floats) -> Ints:
 def distinct_sets(owner: Ints, member: Ints, owners: int) -> tuple[Ints, Ints, Ints]:
     """The number of each owner's set of members; and the distinct sets, arrays of set and member.
 
-    Owners are 0, ..., owners - 1, each with at least one member, and with none twice. Small sets
-    have small numbers.
+    Each of the owners 0, 1, ... has members, none twice. Small sets have small numbers.
     """
     order = np.argsort(row_keys([owner, member]))
     owner, member = owner[order], member[order]

@@ -26,8 +26,7 @@ from fsmeu.errors import FstError, InputError, as_whole, message
 from fsmeu.fst.alphabet import Alphabet, is_text
 from fsmeu.fst.compose import guard_arcs, guard_size, pynini
 
-MAX_NUMBER = 2**31 - 1
-"""Greatest number of a label on a tape."""
+MAX_NUMBER = 2**31 - 1  # of a label on a tape
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +94,13 @@ def check_table(table: ArcTable, where: str) -> None:
     last = table.states - 1
     if not -1 <= table.start <= last:
         raise FstError(message(where, f"the start must be a state, 0 to {last}", table.start))
-    if table.arcs and not (table.target.min() >= 0 and table.target.max() <= last):
-        raise FstError(message(where, f"each arc must lead to a state, 0 to {last}"))
-    if table.arcs and not all(
-        tape.min() >= 0 and tape.max() <= MAX_NUMBER for tape in (table.ilabel, table.olabel)
+    labels = np.concatenate([table.ilabel, table.olabel])
+    for numbers, most, must in (
+        (table.target, last, f"each arc must lead to a state, 0 to {last}"),
+        (labels, MAX_NUMBER, f"the labels of arcs must be numbers 0 to {MAX_NUMBER}"),
     ):
-        raise FstError(message(where, f"the labels of arcs must be numbers 0 to {MAX_NUMBER}"))
+        if table.arcs and not 0 <= numbers.min() <= numbers.max() <= most:
+            raise FstError(message(where, must))
     if np.isnan(table.weight).any() or np.isnan(table.final).any():
         raise FstError(message(where, "each weight must be a number", "nan"))
 
@@ -111,11 +111,14 @@ def without_zero_arcs(table: ArcTable) -> ArcTable:
     return replace(table, **{name: getattr(table, name)[kept] for name in arcs})
 
 
-Fst = pynini.Fst
-"""An OpenFst machine, as pynini hands it out."""
+def minus_log(factors: Floats) -> Floats:
+    """The weights of factors of at least 0; that of 0 is inf."""
+    with np.errstate(divide="ignore"):
+        return -np.log(factors)
 
-MACHINE_START = struct.pack("<i", 2125659606)
-"""The first bytes of an OpenFst file."""
+
+Fst = pynini.Fst
+MACHINE_START = struct.pack("<i", 2125659606)  # the first bytes of an OpenFst file
 _SYMBOLS_START = struct.pack("<i", 2125658996)
 _HEADER = "<iiQqqq"  # version, flags, properties, start, number of states, number of arcs
 _EXPANDED = 1
@@ -195,8 +198,7 @@ class MachineFile(NamedTuple):
 def read_machine(image: bytes, where: str, limited: bool = True) -> MachineFile:
     """The machine in the bytes of an OpenFst file, a vector or const one, called ``where``.
 
-    An FstError if they are not a whole machine of log64, log or standard arcs; the general limits
-    on states and arcs hold if it is ``limited``.
+    An FstError if they are no whole machine; limits on states and arcs hold if it is ``limited``.
     """
     reader = _Reader(image, where)
     if reader.take(4) != MACHINE_START:

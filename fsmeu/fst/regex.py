@@ -35,19 +35,13 @@ from fsmeu.limits import CELLS_PER_STATE
 Acceptor = tuple[Ints, int, Ints]
 """Next state (states, symbols) with -1 for none, the start state, the accepting states."""
 
-_SHARE = 250
-"""The part of the states of a machine that a constraint may have: it is composed with others."""
-_FEW_STATES = 1000
-"""States of a constraint for all lengths; one with more is made for the length asked for alone."""
+_SHARE = 250  # the part of a machine's states that a constraint may have: others are composed
+_FEW_STATES = 1000  # of a constraint for all lengths; one with more is made for one length alone
 _MOST_WORK = 50_000_000  # arcs times states of a determinization: a few seconds
-STATES_BEFORE = 10
-"""How many times the states of a deterministic acceptor one may have that is not."""
-_MOST_PAIRS = 10_000_000
-"""Pairs of states of two acceptors, all of which may be states of their intersection: 1 GB."""
-_FEW_EPSILONS = 1000
-"""Epsilon arcs that are removed without a look: their square is as many as there may be."""
-_MOST_JOINED = 2_000_000
-"""Pairs of states that epsilons join: the one has the arcs of the other when they are gone."""
+_STATES_BEFORE = 10  # times the states of a deterministic acceptor one may have that is not
+_MOST_PAIRS = 10_000_000  # of states of two acceptors, which may all be in the intersection: 1 GB
+_FEW_EPSILONS = 1000  # that are removed without a look: their square is as many as there may be
+_MOST_JOINED = 2_000_000  # pairs of states that epsilons join: the arcs of one are the other's then
 
 
 class TooLargeError(Exception):
@@ -101,7 +95,7 @@ def intersection(left: pynini.Fst, right: pynini.Fst) -> pynini.Fst:
 
 def determinized(fst: pynini.Fst, states: int) -> pynini.Fst:
     """The minimal deterministic acceptor; a TooLargeError if it has too many states."""
-    if fst.num_states() > STATES_BEFORE * states:
+    if fst.num_states() > _STATES_BEFORE * states:
         raise TooLargeError
     plain: pynini.Fst = without_epsilons(fst)
     if not plain.properties(pywrapfst.I_DETERMINISTIC, True):
@@ -121,11 +115,9 @@ def deterministic(
 ) -> Acceptor:
     """The minimal deterministic acceptor over labels, right for length n (for any, if None).
 
-    An acceptor for all lengths is tried first, as it is smaller. ``build`` makes one of the symbols
+    An acceptor for all lengths is tried first, as it is smaller. ``build`` makes one of symbols
     1, 2, ..., given how many states it may have and whether to leave out what is longer than n;
-    ``symbols`` has for each label its symbol from 0, or -1; as many as ``given`` states there may
-    be in any case. An EmptyError if no sequence is accepted, a SizeLimitError if there are too many
-    states.
+    ``symbols`` has each label's symbol from 0, or -1; ``given`` states there may be in any case.
     """
     count, states = int(symbols.max()) + 1, max(1, max_states() // _SHARE, given)
     few = states if n is None else min(states, max(_FEW_STATES, given))
@@ -156,8 +148,7 @@ def deterministic(
 def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) -> Acceptor:
     """The minimal deterministic acceptor of the same sequences (of length n), weights forgotten.
 
-    The given one may have cycles, epsilons and several ways to read a sequence. Errors are those of
-    ``deterministic``, and an FstError if it is no machine.
+    The given one may have cycles, epsilons and several ways to read a sequence.
     """
     table = trimmed_acceptor(fst, "constraint")
     guard_size("constraint", table.states + table.arcs)
@@ -188,10 +179,7 @@ _MOST_CHARACTERS = 100_000
 
 @lru_cache(maxsize=64)
 def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Acceptor:
-    """The minimal deterministic acceptor of a regular expression over labels (for length n).
-
-    Errors are those of ``deterministic``, and an InputError if it is malformed.
-    """
+    """The minimal deterministic acceptor of a regular expression over labels (for length n)."""
     if len(text) > _MOST_CHARACTERS:
         must = f"a regular expression may have at most {_MOST_CHARACTERS:,} characters"
         remedy = "Give an acceptor (a pynini machine)"
@@ -238,7 +226,8 @@ def _built(term: _Term, symbols: Ints, n: int | None, most: int, cut: bool) -> p
         if term.kind == "both":  # what is too large is seen before the next is made
             return reduce(intersection, (without_epsilons(made(p)) for p in term.parts))
         parts = [made(part) for part in term.parts]
-        guard(sum(part.num_states() + 1 for part in parts))
+        if sum(part.num_states() + 1 for part in parts) > _STATES_BEFORE * most:
+            raise TooLargeError
         if term.kind == "then":
             return _in_a_row(parts)
         if term.kind == "either":
@@ -250,14 +239,11 @@ def _built(term: _Term, symbols: Ints, n: int | None, most: int, cut: bool) -> p
         low, high = term.low if term.parts[0].shortest else 0, term.high
         if n is not None and high >= n:
             high = math.inf  # what is repeated more often than there are labels is empty at times
-        guard(part.num_states() * (low if high == math.inf else int(high)))
+        if part.num_states() * (low if high == math.inf else high) > _STATES_BEFORE * most:
+            raise TooLargeError
         if high == math.inf:
             return pynini.closure(part, low)
         return pynini.closure(part, low, int(high)) if high else any_sequence(count, 0)
-
-    def guard(states: int) -> None:
-        if states > STATES_BEFORE * most:
-            raise TooLargeError
 
     return made(term)
 
