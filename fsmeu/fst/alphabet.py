@@ -58,8 +58,6 @@ def listed(
 
 def plain(item: Any) -> Any:
     """A number or text as Python's own, if it is a numpy scalar or a tensor without axes."""
-    if isinstance(item, str | int | float) and not isinstance(item, np.generic):
-        return item
     try:
         return np.asarray(item).item() if hasattr(item, "__array__") else item
     except Exception:  # of more than one entry, or whatever it raises
@@ -113,9 +111,8 @@ class Alphabet:
     @cached_property
     def index(self) -> dict[Label, int]:
         """The index of each label; a label's text finds it too."""
-        table: dict[Label, int] = {str(label): k for k, label in enumerate(self.labels)}
-        table.update({label: k for k, label in enumerate(self.labels)})
-        return table
+        texts: dict[Label, int] = {str(label): k for k, label in enumerate(self.labels)}
+        return texts | {label: k for k, label in enumerate(self.labels)}
 
     def encode(self, sequence: Iterable[object], where: str = "sequence") -> Ints:
         """The indices of a label sequence; a str is read character by character."""

@@ -14,31 +14,9 @@ from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import Fst
 from fsmeu.fst.layers import Layer, Layered
+from fsmeu.fst.regex import Constraint as Constraint
 from fsmeu.fst.regex import acceptor_table, regex_acceptor
 from fsmeu.limits import ARCS_PER_STATE
-
-
-@dataclass(frozen=True, eq=False)
-class Constraint:
-    """A deterministic acceptor; label sequences it accepts are allowed."""
-
-    next: Ints  # the state after reading a label, (states, labels), -1 where there is none
-    start: int
-    accepting: Ints  # the states in which a sequence may end
-
-    @property
-    def states(self) -> int:
-        """The number of states."""
-        return len(self.next)
-
-    def accepts(self, indices: Ints) -> bool:
-        """True when the sequence of label indices is allowed."""
-        state = self.start
-        for label in indices:
-            state = int(self.next[state, label])
-            if state < 0:
-                return False
-        return state in self.accepting
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +87,11 @@ def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Const
         made: Constraint = given.over(alphabet)
         return made
     if isinstance(given, Fst):
-        return Constraint(*acceptor_table(given, alphabet, n))
+        return acceptor_table(given, alphabet, n)
     if not isinstance(given, str):
         must = "a constraint must be a regular expression over labels or an acceptor"
         raise InputError(message("constraint", must, type(given).__name__))
-    return Constraint(*regex_acceptor(given, alphabet, n))
+    return regex_acceptor(given, alphabet, n)
 
 
 def restricted(layered: Layered, constraint: Constraint, where: str = "decode") -> Layered:
@@ -127,8 +105,8 @@ def restricted(layered: Layered, constraint: Constraint, where: str = "decode") 
         state, arc = np.nonzero(after >= 0)
         source = layer.source[arc] * len(steps) + state
         target = layer.target[arc] * size + after[state, arc]
-        weight, width = layer.weight[arc], layer.width * size
-        layers.append(Layer(source, layer.label[arc], target, weight, width))
+        label, weight = layer.label[arc], layer.weight[arc]
+        layers.append(Layer(source, label, target, weight, layer.width * size))
     start = np.repeat(layered.start, allowed.widths[0])
     final = np.repeat(layered.final, allowed.widths[-1])
     return replace(layered, start=start, layers=tuple(layers), final=final)

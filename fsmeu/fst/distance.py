@@ -53,15 +53,12 @@ def backward(table: ArcTable, ending: Floats) -> Floats:
 
 
 def weights_of_inputs(table: ArcTable, sequences: Ints) -> Floats:
-    """The summed weight of the accepting paths that read each sequence, (sequences,).
-
-    OpenFst determinizes the input tape of the machine: then each sequence has one path.
-    """
+    """The summed weight of the accepting paths that read each sequence, (sequences,)."""
     acceptor = fst_from_table(_without_epsilons(table))
     weight = np.zeros(len(sequences))
     if acceptor.start() < 0 or not len(sequences):
         return weight
-    single = table_from_fst(pynini.determinize(acceptor, delta=_QUANTUM))
+    single = table_from_fst(pynini.determinize(acceptor, delta=_QUANTUM))  # a path for each one
     labels = 1 + int(max(single.ilabel.max(initial=0), sequences.max(initial=0)))
     arc = np.full((single.states, labels), -1)
     arc[single.source, single.ilabel] = np.arange(single.arcs)

@@ -34,8 +34,7 @@ def distinct(values: Ints) -> tuple[Ints, Ints]:
     held = values - low if low else values
     occurs = np.zeros(high - low + 1, bool)
     occurs[held] = True
-    known = np.flatnonzero(occurs)
-    number = np.empty(len(occurs), np.int64)
+    known, number = np.flatnonzero(occurs), np.empty(len(occurs), np.int64)
     number[known] = np.arange(len(known))
     return known + low if low else known, number[held]
 
@@ -123,10 +122,8 @@ def refine_layers(steps: Sequence[tuple[Ints, Ints]], ends: Ints) -> list[Ints]:
 def by_first(classes: Ints) -> Ints:
     """The same classes, numbered in the order of their first members; -1 stays."""
     known, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
-    order = np.argsort(np.where(known < 0, -1, first))
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order)) - int(len(known) > 0 and known[0] < 0)
-    return rank[inverse]
+    rank = np.argsort(np.argsort(np.where(known < 0, -1, first)))
+    return (rank - int((known < 0).any()))[inverse]
 
 
 @np.errstate(over="ignore")
@@ -142,8 +139,7 @@ def same_up_to_rounding(ascending: Floats) -> Ints:
     """
     near = _ROUNDING * np.abs(ascending)
     exact = 8.0 * ascending == np.floor(8.0 * ascending)
-    apart = np.diff(ascending) > np.minimum(near[:-1], near[1:])
-    apart |= exact[:-1] & exact[1:]
+    apart = (np.diff(ascending) > np.minimum(near[:-1], near[1:])) | (exact[:-1] & exact[1:])
     first, last, held = 0, -1, False  # of the group: its first value, its last, if one is exact
     for k in (np.flatnonzero(~apart) + 1).tolist():
         if last != k - 1:

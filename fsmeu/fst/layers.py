@@ -77,23 +77,19 @@ def check_layers(layered: object) -> None:
 
 def in_logs(layered: Layered) -> LogLayered:
     """The same acceptor with logarithms; one that has them stays as it is."""
-    if isinstance(layered, LogLayered):
-        return layered
-    logs: LogLayered = _mapped(layered, np.log, LogLayered)
-    return logs
+    return layered if isinstance(layered, LogLayered) else LogLayered(*_mapped(layered, np.log))
 
 
 def from_logs(logs: LogLayered) -> Layered:
     """The same acceptor with weights; those that a double cannot hold are 0 or inf."""
-    weights: Layered = _mapped(logs, np.exp, Layered)
-    return weights
+    return Layered(*_mapped(logs, np.exp))
 
 
 @np.errstate(divide="ignore", over="ignore", under="ignore")
-def _mapped(layered: Layered, change: Callable[[Floats], Floats], kind: type[Layered]) -> Any:
+def _mapped(layered: Layered, change: Callable[[Floats], Floats]) -> tuple[Any, ...]:
     layers = tuple(replace(layer, weight=change(layer.weight)) for layer in layered.layers)
     start, final = change(layered.start), change(layered.final)
-    return kind(layered.alphabet, start, layers, final, layered.unambiguous)
+    return layered.alphabet, start, layers, final, layered.unambiguous
 
 
 def all_arcs(layered: Layered) -> Layer:
@@ -167,17 +163,14 @@ def string_layers(alphabet: Alphabet, indices: Ints) -> Layered:
 
 
 def table_from_layered(layered: Layered) -> ArcTable:
-    """The arc table of a layered acceptor; arcs of weight zero are left out.
-
-    One state is added in front when the acceptor can start in several states.
-    """
+    """The arc table of a layered acceptor; arcs of weight zero are left out."""
     arcs = all_arcs(layered)
     source, label, target, weight = arcs.source, arcs.label + 1, arcs.target, arcs.weight
     final = np.zeros(arcs.width)
     final[arcs.width - layered.widths[-1] :] = layered.final
     start = 0
     if len(layered.start) != 1 or layered.start[0] != 1.0:
-        start = len(final)
+        start = len(final)  # one more state, in front of several that it can start in
         first = np.flatnonzero(source < len(layered.start))
         final = np.append(final, layered.start @ final[: len(layered.start)])
         source = np.concatenate([source, np.full(len(first), start)])

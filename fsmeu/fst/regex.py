@@ -16,7 +16,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial, reduce
 from typing import NamedTuple
 
@@ -32,9 +32,6 @@ from fsmeu.fst.image import ArcTable, fst_from_table, table_from_fst
 from fsmeu.fst.layers import label_numbers, trimmed_acceptor
 from fsmeu.limits import CELLS_PER_STATE
 
-Acceptor = tuple[Ints, int, Ints]
-"""Next state (states, symbols) with -1 for none, the start state, the accepting states."""
-
 _SHARE = 250  # the part of a machine's states that a constraint may have: others are composed
 _FEW_STATES = 1000  # of a constraint for all lengths; one with more is made for one length alone
 _MOST_WORK = 50_000_000  # arcs times states of a determinization: a few seconds
@@ -42,6 +39,29 @@ _STATES_BEFORE = 10  # times the states of a deterministic acceptor one may have
 _MOST_PAIRS = 10_000_000  # of states of two acceptors, which may all be in the intersection: 1 GB
 _FEW_EPSILONS = 1000  # that are removed without a look: their square is as many as there may be
 _MOST_JOINED = 2_000_000  # pairs of states that epsilons join: the arcs of one are the other's then
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """A deterministic acceptor; label sequences it accepts are allowed."""
+
+    next: Ints  # the state after reading a label, (states, labels), -1 where there is none
+    start: int
+    accepting: Ints  # the states in which a sequence may end
+
+    @property
+    def states(self) -> int:
+        """The number of states."""
+        return len(self.next)
+
+    def accepts(self, indices: Ints) -> bool:
+        """True when the sequence of label indices is allowed."""
+        state = self.start
+        for label in indices:
+            state = int(self.next[state, label])
+            if state < 0:
+                return False
+        return state in self.accepting
 
 
 class TooLargeError(Exception):
@@ -112,7 +132,7 @@ def determinized(fst: pynini.Fst, states: int) -> pynini.Fst:
 
 def deterministic(
     build: Callable[[int, bool], pynini.Fst], symbols: Ints, n: int | None, given: int = 0
-) -> Acceptor:
+) -> Constraint:
     """The minimal deterministic acceptor over labels, right for length n (for any, if None).
 
     An acceptor for all lengths is tried first, as it is smaller. ``build`` makes one of symbols
@@ -142,10 +162,10 @@ def deterministic(
         length = "" if n is None else f" of length {n}"
         raise EmptyError(message("constraint", f"it must allow at least one sequence{length}"))
     guard_size("constraint", len(after) * len(symbols) // CELLS_PER_STATE)
-    return after[:, symbols], table.start, ends
+    return Constraint(after[:, symbols], table.start, ends)
 
 
-def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) -> Acceptor:
+def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) -> Constraint:
     """The minimal deterministic acceptor of the same sequences (of length n), weights forgotten.
 
     The given one may have cycles, epsilons and several ways to read a sequence.
@@ -166,7 +186,6 @@ def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) ->
 
 # -- regular expressions over labels ---------------------------------------------------------------
 
-
 _REPEATS = {"*": (0, math.inf), "+": (1, math.inf), "?": (0, 1.0)}
 _TOKEN = re.compile(
     r'\s+|"[^"]*"|\{\s*\d*\s*(?:,\s*\d*\s*)?\}|[()\[\]|&!*+?.^]'
@@ -178,12 +197,11 @@ _MOST_CHARACTERS = 100_000
 
 
 @lru_cache(maxsize=64)
-def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Acceptor:
+def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Constraint:
     """The minimal deterministic acceptor of a regular expression over labels (for length n)."""
     if len(text) > _MOST_CHARACTERS:
         must = f"a regular expression may have at most {_MOST_CHARACTERS:,} characters"
-        remedy = "Give an acceptor (a pynini machine)"
-        raise SizeLimitError(message("constraint", must, f"{len(text):,}", remedy))
+        raise SizeLimitError(message("constraint", must, f"{len(text):,}", "Give an acceptor"))
     parser = _Parser(text, alphabet)
     term = parser.term(0)
     rest, place = parser.take()
@@ -191,10 +209,10 @@ def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Accep
         raise parser.error(place, f"{rest!r} was not expected")
     symbols = np.full(len(alphabet), len(parser.named))  # one for all labels without a name
     symbols[list(parser.named)] = np.arange(len(parser.named))
-    after, start, ends = deterministic(partial(_built, term, symbols, n), symbols, n)
-    after.setflags(write=False)  # as many ask for the same expression
-    ends.setflags(write=False)
-    return after, start, ends
+    made = deterministic(partial(_built, term, symbols, n), symbols, n)
+    made.next.setflags(write=False)  # as many ask for the same expression
+    made.accepting.setflags(write=False)
+    return made
 
 
 class _Term(NamedTuple):

@@ -41,8 +41,7 @@ def chunks_of(tags: Sequence[Any]) -> list[tuple[int, int, str]]:
 
     As in conlleval, I-X opens a chunk where none of type X goes on. Other tags are refused.
     """
-    found: list[tuple[int, int, str]] = []
-    begin, open_type = 0, ""
+    found, begin, open_type = list[tuple[int, int, str]](), 0, ""
     for i, tag in enumerate([*map(str, tags), "O"]):
         kind, name = tag_parts(tag)
         if kind not in "BIO" or (kind == "O") == bool(name):
@@ -128,5 +127,4 @@ def iobes(types: Sequence[str] | None = None) -> Tags:
     return Tags("iobes", types)
 
 
-SCHEMES: dict[str, Callable[[], Tags]] = {"bio": bio, "iob1": iob1, "iobes": iobes}
-"""The constraint of each scheme, by name."""
+SCHEMES: dict[str, Callable[[], Tags]] = {"bio": bio, "iob1": iob1, "iobes": iobes}  # by name
