@@ -29,7 +29,7 @@ class Walk:
 
     def layers(self) -> list[Layer]:
         """The arcs of each position, of weight one."""
-        steps = [(*np.nonzero(after >= 0), after[after >= 0]) for after in self.next]
+        steps: list[Any] = [(*np.nonzero(after >= 0), after[after >= 0]) for after in self.next]
         widths = zip(steps, self.widths[1:], strict=True)
         return [Layer(*step, np.ones(len(step[0])), width) for step, width in widths]
 

@@ -202,12 +202,12 @@ def read_machine(image: bytes, where: str, limited: bool = True) -> MachineFile:
     if arc_type not in _WEIGHTS:
         reader.refuse("the arc type is another one")
     names = [reader.symbols() if flags & has else {} for has in _HAS_SYMBOLS]
-    weight, pad = _WEIGHTS[arc_type], 16 if version == 1 or flags & _ALIGNED else 1
-    state, arc = _dtypes(weight, kind == b"const")
+    form, pad = _WEIGHTS[arc_type], 16 if version == 1 or flags & _ALIGNED else 1
+    state, arc = _dtypes(form, kind == b"const")
     if kind == b"vector":  # each state with its arcs; of as many as there are if it says -1
         finals, blocks = list[float](), [np.zeros(0, arc)]
         while reader.left and len(finals) != states:
-            ending, count = reader.numbers("<dq" if weight == "<f8" else "<fq")
+            ending, count = reader.numbers("<dq" if form == "<f8" else "<fq")
             finals.append(ending)
             blocks.append(reader.rows(arc, count))
         if reader.left or states not in (-1, len(finals)):
