@@ -29,9 +29,11 @@ class Walk:
 
     def layers(self) -> list[Layer]:
         """The arcs of each position, of weight one."""
-        steps: list[Any] = [(*np.nonzero(after >= 0), after[after >= 0]) for after in self.next]
-        widths = zip(steps, self.widths[1:], strict=True)
-        return [Layer(*step, np.ones(len(step[0])), width) for step, width in widths]
+        layers = []
+        for after, width in zip(self.next, self.widths[1:], strict=True):
+            source, label = np.nonzero(after >= 0)
+            layers.append(Layer(source, label, after[source, label], np.ones(len(source)), width))
+        return layers
 
 
 def walk(constraint: Constraint | None, labels: int, n: int) -> Walk:

@@ -192,9 +192,8 @@ def fst_from_layered(layered: Layered) -> pynini.Fst:
 def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "acceptor") -> LogLayered:
     """The layered form of an OpenFst acceptor, with the logarithms of the weights.
 
-    It must be acyclic and without epsilons, and all its strings of one length. Its symbol table, if
-    it has one, names the labels; else number k + 1 is label k. Arcs of weight zero are left out.
-    An InputError if the machine breaks one of the conditions, an EmptyError if it accepts nothing.
+    It must be acyclic and without epsilons, its sequences of one length, at least one. Its symbol
+    table, if it has one, names the labels; else number k + 1 is label k.
     """
     table = trimmed_acceptor(fst, where)
     label = label_numbers(fst, alphabet, table, where)

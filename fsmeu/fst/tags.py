@@ -99,8 +99,7 @@ class Tags:
                 following[inside, label] = target
             else:
                 following[: 1 if unfinished else None, label] = target
-        ends = np.zeros(1, np.int64) if unfinished else np.arange(len(following))
-        return Constraint(following, 0, ends)
+        return Constraint(following, 0, np.arange(1 if unfinished else len(following)))
 
 
 def chunk_types(types: Sequence[str], where: str) -> tuple[str, ...]:
