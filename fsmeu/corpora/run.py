@@ -89,8 +89,9 @@ def _answers(question: Question, held: list[Record]) -> dict[int, Data | str]:
             return _answers(question, held[:half]) | _answers(question, held[half:])
         line = error.line if isinstance(error, LineError) else held[0].line
         return {held[0].number: f"line {line}: {error}"}
-    names = [{"record": one.number} | ({} if one.id is None else {"id": one.id}) for one in items]
-    return {a["record"]: a | b for a, b in zip(names, answers, strict=True)}
+    ids: list[Data] = [{} if item.id is None else {"id": item.id} for item in items]
+    parts = zip(items, ids, answers, strict=True)
+    return {item.number: {"record": item.number, **name, **data} for item, name, data in parts}
 
 
 as_line = partial(json.dumps, allow_nan=False)

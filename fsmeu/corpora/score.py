@@ -34,8 +34,8 @@ CORPUS = "corpus"
 WAYS = ("viterbi", "marginal", "meu", CORPUS)
 """The most probable sequence; the most probable label of each position; the best expected value of
 each sentence; that of the corpus, for which all models must be known."""
-HEADS = ("loss", "kind", "decision", "level", "value", "low", "high")
-HEADS += ("difference", "difference_low", "difference_high")
+_NUMBERS = ("value", "low", "high", "difference", "difference_low", "difference_high")
+HEADS = ("loss", "kind", "decision", "level", *_NUMBERS)
 _GAP = 1e-5  # how far below the best expected value that of a decision may be
 
 
@@ -181,7 +181,8 @@ def scores_of(
         columns.append(values_of_registers(bound, ended, lengths))
         if counts is not None:
             columns += evaluate.added_counts(bound, ended, lengths).values()
-    return np.array(columns).reshape(len(columns), len(decided), len(golds)).T
+    table: Floats = np.array(columns).reshape(len(columns), len(decided), len(golds))
+    return table.T
 
 
 @dataclass
