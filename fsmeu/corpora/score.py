@@ -182,7 +182,7 @@ def scores_of(
         if counts is not None:
             columns += evaluate.added_counts(bound, ended, lengths).values()
     table: Floats = np.array(columns).reshape(len(columns), len(decided), len(golds))
-    return table.T
+    return np.asarray(table.T)
 
 
 @dataclass
