@@ -11,7 +11,6 @@ from sklearn.base import clone
 import fsmeu
 from fsmeu.errors import InputError
 from fsmeu.learning.features import feature_items, feature_matrix, feature_names
-from fsmeu.learning.saving import load, save
 from fsmeu.learning.tagger import (
     Lengths,
     MaxExpectedUtilityTagger,
@@ -228,13 +227,3 @@ def test_decisions_are_those_of_decode():
     assert made.predict([]) == []
     names = [[list(dict(feature_items(one))) for one in row] for row in sentences[:1]]
     assert len(made.predict(names)[0]) == len(sentences[0])
-
-
-def test_files_with_other_features_are_refused(tmp_path):
-    made = MaxExpectedUtilityTagger(likelihood_iterations=3, utility_iterations=1).fit(*drawn(3))
-    known = made.feature_names_
-    for names in ([["a"], *known[1:]], [known[0]] * len(known), [*known, "c"]):
-        made.feature_names_ = names
-        save(made, tmp_path / "m.npz")
-        with pytest.raises(InputError, match=r"^load .*m\.npz: "):
-            load(tmp_path / "m.npz")

@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator
 
 from fsmeu.learning.features import feature_items
 from fsmeu.learning.given_loss import given_loss
-from fsmeu.searn import CostOracle
+from fsmeu.searn import CostOracle, Searn
 from fsmeu.searn.features import mixed
 
 
@@ -38,6 +38,18 @@ def running_sums(rng, count, longest=7):
         X.append([{"number": str(k), "one": 1} for k in numbers])
         y.append(["abc"[k % 3] for k in np.cumsum(numbers)])
     return X, y
+
+
+ROWS = [
+    [("the", "DT"), ("man", "NN"), ("ate", "VBD")],
+    [("a", "DT"), ("fish", "NN"), ("swam", "VBD"), ("home", "NN")],
+] * 4
+TAGS = [["B-NP", "I-NP", "B-VP"], ["B-NP", "I-NP", "B-VP", "B-NP"]] * 4
+
+
+def few(space):
+    """An estimator for chunks that is trained in no time."""
+    return Searn("chunk_fscore", space=space, iterations=2, folds=2, random_state=0)
 
 
 class PlainTagging(BaseEstimator):
