@@ -247,7 +247,9 @@ def orders(count, shuffles, seed, passes=1):
         yield np.concatenate([random.permutation(count) for _ in range(passes)])
 
 
-def test_shuffles_and_learners(fsmeu, files):
+def test_shuffles_and_learners(fsmeu, files, monkeypatch):
+    """Each pass is shuffled anew; examples come in pieces, which changes nothing."""
+    monkeypatch.setattr("fsmeu.learning.online.streaming.STREAMED_EXAMPLES", 16)
     named = ["-c", "FOFOClassifier:gamma_scale=16,beta=1", "-c", "OFOClassifier"]
     options = [*named, "-p", "step=0.5", "--shuffles", 3, "--seed", 7, "--passes", 2]
     told = fsmeu("train", "--online", files / "train.csv", *options, "--json").json
@@ -260,6 +262,7 @@ def test_shuffles_and_learners(fsmeu, files):
         assert row["online"]["mean"] == pytest.approx(np.mean(wanted))
         assert row["online"]["sd"] == pytest.approx(np.std(wanted, ddof=1))
     assert [row["learner"] for row in told["learners"]] == [named[1], named[3]]
+    assert [row["measure"] for row in told["learners"]] == ["F1", "F1"]
     shown = fsmeu("train", "--online", files / "train.csv", *options)
     assert f"{np.mean(ofo):.4f} ± {np.std(ofo, ddof=1):.4f}" in shown.out
     assert shown.err == ""
@@ -287,6 +290,7 @@ def test_offline(fsmeu, files):
 
 
 def test_files_of_curves(fsmeu, files):
+    """A curve holds F1 of the predictions so far."""
     both = ("OFOClassifier", "OnlineLogisticClassifier")
     command = ["train", "--online", files / "train.csv", "-c", both[0], "-c", both[1]]
     for ending in ("csv", "json"):
@@ -303,6 +307,12 @@ def test_files_of_curves(fsmeu, files):
             assert [float(one["value"]) for one in mine] == whole["curves"][name][k - 1]
         ends = [curve[-1] for curve in whole["curves"][name]]
         assert row["online"]["mean"] == pytest.approx(np.mean(ends))
+    for order, curve in zip(orders(60, 2, 0), whole["curves"][both[0]], strict=True):
+        labels = Y[TRAIN][order]
+        z = transcript.ofo(X[TRAIN][order], labels.tolist())
+        some = range(1, 61)
+        wanted = [f1_score(labels[:t], z[:t], zero_division=0) for t in some]
+        assert curve == pytest.approx(wanted)
 
 
 def test_one_class_against_all_others(fsmeu, tmp_path):

@@ -1,7 +1,6 @@
 """``draw``: what is asked for is what is drawn, in every format."""
 
 import re
-import sys
 import xml.etree.ElementTree as ET
 from itertools import combinations, product
 from math import prod
@@ -183,17 +182,6 @@ def test_wide_characters_keep_their_columns():
     text = "".join(character for character, _ in rows[0])
     assert cell_len(text) == len(rows[0])
     assert "日本:e\u0301" in text
-
-
-def test_missing_matplotlib_is_explained(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("fsmeu.errors.is_installed", lambda name: False)
-    drawing = fsmeu.draw(F1, n=1)
-    with pytest.raises(ImportError, match=r"pip install 'fsmeu\[plot\]'"):
-        drawing.render("png")
-    assert drawing.render("svg")
-    with pytest.raises(FsmeuError, match="matplotlib must be installed"):
-        fsmeu.expect(F1, "1", [0.5]).plot()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from fsmeu.learning.tagger import (
     MaxExpectedUtilityTagger,
     chain_marginals,
     expected_values,
-    log_likelihood,
     most_probable,
 )
 from tests import brute_force
@@ -100,17 +99,6 @@ def test_likelihood_marginals_and_best_labels_equal_enumeration(labels, lengths,
     assert found[1] == pytest.approx(single, abs=1e-12)
     assert found[2] == pytest.approx(double, abs=1e-12)
     assert [tuple(y) for y in where.split(most_probable(unary, pairwise, where))] == best
-
-
-def test_the_gradient_of_the_likelihood_equals_differences():
-    lengths = Lengths([3, 0, 1, 4])
-    unary, pairwise = tables(3, [3, 1, 4], 1)
-    y = np.random.default_rng(2).integers(0, 3, 8)
-    _, single, double = log_likelihood(unary, pairwise, lengths, y)
-    by_unary = differences(lambda one: log_likelihood(one, pairwise, lengths, y)[0], unary)
-    by_pairwise = differences(lambda one: log_likelihood(unary, one, lengths, y)[0], pairwise)
-    assert single == pytest.approx(by_unary, abs=1e-7)
-    assert double == pytest.approx(by_pairwise, abs=1e-7)
 
 
 def test_scores_far_apart():

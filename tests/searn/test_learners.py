@@ -47,13 +47,6 @@ def test_scores(actions):
     assert empty.scores(csr_array(np.eye(3))).tolist() == [[0, 0]] * 3
 
 
-def test_columns_are_numbered_by_frequency():
-    rows = csr_array(np.array([[1, 0, 1, 0], [0, 0, 1, 1], [0, 0, 1, 1]]))
-    columns, numbers = linear.numbered_columns(rows, 2)
-    assert columns.tolist() == [2, 3]
-    assert numbers.tolist() == [2, 0, 0, 1, 0, 1]
-
-
 def drawn(seed, examples=12, most_rows=3, actions=4, columns=9):
     """Examples of one or several rows, some actions not allowed, at least one target each."""
     rng = np.random.default_rng(seed)
