@@ -62,7 +62,7 @@ PAIR = ("hamming", "chunk_fscore")
         *(("word-at-a-time", loss, 0.95) for loss in PAIR),
         *(("chunk-at-a-time", loss, 0.95) for loss in PAIR),
         ("alternating", PAIR, 0.95),
-        (PlainTagging("hamming", sorted({tag for one in CHUNKS for tag in one})), None, 0.8),
+        (PlainTagging(sorted({tag for one in CHUNKS for tag in one})), None, 0.8),
     ],
 )
 def test_spaces_are_learned(space, loss, least):
@@ -238,7 +238,7 @@ def test_training_goes_on_after_it_was_killed(sums, tmp_path):
         assert calls == [3]
     with pytest.raises(InputError, match="same parameters and data"):
         quick(**held).fit(X[1:], y[1:])
-    held["space"] = PlainTagging("hamming", "abc")  # whose examples cannot be compared
+    held["space"] = PlainTagging("abc")  # whose examples cannot be compared
     with pytest.raises(InputError, match="checkpoint is for spaces over labels"):
         quick(None, **held).fit(X, y)
 
