@@ -10,14 +10,9 @@ from sklearn.base import clone
 
 import fsmeu
 from fsmeu.errors import InputError
+from fsmeu.learning import tagger
 from fsmeu.learning.features import feature_items, feature_matrix, feature_names
-from fsmeu.learning.tagger import (
-    Lengths,
-    MaxExpectedUtilityTagger,
-    chain_marginals,
-    expected_values,
-    most_probable,
-)
+from fsmeu.learning.tagger import Lengths, MaxExpectedUtilityTagger, chain_marginals
 from tests import brute_force
 from tests.support.values import differences
 
@@ -98,7 +93,7 @@ def test_likelihood_marginals_and_best_labels_equal_enumeration(labels, lengths,
     assert found[0] == pytest.approx(total, rel=1e-10, abs=1e-10)
     assert found[1] == pytest.approx(single, abs=1e-12)
     assert found[2] == pytest.approx(double, abs=1e-12)
-    assert [tuple(y) for y in where.split(most_probable(unary, pairwise, where))] == best
+    assert [tuple(y) for y in where.split(tagger.most_probable(unary, pairwise, where))] == best
 
 
 def test_scores_far_apart():
@@ -147,7 +142,7 @@ def test_the_expected_value_equals_enumeration(name):
         )
         return [brute_force.expectation(*both) for both in zip(fields, known, strict=True)]
 
-    values, single, double = expected_values(loss, unary, pairwise, lengths, y)
+    values, single, double = tagger.expected_values(loss, unary, pairwise, lengths, y)
     assert values == pytest.approx(total(unary, pairwise), rel=1e-11)
     by_unary = differences(lambda one: sum(total(one, pairwise)), unary)
     by_pairwise = differences(lambda one: sum(total(unary, one)), pairwise)

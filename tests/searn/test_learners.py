@@ -15,17 +15,10 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.svm import LinearSVC
 
 from fsmeu.errors import InputError
-from fsmeu.searn.learners import linear
+from fsmeu.searn.learners import linear, reductions
 from fsmeu.searn.learners.kernels import logistic_pass, perceptron_pass
 from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
-from fsmeu.searn.learners.reductions import (
-    AllPairs,
-    Costing,
-    CostRegression,
-    Multiclass,
-    OneAgainstAll,
-    pair_gaps,
-)
+from fsmeu.searn.learners.reductions import AllPairs, CostRegression, Multiclass, OneAgainstAll
 
 
 @pytest.mark.parametrize("actions", [1, 7])  # the table of 40 columns is larger than the weights
@@ -135,7 +128,7 @@ LEARNERS = [
     AveragedPerceptron(),
     AveragedPerceptron(importance="cost"),
     AllPairs(),
-    AllPairs(Costing(LinearSVC(), rounds=5, random_state=0)),
+    AllPairs(reductions.Costing(LinearSVC(), rounds=5, random_state=0)),
     OneAgainstAll(LogisticRegression(C=100)),
     CostRegression(Ridge(alpha=1e-6)),
     Multiclass(BernoulliNB()),
@@ -171,7 +164,7 @@ def test_gaps_are_integrals():
     for _ in range(5):
         costs = rng.random(5).round(1)
         costs -= costs.min()
-        found = pair_gaps(costs[None])[0]
+        found = reductions.pair_gaps(costs[None])[0]
         for a in range(5):
             want = quad(
                 lambda t, costs=costs: 1 / np.count_nonzero(costs <= t), 0, costs[a],
@@ -192,7 +185,7 @@ def test_costing_draws_by_weight():
 
     X, y = np.arange(6.0)[:, None], np.array([0, 1, 0, 1, 0, 1])
     weights = np.array([0, 1, 1, 0.25, 0.25, 0])
-    Costing(Counts(), rounds=400, random_state=1).fit(X, y, weights)
+    reductions.Costing(Counts(), rounds=400, random_state=1).fit(X, y, weights)
     shares = np.array([np.mean([k in rows for rows in Counts.rows]) for k in range(6)])
     # 0.25 up to Hoeffding's bound at 1e-9 for 400 draws
     assert np.abs(shares - weights).max() < np.sqrt(np.log(2e9) / 800)

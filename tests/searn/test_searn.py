@@ -10,11 +10,10 @@ from sklearn.linear_model import LogisticRegression
 
 import fsmeu
 from fsmeu.corpora.score import are_chunk_tags
-from fsmeu.errors import FsmeuError, InputError, SizeLimitError
+from fsmeu.errors import FsmeuError, InputError
 from fsmeu.searn import Searn
 from fsmeu.searn.learners.linear import Logistic
 from fsmeu.searn.learners.reductions import Multiclass
-from fsmeu.searn.search import iterations_of
 from fsmeu.searn.searn import ColumnTagger
 from fsmeu.searn.spaces.tagging import LeftToRight
 from tests.searn.stubs import ROWS, TAGS, PlainTagging, few, running_sums, words
@@ -156,6 +155,7 @@ def test_roll_in_is_held_out(sums):
     [
         ({"beta": 0.4, "iterations": 3}, [0.4] * 3),
         ({"beta": 0.5, "iterations": 10, "influence": 0.2}, [0.5] * 3),  # 1/8 is below 0.2
+        ({"beta": 0.5, "iterations": None, "influence": 0.2}, [0.5] * 3),
         ({"beta": 1.0, "iterations": 2}, [1.0, 1.0]),  # policy iteration
         ({"beta": "theory", "iterations": 2}, [1 / 8, 1 / 8]),
     ],
@@ -170,17 +170,6 @@ def test_weights_are_those_of_figure_1(sums, given, betas):
     raw = [beta * np.prod(1 - np.array(betas[k + 1 :])) for k, beta in enumerate(betas)]
     np.testing.assert_allclose(made.weights_, raw / np.sum(raw), rtol=1e-12)
     assert made.reports_[0]["loss"] == 0
-
-
-@pytest.mark.parametrize(
-    ("beta", "influence", "longest", "want"),
-    [(0.5, 0.01, 9, 7), (0.5, 0.25, 9, 2), (1, 0.01, 9, 1), ("theory", 0.01, 3, 60)],
-)
-def test_number_of_iterations(beta, influence, longest, want):
-    """ln(influence) / ln(1 - beta), and 2 T^3 ln T (Theorem 2), which is refused if it is great."""
-    assert iterations_of(None, beta, influence, longest, "test") == want
-    with pytest.raises(SizeLimitError, match="iterations"):
-        iterations_of(None, "theory", influence, 25, "test")
 
 
 @pytest.mark.parametrize("given_dev", [False, True])
@@ -265,6 +254,7 @@ STRANGE_DATA = [
     ({}, 3, A, "list of lists"),
     ({}, [[3]], A, "dictionary of features"),
     ({}, ONE, [[["a"]]], "hashable"),
+    ({"beta": "theory", "iterations": None}, [ONE[0] * 25], [A[0] * 25], "iterations"),
 ]
 STRANGE_PARAMS = [
     ("loss", "chunk_fscore", "chunk tags"),
