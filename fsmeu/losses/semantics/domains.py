@@ -137,7 +137,8 @@ def domain_of(bound: BoundLoss, register: Register, n: int) -> Domain:
     if size > _MAX_DOMAIN:
         message = f"a register may take at most {_MAX_DOMAIN:,} values, this one {size:,}"
         raise _error(bound, register, message)
-    return Domain(int(low), size, register.sugar != "count", reachable=size)
+    counted = register.sugar == "count"  # 0 and the multiples of its one amount
+    return Domain(int(low), size, not counted, reachable=n + 1 if counted else size)
 
 
 def bounds_of(bound: BoundLoss, register: Register, n: int) -> tuple[float, float]:
