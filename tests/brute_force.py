@@ -1,7 +1,4 @@
-"""What the losses mean and what an expectation is, by definition and by listing every sequence.
-
-Slow and obvious; nothing here is shared with the package.
-"""
+"""What losses and expectations are, by definition and by listing; slow, apart from the package."""
 
 import cmath
 import math

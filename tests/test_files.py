@@ -55,7 +55,6 @@ def test_a_failure_at_each_step(tmp_path, monkeypatch, step, fault):
 
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o000])
 def test_permissions(tmp_path, mask):
-    """Those that ``open`` gives to a new file, and those that an old one has."""
     before = os.umask(mask)
     try:
         (tmp_path / "plain").open("wb").close()

@@ -54,7 +54,6 @@ def test_what_is_shown(fsmeu, words, parts):
 
 
 def test_models_and_compositions(fsmeu, keep):
-    """A JSON file by itself, or --model, or --probs; y colours its path."""
     ran = fsmeu("draw", "fscore", "--z", "11", "--probs", "0.9,0.5")
     assert "= 1 p 0.45" in ran.out
     model = keep("model.json", {"probs": [0.9, 0.5]})
@@ -129,7 +128,6 @@ def tables(fsmeu):
 
 
 def test_pages(fsmeu, tables, tmp_path, monkeypatch):
-    """Named after the loss, or as it is wanted; walking the tables by hand gives the F-score."""
     monkeypatch.chdir(tmp_path)
     ran = fsmeu("draw", "--explore", "fscore", "--n", "3")
     assert (ran.code, ran.out) == (0, "fscore.html\n")

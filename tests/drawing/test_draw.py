@@ -22,7 +22,6 @@ COMPOSED = fsmeu.compose(F1, "00", [0.5, 0.5])
 
 
 def test_dot_can_be_walked():
-    """By the lines of every pair, from the start to a final state that shows its value."""
     loss = fsmeu.load("pk", k=2)
     dot = fsmeu.draw(loss, n=3).dot
     values = dict(re.findall(r'^  (\d+) \[label=".*= (.*?)", .*peripheries=2', dot, re.MULTILINE))
@@ -133,7 +132,6 @@ def test_composition_shows_probabilities():
 
 
 def test_parts_can_be_chosen():
-    """States that agree in the kept registers are one, with values where they agree."""
     drawing = fsmeu.draw(fsmeu.load("recall"), n=3, given_z=True)
     assert {c.lines[0] for c in drawing.frame.captions} == {
         f"tp={tp} ref={ref}" for ref in range(4) for tp in range(ref + 1)
@@ -350,7 +348,6 @@ def test_states_headings_and_notes_tell_every_register(name, params, n):
 
 
 def test_merged_view_has_the_values_of_the_loss():
-    """Every pair has a path, at whose end stands its value; registers are those of its states."""
     loss = fsmeu.load("pk", k=2)
     drawing = fsmeu.draw(loss, n=3, merged=True)
     plain, merged = loss.compile(3), loss.compile(3, minimize=True)

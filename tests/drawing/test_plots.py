@@ -43,7 +43,6 @@ def bars(axes):
 
 
 def test_bars_are_levels():
-    """One bar per level, as high as it is probable; the mean and the quantiles are marked."""
     expected = levels_by_enumeration((1, 1, 0))
     axes = fsmeu.expect(F1, "110", P).plot(quantiles=(0.1, 0.9))
     assert [x for x, _ in bars(axes)] == pytest.approx(list(expected), abs=1e-9)
@@ -200,7 +199,6 @@ PRINTED = ("long model", "wide model", "chain", "expectation", "levels", "hidden
 
 @pytest.mark.parametrize("name", HELD)
 def test_one_line_of_text_and_one_screen_in_a_notebook(name):
-    """Few rows, and pictures in a box that is no higher than a screen and scrolls."""
     held = HELD[name]()
     text, shown = repr(held), held._repr_html_()
     assert len(text) < 300

@@ -84,11 +84,7 @@ class PlainTagging(BaseEstimator):
 
 
 def reachable(world, y, greater):
-    """The best value after every prefix (a tuple of labels), by listing every completion.
-
-    ``world`` is the second reading of a loss file at the length of the reference y
-    (``tests.losses.meaning``), whose values are fractions wherever the language allows it.
-    """
+    """The best value after every prefix, by listing; ``world`` is a ``World`` of a loss file."""
     best, found = max if greater else min, {}
 
     def visit(state, z):

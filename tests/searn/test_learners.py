@@ -220,11 +220,7 @@ def test_rows_with_repeated_columns_stay_as_they_are(learner):
 
 
 def test_actions_that_are_not_allowed_do_not_decide_between_others():
-    """Of four actions two are allowed in the first state; pairs with the others must not matter.
-
-    In the second state action 1 wins against 2 and 3, which win against 0. Learned from there
-    alone, that would make 1 win in the first state, too, where 0 is right.
-    """
+    """In the second state 1 wins against 2 and 3, which win against 0; in the first 0 is right."""
     rows = csr_array(np.tile(np.eye(2), (20, 1)))
     costs = np.tile([[0, 1, np.inf, np.inf], [1, 0, 0.5, 0.5]], (20, 1))
     model = AllPairs(LogisticRegression(C=100)).learn(decisions(rows, costs), 0)

@@ -59,8 +59,6 @@ def test_batches_equal_single_oracles(kind):
 
 
 class LongestRun:
-    """The longest run of agreement; best when long."""
-
     def start(self):
         return (0, 0)
 

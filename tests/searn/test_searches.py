@@ -66,8 +66,6 @@ def test_mean_probabilities_add_up():
 
 
 class Always:
-    """A model that decides for one action."""
-
     probabilistic = True
 
     def __init__(self, action, width):

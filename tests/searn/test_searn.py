@@ -22,7 +22,6 @@ QUICK = {"bits": 12, "random_state": 0, "crossed": ("number",), "learner": Logis
 
 
 def quick(loss="hamming", **given):
-    """An estimator for few and short sentences."""
     return Searn(loss, **{**QUICK, **given})
 
 
@@ -126,8 +125,6 @@ def test_importance_is_equal_where_every_mistake_costs_the_same(sums):
 
 
 class Records(Logistic):
-    """Remembers what it was given."""
-
     seen: ClassVar[list] = []
 
     def learn(self, given, seed):

@@ -220,7 +220,6 @@ def test_full_disk_is_seen_behind_venvs_silence(project, monkeypatch):
 
 
 def test_python_without_ensurepip(project, monkeypatch):
-    """Debian's python3 without python3-venv: the package to install is named."""
     monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(SetupFailure) as caught:
         environment.bring_up_to_date(project, "")
@@ -353,7 +352,6 @@ def test_killed_and_missing_programs_are_named():
 
 
 def test_stopped_programs_take_their_children_along():
-    """Ending a shell also ends the compiler that it waits for."""
     command = ["sh", "-c", f"{sys.executable} -c 'import time; time.sleep(60)' && true"]
     with ThreadPoolExecutor() as pool:
         running = pool.submit(process.run, command)
@@ -385,7 +383,6 @@ def test_second_waits_and_says_so(tmp_path, capfd):
 
 
 def test_lock_outlives_its_killed_holder_while_a_program_runs(tmp_path):
-    """After kill -9, the next one waits until the orphaned program is done."""
     mark = tmp_path / "done"
     body = f'process.run(["sh", "-c", "sleep 0.7; touch {mark}"])'
     holder = hold(tmp_path / "lock", body)

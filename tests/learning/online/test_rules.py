@@ -1,10 +1,4 @@
-"""Online learners do what their papers' listings say, whatever form the examples come in.
-
-The docstring of ``FOFOClassifier`` derives its objective for F_beta and Jaccard: the best
-classifier is a threshold on eta, and the threshold is the root of
-q(theta) = b pi theta - E[(eta - theta)_+] with b = beta^2, or 1 for Jaccard. Here that is compared
-with all classifiers of finitely many points, in fractions.
-"""
+"""Online learners do what their papers' listings say, whatever form the examples come in."""
 
 import itertools
 import math
@@ -129,7 +123,6 @@ def test_logistic_regression():
 @settings(max_examples=10)
 @pytest.mark.thirds
 def test_pieces_sparse_rows_and_dropped_rows(learner, cuts, seed):
-    """Pieces give what the whole gives; so do sparse rows; weight 0 means absent."""
     rows, labels = data(seed=seed)
     whole, pieces, sparse, dropped = (clone(learner) for _ in range(4))
     predicted = whole.predict_then_fit(rows, labels, classes=[0, 1])

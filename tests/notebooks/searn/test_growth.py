@@ -41,7 +41,6 @@ FIGURE_7 = collection(
 
 @st.composite
 def small_collections(draw):
-    """Up to three trees of up to three words."""
     words, heads, sentences = [], [], []
     for number in range(draw(st.integers(1, 3))):
         begin = len(words)
@@ -105,7 +104,6 @@ def test_matches_are_those_of_rouge(held, space):
     small_collections(), st.integers(1, 6), st.sampled_from([grown.vine_growth, grown.extraction])
 )
 def test_a_wide_beam_is_exact(held, limit, space):
-    """With a beam that holds every state, costs are those of enumeration."""
     growth, matches = space(held, limit), matches_of(held)
 
     def worth(state):

@@ -262,19 +262,13 @@ def test_equation_14_is_enumeration(length, epsilon):
 
 
 def deviation(length, epsilon):
-    """The standard deviation of the wrong labels of a sentence that follows the turns.
-
-    With r = 1 - 2 epsilon, the covariance of positions s <= t is (r^(t - s) - r^(s + t)) / 4.
-    """
+    """Of wrong labels in a sentence; the covariance is (r^(t-s) - r^(s+t)) / 4, s <= t."""
     r, places = 1 - 2 * epsilon, range(1, length + 1)
     return (sum(r ** abs(t - s) - r ** (s + t) for s in places for t in places) / 4) ** 0.5
 
 
 def test_searn_recovers_where_an_memm_does_not():
-    """In 400 sentences the MEMM errs as equation 14 says, SEARN no more than the hint.
-
-    Both within four standard errors.
-    """
+    """MEMM errs as equation 14 says, SEARN no more than the hint, within four standard errors."""
     found = chain_losses(40, 16_000)
     own, hint = deviation(40, EPSILON) / 20, (40 * DELTA * (1 - DELTA)) ** 0.5 / 20
     assert found["MEMM"] == pytest.approx(markov_loss(40, EPSILON), abs=4 * own)
