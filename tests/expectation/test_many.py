@@ -108,12 +108,6 @@ def test_losses_that_no_array_spans(body):
     assert_same(fsmeu.loads(f"loss f\n{body}"), *some_pairs(13, (0, 1)))
 
 
-def test_losses_of_too_many_states(monkeypatch):
-    """Sequences that are too long for the arrays are asked about one at a time."""
-    monkeypatch.setattr(walk, "SMALL_SPACE", 4)
-    assert_same(fsmeu.load("jaccard"), *some_pairs(13, (0, 1)))
-
-
 @pytest.mark.parametrize("value", ["1 / (n - 3)", "log(c)", "c * c"])
 def test_a_loss_without_a_value(value):
     """The refusal is the one that a single expectation gives."""
