@@ -12,9 +12,8 @@ from fsmeu.decoding.precision import checked
 from fsmeu.decoding.problem import Answer, Problem, RefusalError
 from fsmeu.models import Bernoulli
 from tests.explore import decisions
-from tests.explore.cases import Case
+from tests.explore.cases import written_case
 from tests.explore.trial import run_check
-from tests.label_models import ModelSpec, plain_model
 from tests.losses.meaning import World
 from tests.strategies import LossCase
 from tests.support.nightly import every_third
@@ -139,22 +138,16 @@ WIDE = [
 ]
 
 
-def explored(text, specs):
-    """A check of the explorer by name: the decision, and how its claim compares with the list."""
-    case = Case(LossCase(text, (0, 1), False, {}), specs)
-    return lambda name: run_check(case, name, 1)  # by compiled loops
-
-
 @pytest.mark.parametrize("order", [0, 1])
 @pytest.mark.parametrize("value", WIDE)
 @pytest.mark.thirds
 def test_values_of_many_orders_of_magnitude(value, order, rounds):
     """Every claim of every method, by the second reading of the file."""
+    program = LossCase(f"utility u\n{COUNTS}\nvalue {value}\n", (0, 1), False, {})
     for seed in rounds(4):
-        rng, n, kind = np.random.default_rng(seed), 3 + seed % 3, ("independent", "markov")[order]
-        specs = tuple(plain_model(rng, kind, (0, 1), n) for _ in range(3))
-        check = explored(f"utility u\n{COUNTS}\nvalue {value}\n", specs)
-        found = [check(name) for name in decisions.CHECKS if name != "decode marginal"]
+        case = written_case(program, ("independent", "markov")[order], 3 + seed % 3, seed)
+        names = [name for name in decisions.CHECKS if name != "decode marginal"]
+        found = [run_check(case, name, seed) for name in names]
         assert [one.fault for one in found if one.result == "failed"] == []
 
 
@@ -167,11 +160,10 @@ def test_counts_in_large_steps(amounts):
         f"count hyp by {of_z} when z == 1 count ref by {of_y} when y == 1 "
         "value tp / (1 + hyp + ref)"
     )
-    model = ModelSpec("bernoulli", (0, 1), 4, {"p": np.array([0.3, 0.4, 0.2, 0.6])})
-    check = explored(text, (model,) * 3)
-    assert fsmeu.decode(fsmeu.loads(text), model.build()).exact
-    assert check("decode").result == "passed"
-    assert check("decode counting").result in ("passed", "refused")
+    case = written_case(LossCase(text, (0, 1), False, {}), "bernoulli", 4)
+    assert fsmeu.decode(case.loss, case.built[0]).exact
+    assert run_check(case, "decode", 1).result == "passed"  # by compiled loops
+    assert run_check(case, "decode counting", 1).result in ("passed", "refused")
 
 
 def test_certain_labels_are_decided_exactly():
