@@ -263,8 +263,9 @@ def _is_one_time(expr: Expr, name: str) -> bool:
     for node in ast.walk(expr):
         if isinstance(node, ast.Arcs | ast.Push):
             return False
-        if vars(node).get("name", "state" * isinstance(node, ast.At)) == name:
-            times.add(isinstance(node, ast.Old) or vars(node).get("old", False))
+        read = "state" if isinstance(node, ast.At) else getattr(node, "name", "")
+        if read == name:
+            times.add(isinstance(node, ast.Old) or getattr(node, "old", False))
     return len(times) == 1
 
 
