@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -387,25 +388,18 @@ def long_expectation(asked: Query, levels: Callable[[Query], Levels]) -> Expecta
         known = independent_value(form, z, p)
     elif chain is not None:
         known = chain_value(form, z, chain_of(*chain))
-    sides = declared_range(loss.bound, asked.n)
     if known is not None and known[1] <= PROMISED * abs(known[0]):
-        (value, error), kept = known[:2], 1.0
-        lower, upper = value - error, value + error
-    elif p is not None and all(map(math.isfinite, sides)):
-        value, lower, upper, kept = _windowed(form, z, p, sides)
+        found = *known[:2], 1.0, 0.0
+    elif p is not None and all(map(math.isfinite, declared_range(loss.bound, asked.n))):
+        found = _windowed(form, z, p)
     else:
         return None
-    check_finite(asked.where, value)
-    check_range(loss.bound, asked.n, np.array([value / kept]))
-    if p is None:
-        return Expectation(value, lower, upper, kept, lambda: levels(asked))
-    return Expectation(value, lower, upper, kept, lambda: _table_levels(form, z, p))
+    listed = partial(levels, asked) if p is None else partial(_table_levels, form, z, p)
+    return result.ranged_expectation(loss, asked.n, asked.where, found, listed)
 
 
-def _windowed(
-    form: Confusion, z: Ints, p: Floats, sides: tuple[float, float]
-) -> tuple[float, float, float, float]:
-    """The value by windows of counts, its bounds, and the mass of the windows; sides are finite."""
+def _windowed(form: Confusion, z: Ints, p: Floats) -> tuple[float, float, float, float]:
+    """The value by windows of counts, its error, the mass of the windows, and what they lost."""
     windows = count_window(p[z == 1]), count_window(p[z != 1])
     value = size = kept = 0.0
     for values, chances in _tables(form, z, *windows):
@@ -413,9 +407,7 @@ def _windowed(
         size += float((np.abs(values) * chances).sum())
         kept += float(chances.sum())
     operations = sum(one.operations + len(one.chances) for one in windows) + 8
-    lost, rounding = sum(one.lost for one in windows), relative_error(operations) * size
-    low, high = lost * min(0.0, sides[0]) - rounding, lost * max(0.0, sides[1]) + rounding
-    return value, value + low, value + high, kept
+    return value, relative_error(operations) * size, kept, sum(one.lost for one in windows)
 
 
 def _tables(

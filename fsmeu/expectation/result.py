@@ -21,7 +21,7 @@ from fsmeu.expectation.query import Query
 from fsmeu.fst.distinct import same_up_to_rounding
 from fsmeu.fst.layers import pair_layers
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.domains import declared_range
+from fsmeu.losses.semantics.domains import check_range, declared_range
 from fsmeu.trellis.roundings import Sums, relative_error
 
 _SHOWN = 8  # values in a representation
@@ -162,6 +162,21 @@ def bounded_expectations(
         Expectation(value, value - error, value + error, kept, partial(levels, one))
         for one, value, error, kept in rows
     ]
+
+
+def ranged_expectation(
+    loss: SpecLoss, n: int, where: str, found: Sequence[float], levels: Callable[[], Levels]
+) -> Expectation:
+    """The expectation of a value that was found: value, error, and the mass kept and lost.
+
+    What was lost is worth no more than the range that the file declares, which is finite then.
+    """
+    value, error, kept, lost = found
+    check_finite(where, value)
+    check_range(loss.bound, n, np.array([value / kept]))
+    low, high = declared_range(loss.bound, n) if lost else (0.0, 0.0)
+    lower, upper = value + lost * min(0.0, low) - error, value + lost * max(0.0, high) + error
+    return Expectation(value, lower, upper, kept, levels)
 
 
 def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectation:
