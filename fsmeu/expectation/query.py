@@ -144,9 +144,9 @@ def alike(asked: Sequence[Query | Model]) -> list[list[int]]:
     """
     groups: dict[Hashable, list[int]] = {}
     for row, one in enumerate(asked):
-        model = one if isinstance(one, Model) else one.model
+        model = one.model if isinstance(one, Query) else one
         arcs = id(model) if model.structure is None else model.structure
-        alone = model is not one and one.z is None
+        alone = isinstance(one, Query) and one.z is None
         groups.setdefault(row if alone else (model.n, model.labels, arcs), []).append(row)
     return sorted(groups.values(), key=lambda rows: -asked[rows[0]].n)
 

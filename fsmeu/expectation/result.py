@@ -187,8 +187,8 @@ def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectatio
     roundings += 8 * (asked.n + 1)  # of the mass of the model
     values, probabilities = levels.ungrouped
     size = np.abs(values) @ probabilities
-    means, masses, sizes = np.array([[levels.mean], [probabilities.sum()], [size]])
-    found = Sums(means, masses, sizes, roundings)
+    sums = np.array([[levels.mean], [probabilities.sum()], [size]])
+    found = Sums._make((*sums, roundings))
     [known] = bounded_expectations([asked], found, lambda asked: levels)
     lost = max(0.0, float(asked.model.total_mass()) - known.kept)
     least, most = _value_range(asked)
