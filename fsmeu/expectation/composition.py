@@ -18,14 +18,9 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Picture
 from fsmeu.errors import EmptyError, SizeLimitError, message, visible
+from fsmeu.expectation import result
 from fsmeu.expectation.query import Query, query
-from fsmeu.expectation.result import (
-    Expectation,
-    Levels,
-    bounded_expectations,
-    kept_expectation,
-    level_sets,
-)
+from fsmeu.expectation.result import Expectation, Levels, level_sets
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distance import backward, forward, total_weight
@@ -222,13 +217,13 @@ def explicit_expectation(asked: Query, keep: int | None, max_states: int | None)
         roundings = path_roundings(built.plain, asked.n)
         if keep is not None:
             kept = level_sets(built.values, _pruned_masses(built, keep))
-            return kept_expectation(asked, kept, roundings)
+            return result.kept_expectation(asked, kept, roundings)
         value = size = built.total
         if (built.values < 0).any():
             size = total_weight(built.plain, np.abs(built.values))
         mass = total(asked.hypothesis) * total(asked.model.layered())
         found = Sums._make((*np.array([[value], [mass], [size]]), roundings))
-    return bounded_expectations([asked], found, levels)[0]
+    return result.bounded_expectations([asked], found, levels)[0]
 
 
 def path_roundings(table: ArcTable, n: int) -> int:

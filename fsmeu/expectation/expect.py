@@ -96,12 +96,7 @@ def expect(
 
 
 def expect_many(
-    loss: Loss,
-    zs: Iterable[Any],
-    models: Iterable[Any],
-    *,
-    jobs: int = 1,
-    scheduler: Any = None,
+    loss: Loss, zs: Iterable[Any], models: Iterable[Any], *, jobs: int = 1, scheduler: Any = None
 ) -> Floats:
     """The expected value of each hypothesis under its model, ``expect(...).value`` of every pair.
 

@@ -191,18 +191,10 @@ def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectatio
     found = Sums._make((*sums, roundings))
     [known] = bounded_expectations([asked], found, lambda asked: levels)
     lost = max(0.0, float(asked.model.total_mass()) - known.kept)
-    least, most = _value_range(asked)
-    rounding = relative_error(roundings)
-    lower = known.lower + _left_out(lost, least, -rounding)
-    upper = known.upper + _left_out(lost, most, rounding)
-    return replace(known, lower=lower, upper=upper)
-
-
-def _left_out(lost: float, extreme: float, rounding: float) -> float:
-    """What the lost mass is worth at an extreme of the value, rounded outwards."""
-    if not lost and not math.isfinite(extreme):
-        return 0.0
-    return lost * extreme + rounding * abs(extreme)
+    ends = np.array(_value_range(asked))
+    ends[np.isinf(ends) & (lost == 0.0)] = 0.0
+    low, high = lost * ends + relative_error(roundings) * np.abs(ends) * [-1.0, 1.0]  # outwards
+    return replace(known, lower=known.lower + float(low), upper=known.upper + float(high))
 
 
 def _value_range(asked: Query) -> tuple[float, float]:
