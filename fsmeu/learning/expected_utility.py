@@ -23,7 +23,7 @@ from sklearn.utils import check_random_state
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, check_int, message
-from fsmeu.expectation.gradient import value_and_gradient
+from fsmeu.expectation.expect import value_and_gradient
 from fsmeu.learning.base import NONNEGATIVE, LogisticClassifier, Objective, Rows, climb, real
 from fsmeu.learning.given_loss import binary_loss, over_classes
 from fsmeu.learning.saving import register

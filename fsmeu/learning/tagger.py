@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import check_bool, check_int
-from fsmeu.expectation.gradient import value_and_gradient_many
+from fsmeu.expectation.expect import value_and_gradient_many
 from fsmeu.learning import features
 from fsmeu.learning.base import NONNEGATIVE, Objective, climb, real
 from fsmeu.learning.given_loss import given_loss, label_name, over_classes
