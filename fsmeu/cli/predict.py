@@ -61,8 +61,9 @@ def predict(
     Several labels of an example, and its probabilities, stand on its line with tabs between them.
     Where labels or tags are given, how good the predicted ones are is told on stderr.
     """
+    tagger = searn.ColumnTagger  # which load knows from here on
     made = saving.load(model)
-    if isinstance(made, searn.ColumnTagger) and hasattr(made, "searn_"):
+    if isinstance(made, tagger) and hasattr(made, "searn_"):
         _predict_tags(made, file, output, beam, as_json)
         return
     if type(made).__name__ not in classifiers():

@@ -1,7 +1,11 @@
 """`fsmeu train --searn` and `predict`: files in, models and tags out."""
 
+import subprocess
+
 import pytest
 from seqeval import metrics
+
+from tests.cli.conftest import PROGRAM
 
 LINES = [
     "the DT B-NP\nold JJ I-NP\nman NN I-NP\nate VBD B-VP\nfish NN B-NP\n. . O\n",
@@ -71,6 +75,16 @@ def test_predict_without_tags(fsmeu, folder):
     told = fsmeu("predict", folder / "m.npz", "-", "--json", stdin=text).json
     assert told["measures"] is None
     assert [len(one) for one in told["tags"]] == [2, 1]
+
+
+def test_predict_in_a_process_of_its_own(folder):
+    """Nothing but the file says that it holds a tagger."""
+    command = [*PROGRAM, "predict", str(folder / "m.npz"), "-"]
+    ran = subprocess.run(command, input=b"the DT\ncat NN\n", capture_output=True, check=True)
+    assert [line.split()[:2] for line in ran.stdout.splitlines()] == [
+        [b"the", b"DT"],
+        [b"cat", b"NN"],
+    ]
 
 
 def test_plain_labels_and_templates_of_ones_own(fsmeu, keep, tmp_path):
