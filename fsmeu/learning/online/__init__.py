@@ -9,22 +9,30 @@ a TP / (b POS + c TP + FP) in the weights of true positives, of positives and of
 
 from __future__ import annotations
 
+import csv
+import io
 import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import expit
+from sklearn.base import clone
 
-from fsmeu.arrays import Bools, Floats
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, check_bool, check_int, message, one_of
 from fsmeu.learning.base import POSITIVE_NUMBER, LogisticClassifier, Rows, real
+from fsmeu.learning.examples import Examples
+from fsmeu.learning.given_loss import check_classes, plain
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
 
 ONLINE_WEIGHTS = 1 << 27  # classifiers times features: 1 GB, and as much for the mean of weights
+STREAMED_EXAMPLES = 1 << 15  # examples given to a learner at once: enough for compiled loops
 
 LOGISTIC, OFO, FOFO = 0, 1, 2  # the learners
 # Places of ``state_``: weights of examples, the number of examples, and a, b, c of the measure.
@@ -325,3 +333,149 @@ class FOFOClassifier(OnlineClassifier):
         last = one_of(where, "predict_with", self.predict_with, ("mean", "last")) == "last"
         plan = (horizon or FIRST_HORIZON, horizon is None, 1.0)
         self.state_[[HORIZON, DOUBLES, OPEN, SCALE, LAST]] = *plan, scale, last
+
+
+# -- examples streamed through learners ------------------------------------------------------------
+
+
+def running_measure(predicted: Any, positive: Any, measure: str = "f", beta: float = 1.0) -> Floats:
+    """The measure of the first t predictions, for every t from 1, (examples,); 0 where it is 0/0.
+
+    Predictions and labels are 1 or True where they are positive; the measure is "f" or "jaccard".
+    """
+    chosen, known = np.asarray(predicted, bool), np.asarray(positive, bool)
+    counts = (np.cumsum(part) for part in (chosen & known, chosen, known))
+    return values_of(coefficients(measure, beta), *counts)
+
+
+def places(total: int, most: int = 200) -> Ints:
+    """At most so many numbers of examples, at equal distances, the last of them the total."""
+    steps = np.arange(1, min(total, most) + 1)
+    return np.asarray(steps * total // len(steps), np.int64)
+
+
+class Task(NamedTuple):
+    """Rows of examples, (examples, features), their classes, (examples,), and both classes."""
+
+    rows: Any
+    labels: NDArray[Any]
+    classes: NDArray[Any]
+
+
+def two_classes(name: str, data: Examples, positive: str | None, like: Task | None = None) -> Task:
+    """The examples of a file with labels of two classes; an InputError where these are others.
+
+    They are a positive label against all others, where it is given, or those of other examples.
+    """
+    labels = np.asarray(data.labels)
+    if labels.ndim != 1:
+        raise InputError(message(name, "an example must have one label", f"{labels.shape[1]}"))
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError(message(name, "labels must be finite numbers or texts", "nan or inf"))
+    known = np.unique(labels)
+    words = ", ".join(str(plain(one)) for one in known[:8]) + (", ..." if len(known) > 8 else "")
+    if positive is not None:
+        chosen = [one for one in known if _is_written(one, positive)]
+        if not chosen and like is None:
+            raise InputError(message(name, f"--positive must be one of {words}", positive))
+        labels = np.isin(labels, chosen).astype(np.int64)
+        known = np.unique(labels)
+    if like is not None:
+        check_classes(name, known, like.classes)
+        known = like.classes
+    if len(known) != 2:
+        remedy = "--positive LABEL sets one against all others" if len(known) > 2 else ""
+        must = "the labels must be of two classes"
+        raise InputError(message(name, must, f"{len(known)}: {words}", remedy))
+    return Task(data.rows, labels, known)
+
+
+def _is_written(label: Any, text: str) -> bool:
+    """Whether a text stands for a label: 2, 2.0 and 2e0 are one number."""
+    try:
+        return str(plain(label)) == text.strip() or float(label) == float(text)
+    except ValueError:
+        return False
+
+
+class Outcome(NamedTuple):
+    """A learner over all orders, by its name as it was written."""
+
+    name: str
+    measure: str  # "F1", "F2", ... or "Jaccard"
+    seen: Ints  # numbers of examples, (points,)
+    curves: Floats  # its measure after so many, (orders, points)
+    first: OnlineClassifier  # after the first order
+    row: dict[str, Any]  # both names, means and deviations "online" and in a "test", and speed
+
+
+def run_orders(
+    name: str,
+    learner: OnlineClassifier,
+    data: Task,
+    others: Task | None,
+    *,
+    passes: int,
+    shuffles: int,
+    seed: int,
+    tell: Callable[[int, str], None],
+) -> Outcome:
+    """What copies of a learner reached, one for each random order; 0 is the order of the file.
+
+    Each sees the data so many times in its order, and is measured on the others afterwards. A copy
+    that asks for the number of examples is told. ``tell`` is called with the number of examples
+    seen since the last call, and the measure in words. Speed is in examples a second of processor
+    time, in the fastest order.
+    """
+    n, positive, measure = len(data.labels), data.classes[1], ""
+    seen = places(n * passes)
+    ended, curves, tests, seconds = [], [], [], []
+
+    def measured(chosen: Any, known: Any) -> Floats:
+        both = np.asarray(chosen) == positive, np.asarray(known) == positive
+        return running_measure(*both, learner.measure, learner.beta)
+
+    for k in range(max(shuffles, 1)):
+        made, taken, pairs = clone(learner), 0.0, []
+        if getattr(made, "horizon", n) is None:
+            made.set_params(horizon=n * passes)
+        random = np.random.default_rng((seed, k))
+        for _ in range(passes):
+            order = random.permutation(n) if shuffles else np.arange(n)
+            for piece in np.split(order, range(STREAMED_EXAMPLES, n, STREAMED_EXAMPLES)):
+                given, known = data.rows[piece], data.labels[piece]
+                start = time.process_time()
+                pairs.append((made.predict_then_fit(given, known, classes=data.classes), known))
+                taken += time.process_time() - start
+                measure = "Jaccard" if made.measure == "jaccard" else f"F{made.beta:g}"
+                tell(len(piece), f"{measure} {made.score_:.4f}")
+        curves.append(measured(*np.concatenate(pairs, axis=1))[seen - 1])
+        ended.append(made)
+        seconds.append(taken)
+        if others is not None:
+            tests.append(measured(made.predict(others.rows), others.labels)[-1])
+
+    def moments(values: Any) -> dict[str, float | None]:
+        spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+        return {"mean": float(np.mean(values)), "sd": spread}
+
+    row = {
+        "learner": name,
+        "measure": measure,
+        "online": moments([curve[-1] for curve in curves]),
+        "test": None if others is None else moments(tests),
+        "examples_per_second": round(n * passes / max(min(seconds), 1e-9)),
+    }
+    return Outcome(name, measure, seen, np.array(curves), ended[0], row)
+
+
+def curves_csv(outcomes: Sequence[Outcome]) -> str:
+    """The curves as csv text, one line for each learner, order and point."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["learner", "measure", "order", "examples", "value"])
+    for one in outcomes:
+        for k, curve in enumerate(one.curves, start=1):
+            pairs = zip(one.seen.tolist(), curve.tolist(), strict=True)
+            writer.writerows([one.name, one.measure, k, *pair] for pair in pairs)
+    return text.getvalue()

@@ -20,8 +20,16 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 
 from fsmeu.errors import InputError, SizeLimitError
-from fsmeu.learning.online import FOFOClassifier, OFOClassifier, OnlineLogisticClassifier, streaming
-from fsmeu.learning.online.streaming import Task, places, run_orders, running_measure
+from fsmeu.learning import online
+from fsmeu.learning.online import (
+    FOFOClassifier,
+    OFOClassifier,
+    OnlineLogisticClassifier,
+    Task,
+    places,
+    run_orders,
+    running_measure,
+)
 from tests.learning.online import transcript
 from tests.support.examples import data
 
@@ -260,7 +268,7 @@ def test_streams_are_one_call(learner, measure, score, size, monkeypatch):
     if hasattr(whole, "horizon"):
         whole.set_params(horizon=150)
     predicted = whole.predict_then_fit(rows, labels)
-    monkeypatch.setattr(streaming, "STREAMED_EXAMPLES", size)
+    monkeypatch.setattr(online, "STREAMED_EXAMPLES", size)
     told = []
     found = streamed(clone(learner), csr_array(rows), labels, lambda *one: told.append(one))
     assert found.seen.tolist() == list(range(1, 151))
@@ -271,8 +279,9 @@ def test_streams_are_one_call(learner, measure, score, size, monkeypatch):
     assert sum(one[0] for one in told) == 150
     assert found.measure == measure
     assert told[-1][1] == f"{measure} {whole.score_:.4f}"
-    assert found.tests == pytest.approx([score(bits, whole.predict(rows) == "yes")])
-    assert found.speed > 0
+    assert found.row["test"]["mean"] == pytest.approx(score(bits, whole.predict(rows) == "yes"))
+    assert found.row["online"] == {"mean": pytest.approx(whole.score_), "sd": None}
+    assert found.row["examples_per_second"] > 0
 
 
 def test_passes_are_shuffled_anew():
