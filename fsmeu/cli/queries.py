@@ -33,7 +33,7 @@ from fsmeu.limits import CANDIDATES, SECONDS
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _MOST = 40  # values of a distribution that are shown
 _BAR = 36
-_MOST_LABELS = 1000  # outputs take a sweep without the short cuts of the value
+_MOST_LABELS = 1000  # each output takes as long as the value
 _MOMENT = 5  # calls of progress, of which there are ten in a second
 
 
