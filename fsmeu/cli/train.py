@@ -226,14 +226,14 @@ def _train_classifier(
         "examples": int(data.rows.shape[0]),
         "features": int(data.rows.shape[1]),
         "positive": (data.labels == model.classes_[1]).sum(axis=0).tolist(),
-        "classes": [shared.given_loss.plain(one) for one in model.classes_],
+        "classes": [shared.base.plain(one) for one in model.classes_],
         "seconds": round(seconds, 3),
     }
     if others is not None:
         assert others.labels is not None
         with shared.estimating(f"test {name}", "deciding"):
             predicted = model.predict(others.rows)
-        found["test"] = shared.given_loss.measures(model, others.labels, predicted)
+        found["test"] = shared.base.measures(model, others.labels, predicted)
         shared.plot_decision(picture, model, others, predicted)
     return found
 

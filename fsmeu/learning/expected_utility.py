@@ -24,8 +24,6 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, check_int, message
 from fsmeu.expectation.gradient import value_and_gradient
 from fsmeu.learning import base
-from fsmeu.learning.base import Climb, LogisticClassifier, Objective, Rows, climb, real
-from fsmeu.learning.given_loss import binary_loss, over_classes
 from fsmeu.learning.saving import register
 from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.loss import SpecLoss
@@ -51,7 +49,7 @@ class SmoothF:
     10 and 15 leave out gamma; equations 5 and 6 and the derivatives below them are followed.)
     """
 
-    rows: Rows  # examples, (examples, features), an array or a ``csr_array``
+    rows: base.Rows  # examples, (examples, features), an array or a ``csr_array``
     positive: Floats  # 1 for positive examples, 0 for others, (examples,)
     weights: Floats | None = None  # of examples, (examples,); None where all are 1
     alpha: float = 0.5  # the weight of recall in the harmonic mean, from 0 (precision) to 1
@@ -84,7 +82,7 @@ class SmoothF:
         squares = np.sqrt(squares / total)
         return np.append(1.0, np.where(squares > 0, squares, 1.0))
 
-    def _blocks(self) -> Iterator[tuple[Rows, Floats, Floats]]:
+    def _blocks(self) -> Iterator[tuple[base.Rows, Floats, Floats]]:
         """Blocks of rows with their classes and weights; none of them is a copy."""
         for a in range(0, self.rows.shape[0], _BLOCK):
             y, block = self.positive[a : a + _BLOCK], self.rows
@@ -101,7 +99,7 @@ class SmoothF:
 
 @register
 @dataclass(eq=False, repr=False)
-class MaxExpectedFClassifier(LogisticClassifier):
+class MaxExpectedFClassifier(base.LogisticClassifier):
     """A logistic regression whose parameters maximise an approximate F-measure (Jansche 2005).
 
     The objective is F~ of equation 6 less l2 / 2 times the sum of the squared coefficients; the
@@ -178,10 +176,12 @@ class MaxExpectedFClassifier(LogisticClassifier):
             check_int(where, "restarts", self.restarts)
         check_int(where, "max_iter", self.max_iter)
         base.number_between(where, "alpha", self.alpha, 0, 1)
-        real(where, "l2", self.l2, *base.NONNEGATIVE)
-        real(where, "bound", self.bound, "number above 0, or infinite", lambda value: value > 0)
+        base.real(where, "l2", self.l2, *base.NONNEGATIVE)
+        base.real(
+            where, "bound", self.bound, "number above 0, or infinite", lambda value: value > 0
+        )
         for name in ("gamma", "spread", "tol"):
-            real(where, name, getattr(self, name), *base.POSITIVE_NUMBER)
+            base.real(where, name, getattr(self, name), *base.POSITIVE_NUMBER)
         rows, positive, weights = self._training(X, y, sample_weight)
         if weights is not None and len(np.unique(positive[weights > 0])) < 2:
             must = "each class must have an example of positive weight"
@@ -201,7 +201,9 @@ class MaxExpectedFClassifier(LogisticClassifier):
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return self
 
-    def _search(self, smooth: SmoothF, progress: Callable[[float], None] | None) -> list[Climb]:
+    def _search(
+        self, smooth: SmoothF, progress: Callable[[float], None] | None
+    ) -> list[base.Climb]:
         """Where the climb from every start ended.
 
         It works on the parameters times the root mean squares of their features, so that features
@@ -223,10 +225,10 @@ class MaxExpectedFClassifier(LogisticClassifier):
         automatic = isinstance(self.restarts, str)
         most = _MOST if automatic else int(self.restarts)
         tol, best, raised = float(self.tol), -math.inf, 0
-        ends: list[Climb] = []
+        ends: list[base.Climb] = []
         while len(ends) < most and not (automatic and len(ends) - raised >= _IN_VAIN):
             start = random.normal(0.0, width if len(ends) % 2 else width / 3, len(units))
-            end = climb(rising, start, self.max_iter, tol, gain=tol / 1000, box=box)
+            end = base.climb(rising, start, self.max_iter, tol, gain=tol / 1000, box=box)
             ends.append(end._replace(weights=end.weights / units))
             if end.value > best + _SAME:
                 raised = len(ends)
@@ -297,7 +299,7 @@ def _means(values: Floats, other: Floats) -> Floats:
     return mean
 
 
-def batch_value(loss: Loss, y: Ints) -> Objective:
+def batch_value(loss: Loss, y: Ints) -> base.Objective:
     """E[value(Z, y)] and its derivatives, (n,), as a function of the probabilities of 1, (n,).
 
     The references y are label indices, (n,), of a loss over two labels. Where its value depends on
@@ -336,7 +338,7 @@ def batch_value(loss: Loss, y: Ints) -> Objective:
 
 @register
 @dataclass(eq=False, repr=False)
-class MaxExpectedUtilityClassifier(LogisticClassifier):
+class MaxExpectedUtilityClassifier(base.LogisticClassifier):
     """A logistic classifier that maximises the exact expected utility of the training labels.
 
     The labels Z of a batch are independent, P(Z_i = 1) = 1 / (1 + exp(-(w x_i + b))), the labels y
@@ -385,19 +387,19 @@ class MaxExpectedUtilityClassifier(LogisticClassifier):
         where = type(self).__name__
         restarts = check_int(where, "restarts", self.restarts, least=0)
         steps = check_int(where, "max_iter", self.max_iter)
-        l2 = real(where, "l2", self.l2, *base.NONNEGATIVE)
-        self.loss_ = binary_loss(where, self.loss, self.loss_params)
+        l2 = base.real(where, "l2", self.l2, *base.NONNEGATIVE)
+        self.loss_ = base.binary_loss(where, self.loss, self.loss_params)
         rows, positive, _ = self._training(X, y)
-        loss = over_classes(self.loss_, self.classes_, where)
+        loss = base.over_classes(self.loss_, self.classes_, where)
         random = check_random_state(self.random_state)
         batches = self._batches(loss, positive, random)
         aim = _of_weights(rows, l2, _expected(loss, positive.astype(np.int64), batches))
         likelihood = _of_weights(rows, l2, _likelihood(positive))
-        starts = [climb(likelihood, np.zeros(rows.shape[1] + 1), steps).weights]
+        starts = [base.climb(likelihood, np.zeros(rows.shape[1] + 1), steps).weights]
         squares = rows.multiply(rows).sum() if hasattr(rows, "multiply") else float((rows**2).sum())
         size = 2.0 / np.sqrt(1.0 + squares / rows.shape[0])  # gives scores of about 2
         starts += [size * random.standard_normal(rows.shape[1] + 1) for _ in range(restarts)]
-        climbs = [climb(aim, start, steps) for start in starts]
+        climbs = [base.climb(aim, start, steps) for start in starts]
         best = max(climbs, key=lambda one: one.value)
         self.coef_, self.intercept_ = best.weights[None, :-1], best.weights[-1:]
         self.objectives_ = np.array([one.value for one in climbs])
@@ -419,7 +421,7 @@ class MaxExpectedUtilityClassifier(LogisticClassifier):
         return [np.sort(dealt[k::count]) for k in range(count)]
 
 
-def _of_weights(rows: Rows, l2: float, of_scores: Objective) -> Objective:
+def _of_weights(rows: base.Rows, l2: float, of_scores: base.Objective) -> base.Objective:
     """A function of the scores of rows, less the penalty, as a function of (w, b)."""
 
     def objective(weights: Floats) -> tuple[float, Floats]:
@@ -431,7 +433,7 @@ def _of_weights(rows: Rows, l2: float, of_scores: Objective) -> Objective:
     return objective
 
 
-def _likelihood(positive: Floats) -> Objective:
+def _likelihood(positive: Floats) -> base.Objective:
     """The mean log-likelihood of the labels, as a function of scores."""
     signs = 2.0 * positive - 1.0
 
@@ -442,7 +444,7 @@ def _likelihood(positive: Floats) -> Objective:
     return of_scores
 
 
-def _expected(loss: Loss, y: Ints, batches: list[Ints]) -> Objective:
+def _expected(loss: Loss, y: Ints, batches: list[Ints]) -> base.Objective:
     """The mean expected utility of the batches, as a function of scores."""
     parts = [(batch, batch_value(loss, y[batch])) for batch in batches]
     sign = (1.0 if loss.kind == "utility" else -1.0) / len(parts)

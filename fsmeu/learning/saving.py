@@ -171,9 +171,8 @@ def _packed(place: str, value: Any, arrays: Arrays) -> Any:
         if meaning(read(spec.source, spec.origin)) != meaning(spec):
             must = "a loss can be saved if it is that of its file"
             raise InputError(message(where, must, value, "Write a file of its own for it"))
-        parts = {"text": spec.source, "labels": None if labels is None else list(labels.labels)}
-        parts["parameters"] = dict(value.params_given)
-        return {"loss": _packed(place, parts, arrays)}
+        parts = {"text": spec.source, "labels": labels and list(labels.labels)}
+        return {"loss": _packed(place, parts | {"parameters": dict(value.params_given)}, arrays)}
     if type(value) is Pipeline:
         steps = [list(step) for step in value.steps]
         return {"pipeline": _packed(place, {"steps": steps}, arrays)}

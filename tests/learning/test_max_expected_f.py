@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info
 
 import fsmeu
-from fsmeu.learning import MaxExpectedFClassifier, MaxExpectedUtilityClassifier, expected_utility
+from fsmeu.learning import base, expected_utility
 from fsmeu.learning.base import Climb, climb
 from fsmeu.learning.expected_utility import CountTree, SmoothF, _expected, _of_weights
 from tests import brute_force
@@ -204,7 +204,7 @@ def test_starts_go_on_while_they_gain(gains, monkeypatch):
         drawn.append(start)
         return Climb(start, next(values), 1)
 
-    monkeypatch.setattr(expected_utility, "climb", climb)
+    monkeypatch.setattr(base, "climb", climb)
     found = MaxExpectedFClassifier(random_state=0).fit(*TOY, progress=told.append)
     raised = [k for k, gain in enumerate(gains) if gain > 1e-3 or k == 0]
     count = min(32, raised[-1] + 5)

@@ -25,9 +25,8 @@ from sklearn.base import clone
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, check_bool, check_int, message, one_of
-from fsmeu.learning.base import POSITIVE_NUMBER, LogisticClassifier, Rows, real
+from fsmeu.learning import base
 from fsmeu.learning.examples import Examples
-from fsmeu.learning.given_loss import check_classes, plain
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
 
@@ -68,7 +67,7 @@ def skipped(seen: float) -> float:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OnlineClassifier(LogisticClassifier):
+class OnlineClassifier(base.LogisticClassifier):
     """An online learner of the positive class's probability and of a threshold on it.
 
     The probability is learned by stochastic gradient descent on the logistic loss; how the
@@ -172,8 +171,8 @@ class OnlineClassifier(LogisticClassifier):
     def _begin(self, features: int, horizon: int | None) -> None:
         """Checks the parameters and forgets everything; the horizon is the number of examples."""
         where, mean, must = type(self).__name__, self.average, "number above 0 and at most 1e100"
-        real(where, "step", self.step, *POSITIVE_NUMBER)
-        beta = real(where, "beta", self.beta, must, lambda value: 0.0 < value <= 1e100)
+        base.real(where, "step", self.step, *base.POSITIVE_NUMBER)
+        beta = base.real(where, "beta", self.beta, must, lambda value: 0.0 < value <= 1e100)
         one_of(where, "schedule", self.schedule, ("sqrt", "constant"))
         one_of(where, "measure", self.measure, ("f", "jaccard"))
         check_bool(where, "fit_intercept", self.fit_intercept)
@@ -209,7 +208,7 @@ class OnlineClassifier(LogisticClassifier):
         return predicted > 0, chances
 
 
-def _flat(rows: Rows) -> tuple[Any, Any, Any]:
+def _flat(rows: base.Rows) -> tuple[Any, Any, Any]:
     """Values row by row, the column of each (none where rows are whole), where rows begin."""
     if issparse(rows):
         if not rows.has_canonical_format:
@@ -265,21 +264,13 @@ class OFOClassifier(OnlineClassifier):
 class FOFOClassifier(OnlineClassifier):
     """Online learning of a probability and of the threshold that is best for F on it.
 
-    Liu et al. (2018), Algorithms 1 and 2. Write eta(x) for the probability of the positive class,
-    pi for the rate of positives. A classifier that predicts positive with the indicator f has
-
-        F_beta = (1 + beta^2) E[eta f] / (beta^2 pi + E[f]).
-
-    Let v be the best value. Every f has (1 + beta^2) E[eta f] <= v (beta^2 pi + E[f]), and the best
-    has equality, so it maximises E[((1 + beta^2) eta - v) f]: it is positive where eta is at least
-    theta = v / (1 + beta^2), and theta is the root of the increasing q(theta) = beta^2 pi theta -
-    E[(eta - theta)_+]. So it minimises the strongly convex
+    Liu et al. (2018), Algorithms 1 and 2. With eta for the probability of the positive class and pi
+    for the rate of positives, the best threshold minimises the strongly convex
 
         Q(theta) = 1/2 E[(eta - theta)_+^2] + 1/2 beta^2 pi theta^2    on [0, 1 / (1 + beta^2)],
 
-    with beta = 1 equation (6) of the paper. The Jaccard index J = E[eta f] / (pi + E[f] - E[eta f])
-    has theta = v / (1 + v) in the same way, with the objective of F1: J = F1 / (2 - F1) grows with
-    F1, so that only the running measure differs.
+    with beta = 1 equation (6) of the paper; that of the Jaccard index is the one of F1
+    (``docs/papers.md`` derives both, and what is said below about the lengths of steps).
 
     The threshold is learned by projected stochastic gradient steps on Q, with the running rate
     of positives and the present probability in place of pi and eta, in m stages of n0 steps: m =
@@ -289,12 +280,8 @@ class FOFOClassifier(OnlineClassifier):
     Predictions use the mean of the stage so far, the start included, as the listing says. What is
     left of n examples after m n0, and whatever comes after n, belongs to the last stage.
 
-    A step of length R / (G sqrt(n0)) is best where G^2 is the mean square of the gradient; the
-    constants have G^2 = 10. But a gradient is a difference of two terms that are not negative,
-    (eta - theta)_+ and beta^2 pi theta, whose squares have means of at most pi and of the order
-    pi^2: where positives are rare, the printed steps are too short by sqrt(10 / pi).
-    ``gamma_scale="auto"`` multiplies by that, with the running rate (POS + 1) / (TOTAL + 2), so
-    that no gamma is tuned (``notebooks/liu2018.py`` compares it with ``OFOClassifier``).
+    Where positives are rare, these steps are too short by sqrt(10 / pi). ``gamma_scale="auto"``
+    multiplies by that, with the running rate (POS + 1) / (TOTAL + 2), so that no gamma is tuned.
 
     Args:
         step, schedule, average, fit_intercept, measure, beta: as in ``OnlineLogisticClassifier``.
@@ -329,7 +316,11 @@ class FOFOClassifier(OnlineClassifier):
         if isinstance(scale, str) and scale != "auto":
             must = 'gamma_scale must be a finite number above 0 or "auto"'
             raise InputError(message(where, must, scale))
-        scale = 0.0 if scale == "auto" else real(where, "gamma_scale", scale, *POSITIVE_NUMBER)
+        scale = (
+            0.0
+            if scale == "auto"
+            else base.real(where, "gamma_scale", scale, *base.POSITIVE_NUMBER)
+        )
         last = one_of(where, "predict_with", self.predict_with, ("mean", "last")) == "last"
         plan = (horizon or FIRST_HORIZON, horizon is None, 1.0)
         self.state_[[HORIZON, DOUBLES, OPEN, SCALE, LAST]] = *plan, scale, last
@@ -373,7 +364,9 @@ def two_classes(name: str, data: Examples, positive: str | None, like: Task | No
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError(message(name, "labels must be finite numbers or texts", "nan or inf"))
     known = np.unique(labels)
-    words = ", ".join(str(plain(one)) for one in known[:8]) + (", ..." if len(known) > 8 else "")
+    words = ", ".join(str(base.plain(one)) for one in known[:8]) + (
+        ", ..." if len(known) > 8 else ""
+    )
     if positive is not None:
         chosen = [one for one in known if _is_written(one, positive)]
         if not chosen and like is None:
@@ -381,7 +374,7 @@ def two_classes(name: str, data: Examples, positive: str | None, like: Task | No
         labels = np.isin(labels, chosen).astype(np.int64)
         known = np.unique(labels)
     if like is not None:
-        check_classes(name, known, like.classes)
+        base.check_classes(name, known, like.classes)
         known = like.classes
     if len(known) != 2:
         remedy = "--positive LABEL sets one against all others" if len(known) > 2 else ""
@@ -393,7 +386,7 @@ def two_classes(name: str, data: Examples, positive: str | None, like: Task | No
 def _is_written(label: Any, text: str) -> bool:
     """Whether a text stands for a label: 2, 2.0 and 2e0 are one number."""
     try:
-        return str(plain(label)) == text.strip() or float(label) == float(text)
+        return str(base.plain(label)) == text.strip() or float(label) == float(text)
     except ValueError:
         return False
 
