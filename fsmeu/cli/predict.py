@@ -227,7 +227,7 @@ def plot_decision(path: Path | None, model: Any, data: Examples, predicted: NDAr
     loss = base.confusion_loss(model)
     kind = "probability" if hasattr(model, "predict_proba") else "score"
     with estimating("--plot", "deciding"):
-        scores = base.decision_scores(model, data.rows)
+        scores = base.positive_chances(model, data.rows)
     positive, chosen = (classes == model.classes_[1] for classes in (data.labels, predicted))
 
     def draw(axes: Any) -> None:

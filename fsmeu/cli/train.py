@@ -230,7 +230,6 @@ def _train_classifier(
         "seconds": round(seconds, 3),
     }
     if others is not None:
-        assert others.labels is not None
         with shared.estimating(f"test {name}", "deciding"):
             predicted = model.predict(others.rows)
         found["test"] = shared.base.measures(model, others.labels, predicted)
@@ -327,7 +326,7 @@ def _checked_curves(name: str) -> Path:
 
 def _write_curves(path: Path, result: dict[str, Any], found: Sequence[Outcome]) -> None:
     """Writes the measure against examples seen, in the format that the ending says."""
-    curves = {one.name: one.curves for one in found}
+    curves = {one.row["learner"]: one.curves for one in found}
     if path.suffix.lower() == ".json":
         points = {name: rows.tolist() for name, rows in curves.items()}
         whole = {**result, "seen": found[0].seen.tolist(), "curves": points}
@@ -335,7 +334,7 @@ def _write_curves(path: Path, result: dict[str, Any], found: Sequence[Outcome]) 
     elif path.suffix.lower() == ".csv":
         write_output(path, online_learners.curves_csv(found))
     else:
-        value = f"online {' or '.join(sorted({one.measure for one in found}))}"
+        value = f"online {' or '.join(sorted({one.row['measure'] for one in found}))}"
         save_plot(path, lambda axes: plot_curves(curves, found[0].seen, value=value, ax=axes))
 
 

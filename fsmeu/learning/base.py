@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, issparse
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
-from sklearn.utils import get_tags, indexable
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags, indexable, validation
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from fsmeu.arrays import Bools, Floats
@@ -80,7 +80,9 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, rows: Any, labels: Any, first: bool = True) -> tuple[Rows, NDArray[Any]]:
         """Checked rows, (examples, features), and as many labels; sets ``n_features_in_``."""
-        rows, labels = validate_data(self, rows, labels, y_numeric=False, **_FORM, reset=first)
+        rows, labels = validation.validate_data(
+            self, rows, labels, y_numeric=False, **_FORM, reset=first
+        )
         return csr_array(rows) if issparse(rows) else rows, labels
 
     def _training(
@@ -118,7 +120,11 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def checked_weights(rows: Rows, weights: Any) -> Floats | None:
     """Weights of examples, (examples,), or None."""
     how = {"dtype": np.float64, "ensure_non_negative": True}
-    return None if weights is None else np.asarray(_check_sample_weight(weights, rows, **how))
+    return (
+        None
+        if weights is None
+        else np.asarray(validation._check_sample_weight(weights, rows, **how))
+    )
 
 
 class LogisticClassifier(BinaryClassifier):
@@ -131,8 +137,8 @@ class LogisticClassifier(BinaryClassifier):
 
     def decision_function(self, X: Any) -> Floats:
         """The logarithm of the odds of the positive class, (examples,)."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, **_FORM, reset=False)
+        validation.check_is_fitted(self)
+        rows = validation.validate_data(self, X, **_FORM, reset=False)
         return np.asarray(rows @ self.coef_[0] + self.intercept_[0])
 
     def predict_proba(self, X: Any) -> Floats:
@@ -154,14 +160,40 @@ class OuterClassifier(BinaryClassifier):
             tags.input_tags = get_tags(inner).input_tags
         return tags
 
-    def _inner(self) -> Any:
-        """The estimator to be copied."""
-        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+    def _inner(self, checked: bool = False) -> Any:
+        """The estimator to be copied; if checked, an InputError where it lacks what is needed."""
+        inner = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        names = ("fit", "predict_proba")[: 1 if getattr(self, "calibration", None) else 2]
+        if checked and (isinstance(inner, type) or not all(hasattr(inner, name) for name in names)):
+            must, remedy = "the estimator must have fit and predict_proba", ""
+            if hasattr(self, "calibration"):
+                remedy = "With calibration, decision_function will do instead of predict_proba"
+            raise InputError(message(type(self).__name__, must, inner, remedy))
+        return inner
+
+    def _weighing(self, weights: Floats | None) -> dict[str, Floats]:
+        """The argument of the estimator's ``fit`` for weights; an InputError where it has none."""
+        inner = self._inner(checked=True)
+        name, last = inner.steps[-1] if isinstance(inner, Pipeline) else ("", inner)
+        if weights is not None and not validation.has_fit_parameter(last, "sample_weight"):
+            must = "the estimator must take sample_weight where weights are given"
+            raise InputError(message(type(self).__name__, must, inner))
+        key = f"{name}__sample_weight" if name else "sample_weight"
+        return {} if weights is None else {key: weights}
+
+    def _fitted(self, rows: Rows, positive: Floats, weights: Floats | None) -> Any:
+        """A copy of the estimator, fitted to rows with labels 1 and 0."""
+        more = self._weighing(weights)
+        return clone(self._inner()).fit(rows, positive.astype(np.int64), **more)
+
+    def _named_loss(self) -> Loss:
+        """The loss whose labels stand for both classes, the positive one last."""
+        return over_classes(self.loss_, self.classes_, type(self).__name__)
 
     def _checked(self, rows: Any, labels: Any, first: bool = True, **how: bool) -> Any:
         """Rows as they are, and as many checked labels; sets ``n_features_in_`` if it is known."""
-        checked = validate_data(self, y=labels, **how)
-        validate_data(self, rows, skip_check_array=True)
+        checked = validation.validate_data(self, y=labels, **how)
+        validation.validate_data(self, rows, skip_check_array=True)
         return indexable(rows, checked)[0], checked
 
 
@@ -187,7 +219,6 @@ def climb(
     start: Floats,
     steps: int,
     tolerance: float = 1e-6,
-    *,
     gain: float = 1e-12,
     box: Floats | None = None,
 ) -> Climb:
@@ -199,13 +230,9 @@ def climb(
     if not steps:
         return Climb(start, objective(start)[0], 0)
     options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tolerance, "ftol": gain}
-
-    def downhill(weights: Floats) -> tuple[float, Floats]:
-        value, slopes = objective(weights)
-        return -value, -slopes
-
+    how: dict[str, Any] = {"method": "L-BFGS-B", "bounds": box, "options": options}
     with threadpool_limits(1, "blas"):  # on matrices this small more threads cost more
-        end = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
+        end = minimize(lambda x: tuple(-part for part in objective(x)), start, jac=True, **how)
     return Climb(np.asarray(end.x, np.float64), float(-end.fun), int(end.nit))
 
 
@@ -217,8 +244,7 @@ def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
 
     Names and paths may have parameters, and labels where the file leaves them open.
     """
-    named = isinstance(params, Mapping) and all(isinstance(name, str) for name in params)
-    if params is not None and not named:
+    if not isinstance(params, Mapping | None) or not all(isinstance(x, str) for x in params or ()):
         must = "loss_params must be a dictionary of the parameters of the loss"
         raise InputError(message(where, must, params))
     if isinstance(loss, str | PathLike):
@@ -309,13 +335,7 @@ def table_value(loss: SpecLoss, chosen: Bools, positive: Bools) -> float:
 def best_threshold(
     loss: SpecLoss, scores: Floats, positive: Bools, weights: Floats | None = None
 ) -> tuple[float, float]:
-    """The threshold of the best value on these examples, and that value.
-
-    An example is decided positive when its score is at least the threshold. Between two scores
-    the threshold is halfway (Koyejo et al. 2014, Algorithm 1, search the scores themselves); -inf
-    is that of all and inf that of none. Of equally good ones it is the highest. The loss is one of
-    the confusion table; labels are True where positive, (examples,).
-    """
+    """The threshold of the best value on these examples, the highest of several, and that value."""
     thresholds, values = threshold_values(loss, scores, positive, weights)
     best = int((values if loss.kind == "utility" else -values).argmax())
     return float(thresholds[best]), float(values[best])
@@ -324,7 +344,12 @@ def best_threshold(
 def threshold_values(
     loss: SpecLoss, scores: Floats, positive: Bools, weights: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Every threshold that makes a difference, descending from inf to -inf, and its value."""
+    """Every threshold that makes a difference, descending from inf to -inf, and its value.
+
+    Examples with at least such a score are decided positive. Between two scores the threshold is
+    halfway (Koyejo et al. 2014, Algorithm 1, search the scores themselves). The loss is one of the
+    confusion table; labels are True where positive, (examples,).
+    """
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], positive[order]
     w = np.ones(len(scores)) if weights is None else np.asarray(weights[order], np.float64)
@@ -381,25 +406,14 @@ def plain(label: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def decision_scores(model: Any, rows: Any) -> Floats:
-    """Probabilities of the positive class, or what else is compared with a threshold, (rows,)."""
-    if hasattr(model, "predict_proba"):
-        return positive_chances(model, rows)
-    return np.asarray(model.decision_function(rows), np.float64)
-
-
 def confusion_loss(model: Any) -> SpecLoss:
     """What the model decides for: its loss, or the F-score or Jaccard index of its parameters."""
-    loss = getattr(model, "loss_", None)
-    if isinstance(loss, SpecLoss) and loss.confusion is not None:
-        return loss
-    if loss is not None:
+    loss, given = getattr(model, "loss_", None), model.get_params(deep=False)
+    if loss is None and given.get("measure") == "jaccard":
+        return load("jaccard")
+    if loss is None:
+        return load("fscore", **{name: given[name] for name in ("alpha", "beta") if name in given})
+    if not isinstance(loss, SpecLoss) or loss.confusion is None:
         must = "the value of the loss must depend on the confusion table alone"
         raise InputError(message("--plot", must, loss.name))
-    given = model.get_params(deep=False)
-    if given.get("measure") == "jaccard":
-        return load("jaccard")
-    beta = given.get("beta", 1.0)
-    if 0.0 <= given.get("alpha", 1.0) < 1.0:
-        beta = math.sqrt(given["alpha"] / (1.0 - given["alpha"]))
-    return load("fscore", beta=beta)
+    return loss

@@ -30,7 +30,8 @@ class Examples(NamedTuple):
     """
 
     rows: Any
-    labels: NDArray[Any] | None
+    labels: Any
+    classes: Any = None  # both, the positive one last, where they are known
 
 
 def read_examples(
@@ -110,7 +111,7 @@ def _from_csv(name: str, label: str | None, features: int | None) -> Examples:
     lines = _csv_lines(name)
     begin, first = next(lines, (0, [""]))
     width = len(first)
-    header = [] if any(_number(cell) is not None for cell in first) else [*map(str.strip, first)]
+    header = [] if any(number_in(cell) is not None for cell in first) else [*map(str.strip, first)]
     chosen = [] if width == features else [width - 1]
     if label is not None:
         chosen = [_column(name, word.strip(), header, width) for word in label.split(",")]
@@ -123,7 +124,7 @@ def _from_csv(name: str, label: str | None, features: int | None) -> Examples:
             must = f"each line must have {width} columns"
             raise InputError(message(f"{name}, line {line}", must, len(cells)))
         for column in others:
-            number = _number(cells[column])
+            number = number_in(cells[column])
             if number is None or not math.isfinite(number):
                 where = f"{name}, line {line}, column {column + 1}"
                 got = cells[column].strip() or "nothing"
@@ -163,7 +164,7 @@ def _column(name: str, word: str, header: list[str], width: int) -> int:
     raise InputError(message(f"--label, {name}", must, word or "nothing"))
 
 
-def _number(cell: str) -> float | None:
+def number_in(cell: str) -> float | None:
     """The number in a cell."""
     try:
         return float(cell)

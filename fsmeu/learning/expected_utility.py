@@ -91,10 +91,8 @@ class SmoothF:
                 part = slice(begins[0], begins[-1])
                 held = block.data[part], block.indices[part], begins - begins[0]
                 block = csr_array(held, shape=(len(y), block.shape[1]), copy=False)
-            else:
-                block = block[a : a + len(y)]
             w = np.ones(len(y)) if self.weights is None else self.weights[a : a + len(y)]
-            yield block, y, w
+            yield block if issparse(block) else block[a : a + len(y)], y, w
 
 
 @register
@@ -103,21 +101,17 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
     """A logistic regression whose parameters maximise an approximate F-measure (Jansche 2005).
 
     The objective is F~ of equation 6 less l2 / 2 times the sum of the squared coefficients; the
-    intercept goes free. It is not concave, so L-BFGS starts from several random points, and the
-    best end is kept. With the default penalty starts mostly meet at one end, and F of rows that
-    were not seen is mostly greater than without one (the paper has none), where the supremum is
-    often at infinity: ``bound`` keeps the search in a box. A great penalty may drive it there too,
-    since the intercept goes free: to no coefficients and an infinite intercept, where all examples
-    are called positive. Where a climb ends on such a way is a matter of rounding. Features should
-    be of like size and near 0 (``StandardScaler``).
-
-    Probabilities (equation 1, whatever gamma is) are parameters of a decision rule rather than
-    estimates: training for F pushes them towards 0 and 1.
-
-    F_alpha = 1 / (alpha / R + (1 - alpha) / P) is F_beta for alpha = beta^2 / (1 + beta^2).
+    intercept goes free. It is not concave: L-BFGS starts from several random points, and the best
+    end is kept. With the default penalty starts mostly meet at one end, and F of rows that were not
+    seen is mostly greater than without one (the paper has none), where the supremum is often at
+    infinity: ``bound`` keeps the search in a box. So it is with a great penalty, which leaves no
+    coefficients: all examples are called positive. Features should be of like size and near 0
+    (``StandardScaler``). Probabilities (equation 1, whatever gamma is) are parameters of a decision
+    rule rather than estimates: training for F pushes them towards 0 and 1.
 
     Args:
-        alpha: the weight of recall, from 0 (only precision) to 1 (only recall); 0.5 is F1.
+        alpha: the weight of recall, from 0 (only precision) to 1 (only recall); 0.5 is F1, and
+            beta^2 / (1 + beta^2) is F_beta.
         gamma: the steepness with which g(gamma x theta) stands for a decision. Without penalty
             and bound, gamma only rescales the parameters.
         l2: the factor of the penalty. What is best for rows that were not seen depends on the data:
@@ -137,8 +131,7 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
         fit_intercept: whether there is an intercept.
 
     Attributes:
-        coef_: the coefficients, (1, features).
-        intercept_: the intercept, (1,).
+        coef_, intercept_: the parameters, (1, features) and (1,).
         objective_: the objective of the best end, penalty included.
         objectives_: that of every end, (starts,).
         spread_: the standard deviation of ``objectives_``.
@@ -177,9 +170,7 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
         check_int(where, "max_iter", self.max_iter)
         base.number_between(where, "alpha", self.alpha, 0, 1)
         base.real(where, "l2", self.l2, *base.NONNEGATIVE)
-        base.real(
-            where, "bound", self.bound, "number above 0, or infinite", lambda value: value > 0
-        )
+        base.real(where, "bound", self.bound, "number above 0, or infinite", lambda x: x > 0)
         for name in ("gamma", "spread", "tol"):
             base.real(where, name, getattr(self, name), *base.POSITIVE_NUMBER)
         rows, positive, weights = self._training(X, y, sample_weight)
@@ -191,19 +182,16 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
         self.objectives_ = np.array([end.value for end in ends])
         best = int(np.argmax(self.objectives_))
         theta = ends[best].weights
-        self.intercept_, self.coef_ = theta[:1].copy(), theta[1:].reshape(1, -1).copy()
-        self.objective_, self.spread_ = float(self.objectives_[best]), float(self.objectives_.std())
+        self.intercept_, self.coef_ = theta[:1].copy(), theta[None, 1:].copy()
+        self.objective_, self.spread_ = ends[best].value, float(self.objectives_.std())
         self.reached_ = int((self.objectives_ >= self.objective_ - _SAME).sum())
-        self.smooth_f_ = float(smooth(theta)[0])
-        self.n_iter_ = ends[best].steps
+        self.smooth_f_, self.n_iter_ = float(smooth(theta)[0]), ends[best].steps
         if self.n_iter_ >= self.max_iter:
             text = f"the best start was still rising after max_iter={self.max_iter} iterations"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return self
 
-    def _search(
-        self, smooth: SmoothF, progress: Callable[[float], None] | None
-    ) -> list[base.Climb]:
+    def _search(self, smooth: SmoothF, progress: Any) -> list[base.Climb]:
         """Where the climb from every start ended.
 
         It works on the parameters times the root mean squares of their features, so that features
@@ -343,11 +331,11 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
 
     The labels Z of a batch are independent, P(Z_i = 1) = 1 / (1 + exp(-(w x_i + b))), the labels y
     are given, and (w, b) maximises the mean over batches of E[utility(Z, y)], less l2 / 2 times the
-    squared length of w; the intercept b goes free, because positives may be rare. Jansche 2005
-    maximises an approximation of E[F], Jansche 2007, section 1.3, names the exact expectation. A
-    loss is minimised. The objective is not concave: L-BFGS climbs from the solution of maximum
-    likelihood and from random starts, and the best is kept. Without l2 the greatest value may lie
-    at infinity. There is no ``sample_weight``: labels of a sequence have no weights in a loss.
+    squared length of w; the intercept b goes free, because positives may be rare (Jansche 2007,
+    section 1.3, names this objective). A loss is minimised. It is not concave: L-BFGS climbs from
+    the solution of maximum likelihood and from random starts, and the best is kept. Without l2 the
+    greatest value may lie at infinity. Labels of a sequence have no weights in a loss: there is no
+    ``sample_weight``.
 
     A batch is a sequence. Where the value depends on the confusion table alone, its order does not
     matter: batches are drawn at random, with the share of positive examples of the whole, and a
@@ -366,8 +354,7 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
 
     Attributes:
         loss_: the loss.
-        coef_: the weights, (1, features).
-        intercept_: the intercept, (1,).
+        coef_, intercept_: the weights, (1, features) and (1,).
         expected_value_: the mean of the expected value over batches.
         objectives_: where each climb ended, the first from maximum likelihood, (1 + restarts,).
         n_iter_: the number of iterations of the best climb.
@@ -392,10 +379,23 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
         rows, positive, _ = self._training(X, y)
         loss = base.over_classes(self.loss_, self.classes_, where)
         random = check_random_state(self.random_state)
-        batches = self._batches(loss, positive, random)
+        batches, signs = [np.arange(len(positive))], 2.0 * positive - 1.0
+        if self.batch_size is not None:
+            count = -(-len(positive) // check_int(where, "batch_size", self.batch_size))
+            if isinstance(loss, SpecLoss) and loss.confusion is not None:
+                shuffled = random.permutation(len(positive))
+                dealt = shuffled[np.argsort(positive[shuffled], kind="stable")]
+                batches = [np.sort(dealt[k::count]) for k in range(count)]
+            else:
+                batches = np.array_split(batches[0], count)
+
+        def likelihood(scores: Floats) -> tuple[float, Floats]:
+            margins = signs * scores
+            return float(log_expit(margins).mean()), signs * expit(-margins) / len(signs)
+
         aim = _of_weights(rows, l2, _expected(loss, positive.astype(np.int64), batches))
-        likelihood = _of_weights(rows, l2, _likelihood(positive))
-        starts = [base.climb(likelihood, np.zeros(rows.shape[1] + 1), steps).weights]
+        first, zeros = _of_weights(rows, l2, likelihood), np.zeros(rows.shape[1] + 1)
+        starts = [base.climb(first, zeros, steps).weights]
         squares = rows.multiply(rows).sum() if hasattr(rows, "multiply") else float((rows**2).sum())
         size = 2.0 / np.sqrt(1.0 + squares / rows.shape[0])  # gives scores of about 2
         starts += [size * random.standard_normal(rows.shape[1] + 1) for _ in range(restarts)]
@@ -408,18 +408,6 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
         self.n_iter_ = best.steps
         return self
 
-    def _batches(self, loss: Loss, positive: Floats, random: Any) -> list[Ints]:
-        """The rows of each batch."""
-        n = len(positive)
-        if self.batch_size is None:
-            return [np.arange(n)]
-        count = -(-n // check_int(type(self).__name__, "batch_size", self.batch_size))
-        if not isinstance(loss, SpecLoss) or loss.confusion is None:
-            return [part.astype(np.int64) for part in np.array_split(np.arange(n), count)]
-        shuffled = random.permutation(n)
-        dealt = shuffled[np.argsort(positive[shuffled], kind="stable")]
-        return [np.sort(dealt[k::count]) for k in range(count)]
-
 
 def _of_weights(rows: base.Rows, l2: float, of_scores: base.Objective) -> base.Objective:
     """A function of the scores of rows, less the penalty, as a function of (w, b)."""
@@ -431,17 +419,6 @@ def _of_weights(rows: base.Rows, l2: float, of_scores: base.Objective) -> base.O
         return value - l2 / 2 * float(free @ free), gradient
 
     return objective
-
-
-def _likelihood(positive: Floats) -> base.Objective:
-    """The mean log-likelihood of the labels, as a function of scores."""
-    signs = 2.0 * positive - 1.0
-
-    def of_scores(scores: Floats) -> tuple[float, Floats]:
-        margins = signs * scores
-        return float(log_expit(margins).mean()), signs * expit(-margins) / len(signs)
-
-    return of_scores
 
 
 def _expected(loss: Loss, y: Ints, batches: list[Ints]) -> base.Objective:

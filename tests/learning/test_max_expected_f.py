@@ -16,7 +16,12 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info
 
 import fsmeu
-from fsmeu.learning import base, expected_utility
+from fsmeu.learning import (
+    MaxExpectedFClassifier,
+    MaxExpectedUtilityClassifier,
+    base,
+    expected_utility,
+)
 from fsmeu.learning.base import Climb, climb
 from fsmeu.learning.expected_utility import CountTree, SmoothF, _expected, _of_weights
 from tests import brute_force

@@ -26,7 +26,7 @@ from sklearn.base import clone
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, check_bool, check_int, message, one_of
 from fsmeu.learning import base
-from fsmeu.learning.examples import Examples
+from fsmeu.learning.examples import Examples, number_in
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
 
@@ -345,15 +345,9 @@ def places(total: int, most: int = 200) -> Ints:
     return np.asarray(steps * total // len(steps), np.int64)
 
 
-class Task(NamedTuple):
-    """Rows of examples, (examples, features), their classes, (examples,), and both classes."""
-
-    rows: Any
-    labels: NDArray[Any]
-    classes: NDArray[Any]
-
-
-def two_classes(name: str, data: Examples, positive: str | None, like: Task | None = None) -> Task:
+def two_classes(
+    name: str, data: Examples, positive: str | None, like: Examples | None = None
+) -> Examples:
     """The examples of a file with labels of two classes; an InputError where these are others.
 
     They are a positive label against all others, where it is given, or those of other examples.
@@ -364,14 +358,13 @@ def two_classes(name: str, data: Examples, positive: str | None, like: Task | No
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError(message(name, "labels must be finite numbers or texts", "nan or inf"))
     known = np.unique(labels)
-    words = ", ".join(str(base.plain(one)) for one in known[:8]) + (
-        ", ..." if len(known) > 8 else ""
-    )
-    if positive is not None:
-        chosen = [one for one in known if _is_written(one, positive)]
-        if not chosen and like is None:
+    words = ", ".join(map(str, map(base.plain, known[:8]))) + ", ..." * (len(known) > 8)
+    if positive is not None:  # 2, 2.0 and 2e0 are one number
+        value, numeric = number_in(positive), known.dtype.kind in "iuf"
+        chosen = known == value if numeric else known.astype(str) == positive.strip()
+        if not np.any(chosen) and like is None:
             raise InputError(message(name, f"--positive must be one of {words}", positive))
-        labels = np.isin(labels, chosen).astype(np.int64)
+        labels = np.isin(labels, known[chosen]).astype(np.int64)
         known = np.unique(labels)
     if like is not None:
         base.check_classes(name, known, like.classes)
@@ -380,33 +373,23 @@ def two_classes(name: str, data: Examples, positive: str | None, like: Task | No
         remedy = "--positive LABEL sets one against all others" if len(known) > 2 else ""
         must = "the labels must be of two classes"
         raise InputError(message(name, must, f"{len(known)}: {words}", remedy))
-    return Task(data.rows, labels, known)
-
-
-def _is_written(label: Any, text: str) -> bool:
-    """Whether a text stands for a label: 2, 2.0 and 2e0 are one number."""
-    try:
-        return str(base.plain(label)) == text.strip() or float(label) == float(text)
-    except ValueError:
-        return False
+    return Examples(data.rows, labels, known)
 
 
 class Outcome(NamedTuple):
-    """A learner over all orders, by its name as it was written."""
+    """A learner over all orders."""
 
-    name: str
-    measure: str  # "F1", "F2", ... or "Jaccard"
+    row: dict[str, Any]  # "learner", "measure", means and sd "online" and in a "test", and speed
     seen: Ints  # numbers of examples, (points,)
     curves: Floats  # its measure after so many, (orders, points)
     first: OnlineClassifier  # after the first order
-    row: dict[str, Any]  # both names, means and deviations "online" and in a "test", and speed
 
 
 def run_orders(
     name: str,
     learner: OnlineClassifier,
-    data: Task,
-    others: Task | None,
+    data: Examples,
+    others: Examples | None,
     *,
     passes: int,
     shuffles: int,
@@ -459,7 +442,7 @@ def run_orders(
         "test": None if others is None else moments(tests),
         "examples_per_second": round(n * passes / max(min(seconds), 1e-9)),
     }
-    return Outcome(name, measure, seen, np.array(curves), ended[0], row)
+    return Outcome(row, seen, np.array(curves), ended[0])
 
 
 def curves_csv(outcomes: Sequence[Outcome]) -> str:
@@ -470,5 +453,5 @@ def curves_csv(outcomes: Sequence[Outcome]) -> str:
     for one in outcomes:
         for k, curve in enumerate(one.curves, start=1):
             pairs = zip(one.seen.tolist(), curve.tolist(), strict=True)
-            writer.writerows([one.name, one.measure, k, *pair] for pair in pairs)
+            writer.writerows([*list(one.row.values())[:2], k, *pair] for pair in pairs)
     return text.getvalue()
