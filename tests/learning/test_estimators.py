@@ -17,7 +17,7 @@ import fsmeu
 from fsmeu import learning
 from fsmeu.errors import InputError
 from fsmeu.learning import DTAClassifier, EUMClassifier, FOFOClassifier, OFOClassifier
-from fsmeu.learning.given_loss import measures
+from fsmeu.learning.base import measures
 from fsmeu.learning.online import OnlineClassifier
 from fsmeu.learning.plug_in import held_out_parts
 from fsmeu.searn import CostOracle, CostOracles, Searn
