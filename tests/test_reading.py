@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 import fsmeu
-from fsmeu.corpora.parse import read_sentences
+from fsmeu.corpora.records import read_sentences
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError, is_installed
 from fsmeu.files import read_arrays
 from fsmeu.learning.examples import read_examples

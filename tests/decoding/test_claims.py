@@ -10,11 +10,12 @@ import pytest
 import fsmeu
 from fsmeu.decoding.precision import checked
 from fsmeu.decoding.problem import Answer, Problem, RefusalError
-from fsmeu.errors import FsmeuError
 from fsmeu.models import Bernoulli
-from tests import brute_force
+from tests.explore import decisions
+from tests.explore.cases import written_case
+from tests.explore.trial import run_check
 from tests.losses.meaning import World
-from tests.strategies import ModelCase, model_case
+from tests.strategies import LossCase
 from tests.support.nightly import every_third
 from tests.support.values import count_weights
 
@@ -117,11 +118,11 @@ def test_constants_at_a_length_are_no_obstacle():
 
 
 def test_slopes_that_span_many_orders_of_magnitude():
-    """What roots of unity lose is computed by convolutions."""
-    loss = table_loss("tp * 2^ref / (1 + hyp)")
-    decision = fsmeu.decode(loss, [0.0625] * 56)
-    assert (decision.method, decision.exact) == ("counting", True)
-    Truth(loss, 56, 0.0625, 0, 0.5).check(decision)
+    """What roots of unity lose is computed by convolutions; E[tp 2^ref] is a product."""
+    n, p = 56, 0.0625
+    decision = fsmeu.decode(table_loss("tp * 2^ref / (1 + hyp)"), [p] * n)
+    assert (decision.method, decision.exact, decision.labels) == ("counting", True, [1] * n)
+    assert decision.value == pytest.approx(n / (1 + n) * 2 * p * (1 + p) ** (n - 1), rel=1e-12)
 
 
 WIDE = [
@@ -142,62 +143,27 @@ WIDE = [
 @pytest.mark.thirds
 def test_values_of_many_orders_of_magnitude(value, order, rounds):
     """Every claim of every method, by the second reading of the file."""
-    loss = table_loss(value)
+    program = LossCase(f"utility u\n{COUNTS}\nvalue {value}\n", (0, 1), False, {})
     for seed in rounds(4):
-        n = 3 + seed % 3
-        case = model_case(np.random.default_rng(seed), (0, 1), n, order)
-        claims(loss, case, n)
-
-
-def listed(loss, distribution, n):
-    """Expected value and expected absolute value of every hypothesis, by the second reading."""
-    world, found = World(loss.spec, (0, 1), n), {}
-    for z in itertools.product((0, 1), repeat=n):
-        pairs = [(Fraction(v), Fraction(distribution[y])) for y, v in world.every_y(z).items()]
-        found[z] = sum(v * p for v, p in pairs), sum(abs(v) * p for v, p in pairs)
-    return found
-
-
-EVERY = (*BY_ALGEBRA, "exhaustive", "nbest", "search")
-
-
-def claims(loss, case, n, methods=EVERY):
-    """Checks what every method claims; the names of those that claim to be exact."""
-    found = listed(loss, case.distribution, n)
-    sign = 1 if loss.kind == "utility" else -1
-    best = max(sign * value for value, _ in found.values())
-    exact = set()
-    for method in methods:
-        try:
-            decision = fsmeu.decode(loss, case.model, method=method)
-        except FsmeuError:
-            continue
-        z = tuple(decision.labels)
-        own, size = found[z]
-        if decision.exact:
-            exact.add(method)
-            near = [abs(found[(*z[:i], 1 - z[i], *z[i + 1 :])][0] - own) for i in range(n)]
-            scale = max(size, sorted(near)[n // 2] if n else 0)
-            assert abs(Fraction(decision.value) - own) <= scale * 2e-9, (decision, float(own))
-            assert best - sign * own <= scale * 2e-9, (decision, float(best), float(own))
-    return exact
-
-
-# -- what is refused ------------------------------------------------------------------------------
+        case = written_case(program, ("independent", "markov")[order], 3 + seed % 3, seed)
+        names = [name for name in decisions.CHECKS if name != "decode marginal"]
+        found = [run_check(case, name, seed) for name in names]
+        assert [one.fault for one in found if one.result == "failed"] == []
 
 
 @pytest.mark.parametrize("amounts", [("10^9", "1"), ("1", "10^9"), ("10^4", "10^4"), ("1", "10^6")])
 def test_counts_in_large_steps(amounts):
     """Arrays that would span all counts are refused before they are made."""
     of_z, of_y = amounts
-    loss = fsmeu.loads(
+    text = (
         "utility u labels 0 1 count tp when z == 1 and y == 1 "
         f"count hyp by {of_z} when z == 1 count ref by {of_y} when y == 1 "
         "value tp / (1 + hyp + ref)"
     )
-    p = [0.3, 0.4, 0.2, 0.6]
-    case = ModelCase(Bernoulli(p), brute_force.bernoulli(p))
-    assert "auto" in claims(loss, case, 4, ("auto", "counting"))
+    case = written_case(LossCase(text, (0, 1), False, {}), "bernoulli", 4)
+    assert fsmeu.decode(case.loss, case.built[0]).exact
+    assert run_check(case, "decode", 1).result == "passed"  # by compiled loops
+    assert run_check(case, "decode counting", 1).result in ("passed", "refused")
 
 
 def test_states_in_large_steps_are_listed():
@@ -207,11 +173,8 @@ def test_states_in_large_steps_are_listed():
         "count tp by 100000 when z == 1 and old mz[0] != 1 and y == 1 and old my[0] != 1 "
         "count ref when y == 1 and old my[0] != 1 value tp / (1 + ref^2) or 2 when tp == 1"
     )
-    for n in (2, 3):
-        case = model_case(np.random.default_rng(n), (0, 1), n, 1)
-        assert {"auto", "exhaustive"} <= claims(loss, case, n, ("auto", "exhaustive"))
-        machine = loss.view(n, np.zeros(n, np.int64), weights=True)
-        assert machine.space is None
+    assert loss.view(2, np.zeros(2, np.int64), weights=True).space is None
+    assert fsmeu.decode(loss, [0.3, 0.6]).exact  # else the seconds are over
 
 
 def test_a_value_next_to_the_best_one_is_not_claimed():

@@ -8,9 +8,6 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.decoding import split
 from fsmeu.models import Independent
-from tests import brute_force
-from tests.decoding.listing import check, make_listing
-from tests.strategies import ModelCase
 from tests.trellis.test_moments import chances
 
 TEXTS = {
@@ -44,16 +41,13 @@ def short_ones_too(monkeypatch):
 
 @pytest.mark.parametrize(("name", "params"), LOSSES)
 @settings(max_examples=12, deadline=None)
-@given(seed=st.integers(0, 2**32), n=st.integers(2, 6) | st.integers(7, 90))
+@given(seed=st.integers(0, 2**32), n=st.integers(7, 90))
 def test_no_sequence_is_better(name, params, seed, n):
-    """Of all short sequences; of long ones that rank labels by probability, by other engines."""
+    """Of those that rank labels by probability, by other engines; short ones: see the explorer."""
     loss, p = loaded(name, params), chances(seed, n)
     found = fsmeu.decode(loss, p, method="counting")
     assert "windows" in found.why
     assert found.exact
-    if n <= 6:
-        case = ModelCase(found, brute_force.bernoulli(p))
-        check(make_listing(loss, (0, 1), n), case, found)
     ones = [sum(found.labels), *np.random.default_rng(seed).integers(0, n + 1, size=4).tolist()]
     own, *others = (fsmeu.expect(loss, [1] * k + [0] * (n - k), p).value for k in ones)
     assert found.value == pytest.approx(own, rel=1e-12, abs=1e-12)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.models import Bernoulli, from_potentials
-from tests import brute_force, shelf
+from tests import brute_force
 from tests.expectation.checks import ENGINES, engines
 from tests.label_models import by_name, derivatives, parameters, plain_model
 from tests.losses.meaning import Undefined
@@ -42,20 +42,6 @@ def test_distribution_on_the_hypothesis_tape(data, seed, n):
         for name, array in by_name(found).items():
             limit = 1e-12 * scale * max(1, n)
             np.testing.assert_allclose(array, wanted[name], rtol=1e-12, atol=limit, strict=True)
-
-
-@engines
-@pytest.mark.parametrize("name", ["fscore", "jaccard", "hamming", "pk", "zero_one"])
-def test_an_expectation_is_linear_in_each_probability(name, engine):
-    """So its derivative is the difference between a label that is surely 1 and surely 0."""
-    loss, random, n = shelf.load(name), np.random.default_rng(7), 30
-    p = random.random(n)
-    p[[3, 11]], p[[4, 20]] = 0.0, 1.0
-    z = random.integers(0, 2, n)
-    found = fsmeu.gradient(loss, z, p, engine=engine)
-    for i in range(n):
-        sure, never = (fsmeu.expect(loss, z, np.where(np.arange(n) == i, x, p)) for x in (1.0, 0.0))
-        assert found[i] == pytest.approx(sure.value - never.value, rel=1e-12, abs=1e-13)
 
 
 UNDEFINED = {

@@ -10,9 +10,7 @@ import fsmeu
 from fsmeu.errors import FsmeuError
 from fsmeu.models import Bernoulli, Independent, Markov
 from fsmeu.trellis import walk
-from tests import shelf
 from tests.label_models import plain_model
-from tests.support.nightly import every_third
 from tests.support.python_losses import Keeper
 
 TAGS = ("O", "B-X", "I-X", "B-Y", "I-Y")
@@ -47,12 +45,6 @@ def assert_same(loss, zs, models):
     wanted = [fsmeu.expect(loss, z, model).value for z, model in zip(zs, models, strict=True)]
     assert found.shape == (len(zs),)
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", every_third(fsmeu.library()))
-def test_every_loss_of_the_shelf(name):
-    loss = shelf.load(name, size=3)
-    assert_same(loss, *some_pairs(11, tuple(loss.labels), longest=5))
 
 
 def test_labels_are_taken_from_each_model():
@@ -106,12 +98,6 @@ def test_python_losses():
 )
 def test_losses_that_no_array_spans(body):
     assert_same(fsmeu.loads(f"loss f\n{body}"), *some_pairs(13, (0, 1)))
-
-
-def test_losses_of_too_many_states(monkeypatch):
-    """Sequences that are too long for the arrays are asked about one at a time."""
-    monkeypatch.setattr(walk, "SMALL_SPACE", 4)
-    assert_same(fsmeu.load("jaccard"), *some_pairs(13, (0, 1)))
 
 
 @pytest.mark.parametrize("value", ["1 / (n - 3)", "log(c)", "c * c"])

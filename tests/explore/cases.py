@@ -16,7 +16,7 @@ from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.searn import CostOracle
 from tests.explore.programs import random_program
 from tests.explore.truth import truth_of
-from tests.label_models import ModelSpec, random_model
+from tests.label_models import ModelSpec, plain_model, random_model
 from tests.strategies import LossCase
 
 LENGTHS = {2: (0, 1, 2, 2, 3, 3, 3, 4, 4, 5, 6), 3: (0, 1, 2, 2, 3, 3, 4)}
@@ -82,6 +82,13 @@ def random_case(seed, k):
     first = random_model(rng, program.labels, n)
     alike = random_model(rng, program.labels, n, (first.kind,))
     return Case(program, (first, alike, random_model(rng, program.labels, n)))
+
+
+def written_case(program, kind, n, seed=0, **more):
+    """A loss with random models of one kind."""
+    rng = np.random.default_rng(seed)
+    models = (plain_model(rng, kind, tuple(program.labels), n, **more) for _ in NAMES)
+    return Case(program, tuple(models))
 
 
 # -- asking ---------------------------------------------------------------------------------------

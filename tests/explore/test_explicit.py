@@ -13,9 +13,8 @@ import pytest
 import fsmeu
 from fsmeu.searn import CostOracle
 from tests import shelf
-from tests.explore import explicit, run
-from tests.explore.cases import Case
-from tests.label_models import plain_model
+from tests.explore import checks, explicit, run
+from tests.explore.cases import written_case
 from tests.strategies import LossCase
 
 LENGTHS = {2: 3, 3: 3, 5: 2, 9: 1}
@@ -46,21 +45,20 @@ MODELS = {
     "crf": ("potentials", {}),
 }
 """Each is asked as a lattice as well, and with a constraint: see ``explicit``."""
+QUERIES = (explicit.expectation, explicit.tape, explicit.derivatives, explicit.oracle)
+QUERIES += (explicit.decision, checks.expect_many, checks.compiled, checks.summed)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.thirds
 def test_every_engine_and_model(name):
     program = PROGRAMS[name]
-    labels = tuple(program.labels)
+    labels, n = program.labels, LENGTHS[len(program.labels)]
     for title, (kind, more) in MODELS.items():
         source = random.Random(f"{name} {title}")
-        rng, n = np.random.default_rng([len(name), len(title)]), LENGTHS[len(labels)]
-        models = tuple(plain_model(rng, kind, labels, n, **more) for _ in range(3))
-        case = Case(program, models)
-        for query in (explicit.expectation, explicit.tape, explicit.derivatives, explicit.oracle):
+        case = written_case(program, kind, n, [len(name), len(title)], **more)
+        for query in QUERIES:
             query(case, source)
-        explicit.decision(case, source)
         first = np.array([z[0] == labels[0] for z in case.truth.sequences])
         explicit.decide(case, f'"{labels[0]}" .*', first)
 

@@ -15,17 +15,22 @@ from tests.explore.shrink import reproducer, shrunk
 from tests.explore.trial import run_case, run_check
 from tests.label_models import random_model
 from tests.strategies import LossCase
-from tests.support import loops
-from tests.support.kernels import kernels_that_run
+from tests.support.thresholds import lower_thresholds
 
 SEED = 20
 
 
+@pytest.mark.parametrize("low", [False, True])
 @pytest.mark.parametrize("seed", range(SEED, SEED + 6))
-def test_fixed_cases_pass(seed, rounds):
-    """The law of every query: its answer is that of enumeration by the second reading of a file."""
-    cases = len(rounds(150, least=25))
-    report = run.explore(seed, cases, None, jobs=1)
+def test_fixed_cases_pass(seed, low, rounds, monkeypatch):
+    """The law of every query: its answer is that of enumeration by the second reading of a file.
+
+    With low thresholds, short sequences are answered in the ways of long ones.
+    """
+    if low:
+        lower_thresholds(monkeypatch)
+    cases = len(rounds(150, least=40 if low else 25))
+    report = run.explore(seed + 10 * low, cases, None, jobs=1)
     assert report.failures == []
     assert report.cases == cases
     assert sum(report.counts[name, "passed"] for name in run.CHECKS) > 2 * cases
@@ -116,10 +121,3 @@ def test_rounding_is_noticed():
     assert cancelled.size > 1e15
     with pytest.raises(Unsure):
         cancelled > 0.3  # noqa: B015
-
-
-@pytest.mark.parametrize("half", [loops.sentences, loops.long_ones])
-def test_loops_can_be_compiled_beforehand(half):
-    """What the set-up and the explorer do."""
-    with kernels_that_run("compiled"):
-        half()

@@ -1,22 +1,17 @@
 """Layered acceptors as OpenFst machines and back, and their composition."""
 
-import dataclasses
-
 import numpy as np
 import pynini
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from fsmeu.errors import FstError, InputError, SizeLimitError
 from fsmeu.fst import layers
 from fsmeu.fst.alphabet import BINARY, Alphabet
 from fsmeu.fst.compose import compose, guard_arcs
-from fsmeu.fst.distance import backward, forward, total_weight
+from fsmeu.fst.distance import total_weight
 from fsmeu.fst.image import fst_from_table, symbol_table
 from tests import brute_force
 from tests.fst.machines import table
-from tests.label_models import random_layers
 
 
 def layered_from_fst(fst, alphabet):
@@ -26,42 +21,6 @@ def layered_from_fst(fst, alphabet):
 def read(layered):
     """The sequences of positive weight, each with its weight."""
     return {y: w for y, w in brute_force.path_distribution(layered).items() if w > 0}
-
-
-def sums(machine, ending):
-    """The summed weight of the paths to each state, and from each, times what ending is worth."""
-    mass, worth = np.zeros(machine.states), ending.copy()
-    mass[machine.start] = 1.0
-    arcs_by_depth = machine.depths[1]
-    for arcs in arcs_by_depth:
-        np.add.at(mass, machine.target[arcs], mass[machine.source[arcs]] * machine.factor[arcs])
-    for arcs in reversed(arcs_by_depth):
-        np.add.at(worth, machine.source[arcs], worth[machine.target[arcs]] * machine.factor[arcs])
-    return mass, worth
-
-
-@settings(max_examples=80, deadline=None)
-@given(st.integers(0, 2**32), st.integers(0, 3), st.integers(1, 3))
-def test_distances_are_sums_over_paths(seed, n, size):
-    """OpenFst's distances, against paths one by one and against sums over layers in numpy."""
-    random = np.random.default_rng(seed)
-    layered = random_layers(random, "abc"[:size], n)
-    dead = layered.final * (random.random(len(layered.final)) < 0.8)
-    layered = dataclasses.replace(layered, final=dead)
-    machine = layers.table_from_layered(layered)
-    wanted = sum(read(layered).values())
-    assert total_weight(machine) == pytest.approx(wanted, rel=1e-12, abs=1e-300)
-    behind = backward(machine, np.exp(-machine.final))
-    assert behind[machine.start] == pytest.approx(wanted, rel=1e-12, abs=1e-300)
-    worths = random.normal(size=machine.states)
-    masses, ends = sums(machine, worths)
-    _, sizes = sums(machine, np.abs(worths))
-    assert forward(machine) == pytest.approx(masses, rel=1e-12, abs=1e-300)
-    reached = machine.depths[0] >= 0
-    assert (np.abs(backward(machine, worths) - ends) <= 1e-12 * sizes)[reached].all()
-    weights = masses * np.exp(-machine.final)
-    room = 1e-12 * float(weights @ np.abs(worths)) + 1e-300
-    assert total_weight(machine, worths) == pytest.approx(float(weights @ worths), abs=room)
 
 
 def test_no_digit_is_lost_in_a_long_chain():

@@ -1,17 +1,13 @@
 """Chunk losses against seqeval, the published behaviour of conlleval, and networkx."""
 
-import itertools
-
 import networkx as nx
 import numpy as np
 import pytest
-from scipy.special import logsumexp
 from seqeval.metrics.sequence_labeling import get_entities
 from seqeval.scheme import IOB1, IOBES, Entities
 
 import fsmeu
 from fsmeu.errors import InputError
-from fsmeu.fst.tags import tag_labels
 from tests.grammars.pairs import TOTAL, batches, close
 
 TYPES = [("X",), ("X", "Y"), ("X", "Y", "Z")]
@@ -137,72 +133,6 @@ def test_entries_are_kinds_and_types():
             turns = [sum(u != v for u, v in zip(s, s[2:], strict=False)) for s in (kinds, types)]
             wanted.append(turns[0] + 100 * turns[1] + 10000 * kinds.count("B"))
         close(loss.pair_values(z, y), wanted)
-
-
-# -- chunks in IOBES and IOB1 against seqeval's strict mode, over all sequences of small length ----
-
-
-LOSSES = {"chunk_fscore_iobes": ("iobes", IOBES), "chunk_fscore_iob1": ("iob1", IOB1)}
-SIZES = [
-    ("chunk_fscore_iobes", "X", 3),
-    ("chunk_fscore_iobes", "XY", 2),
-    ("chunk_fscore_iob1", "X", 5),
-    ("chunk_fscore_iob1", "XY", 3),
-]
-
-
-def listed(name, types, n):
-    """The loss, all sequences of length n as label indices, and F1 of every pair of them.
-
-    Chunks are seqeval's; 0/0 is 0.
-    """
-    scheme, theirs = LOSSES[name]
-    loss = fsmeu.load(name, types=list(types), empty=0)
-    assert loss.labels == tag_labels(types, scheme)
-    indices = np.array(list(itertools.product(range(len(loss.labels)), repeat=n)))
-    rows = [[loss.labels[k] for k in row] for row in indices]
-    chunks = [{(e.tag, e.start, e.end) for e in found} for found in Entities(rows, theirs).entities]
-    known = sorted(set().union(*chunks))
-    table = np.array([[chunk in found for chunk in known] for found in chunks], float)
-    whole = np.add.outer(table.sum(axis=1), table.sum(axis=1))
-    return loss, indices, 2 * table @ table.T / np.maximum(whole, 1)
-
-
-@pytest.mark.parametrize(("name", "types", "n"), SIZES)
-def test_all_pairs(name, types, n):
-    """Sequences that are well formed, and all others."""
-    loss, indices, wanted = listed(name, types, n)
-    every = np.arange(len(indices))
-    for part in np.array_split(every, max(1, len(every) // 100)):
-        z, y = np.repeat(indices[part], len(every), 0), np.tile(indices, (len(part), 1))
-        close(loss.pair_values(z, y), wanted[part].ravel())
-
-
-@pytest.mark.parametrize(("name", "n"), [("chunk_fscore_iobes", 3), ("chunk_fscore_iob1", 4)])
-def test_expectations_and_decisions(name, n):
-    """Under fields over free tags, most of them ill-formed, and over well-formed tags alone."""
-    loss, indices, worth = listed(name, "XY", n)
-    size, rng = len(loss.labels), np.random.default_rng(n)
-    for _ in range(4):
-        unary, pairwise = 2 * rng.normal(size=(n, size)), rng.normal(size=(size, size))
-        logs = unary[np.arange(n), indices].sum(axis=1)
-        logs += pairwise[indices[:, :-1], indices[:, 1:]].sum(axis=1)
-        field = fsmeu.models.from_potentials(unary, pairwise, labels=loss.labels)
-        formed = fsmeu.constraints.SCHEMES[LOSSES[name][0]]()
-        right = np.array([formed.over(loss.alphabet).accepts(row) for row in indices])
-        not_allowed = np.where(right, 0.0, -np.inf)
-        for model, kept in ((field, np.zeros(len(logs))), (field.given(formed), not_allowed)):
-            chances = np.exp(logs + kept - logsumexp(logs + kept))
-            expected = worth @ chances
-            decided = fsmeu.decode(loss, model)
-            assert decided.exact
-            assert decided.value == pytest.approx(expected.max(), rel=1e-12)
-            row = np.flatnonzero((indices == loss.alphabet.encode(decided.labels)).all(axis=1))
-            assert expected[row[0]] == pytest.approx(expected.max(), rel=1e-12)
-            for row in rng.integers(0, len(indices), 4):
-                z = [loss.labels[k] for k in indices[row]]
-                value = fsmeu.expect(loss, z, model).value
-                assert value == pytest.approx(expected[row], rel=1e-11, abs=1e-14)
 
 
 def test_tags_of_another_scheme():

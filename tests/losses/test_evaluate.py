@@ -1,6 +1,5 @@
 """The value of one pair, of many and of a corpus, against a second reading of the file."""
 
-import itertools
 import random
 from itertools import chain
 
@@ -13,9 +12,7 @@ from sklearn.metrics import accuracy_score, fbeta_score, jaccard_score, matthews
 
 import fsmeu
 from fsmeu.errors import FsmeuError, InputError, LossFileError
-from fsmeu.losses.semantics.walk import trace_pairs
-from tests.label_models import derivatives
-from tests.strategies import lengths, losses
+from tests.strategies import losses
 from tests.support.python_losses import Mistakes
 
 
@@ -55,23 +52,6 @@ def test_many_pairs_over_open_labels():
     values = fsmeu.evaluate_many(fsmeu.load("chunk_fscore"), zs, ys)
     assert values.tolist() == [0.0, 0.0]
     assert fsmeu.evaluate_many(fsmeu.load("chunk_fscore"), [], []).tolist() == []
-
-
-@settings(max_examples=60, deadline=None)
-@given(data=st.data(), case=losses())
-def test_trace_shows_every_register(data, case):
-    n = data.draw(lengths(case.labels, 5))
-    sequence = st.lists(st.sampled_from(case.labels), min_size=n, max_size=n)
-    z, y = data.draw(sequence), data.draw(sequence)
-    loss, world = case.load(), case.world(len(z))
-    encode = loss.alphabet.encode
-    trace = trace_pairs(loss.bound, encode(z)[None, :], encode(y)[None, :])
-    states = [world.start()]
-    for i, (a, b) in enumerate(zip(z, y, strict=True), start=1):
-        states.append(world.step(states[-1], a, b, i))
-    for ours, meant in zip(trace, states, strict=True):
-        plain = {k: float(v) for k, v in meant.items() if not isinstance(v, tuple)}
-        assert {k: float(ours[k][0]) for k in plain} == pytest.approx(plain, rel=1e-12)
 
 
 TAGS = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
@@ -168,15 +148,9 @@ def test_the_value_of_a_pair_is_that_of_the_pair_exchanged(case, seed):
     assert loss.swapped.swapped.spec.registers == loss.spec.registers
 
 
-def test_a_model_of_the_hypothesis():
-    """With y given and a distribution on z: the value and its derivative, as sums over all z."""
-    loss, y, p = fsmeu.load("fscore", beta=2), [1, 0, 1], np.array([0.3, 0.6, 0.8])
-    values = {z: loss(z, y) for z in itertools.product((0, 1), repeat=3)}
-    expected = derivatives(fsmeu.models.Bernoulli(p), values)[""]
-    assert fsmeu.gradient(loss.swapped, y, p) == pytest.approx(expected, rel=1e-13)
+def test_a_python_loss_exchanged():
     python = fsmeu.function_loss(Misses())
     assert [one([0, 1, 0], [1, 1, 0]) for one in (python, python.swapped)] == [1, 0]
-    assert python.swapped([1, 1, 0], [0, 1, 0]) == 1
     assert fsmeu.expect(python.swapped, [1, 1], [0.25, 0.5]).value == 1.25
 
 

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import random
 
 import numpy as np
 import pytest
@@ -15,11 +14,10 @@ from fsmeu.losses.language.read import read
 from fsmeu.losses.loss import Loss
 from fsmeu.losses.machine.machine import minimize, unroll
 from fsmeu.losses.machine.view import SpecView
-from tests import brute_force, shelf
+from tests import brute_force
 from tests.losses.meaning import World
 from tests.losses.writer import LABEL_SETS
-from tests.strategies import LossCase, losses
-from tests.support.nightly import every_third
+from tests.strategies import losses
 from tests.support.python_losses import Differs, Keeper
 from tests.support.values import value_table
 
@@ -250,30 +248,6 @@ def path_sums(machine, zs, ys):
             here = after
         total = sum(mass * math.exp(-table.final[s]) for s, mass in here.items())
         yield z, y, total - machine.shift
-
-
-def windows(k):
-    """Weights cannot be negative: costs below 0 are shifted, once for each window."""
-    text = f"loss f labels 0 1 memory a of z last {k} memory b of y last {k} "
-    text += f"count c by sum(a) - 2 * tally(b, 1) when i >= {k} value 1 - c / 2"
-    return LossCase(text, (0, 1), False, {})
-
-
-SUMMED = [
-    *((shelf.case(name), 3) for name in fsmeu.library()),
-    *((windows(k), k + 1) for k in (2, 6)),
-]
-
-
-@pytest.mark.parametrize(("case", "n"), every_third(SUMMED))
-def test_paths_add_up_to_values(case, n, rounds):
-    world, machine = case.world(n), fsmeu.compile_summed(case.load(), n)
-    everything = list(itertools.product(case.labels, repeat=n))
-    some = random.Random(n).sample(everything, min(len(everything), len(rounds(40, least=20))))
-    for z, y, total in path_sums(machine, some[::3], some):
-        value = float(world.run(z, y))
-        scale = max(1.0, abs(machine.shift), abs(value))
-        assert total == pytest.approx(value, rel=1e-11, abs=1e-11 * scale)
 
 
 NOTHING = fsmeu.loads("loss nothing labels 0 1 value 0")

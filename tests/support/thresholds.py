@@ -1,0 +1,27 @@
+"""Sizes from which queries are answered in other ways, set so low that short sequences are, too."""
+
+from fsmeu.decoding import corpus as corpus_decisions
+from fsmeu.decoding import moments, split
+from fsmeu.expectation import composition, corpus, expect
+from fsmeu.fst import regex
+from fsmeu.losses.machine import view
+from fsmeu.models import potentials
+from fsmeu.trellis import engine, walk
+
+LOWEST = [
+    *((user, "LONG_SEQUENCE", 2) for user in (expect, corpus, moments, corpus_decisions)),
+    (split, "COUNTED_AT_ONCE", 0),  # windows of counts
+    (engine, "_FEW_ENDS", 0),  # ends of z's counter that a bound leaves out
+    (composition, "MUCH_TO_REMEMBER", 0),  # sums over windows that are not remembered
+    (view, "_SMALL_CORE", 0),  # merging of what z leaves alike
+    (view, "_WORTH_MERGING", 0.0),
+    (walk, "SMALL_SPACE", 4),  # spaces that are walked state by state
+    (potentials, "_NORMALISED_CELLS", 1),  # blocks of chains
+    (regex, "_FEW_STATES", 1),
+]
+
+
+def lower_thresholds(monkeypatch):
+    """Has queries of every size go the ways of large ones."""
+    for user, name, value in LOWEST:
+        monkeypatch.setattr(user, name, value)
