@@ -158,6 +158,11 @@ def expectation(distribution, g):
     return sum(p * g[y] for y, p in distribution.items())
 
 
+def expected(z, of_y, measure=fscore):
+    """The expected measure of a hypothesis under a distribution of y."""
+    return sum(p * measure(z, y) for y, p in of_y.items())
+
+
 def mean(pairs):
     return math.fsum(float(v) * p for v, p in pairs)
 

@@ -14,8 +14,9 @@ from typer.testing import CliRunner
 import fsmeu
 from fsmeu.cli.main import app
 from fsmeu.errors import FsmeuError, InputError
-from fsmeu.models import Bernoulli, Markov
+from fsmeu.models import Bernoulli
 from fsmeu.parallel import TASKS_PER_JOB, WorkerError, in_shares, workers
+from tests.label_models import plain_model
 from tests.same_records import same_records
 from tests.support.python_losses import Mistakes
 
@@ -23,12 +24,9 @@ F1 = fsmeu.load("fscore")
 
 
 def some_models(count, seed=5):
-    """Chains of several lengths."""
     rng = np.random.default_rng(seed)
-    return [
-        Markov(rng.dirichlet([1, 1]), rng.dirichlet([1, 1], 2), n=int(rng.integers(0, 9)))
-        for _ in range(count)
-    ]
+    lengths = rng.integers(0, 9, count).tolist()
+    return [plain_model(rng, "markov", (0, 1), n, order=1).build() for n in lengths]
 
 
 def stop(shared, task):
