@@ -1,4 +1,4 @@
-"""Expectations of a corpus, against a listing of all references in fractions."""
+"""Expectations of a corpus, against a listing of all references."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_expectations_are_those_of_a_listing(name, kind):
         found = fsmeu.expect_corpus(loss, zs, models)
         truth = float(listing.expected(zs, listed, count, value))
         assert found.value == pytest.approx(truth, rel=1e-12, abs=1e-15)
-        slack = 1e-15 * abs(truth)  # of the fraction as a double
+        slack = 1e-15 * abs(truth)  # of the sum
         assert found.lower - slack <= truth <= found.upper + slack
         assert found.upper - found.lower < 1e-10
 
