@@ -50,10 +50,11 @@ def corpus(seed, kind="potentials", scale=1, dtype=float):
 @pytest.mark.parametrize("scores", [(200, float), (1, np.float32)])
 @pytest.mark.parametrize("name", LOSSES)
 def test_expectations_of_a_ragged_corpus(name, scores):
-    loss, (zs, models) = LOSSES[name](), corpus(1, "potentials", *scores)
+    (zs, models), (_, others) = (corpus(1, "potentials", *scores) for _ in range(2))
+    loss = LOSSES[name]()
     found = fsmeu.expect_many(loss, zs, models)
-    for k, (z, model) in enumerate(zip(zs, models, strict=True)):
-        explicit = fsmeu.expect(LOSSES[name](), z, model, engine="openfst").value
+    for k, (z, model, other) in enumerate(zip(zs, models, others, strict=True)):
+        explicit = fsmeu.expect(LOSSES[name](), z, other, engine="openfst").value
         assert found[k] == pytest.approx(explicit, rel=1e-12, abs=1e-14)
         assert fsmeu.expect(loss, z, model).value == pytest.approx(found[k], rel=1e-14)
     assert fsmeu.expect_many(loss, zs, models) == pytest.approx(found, rel=1e-14)
