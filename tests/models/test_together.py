@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from fsmeu.models import from_potentials, layered_many
+from fsmeu.models import from_potentials, layered_many, marginals_many
 
 INF = float("inf")
 
@@ -32,6 +32,8 @@ def test_many_labels_equal_sums_of_logarithms(each, scale):
     chains = [scale * random.normal(size=(40, 30)) for _ in range(5)]
     models = [from_potentials(unary, links) for unary in chains]
     layered_many(models)
+    marginals = [model.marginals() for model in models]
+    np.testing.assert_array_equal(marginals_many(models), marginals)
     for unary, model in zip(chains, models, strict=True):
         first, steps, whole = by_logarithms(unary, links)
         for layer, logs in zip(model.layered().layers, [first, *steps], strict=True):
