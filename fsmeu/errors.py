@@ -14,8 +14,7 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 
-_MOST_WHOLE = 10**300
-"""Greatest whole number that is taken: doubles hold it, and it can be shown."""
+_MOST_WHOLE = 10**300  # greatest whole number that is taken: doubles hold it, and it can be shown
 
 
 class FsmeuError(Exception):

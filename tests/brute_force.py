@@ -1,7 +1,4 @@
-"""What the losses mean and what an expectation is, by definition and by listing every sequence.
-
-Slow and obvious; nothing here is shared with the package.
-"""
+"""What losses and expectations are, by definition and by listing; slow, apart from the package."""
 
 import cmath
 import math
@@ -17,39 +14,10 @@ def fscore(z, y, beta=1, empty=1):
     return (1 + beta**2) * tp / below if below else empty
 
 
-def precision(z, y, empty=1):
-    chosen = [b for a, b in zip(z, y, strict=True) if a == 1]
-    return sum(1 for b in chosen if b == 1) / len(chosen) if chosen else empty
-
-
-def recall(z, y, empty=1):
-    return precision(y, z, empty)
-
-
 def jaccard(z, y, empty=1):
     ours = {i for i, a in enumerate(z) if a == 1}
     theirs = {i for i, b in enumerate(y) if b == 1}
     return len(ours & theirs) / len(ours | theirs) if ours | theirs else empty
-
-
-def hamming(z, y):
-    return sum(1 for a, b in zip(z, y, strict=True) if a != b) / len(z) if len(z) else 0.0
-
-
-def accuracy(z, y):
-    return sum(1 for a, b in zip(z, y, strict=True) if a == b) / len(z) if len(z) else 1.0
-
-
-def zero_one(z, y):
-    return 0.0 if list(z) == list(y) else 1.0
-
-
-def pk(z, y, k):
-    windows = range(len(z) - k + 1)
-    if not len(windows):
-        return 0.0
-    differ = sum(1 for i in windows if (1 in z[i : i + k]) != (1 in y[i : i + k]))
-    return differ / len(windows)
 
 
 # -- distributions of y: dictionaries from tuples of labels to probabilities ---------------------
@@ -155,35 +123,22 @@ def marginals(distribution, labels, n):
     return rows
 
 
-def paths(layered):
-    """All paths of an acceptor: (start state, indices of the arcs in their layers, last state)."""
-    found = [(s, (), s) for s in range(len(layered.start))]
-    for layer in layered.layers:
-        leaving = {}
-        for arc, source in enumerate(layer.source.tolist()):
-            leaving.setdefault(source, []).append((arc, int(layer.target[arc])))
-        found = [
-            (start, (*arcs, arc), target)
-            for start, arcs, state in found
-            for arc, target in leaving.get(state, ())
-        ]
-    return found
-
-
-def path_labels(layered, arcs):
-    labels = layered.alphabet.labels
-    at = zip(layered.layers, arcs, strict=True)
-    return tuple(labels[int(layer.label[k])] for layer, k in at)
-
-
 def path_distribution(layered):
-    """The weight of every sequence, as a sum over paths."""
-    result = {y: 0.0 for y, _ in _sequences(layered.alphabet.labels, layered.n)}
-    for start, arcs, end in paths(layered):
-        weight = float(layered.start[start]) * float(layered.final[end])
-        for layer, arc in zip(layered.layers, arcs, strict=True):
-            weight *= float(layer.weight[arc])
-        result[path_labels(layered, arcs)] += weight
+    """The weight of every sequence, as a sum over all paths of an acceptor."""
+    labels = layered.alphabet.labels
+    paths = [((), state, float(weight)) for state, weight in enumerate(layered.start)]
+    for layer in layered.layers:
+        columns = (layer.source, layer.label, layer.target, layer.weight)
+        arcs = list(zip(*(column.tolist() for column in columns), strict=True))
+        paths = [
+            ((*y, labels[label]), target, weight * factor)
+            for y, state, weight in paths
+            for source, label, target, factor in arcs
+            if source == state
+        ]
+    result = {y: 0.0 for y, _ in _sequences(labels, layered.n)}
+    for y, state, weight in paths:
+        result[y] += weight * float(layered.final[state])
     return result
 
 
@@ -196,11 +151,6 @@ def acceptor(layered):
 def joint(values, of_y):
     """Pairs (value, probability) from a dictionary of values and a distribution, both of y."""
     return [(values[y], p) for y, p in of_y.items()]
-
-
-def joint_of_both(values, of_z, of_y):
-    """The same with z and y drawn independently; ``values`` is asked for each pair."""
-    return [(values[z, y], p * q) for z, p in of_z.items() for y, q in of_y.items()]
 
 
 def expectation(distribution, g):

@@ -32,10 +32,7 @@ def pytest_configure(config):
 
 @pytest.fixture(scope="session")
 def rounds():
-    """A function from how often a loop runs with ``--all`` to the range it runs through here.
-
-    By default that is a sixth of it, or ``least`` where a test needs more to see what it seeks.
-    """
+    """A function from how often a loop runs with ``--all`` to a range: a sixth, or ``least``."""
     return lambda most, least=1: range(
         most if nightly.EVERYTHING else max(least, most // QUICK_SHARE)
     )

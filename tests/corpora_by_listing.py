@@ -1,7 +1,4 @@
-"""Corpora of a few short sentences: counts by definition, expectations by listing, in fractions.
-
-Nothing here is shared with the package.
-"""
+"""Corpora of a few short sentences by listing, in fractions, apart from the package."""
 
 from collections import Counter
 from fractions import Fraction

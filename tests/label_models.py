@@ -39,10 +39,7 @@ class _Verbatim(str):
 
 @dataclass(frozen=True, eq=False)
 class ModelSpec:
-    """A model that is not yet built: its parts are arguments, in a mixture ``models`` are specs.
-
-    An acceptor is neither written down nor made simpler.
-    """
+    """A model that is not yet built; acceptors are neither written down nor made simpler."""
 
     kind: str
     labels: tuple

@@ -23,7 +23,6 @@ from fsmeu.losses.language import syntax
 from fsmeu.losses.language.syntax import Spec, names_read
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.losses.machine.machine import Machine, build_machine, machine_view, same_values
-from fsmeu.losses.semantics.bind import table_sides
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 
 _MOST_STATES = 4000  # of a machine in which redundant registers are looked for
@@ -273,8 +272,7 @@ def loss_to_measure(
 
 def _assumed(spec: Spec, param: syntax.Param, size: int) -> Any:
     if param.type == "table":
-        sides = table_sides(spec, param.name)
-        return (1.0 - np.eye(size) if sides == 2 else np.ones((size,) * sides)).tolist()
+        return (1.0 - np.eye(size) if param.sides == 2 else np.ones(size)).tolist()
     bindings = [expr for e in spec.examples for name, expr in e.bindings if name == param.name]
     numbers = []
     for expr in bindings:

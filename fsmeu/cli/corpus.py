@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from time import monotonic
 
@@ -12,12 +12,10 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import CorpusAnswers, CorpusRun, ModelSource
 from fsmeu.cli.output import file_for, note, progress, write_output
 from fsmeu.corpora.records import Source, format_of, open_corpus
-from fsmeu.corpora.run import BAD, Data, Question, Totals, open_output, run
+from fsmeu.corpora.run import Data, Question, Take, open_output, run
 from fsmeu.errors import one_of
 from fsmeu.files import STDIN
 from fsmeu.parallel import checked_jobs, workers
-
-Take = Callable[[list[Data]], None]
 
 
 def check_corpus_options(given: CorpusAnswers, source: ModelSource) -> None:
@@ -40,7 +38,7 @@ def check_corpus_options(given: CorpusAnswers, source: ModelSource) -> None:
 
 def check_run(given: CorpusRun) -> None:
     """Refuses numbers of processes that cannot be had, and what is no answer to bad records."""
-    one_of("--on-error", "it", given.on_error or "stop", BAD)
+    one_of("--on-error", "it", given.on_error or "stop", ("stop", "skip"))
     if given.jobs is not None and given.scheduler is not None:
         must = "processes are given by --jobs or by --scheduler, which uses all of its workers"
         refuse("--jobs", must, "both")
@@ -49,57 +47,47 @@ def check_run(given: CorpusRun) -> None:
 
 def run_corpus(
     question: Question, given: CorpusRun, source: Source, take: Take, last: Data | None = None
-) -> int:
-    """How many records were skipped; ``take`` got the results of the others, batch by batch."""
-    records, skipped, begin = 0, 0, monotonic()
+) -> Counter[str]:
+    """How many "records" were answered, of these "proven" best, and how many "bad" ones skipped.
+
+    ``take`` gets the results, batch by batch.
+    """
+    done, begin = Counter[str](), monotonic()
     jobs = workers("corpus", given.jobs or 1, given.scheduler)
     with jobs as some, progress("corpus", source.size) as tell:
-        for step in run(question, source, some, given.on_error or "stop", last):
-            take(step.results)
-            for fault in step.faults:
+        for results, faults, position in run(
+            question, source, some, given.on_error or "stop", last
+        ):
+            take(results)
+            for fault in faults:
                 note(f"skipped: {fault}")
-            skipped += len(step.faults)
-            records += len(step.results)
-            rate = records / max(monotonic() - begin, 1e-9)
-            tell(completed=step.position, text=f"{records:,} records, {rate:,.0f} a second")
-    return skipped
+            proven = sum(bool(data.get("exact")) for data in results)
+            done.update(records=len(results), proven=proven, bad=len(faults))
+            rate = done["records"] / max(monotonic() - begin, 1e-9)
+            tell(completed=position, text=f"{done['records']:,} records, {rate:,.0f} a second")
+    return done
 
 
 def answer_corpus(
     ask: Callable[[str], Question], given: CorpusAnswers, loss: str, show: Callable[[Data], str]
-) -> Totals:
-    """How many records of a corpus were answered.
+) -> Counter[str]:
+    """How many records of a corpus were answered, as ``run_corpus`` counts them.
 
     The question is ``ask(format of the corpus)``. Where there is no file for results, ``show``
     makes a line on standard output of each.
     """
-    form, totals = format_of(str(given.corpus), given.format), Totals()
     with corpus_source(str(given.corpus), loss) as source:
-        question = ask(form)
+        question = ask(format_of(str(given.corpus), given.format))
         with _output(given, show) as (write, last):
-
-            def take(results: list[Data]) -> None:
-                write(results)
-                totals.records += len(results)
-                totals.proven += sum(bool(data.get("exact")) for data in results)
-
-            totals.bad = run_corpus(question, given, source, take, last)
-    return totals
+            return run_corpus(question, given, source, write, last)
 
 
-@contextmanager
-def corpus_source(name: str, loss_name: str = "") -> Iterator[Source]:
+def corpus_source(name: str, loss_name: str = "") -> AbstractContextManager[Source]:
     """The corpus of this name, open; standard input for -."""
-    if name != STDIN:
-        with open_corpus(Path(name)) as source:
-            yield source
-        return
-    if loss_name == STDIN:
+    if name == loss_name == STDIN:
         must = "standard input holds the loss or the corpus, not both"
         refuse("-", must, None, "Put one of them into a file")
-    if sys.stdin is None:
-        refuse("standard input", "must be open to read a corpus from it")
-    yield Source("standard input", sys.stdin.buffer)
+    return open_corpus(name)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 from fsmeu.checking.examples import labels_in
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import Binding, ModelSource
-from fsmeu.corpora.parse import conditioned
+from fsmeu.corpora.records import conditioned
 from fsmeu.errors import InputError, message
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN, read_array, read_text

@@ -19,7 +19,7 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import name_values
 from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import Tell, checked_picture, emit, note, print_json, progress, write_output
-from fsmeu.corpora.parse import inputs_and_tags, read_sentences, written
+from fsmeu.corpora.records import inputs_and_tags, read_sentences, written
 from fsmeu.corpora.score import tag_scores
 from fsmeu.drawing.plots import plot_threshold, save_plot
 from fsmeu.errors import FsmeuError, InputError, message, one_of

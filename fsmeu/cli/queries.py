@@ -14,7 +14,7 @@ from fsmeu.cli.corpus import answer_corpus, check_corpus_options
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, read_model, sequence, words
 from fsmeu.cli.options import argument, option
-from fsmeu.corpora.parse import Places
+from fsmeu.corpora.records import Places
 from fsmeu.corpora.run import ModelQuestion, as_line
 from fsmeu.decoding.decode import METHODS, Compared, compare_methods, decode
 from fsmeu.decoding.decode import explain as in_words
@@ -33,7 +33,7 @@ from fsmeu.limits import CANDIDATES, SECONDS
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _MOST = 40  # values of a distribution that are shown
 _BAR = 36
-_MOST_LABELS = 1000  # outputs take a sweep without the short cuts of the value
+_MOST_LABELS = 1000  # each output takes as long as the value
 _MOMENT = 5  # calls of progress, of which there are ten in a second
 
 
@@ -82,8 +82,8 @@ def expect_value(
 
         show = as_line if as_json else lambda data: repr(data["value"])
         totals = answer_corpus(ask, typed, loss, show)
-        if totals.bad or typed.output is not None:
-            out.note(f"{totals.records:,} records, {totals.bad:,} bad ones skipped")
+        if totals["bad"] or typed.output is not None:
+            out.note(f"{totals['records']:,} records, {totals['bad']:,} bad ones skipped")
         return
     if column is not None:
         refuse("--column", "it needs --corpus FILE")
@@ -192,9 +192,11 @@ def decode_labels(
             return ModelQuestion("decode", loaded, form, Places(""), explain, options, condition)
 
         totals = answer_corpus(ask, typed, loss, as_line if as_json else _text_line)
-        if not as_json or typed.output is not None or totals.bad:
-            more = f", {totals.bad:,} bad records skipped" if totals.bad else ""
-            out.note(f"{totals.records:,} sequences, {totals.proven:,} decisions proven best{more}")
+        if not as_json or typed.output is not None or totals["bad"]:
+            more = f", {totals['bad']:,} bad records skipped" if totals["bad"] else ""
+            out.note(
+                f"{totals['records']:,} sequences, {totals['proven']:,} decisions proven best{more}"
+            )
         return
     label_model = read_model(source, loss, given)
     loaded = load_loss(loss, binding)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from fsmeu.bootstrap import Estimate
 from fsmeu.cli import options as opt
 from fsmeu.cli import output as out
 from fsmeu.cli.corpus import check_run, corpus_source, run_corpus
@@ -16,8 +18,7 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, words
 from fsmeu.cli.options import argument, option
 from fsmeu.corpora import score
-from fsmeu.corpora.parse import Places, half_mean_segment, read_record
-from fsmeu.corpora.records import format_of, records
+from fsmeu.corpora.records import Places, blocks, format_of, read_record
 from fsmeu.drawing.plots import plot_intervals, save_plot
 from fsmeu.errors import InputError, one_of
 from fsmeu.exchange.openfst import read_constraint
@@ -117,7 +118,7 @@ def score_corpus(
     tally = score.Tally()
     try:
         with corpus_source(name) as source:
-            skipped = run_corpus(question, typed, source, tally.add)
+            skipped = run_corpus(question, typed, source, tally.add)["bad"]
     except InputError as error:
         raise InputError(_LABELS_ADVICE.sub(_OTHER_PLACES, str(error))) from None
     if skipped:
@@ -133,9 +134,13 @@ def score_corpus(
     facts |= {"seed": seed, "baseline": chosen}
     types = {decision: score.type_scores(counts) for decision, counts in tally.types.items()}
     if form == "csv":
-        out.write_output(place, score.rows_csv(rows))
+        text = io.StringIO()
+        writer = csv.DictWriter(text, score.HEADS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        out.write_output(place, text.getvalue())
     elif form == "json":
-        document = {**facts, "scores": [score.row_data(row) for row in rows]}
+        document = {**facts, "scores": rows}
         document |= {"types": types} if by_type else {}
         out.write_output(place, json.dumps(document, allow_nan=False) + "\n")
     else:
@@ -167,9 +172,11 @@ def _with_k(losses: list[str], name: str, form: str, places: Places) -> list[str
         must = "references are read twice for k=auto, so the corpus must be a file"
         refuse("--loss", must, "standard input")
     with corpus_source(name) as source:
-        golds = (read_record(one, form, places).gold for one in records(source.lines(), form))
-        rows = [BINARY.encode(gold, "gold, k=auto").tolist() for gold in golds]
-    mean, k = half_mean_segment(rows)
+        items = (read_record(one, form, places) for block in blocks(source, form) for one in block)
+        golds = [BINARY.encode(item.gold, "gold, k=auto") for item in items]
+    # A row of n slots, 1 for a boundary, has n + 1 units and one segment more than boundaries.
+    mean = Fraction(sum(len(y) + 1 for y in golds), max(1, sum(int(y.sum()) + 1 for y in golds)))
+    k = max(1, int(mean / 2 + Fraction(1, 2)))
     out.note(f"k = {k}, half the mean segment of {float(mean):.6g} units")
     return [_AUTO.sub(str(k), one) for one in losses]
 
@@ -205,34 +212,35 @@ def _decide_whole(tally: score.Tally, losses: score.Losses) -> None:
                 out.note(f"{name}: expected {found.value:.6f}, {gap} under the models")
 
 
-def _print_tables(facts: dict[str, Any], rows: Sequence[score.Row]) -> None:
+def _print_tables(facts: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:
     """A table for each loss: a line for each decision, and for its difference to the baseline."""
     out.line(f"{facts['sentences']:,} sentences, {facts['labels']:,} labels")
-    for loss in dict.fromkeys(row.loss for row in rows):
-        mine = [row for row in rows if row.loss == loss]
-        better = "more" if mine[0].kind == "utility" else "less"
-        out.line(f"\n{mine[0].kind} {loss} ({better} is better)", style="bold")
-        levels = [level for level in score.LEVELS if any(row.level == level for row in mine)]
+    for loss in dict.fromkeys(row["loss"] for row in rows):
+        mine = [row for row in rows if row["loss"] == loss]
+        better = "more" if mine[0]["kind"] == "utility" else "less"
+        out.line(f"\n{mine[0]['kind']} {loss} ({better} is better)", style="bold")
+        levels = list(dict.fromkeys(row["level"] for row in mine))
         heads = [head for level in levels for head in (level, "95%")[: 1 + (facts["draws"] > 0)]]
-        decided: dict[str, list[score.Row]] = {}
-        for row in sorted(mine, key=lambda row: levels.index(row.level)):
-            decided.setdefault(row.decision, []).append(row)
-        cells = [[name, *_cells([r.score for r in side])] for name, side in decided.items()]
+        decided: dict[str, list[dict[str, Any]]] = {}
+        for row in mine:
+            decided.setdefault(row["decision"], []).append(row)
+        cells = [[name, *_cells(side)] for name, side in decided.items()]
         if len(decided) > 1:
             cells += [[], [f"minus {facts['baseline']}:"]]
         for name, side in decided.items():
-            less = [row.difference for row in side if row.difference is not None]
-            cells += [[f"  {name}", *_cells(less, "+")]] if less else []
+            if side[0]["difference"] is not None:
+                cells += [[f"  {name}", *_cells(side, "difference_", "+")]]
         out.emit(cells, ("decision", *heads), right=heads)
         if "corpus" not in levels:
             out.note(f"{loss}: no value of the corpus, as it is no function of sums over sentences")
 
 
-def _cells(estimates: Sequence[Estimate], sign: str = "") -> list[str]:
+def _cells(rows: Sequence[dict[str, Any]], kind: str = "", sign: str = "") -> list[str]:
     cells = []
-    for one in estimates:
-        ends = [] if one.low is None else [f"{one.low:{sign}.4f} {one.high:{sign}.4f}"]
-        cells += [f"{one.value:{sign}.4f}", *ends]
+    for one in rows:
+        value, low, high = (one[kind.rstrip("_") or "value"], one[f"{kind}low"], one[f"{kind}high"])
+        ends = [] if low is None else [f"{low:{sign}.4f} {high:{sign}.4f}"]
+        cells += [f"{value:{sign}.4f}", *ends]
     return cells
 
 
@@ -247,12 +255,12 @@ def _print_types(types: dict[str, dict[str, dict[str, Any]]]) -> None:
         out.emit(rows, ("type", *heads), right=heads)
 
 
-def _plot_scores(path: Path, rows: Sequence[score.Row]) -> None:
+def _plot_scores(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Writes the plot: a panel for each loss, a line for each decision and level."""
     panels: dict[str, Any] = {}
     for row in rows:
-        series = panels.setdefault(f"{row.kind} {row.loss}", {}).setdefault(row.level, {})
-        series[row.decision] = (row.score.value, row.score.low, row.score.high)
+        panel = panels.setdefault(f"{row['kind']} {row['loss']}", {})
+        panel.setdefault(row["level"], {})[row["decision"]] = row["value"], row["low"], row["high"]
     if not panels:
         refuse("--plot", "there must be a score to plot", "none")
     most = max(len(rows) for series in panels.values() for rows in series.values())

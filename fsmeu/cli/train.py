@@ -15,7 +15,7 @@ from fsmeu.cli import predict as shared
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import Tell, emit, file_for, write_output
-from fsmeu.corpora.parse import inputs_and_tags, read_sentences
+from fsmeu.corpora.records import inputs_and_tags, read_sentences
 from fsmeu.corpora.score import are_chunk_tags, tag_scores
 from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_plot
 from fsmeu.errors import one_of

@@ -1,21 +1,30 @@
-"""Records of a corpus as they stand in its file, and blocks of them.
+"""Corpora in files: records as they stand there, blocks of them, and what they say.
 
-A file is plain or compressed, and read line by line. Where blocks begin depends on the corpus
-alone, not on who computes them or where a run began: what is computed together is rounded alike,
-so that a run that was resumed writes the same digits.
+A file is plain or compressed. In JSON lines a record is a label model as ``from_json`` reads it,
+with "id" and sequences beside its keys. In columns it is a sentence, with a token on each line and
+empty lines around it; the last column holds the tags where there are any (CoNLL shared tasks).
+Taggers print the probability of each label behind each token, as LABEL:0.25 (``crfsuite tag -l``)
+or LABEL/0.25 (``crf_test -v2``): labels are then independent, and probabilities, which have a few
+digits, are divided by their sum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import chain
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import groupby
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from types import MappingProxyType
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
-from fsmeu.errors import one_of
-from fsmeu.files import readable, unpacked
+from fsmeu.errors import FsmeuError, InputError, as_number, message, one_of
+from fsmeu.files import STDIN, open_input, read_text, readable, unpacked
+from fsmeu.fst.alphabet import Label, as_labels
+from fsmeu.models import Independent, Model, from_json
+from fsmeu.models.adapters import parse_json
 
 RECORDS_AT_ONCE = 256  # records decided together: fast, and what a killed run computes again
 RECORD_BYTES = 1 << 26  # bytes of one record: 100,000 positions of 23 labels with all digits
@@ -23,49 +32,28 @@ BLOCK_BYTES = 1 << 24  # bytes after which a block of records ends early
 
 _MARK = b"\xef\xbb\xbf"
 _COLUMNS = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes", ".tsv", ".txt")
+_WHERE = re.compile(r"(constraint|given)(?=[ :])")
+_CHANCE = re.compile(r"(.+)[/:]([^/:]+)")
+_ROUNDED = 1e-3  # how far from 1 probabilities with a few digits may add up
 
-Line: TypeAlias = tuple[int, bytes | None]
-"""The number of a line, from 1, and its bytes without the end; None where these are too many."""
 
-
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """A corpus that is open: its name in messages, its bytes as stored, and how many if known."""
 
     where: str
     raw: BinaryIO
     size: int | None = None
 
-    @property
-    def position(self) -> int:
-        """Bytes of the file that have been read, compressed as they are."""
-        return 0 if self.size is None else self.raw.tell()
-
-    def lines(self) -> Iterator[Line]:
-        """The lines; an InputError where the file is not what its first bytes say."""
-        number, stream = 0, None
-        while True:
-            with readable(f"{self.where}, after line {number}", "must be readable to its end"):
-                stream = stream or unpacked(self.raw)
-                text = stream.readline(RECORD_BYTES + 1)
-                whole = len(text) <= RECORD_BYTES
-                while not whole and text and not text.endswith(b"\n"):
-                    text = stream.readline(RECORD_BYTES)
-            if whole and not text:
-                return
-            number += 1
-            text = text.removeprefix(_MARK) if number == 1 else text
-            yield number, text.rstrip(b"\r\n") if whole else None
-
 
 @contextmanager
-def open_corpus(path: Path) -> Iterator[Source]:
-    """The corpus in a file; an InputError where it cannot be opened."""
-    where, place = f"corpus {path}", path.expanduser()
-    with readable(where):
-        file = place.open("rb")
-    with file:
-        yield Source(where, file, place.stat().st_size if place.is_file() else None)
+def open_corpus(name: str | Path) -> Iterator[Source]:
+    """The corpus in a file, or standard input for -; an InputError where it cannot be opened."""
+    where = "standard input" if str(name) == STDIN else f"corpus {name}"
+    with ExitStack() as stack:
+        with readable(where):
+            raw, place = stack.enter_context(open_input(name)), Path(name).expanduser()
+            known = str(name) != STDIN and place.is_file()
+        yield Source(where, raw, place.stat().st_size if known else None)
 
 
 def format_of(name: str, chosen: str | None) -> str:
@@ -76,47 +64,251 @@ def format_of(name: str, chosen: str | None) -> str:
     return "conll" if ending in _COLUMNS else "jsonl"
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """One record as it stands in the corpus: its number and first line from 1, its bytes.
 
-    ``fault`` says what is wrong with it, and is empty where that is not known yet.
+    These are None where they are too many.
     """
 
     number: int
     line: int
-    text: bytes
-    fault: str = ""
+    text: bytes | None
 
 
-def records(lines: Iterable[Line], form: str) -> Iterator[Record]:
-    """The records of these lines: each that is not empty, or sentences with empty lines between."""
-    number, begin, size = 0, 0, 0
-    held: list[bytes] = []
-    for line, text in chain(lines, [(0, b"")]):
-        filled = text is None or bool(text.strip())
-        if filled:
-            begin = begin or line
-            size += RECORD_BYTES + 1 if text is None else len(text) + 1
-            held.append(text or b"")
+def blocks(source: Source, form: str) -> Iterator[list[Record]]:
+    """The records, ``RECORDS_AT_ONCE`` in a block, or fewer that are large.
+
+    A record is a line that is not empty, or a sentence, with empty lines around it. What is
+    computed together is rounded alike: blocks depend on the corpus alone, so that a run that was
+    resumed writes the same digits. An InputError where the file is not what its first bytes say.
+    """
+    number = line = begin = size = total = 0
+    stream, piece, filled = None, b"\n", False
+    block, held = list[Record](), list[bytes]()
+    while piece:
+        if piece.endswith(b"\n"):  # else it is a piece of a line that is too long
+            line, filled = line + 1, False
+        with readable(f"{source.where}, after line {line - 1}", "must be readable to its end"):
+            if stream is None:
+                stream = unpacked(source.raw)
+                stream.read(len(_MARK) * stream.peek(len(_MARK)).startswith(_MARK))
+            piece = stream.readline(RECORD_BYTES)
+        if piece.strip():
+            begin, size, filled = begin or line, size + len(piece), True
+            held.append(piece)
             if size > RECORD_BYTES:
                 held.clear()
-        if begin and (form == "jsonl" or not filled):
-            number += 1
-            fault = f"a record may have at most {RECORD_BYTES:,} bytes."
-            yield Record(number, begin, b"\n".join(held), fault if size > RECORD_BYTES else "")
+        ended = piece.endswith(b"\n") and (form == "jsonl" or not filled)
+        if begin and (ended or not piece):
+            text = b"".join(held).rstrip(b"\r\n") if size <= RECORD_BYTES else None
+            number, total = number + 1, total + len(text or b"")
+            block.append(Record(number, begin, text))
             begin, size, held = 0, 0, []
-
-
-def blocks(stream: Iterable[Record]) -> Iterator[list[Record]]:
-    """The records in blocks, each of ``RECORDS_AT_ONCE``, or of fewer that are large."""
-    block: list[Record] = []
-    size = 0
-    for record in stream:
-        block.append(record)
-        size += len(record.text)
-        if len(block) >= RECORDS_AT_ONCE or size >= BLOCK_BYTES:
+        if block and (len(block) >= RECORDS_AT_ONCE or total >= BLOCK_BYTES or not piece):
             yield block
-            block, size = [], 0
-    if block:
-        yield block
+            block, total = [], 0
+
+
+# -- what a record says ----------------------------------------------------------------------------
+
+
+class LineError(InputError):
+    """A fault of one line of a corpus, counted from 1, which its message does not name."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class Places(NamedTuple):
+    """Where the sequences of a record stand: keys, or columns by number or name.
+
+    The reference is "y", or the last column but one, where it is None: the only decision without
+    systems and models is then the last column, as conlleval reads it. Where it is "" there is none,
+    and there must be a model. ``names`` are those of columns.
+    """
+
+    gold: str | None = None
+    systems: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+class Item(NamedTuple):
+    """A record that was read; labels of its sequences are texts, which are known to any loss."""
+
+    number: int  # of the record, from 1
+    line: int  # the one in which it begins
+    id: str | int | None  # what the corpus calls it
+    model: Any  # its label model, or None
+    gold: Sequence[Label] = ()  # its reference, where one is asked for
+    systems: Mapping[str, Sequence[Label]] = MappingProxyType({})  # decisions by their place
+    lines: Sequence[int] = ()  # that of each label, in columns
+
+
+def read_record(record: Record, form: str, places: Places, given: Any = None) -> Item:
+    """The record of a "jsonl" or "conll" corpus as data, its model on a condition if given."""
+    if record.text is None:
+        raise InputError(message("record", f"may have at most {RECORD_BYTES:,} bytes"))
+    with readable("record"):
+        text = record.text.decode("utf-8")
+    wanted, name, lines = {one: one for one in places.systems}, None, list[int]()
+    model: Model | None
+    if form == "conll":
+        tokens = _tokens(text, record.line)
+        lines, where = [token.line for token in tokens], places.gold
+        has_model = where == "" or any(len(token.chances) > 1 for token in tokens)
+        if has_model and where is None:
+            must = "the column of the reference must be given where labels have probabilities"
+            raise InputError(message("--gold", must, "none", "For example: --gold 2"))
+        model = _independent(tokens) if has_model else None
+        wanted = wanted or ({"last column": "-1"} if where is None else {})
+        gold = "-2" if where is None else where
+        labels = partial(_column_labels, tokens, places.names)
+    else:
+        if text.lstrip()[:1] != "{":
+            must = 'each line must be a JSON object, such as {"probs": [0.2, 0.9]}'
+            raise InputError(message("record", must, text.strip()))
+        with readable("record", "must not be nested this deeply"):
+            content: Any = parse_json(text, "record")
+        name = content.get("id")
+        if name is not None and (isinstance(name, bool) or not isinstance(name, str | int)):
+            raise InputError(message("key 'id'", "must be a text or a whole number", name))
+        gold = "y" if places.gold is None else places.gold
+        ours = {"id", "z", "y", gold, *wanted}
+        rest = {key: value for key, value in content.items() if key not in ours}
+        model = from_json(rest) if rest or not gold else None
+        labels = partial(_key_labels, content, model)
+    y = labels(gold) if gold else ()
+    systems = {one: labels(place) for one, place in wanted.items()}
+    sizes = {f"{one} must have as many labels": len(z) for one, z in systems.items()}
+    sizes |= {} if model is None else {"the model must be as long": model.n}
+    for must, size in sizes.items() if gold else ():
+        if size != len(y):
+            raise InputError(message("record", f"{must} as the reference, {len(y)}", size))
+    model = None if model is None else conditioned(model, given)
+    return Item(record.number, record.line, name, model, y, systems, lines)
+
+
+def conditioned(model: Model, constraint: Any) -> Model:
+    """The model given a constraint, or itself where that is None; messages name --given."""
+    try:
+        return model if constraint is None else model.given(constraint)
+    except FsmeuError as error:
+        raise type(error)(_WHERE.sub("--given", str(error), count=1)) from None
+
+
+class _Token(NamedTuple):
+    """One line of a sentence: its number in the corpus, columns, and probabilities of labels."""
+
+    line: int
+    cells: list[str]
+    chances: dict[str, float]
+
+
+def _tokens(text: str, line: int) -> list[_Token]:
+    """The tokens of a sentence; lines before them with # and no probabilities are comments.
+
+    Probabilities are those of the last cells, up to one whose label was there already: ``crf_test``
+    prints the label that it chose with its probability before all others.
+    """
+    tokens: list[_Token] = []
+    for number, content in enumerate(text.split("\n"), start=line):
+        cells, chances = content.split(), dict[str, float]()
+        while cells and (pair := _CHANCE.fullmatch(cells[-1])) and pair[1] not in chances:
+            try:
+                chances[pair[1]] = float(pair[2])
+            except ValueError:
+                break
+            cells.pop()
+        if chances or tokens or not content.startswith("#"):
+            tokens.append(_Token(number, cells, dict(reversed(chances.items()))))
+    if not tokens:
+        raise InputError(message("sentence", "must have tokens", "comments alone"))
+    return tokens
+
+
+def _independent(tokens: Sequence[_Token]) -> Independent:
+    """The model of tokens with probabilities; a LineError where labels differ, or have none."""
+    labels, rows = list(tokens[0].chances), []
+    for token in tokens:
+        row, must = [token.chances.get(label, math.nan) for label in labels], ""
+        got = ", ".join(token.chances) or "none"
+        if not token.chances:
+            must = "each token must have the probability of each label, as in B-NP:0.25 O:0.75"
+        elif set(token.chances) != set(labels):
+            must = f"its labels must be those of the first token, {', '.join(labels)}"
+        elif not (all(0 <= p <= 1 for p in row) and abs(math.fsum(row) - 1) <= _ROUNDED):
+            must, got = "they must be from 0 to 1 and add up to 1", f"a sum of {sum(row)}"
+        if must:
+            raise LineError(message("probabilities", must, got), token.line)
+        rows.append([p / math.fsum(row) for p in row])
+    return Independent(rows, as_labels(labels))
+
+
+def _column_labels(tokens: Sequence[_Token], names: tuple[str, ...], place: str) -> list[str]:
+    """The texts of a column, by its name, or by its number from 1 or from -1 backwards."""
+    column = as_number(place)
+    if not column and not names:
+        must = "a column must be a number, from 1 or from -1 backwards"
+        raise InputError(message("column", must, place, "Names are given by --columns A,B,C"))
+    column = column or names.index(one_of("column", "its name", place, names)) + 1
+    for token in tokens:
+        if abs(column) > len(token.cells):
+            got = f"{len(token.cells)}{' before the probabilities' if token.chances else ''}"
+            raise LineError(message("columns", f"column {column} must be there", got), token.line)
+    return [token.cells[column - (column > 0)] for token in tokens]
+
+
+def _key_labels(content: dict[str, Any], model: Model | None, key: str) -> list[str]:
+    """The texts of labels: a list, or a text as on the command line, words or letters of one."""
+    value = content.get(key)
+    if value is None:
+        must = f'a record must have the key "{key}", as in "{key}": [0, 1] or "{key}": "01"'
+        raise InputError(message("record", must, f"the keys {', '.join(content)}"))
+    if isinstance(value, str):
+        words = value.replace(",", " ").split()
+        letters = len(words) == 1 and (model is None or words[0] not in model.alphabet.index)
+        return list(words[0]) if letters else words
+    if not isinstance(value, list) or not all(
+        isinstance(label, int | str) and not isinstance(label, bool) and label != ""
+        for label in value
+    ):
+        raise InputError(message(f"key '{key}'", "must be a list of labels, or a text", value))
+    return list(map(str, value))
+
+
+Sentence: TypeAlias = list[tuple[str, ...]]
+
+
+def read_sentences(name: str | Path, least: int = 1) -> list[Sentence]:
+    """The sentences of a file, lists of rows of texts; "-" is standard input.
+
+    All rows must have as many columns, at least ``least``.
+    """
+    where = "standard input" if str(name) == STDIN else f"file {name}"
+    rows = enumerate((tuple(line.split()) for line in read_text(name, where).split("\n")), start=1)
+    filled = (list(group) for some, group in groupby(rows, lambda row: bool(row[1])) if some)
+    sentences: list[Sentence] = []
+    width = 0
+    for group in filled:
+        width = width or len(group[0][1])
+        for number, row in group:
+            if len(row) != width or width < least:
+                must = f"each row must have {max(width, least)} columns"
+                raise InputError(message(f"{where}, line {number}", must, " ".join(row)))
+        sentences.append([row for _, row in group])
+    if not sentences:
+        raise InputError(message(where, "there must be a sentence in it"))
+    return sentences
+
+
+def inputs_and_tags(sentences: Sequence[Sentence]) -> tuple[list[Sentence], list[list[str]]]:
+    """The sentences without their last column, and that column."""
+    inputs = [[row[:-1] for row in one] for one in sentences]
+    return inputs, [[row[-1] for row in one] for one in sentences]
+
+
+def written(sentences: Sequence[Sequence[Sequence[str]]], tags: Sequence[Sequence[str]]) -> str:
+    """The text of a file: the rows of each sentence with one more column."""
+    pairs = (zip(*one, strict=True) for one in zip(sentences, tags, strict=True))
+    return "\n".join("".join(f"{' '.join(row)} {tag}\n" for row, tag in one) for one in pairs)

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, TypeAlias
 
-from fsmeu.corpora.parse import Item, LineError, Places, read_record
-from fsmeu.corpora.records import Record, Source, blocks, records
+from fsmeu.corpora.records import Item, LineError, Places, Record, Source, blocks, read_record
+from fsmeu.corpora.score import ScoreQuestion
 from fsmeu.decoding.decode import decode, decode_many, explain
 from fsmeu.errors import EmptyError, FsmeuError, InputError, as_whole, message
 from fsmeu.expectation.expect import expect, expect_many
@@ -28,18 +28,7 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.parallel import Workers
 
 Data = dict[str, Any]
-Write = Callable[[list[Data]], None]
-
-
-class Question(Protocol):
-    """What is asked of every record; it can be pickled."""
-
-    form: str  # "jsonl" or "conll"
-    places: Places  # where sequences stand
-    given: Any  # the constraint on which models are conditioned, or None
-
-    def answers(self, items: Sequence[Item]) -> list[Data]:
-        """The answers for records together; for each alone where that fails, to see which fails."""
+Take = Callable[[list[Data]], None]
 
 
 @dataclass(eq=False)
@@ -59,7 +48,7 @@ class ModelQuestion:
     given: Any = None
 
     def answers(self, items: Sequence[Item]) -> list[Data]:
-        """The answers for records together."""
+        """The answers for records together; of one alone, faults are told as of one query."""
         models, alone = [item.model for item in items], len(items) == 1
         if self.kind == "expect":
             zs = [next(iter(item.systems.values())) for item in items]
@@ -70,71 +59,49 @@ class ModelQuestion:
             decided = [decode(self.loss, models[0], **self.options)]
         else:
             decided = decode_many(self.loss, models, **self.options)
+        names = ("labels", "value", "method", "exact", "candidates")
         return [
-            {
-                "labels": one.labels,
-                "value": float(one.value),
-                "method": one.method,
-                "exact": one.exact,
-                "candidates": one.candidates,
-                **({"explanation": explain(one)} if self.explain else {}),
-            }
+            {name: getattr(one, name) for name in names}
+            | ({"explanation": explain(one)} if self.explain else {})
             for one in decided
         ]
 
 
-class Result(NamedTuple):
-    """What became of a record: its number, first line and answer, or None and what is wrong."""
-
-    number: int
-    line: int
-    data: Data | None
-    fault: str = ""
-
-
+Question: TypeAlias = ModelQuestion | ScoreQuestion
+"""What is asked of every record; it can be pickled."""
 _cached = threading.local()  # the last question of a thread: what is known of its loss
 
 
-def answer_block(question: bytes, block: bytes) -> list[Result]:
-    """The results for pickled records, in their order; a record that is bad spoils no other."""
+def answer_block(question: bytes, block: bytes) -> dict[int, Data | str]:
+    """The answers for pickled records by their numbers, or the line and words of what is wrong."""
     if getattr(_cached, "key", None) != question:
         _cached.question, _cached.key = pickle.loads(question), question
-    query: Question = _cached.question
-    results: dict[int, Result] = {}
-    held: list[Record] = pickle.loads(block)
+    return _answers(_cached.question, pickle.loads(block))
 
-    def take(record: Item | Record, ask: Callable[[Any], Any]) -> Any:
-        """What is asked for; where that fails, the fault becomes the record's result."""
-        try:
-            return ask(record)
-        except FsmeuError as error:
-            line = error.line if isinstance(error, LineError) else record.line
-            results[record.number] = Result(record.number, line, None, str(error))
-            return None
 
-    read = partial(read_record, form=query.form, places=query.places, given=query.given)
-    items = [item for record in held if (item := take(record, read)) is not None]
+def _answers(question: Question, held: list[Record]) -> dict[int, Data | str]:
+    """The same; records of which one is bad are halved until it is alone, to spoil no other."""
     try:
-        answers = query.answers(items)
-    except FsmeuError:
-        answers = [take(item, lambda one: query.answers([one])[0]) for item in items]
-    for item, data in zip(items, answers, strict=True):
-        if data is not None:
-            names = {"record": item.number} | ({} if item.id is None else {"id": item.id})
-            results[item.number] = Result(item.number, item.line, {**names, **data})
-    return [results[record.number] for record in held]
+        items = [read_record(one, question.form, question.places, question.given) for one in held]
+        answers = question.answers(items)
+    except FsmeuError as error:
+        if half := len(held) // 2:
+            return _answers(question, held[:half]) | _answers(question, held[half:])
+        line = error.line if isinstance(error, LineError) else held[0].line
+        return {held[0].number: f"line {line}: {error}"}
+    ids: list[Data] = [{} if item.id is None else {"id": item.id} for item in items]
+    parts = zip(items, ids, answers, strict=True)
+    return {item.number: {"record": item.number, **name, **data} for item, name, data in parts}
 
 
-def as_line(data: Data) -> str:
-    """The result of a record as one line of JSON, without its end."""
-    return json.dumps(data, allow_nan=False)
-
+as_line = partial(json.dumps, allow_nan=False)
+"""The result of a record as one line of JSON, without its end."""
 
 _BEGIN = b'{"record": '
 
 
 @contextmanager
-def open_output(path: Path, resume: bool) -> Iterator[tuple[Write, Data | None]]:
+def open_output(path: Path, resume: bool) -> Iterator[tuple[Take, Data | None]]:
     """What adds results to a file, new or empty unless a run is resumed, and the last one in it.
 
     That goes on after the last complete line; one that is incomplete is cut off. An InputError
@@ -146,19 +113,18 @@ def open_output(path: Path, resume: bool) -> Iterator[tuple[Write, Data | None]]
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise InputError(message(where, "must not be in use by another run")) from None
-        size = file.seek(0, 2)
+        size, last = file.seek(0, 2), None
         if size and not resume:
             remedy = "Add --resume to go on with it, or remove it"
             raise InputError(message(where, "must be a new file", "one with results", remedy))
-        last: Data = {}
         if size:
             with mmap(file.fileno(), 0, access=ACCESS_READ) as held:
                 end = held.rfind(b"\n") + 1  # of the last complete line
                 line = held[held.rfind(b"\n", 0, max(0, end - 1)) + 1 : end]
                 good = _BEGIN.startswith(held[end : end + len(_BEGIN)])
             try:
-                last = json.loads(line) if line else {}
-                good = good and (not line or as_whole(last["record"], 1) is not None)
+                last = json.loads(line) if line else None
+                good = good and (last is None or as_whole(last["record"], 1) is not None)
             except (ValueError, TypeError, KeyError, RecursionError):
                 good = False
             if not good:
@@ -170,29 +136,10 @@ def open_output(path: Path, resume: bool) -> Iterator[tuple[Write, Data | None]]
             file.write("".join(as_line(data) + "\n" for data in results).encode())
             file.flush()  # the system has them when this returns
 
-        yield write, last or None
+        yield write, last
 
 
-BAD = ("stop", "skip")
-_SAME = 1e-9
-"""How far, relatively, a value may be from the one that was written before."""
-
-
-@dataclass
-class Totals:
-    """What a run did: records answered, decisions of these that are proven, records skipped."""
-
-    records: int = 0
-    proven: int = 0
-    bad: int = 0
-
-
-class Step(NamedTuple):
-    """Answers for new records of a block, messages of faults, and bytes of the corpus so far."""
-
-    results: list[Data]
-    faults: list[str]
-    position: int
+_SAME = 1e-9  # how far, relatively, a value may be from the one that was written before
 
 
 def run(
@@ -201,32 +148,33 @@ def run(
     workers: Workers,
     bad: str = "stop",
     last: Data | None = None,
-) -> Iterator[Step]:
-    """What came of each block of a corpus, in order; an EmptyError where there is no record.
+) -> Iterator[tuple[list[Data], list[str], int]]:
+    """Answers for each block, messages of faults, and bytes read so far, in order of the corpus.
 
-    Memory does not grow with the corpus: a few blocks for each worker are held at a time. A run
-    that is resumed has a last result: the block that it belongs to is computed again, and what it
-    lacks is given; an InputError where it is none of this corpus and question. A record that cannot
-    be answered is such an error with ``bad="stop"``, else is skipped.
+    An EmptyError where there is no record. Memory does not grow with the corpus: a few blocks for
+    each worker are held at a time. A run that is resumed has a last result: the block that it
+    belongs to is computed again, and what it lacks is given; an InputError where it is none of this
+    corpus and question. A record that cannot be answered is such an error with ``bad="stop"``, else
+    is skipped.
     """
     done, seen = int(last["record"]) if last else 0, 0
     positions: deque[int] = deque()
 
     def tasks() -> Iterator[bytes]:
-        for block in blocks(records(source.lines(), question.form)):
+        for block in blocks(source, question.form):
             if block[-1].number >= done:
-                positions.append(source.position)
+                positions.append(0 if source.size is None else source.raw.tell())
                 yield pickle.dumps(block)
 
     for results in workers.in_order(answer_block, pickle.dumps(question), tasks()):
-        seen = results[-1].number
-        if last is not None and results[0].number <= done <= seen:
-            _check_last(last, results[done - results[0].number], source.where)
-        new = [result for result in results if result.number > done]
-        faults = [f"{source.where}, line {r.line}: {r.fault}" for r in new if r.data is None]
+        seen = max(results)
+        if last is not None and done in results:
+            _check_last(last, results[done], source.where)
+        new = [result for number, result in results.items() if number > done]
+        faults = [f"{source.where}, {fault}" for fault in new if isinstance(fault, str)]
         if faults and bad == "stop":
             raise InputError(faults[0])
-        yield Step([r.data for r in new if r.data is not None], faults, positions.popleft())
+        yield [data for data in new if isinstance(data, dict)], faults, positions.popleft()
     if not seen and not done:
         raise EmptyError(message(source.where, "must hold at least one record"))
     if seen < done:
@@ -234,9 +182,9 @@ def run(
         raise InputError(message(source.where, must, f"{seen or 'fewer'} records"))
 
 
-def _check_last(last: Data, again: Result, where: str) -> None:
+def _check_last(last: Data, again: Data | str, where: str) -> None:
     """Sees that the last result of a run that is resumed is what this run would have written."""
-    data = again.data or {}
+    data = again if isinstance(again, dict) else {}
     same = data.get("id") == last.get("id") and data.keys() == last.keys()
     if same and data.get("exact", True) and last.get("exact", True):
         value = last["value"]
@@ -244,5 +192,5 @@ def _check_last(last: Data, again: Result, where: str) -> None:
         same = same and math.isclose(data["value"], value, rel_tol=_SAME, abs_tol=_SAME)
     if not same:
         must = "the results so far must be those of this corpus and command"
-        got = f"another result for record {again.number:,}"
+        got = f"another result for record {last['record']:,}"
         raise InputError(message(where, must, got, "Write to another file"))

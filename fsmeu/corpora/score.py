@@ -6,67 +6,42 @@ the level of the corpus, counts are summed over the sentences and the value is t
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.bootstrap import Estimate, drawn_weights, estimate
-from fsmeu.corpora.parse import Item, LineError, Places
+from fsmeu.bootstrap import drawn_weights, estimate
+from fsmeu.corpora.records import Item, LineError, Places
 from fsmeu.decoding.corpus import CorpusDecision, decode_corpus
 from fsmeu.decoding.decode import decode_many
-from fsmeu.errors import EmptyError, FsmeuError, InputError, message
+from fsmeu.errors import EmptyError, FsmeuError, InputError, as_number, message
 from fsmeu.fst.alphabet import Alphabet, Label, as_labels
 from fsmeu.fst.tags import KINDS, chunks_of, is_tag
-from fsmeu.losses.evaluate import added_counts, check_totals, sentence_counts, value_of_totals
-from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses import evaluate
+from fsmeu.losses.loss import SpecLoss, load
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import registers_of_pairs, values_of_registers
 from fsmeu.models.base import prepare_many
 
 Losses = Sequence[tuple[str, SpecLoss]]
 """Names and losses."""
-
 CORPUS = "corpus"
 WAYS = ("viterbi", "marginal", "meu", CORPUS)
 """The most probable sequence; the most probable label of each position; the best expected value of
 each sentence; that of the corpus, for which all models must be known."""
+_NUMBERS = ("value", "low", "high", "difference", "difference_low", "difference_high")
+HEADS = ("loss", "kind", "decision", "level", *_NUMBERS)
+_GAP = 1e-5  # how far below the best expected value that of a decision may be
 
 
-def chunk_counts(decided: Iterable[Any], golds: Iterable[Any]) -> dict[str, Floats]:
-    """Agreeing, decided and given chunks of all sentences by type, (3,) each."""
-    by_type: dict[str, Floats] = {}
-    for sides in zip(decided, golds, strict=True):
-        z, y = (set(chunks_of(tags)) for tags in sides)
-        for column, some in enumerate((z & y, z, y)):
-            for *_, kind in some:
-                by_type.setdefault(kind, np.zeros(3))[column] += 1
-    return by_type
-
-
-def type_scores(totals: Mapping[str, Floats]) -> dict[str, dict[str, Any]]:
-    """Precision, recall, F1 and the numbers of given and predicted chunks by type; 0 for 0/0.
-
-    The totals are agreeing, decided and given chunks by type, (3,) each.
-    """
-    scores = {}
-    for kind, counts in sorted(totals.items()):
-        both, hyp, ref = (int(count) for count in counts)
-        three = {"precision": (both, hyp), "recall": (both, ref), "F1": (2 * both, hyp + ref)}
-        shares = {name: above / below if below else 0.0 for name, (above, below) in three.items()}
-        scores[kind] = {**shares, "given": ref, "predicted": hyp}
-    return scores
-
-
-def are_chunk_tags(tags: Sequence[Sequence[str]]) -> bool:
+def are_chunk_tags(tags: Iterable[Sequence[str]]) -> bool:
     """Whether all tags are O, B-X or I-X, and one of them is not O."""
-    seen = {tag for one in tags for tag in one} - {"O"}
+    seen = set(chain.from_iterable(tags)) - {"O"}
     return bool(seen) and all(is_tag(tag, KINDS["bio"]) for tag in seen)
 
 
@@ -77,17 +52,30 @@ def tag_scores(
 
     The first three are there for chunk tags only, and 0 where they are 0/0.
     """
-    pairs = list(zip(predicted, given, strict=True))
-    same = [a == b for z, y in pairs for a, b in zip(z, y, strict=True)]
-    scores = {
-        "accuracy": sum(same) / max(1, len(same)),
-        "sequences": sum(list(z) == list(y) for z, y in pairs) / max(1, len(pairs)),
-    }
-    if not are_chunk_tags([*predicted, *given]):
-        return scores
-    total = np.sum(list(chunk_counts(predicted, given).values()), axis=0)
-    chunks = type_scores({"": total})[""]
-    return {**{name: chunks[name] for name in ("precision", "recall", "F1")}, **scores}
+    losses = {"accuracy": load("accuracy")}
+    if are_chunk_tags([*predicted, *given]):
+        alphas = {"precision": 0, "recall": 1, "F1": 0.5}.items()
+        losses = {k: load("chunk_fscore", alpha=x, empty=0) for k, x in alphas} | losses
+    scores = {k: evaluate.evaluate_corpus(loss, predicted, given) for k, loss in losses.items()}
+    wrong = evaluate.evaluate_many(load("zero_one"), predicted, given)
+    return {**scores, "sequences": 1.0 - float(wrong.mean())}
+
+
+def chunk_counts(z: Sequence[Any], y: Sequence[Any]) -> Counter[tuple[str, int]]:
+    """How many chunks of a type agree (0), are decided (1), are given (2), by type and number."""
+    hyp, ref = (set(chunks_of(tags)) for tags in (z, y))
+    return Counter((kind, k) for k, some in enumerate((hyp & ref, hyp, ref)) for *_, kind in some)
+
+
+def type_scores(counts: Counter[tuple[str, int]]) -> dict[str, dict[str, Any]]:
+    """Precision, recall, F1 and the numbers of given and predicted chunks by type; 0 for 0/0."""
+    scores = {}
+    for kind in sorted({kind for kind, _ in counts}):
+        both, hyp, ref = (counts[kind, k] for k in range(3))
+        three = {"precision": (both, hyp), "recall": (both, ref), "F1": (2 * both, hyp + ref)}
+        shares = {name: above / below if below else 0.0 for name, (above, below) in three.items()}
+        scores[kind] = {**shares, "given": ref, "predicted": hyp}
+    return scores
 
 
 @dataclass(eq=False)
@@ -106,14 +94,12 @@ class ScoreQuestion:
 
         Each has the names of "decisions", the length "n", "scores", (decisions, columns), as
         ``scores_of`` gives them, the "labels" of the block, the "item" itself, where the corpus is
-        decided as a whole, else None, and "types", for each decision the chunks by type, (3,) each.
+        decided as a whole, else None, and "types", the ``chunk_counts`` of each decision.
         """
-        if not items:
-            return []
         labels, golds = _labels_of(items), [item.gold for item in items]
         try:
             decided = self._decided(items)
-            tables = [scores_of(self.losses, labels, each, golds) for each in decided.values()]
+            table = scores_of(self.losses, labels, decided, golds)
         except InputError as error:
             for k, line in enumerate(items[0].lines if len(items) == 1 else ()):
                 here = {y[k] for y in (items[0].gold, *items[0].systems.values())}
@@ -127,40 +113,33 @@ class ScoreQuestion:
                 "labels": labels,
                 "n": len(item.gold),
                 "item": item if CORPUS in self.ways else None,
-                "scores": [table[row] for table in tables],
-                "types": {name: chunk_counts([z[row]], [item.gold]) for name, z in kinds.items()},
+                "scores": table[row],
+                "types": {name: chunk_counts(z[row], item.gold) for name, z in kinds.items()},
             }
             for row, item in enumerate(items)
         ]
 
     def _decided(self, items: Sequence[Item]) -> dict[str, list[Any]]:
         """The decisions for all records, by name: those of systems, then those of models."""
-        names = items[0].systems
+        names, several = items[0].systems, len(self.losses) > 1
         decided: dict[str, list[Any]] = {n: [item.systems[n] for item in items] for n in names}
         models = [item.model for item in items if item.model is not None]
         if models and len(models) < len(items):
             raise InputError(message("record", "all records or none must have models"))
-        if models:
-            prepare_many(models)
+        prepare_many(models)
         for way in self.ways if models else ():
             if way == "viterbi":
                 decided[way] = [next(iter(model.most_probable(1)))[0] for model in models]
             elif way == "marginal":  # the first label of several
-                tops = [model.marginals().argmax(axis=1) for model in models]
-                decided[way] = [m.alphabet.decode(k) for m, k in zip(models, tops, strict=True)]
+                decided[way] = [m.alphabet.decode(m.marginals().argmax(axis=1)) for m in models]
             elif way == "meu":
                 for name, loss in self.losses:
                     decisions = decode_many(loss, models)
-                    decided[_named(way, name, self.losses)] = [one.labels for one in decisions]
+                    decided[way + f" {name}" * several] = [one.labels for one in decisions]
         if not decided and not (models and CORPUS in self.ways):
             must = "there must be something to score: models, or decisions named by --system"
             raise InputError(message("record", must, "a reference alone"))
         return decided
-
-
-def _named(way: str, loss: str, losses: Losses) -> str:
-    """What the decision for a loss is called: one of several is named after its loss."""
-    return way if len(losses) == 1 else f"{way} {loss}"
 
 
 def _knows(loss: SpecLoss, label: Label) -> bool:
@@ -172,73 +151,56 @@ def _knows(loss: SpecLoss, label: Label) -> bool:
 
 def _labels_of(items: Iterable[Item]) -> tuple[Label, ...]:
     """The labels of models, references and systems: those of models first, others in order."""
-    known: dict[str, Label] = {}
-    more: set[str] = set()
-    for item in items:
-        known |= {} if item.model is None else {str(one): one for one in item.model.labels}
-        more.update(*(map(str, labels) for labels in (item.gold, *item.systems.values())))
-    others = sorted(more - known.keys())
-    if known:
-        return (*known.values(), *others)
-    return tuple(sorted(as_labels(others), key=lambda x: (x, "") if isinstance(x, int) else (0, x)))
+    known = {str(x): x for item in items if item.model is not None for x in item.model.labels}
+    more = {str(x) for item in items for x in chain(item.gold, *item.systems.values())}
+    others = sorted(more - known.keys(), key=lambda text: (as_number(text) or 0, text))
+    return (*known.values(), *(others if known else as_labels(others)))
 
 
 def with_totals(loss: SpecLoss, labels: tuple[Label, ...]) -> tuple[BoundLoss, list[str] | None]:
-    """The loss over these labels, where its own are open, and the counts that its value looks at.
-
-    They are None where the value of a corpus is no function of their sums.
-    """
+    """The loss over these labels, if its own are open, and the counts a corpus sums up, or None."""
     loss = loss.with_labels(Alphabet(labels)) if loss.labels_open and labels else loss
     try:
-        return loss.bound, list(sentence_counts(check_totals(loss, "corpus"), []))
+        return loss.bound, evaluate.counts_read(evaluate.check_totals(loss, "corpus"))
     except InputError:
         return loss.bound, None
 
 
 def scores_of(
-    losses: Losses, labels: tuple[Label, ...], decided: Sequence[Any], golds: Sequence[Any]
+    losses: Losses, labels: tuple[Label, ...], decided: Mapping[str, Any], golds: Sequence[Any]
 ) -> Floats:
-    """For each loss its value, and what is added to its counts, (records, columns).
-
-    A label sequence is decided for each record, and has a reference.
-    """
+    """For each loss its value, and what is added to its counts, (records, decisions, columns)."""
     columns: list[Floats] = []
-    lengths = np.array([len(y) for y in golds], np.int64)
+    lengths = np.tile(np.array([len(y) for y in golds], np.int64), len(decided))
     for name, loss in losses:
         bound, counts = with_totals(loss, labels)
-        encode = bound.alphabet.encode
-        given = [encode(y, f"gold, {name}") for y in golds]
-        chosen = [encode(z, f"decision, {name}") for z in decided]
+        given = [bound.alphabet.encode(y, f"gold, {name}") for y in golds] * len(decided)
+        every = chain.from_iterable(decided.values())
+        chosen = [bound.alphabet.encode(z, f"decision, {name}") for z in every]
         ended = registers_of_pairs(bound, list(zip(chosen, given, strict=True)))
         columns.append(values_of_registers(bound, ended, lengths))
         if counts is not None:
-            columns += added_counts(bound, ended, lengths).values()
-    return np.stack(columns, axis=1)
-
-
-LEVELS = ("sentence", "corpus")
-_HEADS = ("value", "low", "high", "difference", "difference_low", "difference_high")
+            columns += evaluate.added_counts(bound, ended, lengths).values()
+    table: Floats = np.array(columns).reshape(len(columns), len(decided), len(golds))
+    return np.asarray(table.T)
 
 
 @dataclass
 class Tally:
-    """What was found for the sentences.
-
-    ``scores`` has an array for each block of them, (sentences, decisions, columns), as
-    ``scores_of`` gives them, and ``types`` the ``chunk_counts`` of each decision.
-    """
+    """What was found for the sentences."""
 
     decisions: tuple[str, ...] = ()
-    labels: dict[str, Label] = field(default_factory=dict)  # all that occur, by their text
+    labels: tuple[Label, ...] = ()  # of the first block
     n: list[int] = field(default_factory=list)  # the lengths
-    scores: list[Floats] = field(default_factory=list)
+    scores: list[Floats] = field(default_factory=list)  # the ``scores_of`` each block
     items: list[Item] = field(default_factory=list)  # the records, where they are kept
-    types: dict[str, dict[str, Floats]] = field(default_factory=dict)
+    types: dict[str, Counter[tuple[str, int]]] = field(default_factory=dict)  # by decision
 
     def add(self, results: Sequence[dict[str, Any]]) -> None:
         """Adds a block of answers of ``ScoreQuestion``; an InputError if decisions are others."""
         for data in results:
-            self.decisions = self.decisions if self.n else data["decisions"]
+            if not self.n:
+                self.decisions, self.labels = data["decisions"], data["labels"]
             if data["decisions"] != self.decisions:
                 must = f"all records must have the decisions {', '.join(self.decisions)}"
                 where = f"record {data['record']:,}"
@@ -246,133 +208,79 @@ class Tally:
             self.n.append(data["n"])
             self.items += [] if data["item"] is None else [data["item"]]
             for name, counts in data["types"].items():
-                mine = self.types.setdefault(name, {})
-                for kind, each in counts.items():
-                    mine[kind] = mine.get(kind, 0.0) + each
-        for label in chain(*dict.fromkeys(data["labels"] for data in results)):
-            self.labels.setdefault(str(label), label)
-        if results and self.decisions:
-            self.scores.append(np.array([data["scores"] for data in results]))
-
-
-@dataclass(frozen=True)
-class Row:
-    """One decision by one loss on one level: its value, and that less the baseline's if another."""
-
-    loss: str
-    kind: str
-    decision: str
-    level: str
-    score: Estimate
-    difference: Estimate | None
+                self.types.setdefault(name, Counter()).update(counts)
+        self.scores += [np.array([data["scores"] for data in results])] if results else []
 
 
 def rows_of(
-    tally: Tally,
-    losses: Losses,
-    baseline: str,
-    draws: int,
-    seed: int,
-    tell: Callable[[int], None] = lambda made: None,
-) -> list[Row]:
-    """The scores of every decision by every loss; by those that do not sum up, of sentences alone.
+    tally: Tally, losses: Losses, baseline: str, draws: int, seed: int, tell: Callable[[int], None]
+) -> list[dict[str, Any]]:
+    """The value of every decision by every loss and level, and that less the baseline's if another.
 
-    ``tell`` is called with the number of draws for the intervals made since the last call.
+    The keys are ``HEADS``; None for what there is not. Losses that do not sum up have the level of
+    sentences alone. ``tell`` is called with the number of draws made since the last call.
     """
     if not tally.n:
         raise EmptyError(message("corpus", "must hold at least one record"))
     if not tally.decisions:
         return []
-    table, lengths = np.concatenate(tally.scores), np.array(tally.n, np.float64)
-    sides: list[tuple[str, str, str, Callable[[Floats], Floats]]] = []
-    for name, loss in losses:
-        bound, counts = with_totals(loss, tuple(tally.labels.values()))
-        means, table = table[:, :, 0], table[:, :, 1:]
-        sides.append((name, loss.kind, "sentence", partial(_means, means)))
-        if counts is not None:
-            added, table = table[:, :, : len(counts)], table[:, :, len(counts) :]
-            value = partial(_totals, bound, counts, added, lengths)
-            sides.append((name, loss.kind, "corpus", value))
-    found = [[side[-1](np.ones((1, len(tally.n))))] for side in sides]  # then those of draws
-    for weights in drawn_weights(len(tally.n), draws, seed):
-        for part, side in zip(found, sides, strict=True):
-            part.append(side[-1](weights))
+    bounds = [with_totals(loss, tally.labels) for _, loss in losses]
+    ends = np.cumsum([1 + len(counts or ()) for _, counts in bounds])
+    tables = np.split(np.concatenate(tally.scores), ends[:-1], axis=2)
+    found: dict[tuple[str, str, str], list[Floats]] = {}
+    for weights in chain([np.ones((1, len(tally.n)))], drawn_weights(len(tally.n), draws, seed)):
+        for (name, loss), (bound, counts), table in zip(losses, bounds, tables, strict=True):
+            for level, values in _values(bound, counts, table, tally.n, weights).items():
+                found.setdefault((name, loss.kind, level), []).append(values)
         tell(len(weights))
     rows, at = [], tally.decisions.index(baseline)
-    for (name, kind, level, _), part in zip(sides, found, strict=True):
+    for (name, kind, level), part in found.items():
         every = np.concatenate(part)
         less = every - every[:, at : at + 1]
         for k, decision in enumerate(tally.decisions):
-            score, other = (estimate(float(one[0, k]), one[1:, k]) for one in (every, less))
-            rows.append(Row(name, kind, decision, level, score, None if k == at else other))
+            both = [estimate(float(one[0, k]), one[1:, k]) for one in (every, less)]
+            numbers = chain(*(vars(one).values() for one in both[: 1 + (k != at)]))
+            rows.append(dict(zip_longest(HEADS, (name, kind, decision, level, *numbers))))
     return rows
 
 
-def _means(values: Floats, weights: Floats) -> Floats:
-    """Mean values of corpora in which sentences are so often, (corpora, decisions)."""
-    return weights @ values / len(values)
+def _values(
+    bound: BoundLoss, names: list[str] | None, table: Floats, lengths: list[int], weights: Floats
+) -> dict[str, Floats]:
+    """Values of corpora, (corpora, decisions), by level; of (sentences, decisions, 1 + counts).
 
-
-def _totals(
-    bound: BoundLoss, names: Sequence[str], counts: Floats, lengths: Floats, weights: Floats
-) -> Floats:
-    """Values of whole corpora, (corpora, decisions), of counts, (sentences, decisions, counts)."""
-    totals = np.tensordot(weights, counts, axes=(1, 0))  # (corpora, decisions, counts)
-    found = np.empty((len(weights), counts.shape[1]))
-    sizes = weights @ lengths
+    The weights say how often each sentence is in each corpus, (corpora, sentences).
+    """
+    means = weights @ table[:, :, 0] / len(table)
+    if names is None:
+        return {"sentence": means}
+    totals = np.tensordot(weights, table[:, :, 1:], axes=(1, 0))  # (corpora, decisions, counts)
+    whole, sizes = np.empty(means.shape), weights @ np.array(lengths, np.float64)
     for size in np.unique(sizes):  # n is the same for corpora of one size
         rows = np.flatnonzero(sizes == size)
         added = {name: totals[rows, :, j].ravel() for j, name in enumerate(names)}
-        values = value_of_totals(bound, int(size), added, len(rows) * found.shape[1])
-        found[rows] = values.reshape(len(rows), -1)
-    return found
-
-
-def row_data(row: Row) -> dict[str, Any]:
-    """The row as plain data by name; None for what there is not."""
-    both = (row.score,) if row.difference is None else (row.score, row.difference)
-    numbers = [number for one in both for number in (one.value, one.low, one.high)]
-    names = {"loss": row.loss, "kind": row.kind, "decision": row.decision, "level": row.level}
-    return {**names, **dict(zip_longest(_HEADS, numbers))}
-
-
-def rows_csv(rows: Sequence[Row]) -> str:
-    """The rows as csv text, one line for each loss, decision and level."""
-    text = io.StringIO()
-    names = ["loss", "kind", "decision", "level", *_HEADS]
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(row_data(row) for row in rows)
-    return text.getvalue()
-
-
-_GAP = 1e-5
-"""How far below the best expected value that of a decision may be: less than scores are shown."""
+        values = evaluate.value_of_totals(bound, int(size), added, whole[rows].size)
+        whole[rows] = values.reshape(len(rows), -1)
+    return {"sentence": means, "corpus": whole}
 
 
 def decide_whole(
-    tally: Tally, losses: Losses, tell: Callable[[float, float], None] | None = None
-) -> list[tuple[str, CorpusDecision | str]]:
-    """The decisions that are best for the corpus, by name, or why there is none.
+    tally: Tally, losses: Losses, tell: Callable[[float, float], None]
+) -> Iterator[tuple[str, CorpusDecision | str]]:
+    """The best decisions for the corpus, by name, or why there is none; they join the tally.
 
-    They are added to the tally, which has kept the records. ``tell`` is called with bounds of the
-    best expected value.
+    ``tell`` is called with bounds of the best expected value.
     """
     models, golds = [item.model for item in tally.items], [item.gold for item in tally.items]
-    if not models or None in models:
-        return []
-    found: list[tuple[str, CorpusDecision | str]] = []
-    for name, loss in losses:
-        way = _named(f"meu {CORPUS}", name, losses)
+    labels = _labels_of(tally.items)
+    for name, loss in losses if models and None not in models else ():
+        way = f"meu {CORPUS}" + f" {name}" * (len(losses) > 1)
         try:
             decision = decode_corpus(loss, models, gap=_GAP, progress=tell)
         except FsmeuError as error:
-            found.append((way, str(error)))
+            yield way, str(error)
             continue
-        labels = tuple(tally.labels.values())
-        table = scores_of(losses, labels, decision.labels, golds)[:, None]
-        before = [np.concatenate(tally.scores)] if tally.decisions else []
-        tally.scores = [np.concatenate([*before, table], axis=1)]
+        table = scores_of(losses, labels, {way: decision.labels}, golds)
+        tally.scores = [np.concatenate([np.concatenate(tally.scores), table], axis=1)]
         tally.decisions = (*tally.decisions, way)
-        found.append((way, decision))
-    return found
+        yield way, decision

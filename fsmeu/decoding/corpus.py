@@ -110,7 +110,7 @@ def decode_corpus(
         must = "progress must be a function of two bounds"
         raise InputError(message("decode_corpus", must, progress))
     tell = progress or (lambda lower, upper: None)
-    clock, threads = Clock(seconds), checked_jobs("decode_corpus", jobs)
+    clock, threads = Clock(seconds, where="decode_corpus"), checked_jobs("decode_corpus", jobs)
     engine = one_of("decode_corpus", "engine", engine, ENGINES)
     free = corpus_of(loss, models, "decode_corpus")
     corpus = replace(free, constraint=constraint)

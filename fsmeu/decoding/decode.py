@@ -142,7 +142,7 @@ def decode_many(
     models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
     method = one_of("decode_many", "method", method, ["auto", *METHODS])
     limits = checked_limits(keep, budget)
-    Clock(seconds)  # refuses what is no number of seconds
+    Clock(seconds, where="decode_many")  # refuses what is no number of seconds
     if progress is not None and not callable(progress):
         must = "progress must be a function of the number of decisions made"
         raise InputError(message("decode_many", must, progress))

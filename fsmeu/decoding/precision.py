@@ -193,9 +193,10 @@ def is_best_of_all(problem: Problem, indices: Ints, value: float | None = None) 
         if not ends:
             return False
         found = expect(problem.loss, labels, problem.model, max_states=_cheap_states(problem))
-        worst = found.lower if problem.sign > 0 else found.upper
+        worst, best = sorted((found.lower, found.upper), key=lambda x: problem.sign * x)
         reach = PRECISION * abs(found.value) + 2 * LEAST
-        return any(problem.sign * (end - worst) <= reach for end in ends)
+        off = [(problem.sign * (end - worst), problem.sign * (end - best)) for end in ends]
+        return any(far <= reach and near <= LEAST for far, near in off)
     return False
 
 

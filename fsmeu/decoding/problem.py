@@ -80,12 +80,15 @@ class Clock:
     """
 
     def __init__(
-        self, seconds: float | None = None, progress: Callable[[float], None] | None = None
+        self,
+        seconds: float | None = None,
+        progress: Callable[[float], None] | None = None,
+        where: str = "decode",
     ) -> None:
         given: Any = math.inf if seconds is None else seconds
         if isinstance(given, bool) or not isinstance(given, Real) or not float(given) > 0:
             must = "seconds must be a number above 0, or None for no limit"
-            raise errors.InputError(errors.message("decode", must, seconds))
+            raise errors.InputError(errors.message(where, must, seconds))
         self.seconds, self._progress = float(given), progress
         self._begin: float | None = None
         self._told, self._done = -math.inf, 0.0

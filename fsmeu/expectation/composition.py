@@ -28,8 +28,8 @@ from fsmeu.expectation.result import (
 )
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.distance import backward, forward, minus_log, total_weight
-from fsmeu.fst.image import ArcTable, Fst, fst_from_table, symbol_table, table_from_fst
+from fsmeu.fst.distance import backward, forward, total_weight
+from fsmeu.fst.image import ArcTable, Fst, fst_from_table, minus_log, symbol_table, table_from_fst
 from fsmeu.fst.layers import Layered, all_arcs, fst_from_layered, pair_layers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine

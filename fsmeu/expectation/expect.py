@@ -25,7 +25,6 @@ from fsmeu.expectation.result import Expectation, Levels, bounded_expectations
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES, LONG_SEQUENCE, WINDOW_CELLS
-from fsmeu.losses import evaluate
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
@@ -84,15 +83,25 @@ def expect(
         keep = check_int("expect", "keep", keep)
     if max_states is not None:
         max_states = check_int("expect", "max_states", max_states)
-    if engine == "openfst":
-        found = composition.explicit_expectation(asked, keep, max_states)
-    elif keep is None:
-        [found] = _expectations([asked], max_states)
-    else:
-        found = result.kept_expectation(asked, *_walked_levels(asked, keep, max_states))
-    if not evaluate.output_names(asked.loss):
+    found = _expectation(asked, engine, keep, max_states)
+    if not asked.loss.outputs:
         return found
-    return replace(found, _outputs=lambda: _outputs(asked, engine, max_states))
+
+    def outputs() -> dict[str, float]:
+        each = ((name, replace(asked, loss=one)) for name, one in asked.loss.outputs.items())
+        return {name: _expectation(one, engine, None, max_states).value for name, one in each}
+
+    return replace(found, _outputs=outputs)
+
+
+def _expectation(
+    asked: Query, engine: str, keep: int | None, max_states: int | None
+) -> Expectation:
+    if engine == "openfst":
+        return composition.explicit_expectation(asked, keep, max_states)
+    if keep is None:
+        return _expectations([asked], max_states)[0]
+    return result.kept_expectation(asked, *_walked_levels(asked, keep, max_states))
 
 
 def expect_many(
@@ -225,23 +234,6 @@ def walked(asked: Query, max_states: int | None = None, *, weights: bool = True)
     Without linear counts in weights, nothing cancels but values of both signs.
     """
     return walk_value(asked.view(weights=weights), asked.input(), max_states)
-
-
-def _outputs(asked: Query, engine: str, max_states: int | None) -> dict[str, float]:
-    """The expectations of all outputs, from one sweep over the composition."""
-    loss = evaluate.output_loss(asked.loss)  # type: ignore[arg-type]
-    if engine == "openfst":
-        built = composition.compose_query(replace(asked, loss=loss), max_states)
-        held = built.ending > 0
-        registers = {name: column[held] for name, column in built.registers().items()}
-        expected = evaluate.output_values(loss.bound, registers, asked.n) @ built.ending[held]
-    else:
-        view = evaluate.output_view(loss, asked.n, asked.z)
-        final = walk(view, asked.input(), None, max_states)
-        held = final.mass[0] > 0
-        expected = evaluate.expected_outputs(view, final.codes[held], final.mass[:, held])
-    result.check_finite("expect", expected)
-    return dict(zip(evaluate.output_names(loss), expected.tolist(), strict=True))
 
 
 def _walked_levels(asked: Query, keep: int | None, max_states: int | None) -> tuple[Levels, int]:

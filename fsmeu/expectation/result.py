@@ -128,7 +128,7 @@ class Expectation(Distribution):
 
     @cached_property
     def outputs(self) -> dict[str, float]:
-        """The expectations of the further outputs that the loss's file names, from one sweep."""
+        """The expectations of the further outputs that the loss's file names, by name."""
         return self._outputs()
 
     @property

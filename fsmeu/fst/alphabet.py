@@ -17,8 +17,7 @@ import numpy as np
 from fsmeu.arrays import Ints
 from fsmeu.errors import FsmeuError, InputError, as_number, message, nearest, shorten
 
-MAX_ITEMS = 20_000_000
-"""Most items of a sequence, so that one without an end is refused."""
+MAX_ITEMS = 20_000_000  # of a sequence, so that one without an end is refused
 
 
 def listed(
@@ -26,9 +25,8 @@ def listed(
 ) -> list[Any]:
     """The items of a sequence: of arrays (whatever has ``__array__``, as tensors do) Python's own.
 
-    ``where`` and ``must`` say what it is called and must be in an error. An array may have more
-    than one axis if its ``rows`` are the items. An InputError if it has no order, no end, or cannot
-    be read.
+    An array may have more than one axis if its ``rows`` are the items. An InputError, with what it
+    is called and must be, if it has no order, no end, or cannot be read.
     """
     if type(sequence) in (list, tuple, str):
         return list(sequence)
@@ -60,8 +58,6 @@ def listed(
 
 def plain(item: Any) -> Any:
     """A number or text as Python's own, if it is a numpy scalar or a tensor without axes."""
-    if isinstance(item, str | int | float) and not isinstance(item, np.generic):
-        return item
     try:
         return np.asarray(item).item() if hasattr(item, "__array__") else item
     except Exception:  # of more than one entry, or whatever it raises
@@ -77,8 +73,7 @@ def plain_label(item: Any) -> Any:
 
 Label = int | str
 
-_MOST_DIGITS = 1000
-"""Digits of a label that is a number; Python itself reads and writes a few thousand."""
+_MOST_DIGITS = 1000  # of a label that is a number; Python itself reads and writes a few thousand
 
 
 def label_text(label: Label) -> str:
@@ -116,27 +111,24 @@ class Alphabet:
     @cached_property
     def index(self) -> dict[Label, int]:
         """The index of each label; a label's text finds it too."""
-        table: dict[Label, int] = {str(label): k for k, label in enumerate(self.labels)}
-        table.update({label: k for k, label in enumerate(self.labels)})
-        return table
+        texts: dict[Label, int] = {str(label): k for k, label in enumerate(self.labels)}
+        return texts | {label: k for k, label in enumerate(self.labels)}
 
     def encode(self, sequence: Iterable[object], where: str = "sequence") -> Ints:
         """The indices of a label sequence; a str is read character by character."""
-        labels = listed(sequence, where)
+        labels, indices, given = listed(sequence, where), list[int](), None
         try:
             return np.array(list(map(self.index.__getitem__, labels)), np.int64)
         except Exception:  # not there, or whatever a strange label raises
-            return np.array([self._encode_one(x, k, where) for k, x in enumerate(labels)], np.int64)
-
-    def _encode_one(self, label: object, position: int, where: str) -> int:
-        given = plain_label(label)
+            pass
         try:
-            return self.index[given]
-        except Exception:  # not there, or whatever a strange label raises
-            known = shorten(", ".join(map(str, self.labels)))
-            hint = nearest(shorten(given), map(str, self.labels))
-            must = f"label {position + 1} must be one of {known}"
-            raise InputError(message(where, must, given, hint)) from None
+            for given in map(plain_label, labels):
+                indices.append(self.index[given])
+        except Exception:
+            names = list(map(str, self.labels))
+            must = f"label {len(indices) + 1} must be one of {shorten(', '.join(names))}"
+            raise InputError(message(where, must, given, nearest(shorten(given), names))) from None
+        return np.array(indices, np.int64)
 
     def decode(self, indices: Iterable[int]) -> list[Label]:
         """The labels with these indices."""
@@ -168,13 +160,10 @@ def as_alphabet(labels: Alphabet | Sequence[Label] | str, where: str = "labels")
         return labels
     given = tuple(listed(labels, where))
     known = set(map(type, given)) <= {int, str}  # not bool: True is equal to 1, but is no label
-    return _kept(given) if known else Alphabet(tuple(map(plain, given)))
+    return _kept_alphabet(given) if known else Alphabet(tuple(map(plain, given)))
 
 
-@lru_cache(maxsize=16)
-def _kept(labels: tuple[Label, ...]) -> Alphabet:
-    """The alphabet of these labels, checked once for all models of a corpus."""
-    return Alphabet(labels)
+_kept_alphabet = lru_cache(maxsize=16)(Alphabet)  # checked once for all models of a corpus
 
 
 def as_labels(words: Sequence[str]) -> tuple[Label, ...]:

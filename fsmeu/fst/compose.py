@@ -16,15 +16,12 @@ except ImportError as error:
     _must = "it must be installed, as the finite-state machines are OpenFst's"
     raise MissingExtra(message("pynini", _must, str(error), _remedy)) from error
 
-_MOST_STATES = 5_000_000
-"""States of a machine, by default: with four arcs of 24 bytes each they take half a gigabyte."""
-_STATES_PER_PAIR = 4
-"""States that a pair of labels counts as: one state alone makes several arrays over all pairs."""
-_STATES_PER_LAYER = 50
-"""States that a layer counts as where new ones come without end: finding it takes as long."""
-_WALK_STEPS_PER_STATE = 80
-"""Steps of a whole walk for each state allowed: they take time, but no room."""
+_MOST_STATES = 5_000_000  # by default: with four arcs of 24 bytes each they take half a gigabyte
+_STATES_PER_PAIR = 4  # that a pair of labels counts as: a state makes several arrays over all pairs
+_STATES_PER_LAYER = 50  # that a layer counts as where new ones come without end: it takes as long
+_WALK_STEPS_PER_STATE = 80  # of a whole walk for each state allowed: they take time, but no room
 _VARIABLE = "FSMEU_MAX_STATES"
+_MACHINE = "a machine may have at most {most:,} {what}, this one would have {about} {count:,}"
 
 
 def max_states(limit: int | None = None) -> int:
@@ -35,62 +32,51 @@ def max_states(limit: int | None = None) -> int:
 
 
 def guard_size(where: str, states: int, limit: int | None = None, least: bool = False) -> None:
-    """Refuses a machine of more states, by an estimate (perhaps the least), than the limit.
-
-    Raises:
-        SizeLimitError: naming the estimate, the limit, and how to raise it, as all guards do.
-    """
-    _guard_machine(where, "states", states, max_states(limit), "Use a smaller n", least)
+    """Refuses a machine of more states, by an estimate (perhaps the least), than the limit."""
+    _guard(where, states, max_states(limit), _MACHINE, "Use a smaller n", "states", least)
 
 
 def guard_arcs(where: str, arcs: int, limit: int | None = None, least: bool = False) -> None:
     """Refuses to build a machine with more arcs than memory takes, as with very many labels."""
     most = ARCS_PER_STATE * max(max_states(limit), max_states())
-    _guard_machine(where, "arcs", arcs, most, "Use fewer labels", least)
+    _guard(where, arcs, most, _MACHINE, "Use fewer labels", "arcs", least)
 
 
 def guard_layers(where: str, n: int) -> None:
     """Refuses a machine of so many layers that finding them one by one takes very long."""
-    _guard_machine(where, "layers", n, max_states() // _STATES_PER_LAYER, "Use a smaller n")
+    _guard(where, n, max_states() // _STATES_PER_LAYER, _MACHINE, "Use a smaller n", "layers")
 
 
 def guard_pairs(where: str, labels: int) -> None:
     """Refuses steps that read pairs of so many labels that those of one state fill the memory."""
-    most, pairs = max_states() // _STATES_PER_PAIR, labels * labels
-    must = f"a step may read one of at most {most:,} pairs of labels, {labels:,} labels make"
-    _guard(where, pairs, most, f"{must} {pairs:,}", "Use fewer labels")
+    must = "a step may read one of at most {most:,} pairs of labels, {what} labels make {count:,}"
+    most = max_states() // _STATES_PER_PAIR
+    _guard(where, labels * labels, most, must, "Use fewer labels", f"{labels:,}")
 
 
 def guard_work(where: str, steps: int, limit: int | None = None) -> None:
     """Refuses a walk that takes so many (state, symbol) steps in all layers that it lasts long."""
-    most = _WALK_STEPS_PER_STATE * max_states(limit)
-    must = f"a walk may take at most {most:,} steps, this one would take about {steps:,}"
+    must = "a walk may take at most {most:,} steps, this one would take about {count:,}"
     advice = "Use a smaller n or fewer labels, keep fewer states where keep can be given"
-    _guard(where, steps, most, must, advice)
+    _guard(where, steps, _WALK_STEPS_PER_STATE * max_states(limit), must, advice)
 
 
-def _guard_machine(
-    where: str, what: str, count: int, most: int, advice: str, least: bool = False
+def _guard(
+    where: str, count: int, most: int, must: str, advice: str, what: str = "", least: bool = False
 ) -> None:
-    if count > most:  # looked at here as well, since guards stand in short queries
-        about = f"{'at least' if least else 'up to'} {count:,}"
-        must = f"a machine may have at most {most:,} {what}, this one would have {about}"
-        _guard(where, count, most, must, advice)
-
-
-def _guard(where: str, count: int, most: int, must: str, advice: str) -> None:
+    """Refuses what is too many by a SizeLimitError that says how to raise the limit."""
     if count > most:
+        about = "at least" if least else "up to"
         remedy = f"{advice}, or raise the limit with {_VARIABLE} or the argument max_states"
+        must = must.format(count=count, most=most, what=what, about=about)
         raise SizeLimitError(message(where, must, None, remedy))
 
 
 def compose(left: pynini.Fst, right: pynini.Fst, names: tuple[str, str]) -> pynini.Fst:
     """The composition; states that lead nowhere are kept, so that sizes are those of the algebra.
 
-    The arcs of ``right`` are sorted by input label; ``names`` stand for the operands in an error.
-
-    Raises:
-        FstError: the arc types or the symbols of the operands differ.
+    The arcs of ``right`` are sorted by input label. An FstError, in which the operands have these
+    names, if their arc types or symbols differ.
     """
     where = f"compose {names[0]} with {names[1]}"
     if left.arc_type() != right.arc_type():

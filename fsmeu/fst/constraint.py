@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,31 +14,9 @@ from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import Fst
 from fsmeu.fst.layers import Layer, Layered
+from fsmeu.fst.regex import Constraint as Constraint
 from fsmeu.fst.regex import acceptor_table, regex_acceptor
 from fsmeu.limits import ARCS_PER_STATE
-
-
-@dataclass(frozen=True, eq=False)
-class Constraint:
-    """A deterministic acceptor; label sequences it accepts are allowed."""
-
-    next: Ints  # the state after reading a label, (states, labels), -1 where there is none
-    start: int
-    accepting: Ints  # the states in which a sequence may end
-
-    @property
-    def states(self) -> int:
-        """The number of states."""
-        return len(self.next)
-
-    def accepts(self, indices: Ints) -> bool:
-        """True when the sequence of label indices is allowed."""
-        state = self.start
-        for label in indices:
-            state = int(self.next[state, label])
-            if state < 0:
-                return False
-        return state in self.accepting
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,15 +25,14 @@ class Walk:
 
     next: tuple[Ints, ...]  # of each position, the state after a label, (states, labels), or -1
     widths: tuple[int, ...]  # the number of states before each position, and at the end
-    ends: Ints  # states in which a sequence may end
+    ends: Ints  # states in which a sequence may end: all at the end, where others were left out
 
     def layers(self) -> list[Layer]:
         """The arcs of each position, of weight one."""
         layers = []
-        for following, width in zip(self.next, self.widths[1:], strict=True):
-            source, label = np.nonzero(following >= 0)
-            target = following[source, label]
-            layers.append(Layer(source, label, target, np.ones(len(source)), width))
+        for after, width in zip(self.next, self.widths[1:], strict=True):
+            source, label = np.nonzero(after >= 0)
+            layers.append(Layer(source, label, after[source, label], np.ones(len(source)), width))
         return layers
 
 
@@ -80,8 +56,7 @@ def walk(constraint: Constraint | None, labels: int, n: int) -> Walk:
             place[after] = np.arange(len(after))
             known[key] = place[constraint.next[before]]
         steps.append(known[key])
-    ends = np.flatnonzero(np.isin(live[-1], constraint.accepting))
-    return Walk(tuple(steps), tuple(map(len, live)), ends)
+    return Walk(tuple(steps), tuple(map(len, live)), np.arange(len(live[-1])))
 
 
 def neighbours(constraint: Constraint) -> tuple[Bools, Bools, Bools] | None:
@@ -114,18 +89,17 @@ def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Const
         made: Constraint = given.over(alphabet)
         return made
     if isinstance(given, Fst):
-        return Constraint(*acceptor_table(given, alphabet, n))
+        return acceptor_table(given, alphabet, n)
     if not isinstance(given, str):
         must = "a constraint must be a regular expression over labels or an acceptor"
         raise InputError(message("constraint", must, type(given).__name__))
-    return Constraint(*regex_acceptor(given, alphabet, n))
+    return regex_acceptor(given, alphabet, n)
 
 
 def restricted(layered: Layered, constraint: Constraint, where: str = "decode") -> Layered:
     """The part of a layered acceptor that the constraint allows, weights as they were."""
     allowed = walk(constraint, len(layered.alphabet), layered.n)
-    widths = list(map(math.prod, zip(layered.widths, allowed.widths, strict=True)))
-    guard_size(where, sum(widths))
+    guard_size(where, int(np.dot(layered.widths, allowed.widths)))
     layers = []
     for layer, steps, size in zip(layered.layers, allowed.next, allowed.widths[1:], strict=True):
         guard_size(where, len(layer.label) * len(steps) // ARCS_PER_STATE)
@@ -133,10 +107,8 @@ def restricted(layered: Layered, constraint: Constraint, where: str = "decode") 
         state, arc = np.nonzero(after >= 0)
         source = layer.source[arc] * len(steps) + state
         target = layer.target[arc] * size + after[state, arc]
-        weight, width = layer.weight[arc], layer.width * size
-        layers.append(Layer(source, layer.label[arc], target, weight, width))
-    start = np.zeros((len(layered.start), allowed.widths[0]))
-    start[:, :1] = layered.start[:, None]
-    final = np.zeros((len(layered.final), allowed.widths[-1]))
-    final[:, allowed.ends] = layered.final[:, None]
-    return replace(layered, start=start.ravel(), layers=tuple(layers), final=final.ravel())
+        label, weight = layer.label[arc], layer.weight[arc]
+        layers.append(Layer(source, label, target, weight, layer.width * size))
+    start = np.repeat(layered.start, allowed.widths[0])
+    final = np.repeat(layered.final, allowed.widths[-1])
+    return replace(layered, start=start, layers=tuple(layers), final=final)

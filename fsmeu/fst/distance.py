@@ -16,20 +16,20 @@ import numpy as np
 import pynini
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.fst.image import ArcTable, fst_from_table, table_from_fst, without_zero_arcs
+from fsmeu.fst.image import ArcTable, fst_from_table, minus_log, table_from_fst, without_zero_arcs
 
 _QUANTUM = 2.0**-60  # to which determinization rounds weights; a double has no finer digits
 _DELTA = 1e-300  # differences that OpenFst takes for none; its default of 1e-6 loses mass
 
 
-def total_weight(table: ArcTable, ending: Floats | None = None) -> float:
-    """The summed weight of all accepting paths of an acyclic machine, final weights included.
+def total_weight(table: ArcTable, ending: Floats | float = 1.0) -> float:
+    """The summed weight of all accepting paths of an acyclic machine.
 
-    ``ending``, (states,), is one more factor of any sign; signs are summed apart.
+    ``ending``, (states,), is a factor of any sign beside final weights; signs are summed apart.
     """
-    parts = [(1.0, np.ones(()))] if ending is None else signed_parts(ending)
     total = 0.0
-    for sign, part in parts:  # every arc reads epsilon: the weight is the final one of the start
+    for sign, part in signed_parts(np.asarray(ending)):
+        # Every arc reads epsilon: the weight is the final one of the start.
         silent = replace(table, ilabel=0 * table.ilabel, final=table.final + minus_log(part))
         reduced = _without_epsilons(silent)
         total += sign * float(np.exp(-reduced.final[reduced.start])) if reduced.start >= 0 else 0.0
@@ -46,25 +46,19 @@ def backward(table: ArcTable, ending: Floats) -> Floats:
 
     ``ending`` is of any sign, (states,); final weights are not looked at.
     """
-    turned, result = (
-        replace(table, source=table.target, target=table.source),
-        np.zeros(table.states),
-    )
+    result, turned = np.zeros_like(ending), replace(table, source=table.target, target=table.source)
     for sign, part in signed_parts(ending):
         result += sign * _distances(turned, part)
     return result
 
 
 def weights_of_inputs(table: ArcTable, sequences: Ints) -> Floats:
-    """The summed weight of the accepting paths that read each sequence, (sequences,).
-
-    OpenFst determinizes the input tape of the machine: then each sequence has one path.
-    """
+    """The summed weight of the accepting paths that read each sequence, (sequences,)."""
     acceptor = fst_from_table(_without_epsilons(table))
     weight = np.zeros(len(sequences))
     if acceptor.start() < 0 or not len(sequences):
         return weight
-    single = table_from_fst(pynini.determinize(acceptor, delta=_QUANTUM))
+    single = table_from_fst(pynini.determinize(acceptor, delta=_QUANTUM))  # a path for each one
     labels = 1 + int(max(single.ilabel.max(initial=0), sequences.max(initial=0)))
     arc = np.full((single.states, labels), -1)
     arc[single.source, single.ilabel] = np.arange(single.arcs)
@@ -78,12 +72,6 @@ def weights_of_inputs(table: ArcTable, sequences: Ints) -> Floats:
     return total
 
 
-def minus_log(factors: Floats) -> Floats:
-    """The weights of factors of at least 0; that of 0 is inf."""
-    with np.errstate(divide="ignore"):
-        return -np.log(factors)
-
-
 def signed_parts(numbers: Floats) -> Iterator[tuple[float, Floats]]:
     """Signs with the sizes of the numbers of that sign, 0 elsewhere; none where all are 0."""
     for sign in (1.0, -1.0):
@@ -93,11 +81,8 @@ def signed_parts(numbers: Floats) -> Iterator[tuple[float, Floats]]:
 
 
 def _distances(table: ArcTable, first: Floats | Bools) -> Floats:
-    """The summed weight of all paths to each state from a start with these weights, (states,).
-
-    Each state gets one arc that reads its own number, to a final state; the others read epsilon.
-    Arcs may be in any order.
-    """
+    """The summed weight of all paths to each state from a start with these weights, (states,)."""
+    # Each state gets one arc that reads its own number, to a final state; others read epsilon.
     states = np.arange(table.states)
     begin, end = table.states, table.states + 1
     heads = np.flatnonzero(first)

@@ -11,12 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.arrays import Floats, Ints
 
-_WIDEST = 8
-"""A table may be as many times as long as the numbers are many; beyond that, sorting is faster."""
+_WIDEST = 8  # a table may be so many times as long as there are numbers; else sorting is faster
 _SMALL = 1024
 _MOST = 1 << 62
+_FEWEST_SORTS = 8  # of large machines
+_MOST_SORTED_CELLS = 1 << 25  # in all, about ten seconds
+_ROUNDING = 2 * np.finfo(np.float64).eps  # four operations, each of which rounds by half of it
 
 
 def distinct(values: Ints) -> tuple[Ints, Ints]:
@@ -32,8 +34,7 @@ def distinct(values: Ints) -> tuple[Ints, Ints]:
     held = values - low if low else values
     occurs = np.zeros(high - low + 1, bool)
     occurs[held] = True
-    known = np.flatnonzero(occurs)
-    number = np.empty(len(occurs), np.int64)
+    known, number = np.flatnonzero(occurs), np.empty(len(occurs), np.int64)
     number[known] = np.arange(len(known))
     return known + low if low else known, number[held]
 
@@ -58,20 +59,13 @@ def row_keys(columns: Sequence[Ints]) -> Ints:
 
 
 def distinct_rows(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """The first place of each distinct row, in the order of rows, and the number of each row.
-
-    There is at least one column, and numbers are at least 0.
+    """The first place of each distinct row of numbers >= 0, in order, and the number of each row.
 
     >>> distinct_rows([np.array([1, 0, 1]), np.array([2, 5, 2])])
     (array([1, 0]), array([1, 0, 1]))
     """
     known, number = distinct(row_keys(columns))
     return first_places(number, len(known)), number
-
-
-_FEWEST_SORTS = 8
-_MOST_SORTED_CELLS = 1 << 25
-"""Cells that are sorted in all, about ten seconds; large machines are sorted a few times anyway."""
 
 
 def bits(numbers: Floats) -> Ints:
@@ -91,9 +85,9 @@ def group(columns: Ints) -> Ints:
 def refine(targets: Ints, outputs: Ints) -> Ints:
     """The class of each state: states of one class have the same outputs after every continuation.
 
-    Targets (states, symbols) are -1 where there is no step, as outputs (numbers of them) are where
-    there is none. Classes are numbered in the order of their first members. Where very many sorts
-    would be needed, as for a long chain of states, every state is a class of its own.
+    Targets (states, symbols) and outputs are -1 where there is none. Classes are numbered in the
+    order of their first members. Where very many sorts would be needed, as for a long chain of
+    states, every state is a class of its own.
 
     >>> refine(np.array([[1, 2], [3, 3], [3, 3], [-1, -1]]), np.array([-1, -1, -1, 0]))
     array([0, 1, 1, 2])
@@ -128,13 +122,8 @@ def refine_layers(steps: Sequence[tuple[Ints, Ints]], ends: Ints) -> list[Ints]:
 def by_first(classes: Ints) -> Ints:
     """The same classes, numbered in the order of their first members; -1 stays."""
     known, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
-    order = np.argsort(np.where(known < 0, -1, first))
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order)) - int(len(known) > 0 and known[0] < 0)
-    return rank[inverse]
-
-
-_ROUNDING = 2 * np.finfo(np.float64).eps  # four operations, each of which rounds by half of it
+    rank = np.argsort(np.argsort(np.where(known < 0, -1, first)))
+    return (rank - int((known < 0).any()))[inverse]
 
 
 @np.errstate(over="ignore")
@@ -150,33 +139,21 @@ def same_up_to_rounding(ascending: Floats) -> Ints:
     """
     near = _ROUNDING * np.abs(ascending)
     exact = 8.0 * ascending == np.floor(8.0 * ascending)
-    apart = np.diff(ascending) > np.minimum(near[:-1], near[1:])
-    apart |= exact[:-1] & exact[1:]
-    numbers = np.concatenate([[0], np.cumsum(apart)])[: len(ascending)].astype(np.int64)
-    first = np.searchsorted(numbers, numbers)
-    far = (ascending - ascending[first] > near[first]).any()
-    if far or (np.bincount(numbers, exact, minlength=1) > 1).any():
-        numbers = _split_rows(ascending, near, exact, numbers)
-    return numbers
-
-
-def _split_rows(ascending: Floats, near: Floats, exact: Bools, numbers: Ints) -> Ints:
-    """The same numbers, where groups are split at what is far from the first, or exact again."""
-    split = np.zeros(len(numbers), np.int64)
-    begin, held = 0, bool(exact[:1].any())
-    for k in range(1, len(numbers)):
-        far = ascending[k] - ascending[begin] > near[begin]
-        here = bool(numbers[k] != numbers[k - 1] or far or (held and exact[k]))
-        begin, held = (k, bool(exact[k])) if here else (begin, held or bool(exact[k]))
-        split[k] = split[k - 1] + here
-    return split
+    apart = (np.diff(ascending) > np.minimum(near[:-1], near[1:])) | (exact[:-1] & exact[1:])
+    first, last, held = 0, -1, False  # of the group: its first value, its last, if one is exact
+    for k in (np.flatnonzero(~apart) + 1).tolist():
+        if last != k - 1:
+            first, held = k - 1, bool(exact[k - 1])
+        if ascending[k] - ascending[first] > near[first] or (held and exact[k]):
+            apart[k - 1], first, held = True, k, False
+        last, held = k, held or bool(exact[k])
+    return np.concatenate([[0], np.cumsum(apart)])[: len(ascending)].astype(np.int64)
 
 
 def distinct_sets(owner: Ints, member: Ints, owners: int) -> tuple[Ints, Ints, Ints]:
     """The number of each owner's set of members; and the distinct sets, arrays of set and member.
 
-    Owners are 0, ..., owners - 1, each with at least one member, and with none twice. Small sets
-    have small numbers.
+    Each of the owners 0, 1, ... has members, none twice. Small sets have small numbers.
     """
     order = np.argsort(row_keys([owner, member]))
     owner, member = owner[order], member[order]

@@ -26,8 +26,7 @@ from fsmeu.errors import FstError, InputError, as_whole, message
 from fsmeu.fst.alphabet import Alphabet, is_text
 from fsmeu.fst.compose import guard_arcs, guard_size, pynini
 
-MAX_NUMBER = 2**31 - 1
-"""Greatest number of a label on a tape."""
+MAX_NUMBER = 2**31 - 1  # of a label on a tape
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +54,7 @@ class ArcTable:
     @cached_property
     def offsets(self) -> Ints:
         """Where each state's arcs begin; one entry more than there are states."""
-        counts = np.bincount(self.source, minlength=self.states)
-        return np.concatenate([[0], np.cumsum(counts)])
+        return np.append(0, np.cumsum(np.bincount(self.source, minlength=self.states)))
 
     @cached_property
     def factor(self) -> Floats:
@@ -95,12 +93,13 @@ def check_table(table: ArcTable, where: str) -> None:
     last = table.states - 1
     if not -1 <= table.start <= last:
         raise FstError(message(where, f"the start must be a state, 0 to {last}", table.start))
-    if table.arcs and not (table.target.min() >= 0 and table.target.max() <= last):
-        raise FstError(message(where, f"each arc must lead to a state, 0 to {last}"))
-    if table.arcs and not all(
-        tape.min() >= 0 and tape.max() <= MAX_NUMBER for tape in (table.ilabel, table.olabel)
+    labels = np.concatenate([table.ilabel, table.olabel])
+    for numbers, most, must in (
+        (table.target, last, f"each arc must lead to a state, 0 to {last}"),
+        (labels, MAX_NUMBER, f"the labels of arcs must be numbers 0 to {MAX_NUMBER}"),
     ):
-        raise FstError(message(where, f"the labels of arcs must be numbers 0 to {MAX_NUMBER}"))
+        if table.arcs and not 0 <= numbers.min() <= numbers.max() <= most:
+            raise FstError(message(where, must))
     if np.isnan(table.weight).any() or np.isnan(table.final).any():
         raise FstError(message(where, "each weight must be a number", "nan"))
 
@@ -111,11 +110,14 @@ def without_zero_arcs(table: ArcTable) -> ArcTable:
     return replace(table, **{name: getattr(table, name)[kept] for name in arcs})
 
 
-Fst = pynini.Fst
-"""An OpenFst machine, as pynini hands it out."""
+def minus_log(factors: Floats) -> Floats:
+    """The weights of factors of at least 0; that of 0 is inf."""
+    with np.errstate(divide="ignore"):
+        return -np.log(factors)
 
-MACHINE_START = struct.pack("<i", 2125659606)
-"""The first bytes of an OpenFst file."""
+
+Fst = pynini.Fst
+MACHINE_START = struct.pack("<i", 2125659606)  # the first bytes of an OpenFst file
 _SYMBOLS_START = struct.pack("<i", 2125658996)
 _HEADER = "<iiQqqq"  # version, flags, properties, start, number of states, number of arcs
 _EXPANDED = 1
@@ -123,17 +125,14 @@ _ALIGNED = 4
 _HAS_SYMBOLS = (1, 2)
 _WEIGHTS = {b"log64": "<f8", b"log": "<f4", b"standard": "<f4"}
 _VERSIONS = {b"vector": (2,), b"const": (1, 2)}
-_LEAST_SYMBOL = 12
 EPSILON = "<eps>"
-_MOST = 2**63
 
 
 def fst_from_table(
     table: ArcTable, isymbols: SymbolTable | None = None, osymbols: SymbolTable | None = None
 ) -> Fst:
     """The OpenFst vector machine (log64 arcs) of an arc table, bit for bit."""
-    state, arc = _const_dtypes("<f8")
-    rows, cells = np.zeros(table.states, state), np.zeros(table.arcs, arc)
+    rows, cells = map(np.zeros, (table.states, table.arcs), _dtypes("<f8", aligned=True))
     rows["final"], rows["begin"] = table.final, table.offsets[:-1]
     rows["arcs"] = np.diff(table.offsets)
     for tape, count in (("ilabel", "ieps"), ("olabel", "oeps")):
@@ -151,14 +150,9 @@ def fst_from_table(
 
 
 def table_from_fst(fst: Fst, where: str = "machine") -> ArcTable:
-    """The arcs of an OpenFst machine; tropical and single-precision weights keep their numbers.
-
-    An FstError if it is no machine: an arc leads nowhere, a weight is not a number.
-    """
+    """The arcs of an OpenFst machine; tropical and single-precision weights keep their numbers."""
     plain = fst.copy()
-    if plain.arc_type() in ("standard", "log"):
-        plain = pynini.arcmap(plain, map_type="to_log64")
-    elif plain.arc_type() != "log64":
+    if plain.arc_type() not in ("standard", "log", "log64"):
         must = "the arc type must be standard, log or log64"
         raise FstError(message(where, must, plain.arc_type()))
     if not hasattr(plain, "set_input_symbols"):  # a const machine, which cannot be changed
@@ -196,8 +190,7 @@ class MachineFile(NamedTuple):
 def read_machine(image: bytes, where: str, limited: bool = True) -> MachineFile:
     """The machine in the bytes of an OpenFst file, a vector or const one, called ``where``.
 
-    An FstError if they are not a whole machine of log64, log or standard arcs; the general limits
-    on states and arcs hold if it is ``limited``.
+    An FstError if they are no whole machine; limits on states and arcs hold if it is ``limited``.
     """
     reader = _Reader(image, where)
     if reader.take(4) != MACHINE_START:
@@ -209,11 +202,26 @@ def read_machine(image: bytes, where: str, limited: bool = True) -> MachineFile:
     if arc_type not in _WEIGHTS:
         reader.refuse("the arc type is another one")
     names = [reader.symbols() if flags & has else {} for has in _HAS_SYMBOLS]
-    if kind == b"vector":
-        final, counts, cells = _vector(reader, _WEIGHTS[arc_type], states)
-    else:
-        pad = 16 if version == 1 or flags & _ALIGNED else 1
-        final, counts, cells = _const(reader, _WEIGHTS[arc_type], pad, states, arcs)
+    form, pad = _WEIGHTS[arc_type], 16 if version == 1 or flags & _ALIGNED else 1
+    state, arc = _dtypes(form, kind == b"const")
+    if kind == b"vector":  # each state with its arcs; of as many as there are if it says -1
+        finals, blocks = list[float](), [np.zeros(0, arc)]
+        while reader.left and len(finals) != states:
+            ending, count = reader.numbers("<dq" if form == "<f8" else "<fq")
+            finals.append(ending)
+            blocks.append(reader.rows(arc, count))
+        if reader.left or states not in (-1, len(finals)):
+            reader.refuse(f"the header says {states:,} states")
+        final, cells = np.array(finals, np.float64), np.concatenate(blocks)
+        counts = np.array([len(block) for block in blocks[1:]], np.int64)
+    else:  # all states, then all arcs
+        reader.take(-reader.at % pad)
+        rows = reader.rows(state, states)
+        reader.take(-reader.at % pad)
+        cells, counts = reader.rows(arc, arcs), rows["arcs"].astype(np.int64)
+        final, begins = rows["final"].astype(np.float64), np.cumsum(counts) - counts
+        if counts.sum() != arcs or (counts > 0) @ (rows["begin"] != begins):
+            reader.refuse("the arcs of the states must follow each other")
     if reader.left:
         reader.refuse(f"{reader.left:,} bytes are left over")
     if limited:
@@ -259,57 +267,24 @@ class _Reader:
             self.refuse("a symbol table does not begin as one does")
         self.text()
         _, count = self.numbers("<qq")
-        if not 0 <= count <= self.left // _LEAST_SYMBOL:
+        if not 0 <= count <= self.left // 12:  # bytes of an empty name and its number
             self.refuse("they end within a symbol table")
         names: dict[int, str] = {}
         for _ in range(count):
-            name = self.text()
-            (number,) = self.numbers("<q")
-            try:
-                names[number] = name.decode()
-            except UnicodeDecodeError:
-                self.refuse("a name in a symbol table is not UTF-8")
+            name = self.text().decode(errors="surrogateescape")
+            names[self.numbers("<q")[0]] = name
+        if not all(map(is_text, names.values())):
+            self.refuse("a name in a symbol table is not UTF-8")
         if len(set(names.values())) < count or -1 in names:
             self.refuse("the names and numbers of a symbol table must differ, and none be -1")
         return names
 
 
-def _vector(reader: _Reader, weight: str, states: int) -> tuple[Floats, Ints, NDArray[Any]]:
-    """Final weights, numbers of arcs, and arcs, of as many states as there are if it says -1."""
-    arc = np.dtype([("ilabel", "<i4"), ("olabel", "<i4"), ("weight", weight), ("target", "<i4")])
-    final: list[float] = []
-    blocks = [np.zeros(0, arc)]
-    while reader.left and len(final) != states:
-        ending, count = reader.numbers("<dq" if weight == "<f8" else "<fq")
-        final.append(ending)
-        blocks.append(reader.rows(arc, count))
-    if reader.left or states not in (-1, len(final)):
-        reader.refuse(f"the header says {states:,} states")
-    counts = np.array([len(block) for block in blocks[1:]], np.int64)
-    return np.array(final, np.float64), counts, np.concatenate(blocks)
-
-
-def _const(
-    reader: _Reader, weight: str, pad: int, states: int, arcs: int
-) -> tuple[Floats, Ints, NDArray[Any]]:
-    """The same of all state records, then all arc records, each at a multiple of ``pad``."""
-    state, arc = _const_dtypes(weight)
-    reader.take(-reader.at % pad)
-    rows = reader.rows(state, states)
-    reader.take(-reader.at % pad)
-    cells = reader.rows(arc, arcs)
-    counts = rows["arcs"].astype(np.int64)
-    begins = np.cumsum(counts) - counts
-    if counts.sum() != arcs or (counts > 0) @ (rows["begin"] != begins):
-        reader.refuse("the arcs of the states must follow each other")
-    return rows["final"].astype(np.float64), counts, cells
-
-
-def _const_dtypes(weight: str) -> tuple[np.dtype[Any], np.dtype[Any]]:
-    """The records of states and arcs in a const file, as a compiler lays them out."""
+def _dtypes(weight: str, aligned: bool) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """The records of states in a const file, and of arcs, perhaps as a compiler lays them out."""
     counts = [(name, "<u4") for name in ("begin", "arcs", "ieps", "oeps")]
     arc = [("ilabel", "<i4"), ("olabel", "<i4"), ("weight", weight), ("target", "<i4")]
-    return np.dtype([("final", weight), *counts]), np.dtype(arc, align=True)
+    return np.dtype([("final", weight), *counts]), np.dtype(arc, align=aligned)
 
 
 # -- symbol tables ---------------------------------------------------------------------------------
@@ -321,12 +296,9 @@ def label_names(alphabet: Alphabet) -> dict[int, str]:
     return dict(enumerate([EPSILON, *(f"label {x}" if x == EPSILON else x for x in names)]))
 
 
-def symbol_table(alphabet: Alphabet) -> SymbolTable:
+def symbol_table(alphabet: Alphabet) -> SymbolTable | None:
     """The table of the names of labels."""
-    table = SymbolTable()
-    for number, name in label_names(alphabet).items():
-        table.add_symbol(name, number)
-    return table
+    return table_of_names(label_names(alphabet), "labels")
 
 
 def names_of(table: SymbolTableView | None, where: str) -> dict[int, str]:
@@ -342,7 +314,7 @@ def table_of_names(names: Mapping[int, str], where: str) -> SymbolTable | None:
     table = SymbolTable()
     for number, name in names.items():
         whole = as_whole(number, least=0)
-        if whole is None or whole >= _MOST or not is_text(name):
+        if whole is None or whole >= 2**63 or not is_text(name):
             must = "a symbol table must map numbers from 0 to names that UTF-8 can write"
             raise InputError(message(where, must, f"{number!r}: {name!r}"))
         table.add_symbol(name, whole)

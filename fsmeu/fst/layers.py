@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,22 +77,19 @@ def check_layers(layered: object) -> None:
 
 def in_logs(layered: Layered) -> LogLayered:
     """The same acceptor with logarithms; one that has them stays as it is."""
-    if isinstance(layered, LogLayered):
-        return layered
-    with np.errstate(divide="ignore"):
-        return LogLayered(**vars(_mapped(layered, np.log)))
+    return layered if isinstance(layered, LogLayered) else LogLayered(*_mapped(layered, np.log))
 
 
 def from_logs(logs: LogLayered) -> Layered:
     """The same acceptor with weights; those that a double cannot hold are 0 or inf."""
-    with np.errstate(over="ignore", under="ignore"):
-        return _mapped(logs, np.exp)
+    return Layered(*_mapped(logs, np.exp))
 
 
-def _mapped(layered: Layered, change: Callable[[Floats], Floats]) -> Layered:
+@np.errstate(divide="ignore", over="ignore", under="ignore")
+def _mapped(layered: Layered, change: Callable[[Floats], Floats]) -> tuple[Any, ...]:
     layers = tuple(replace(layer, weight=change(layer.weight)) for layer in layered.layers)
     start, final = change(layered.start), change(layered.final)
-    return Layered(layered.alphabet, start, layers, final, layered.unambiguous)
+    return layered.alphabet, start, layers, final, layered.unambiguous
 
 
 def all_arcs(layered: Layered) -> Layer:
@@ -166,17 +163,14 @@ def string_layers(alphabet: Alphabet, indices: Ints) -> Layered:
 
 
 def table_from_layered(layered: Layered) -> ArcTable:
-    """The arc table of a layered acceptor; arcs of weight zero are left out.
-
-    One state is added in front when the acceptor can start in several states.
-    """
+    """The arc table of a layered acceptor; arcs of weight zero are left out."""
     arcs = all_arcs(layered)
     source, label, target, weight = arcs.source, arcs.label + 1, arcs.target, arcs.weight
     final = np.zeros(arcs.width)
     final[arcs.width - layered.widths[-1] :] = layered.final
     start = 0
     if len(layered.start) != 1 or layered.start[0] != 1.0:
-        start = len(final)
+        start = len(final)  # one more state, in front of several that it can start in
         first = np.flatnonzero(source < len(layered.start))
         final = np.append(final, layered.start @ final[: len(layered.start)])
         source = np.concatenate([source, np.full(len(first), start)])
@@ -185,9 +179,8 @@ def table_from_layered(layered: Layered) -> ArcTable:
     kept = np.flatnonzero(weight > 0)
     kept = kept[np.lexsort((target[kept], label[kept], source[kept]))]
     source, label, target = source[kept], label[kept], target[kept]
-    with np.errstate(divide="ignore"):
-        weight, final = -np.log(weight[kept]), -np.log(final)
-    return ArcTable(start, source, label, label, weight, target, final)
+    weights = image.minus_log(weight[kept]), image.minus_log(final)
+    return ArcTable(start, source, label, label, weights[0], target, weights[1])
 
 
 def fst_from_layered(layered: Layered) -> pynini.Fst:
@@ -199,9 +192,8 @@ def fst_from_layered(layered: Layered) -> pynini.Fst:
 def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "acceptor") -> LogLayered:
     """The layered form of an OpenFst acceptor, with the logarithms of the weights.
 
-    It must be acyclic and without epsilons, and all its strings of one length. Its symbol table, if
-    it has one, names the labels; else number k + 1 is label k. Arcs of weight zero are left out.
-    An InputError if the machine breaks one of the conditions, an EmptyError if it accepts nothing.
+    It must be acyclic and without epsilons, its sequences of one length, at least one. Its symbol
+    table, if it has one, names the labels; else number k + 1 is label k.
     """
     table = trimmed_acceptor(fst, where)
     label = label_numbers(fst, alphabet, table, where)
@@ -243,14 +235,12 @@ def label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: s
     symbols = image.names_of(fst.input_symbols(), where)
     named = {name: number - 1 for number, name in image.label_names(alphabet).items()}
     known, arc = np.unique(table.ilabel, return_inverse=True)
-    places = []
-    for number in known.tolist():
-        name = symbols.get(number)
-        if number == 0:
-            must = "the machine must be free of epsilon arcs"
-            raise InputError(message(where, must, None, "Apply pynini.rmepsilon first"))
-        places.append(named.get(name, len(alphabet)) if name is not None else number - 1)
-        if not 0 <= places[-1] < len(alphabet):
+    if 0 in known:
+        must = "the machine must be free of epsilon arcs"
+        raise InputError(message(where, must, None, "Apply pynini.rmepsilon first"))
+    places = [named.get(symbols[k], -1) if k in symbols else k - 1 for k in known.tolist()]
+    for number, place in zip(known.tolist(), places, strict=True):
+        if not 0 <= place < len(alphabet):
             must = f"each label must be one of {', '.join(map(str, alphabet.labels))}"
-            raise InputError(message(where, must, name or number))
+            raise InputError(message(where, must, symbols.get(number) or number))
     return np.array(places, np.int64)[arc]

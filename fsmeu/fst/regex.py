@@ -15,8 +15,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache, reduce
+from functools import cache, lru_cache, partial, reduce
+from typing import NamedTuple
 
 import numpy as np
 import pywrapfst
@@ -30,22 +32,36 @@ from fsmeu.fst.image import ArcTable, fst_from_table, table_from_fst
 from fsmeu.fst.layers import label_numbers, trimmed_acceptor
 from fsmeu.limits import CELLS_PER_STATE
 
-Acceptor = tuple[Ints, int, Ints]
-"""Next state (states, symbols) with -1 for none, the start state, the accepting states."""
-
-_SHARE = 250
-"""The part of the states of a machine that a constraint may have: it is composed with others."""
-_FEW_STATES = 1000
-"""States of a constraint for all lengths; one with more is made for the length asked for alone."""
+_SHARE = 250  # the part of a machine's states that a constraint may have: others are composed
+_FEW_STATES = 1000  # of a constraint for all lengths; one with more is made for one length alone
 _MOST_WORK = 50_000_000  # arcs times states of a determinization: a few seconds
-STATES_BEFORE = 10
-"""How many times the states of a deterministic acceptor one may have that is not."""
-_MOST_PAIRS = 10_000_000
-"""Pairs of states of two acceptors, all of which may be states of their intersection: 1 GB."""
-_FEW_EPSILONS = 1000
-"""Epsilon arcs that are removed without a look: their square is as many as there may be."""
-_MOST_JOINED = 2_000_000
-"""Pairs of states that epsilons join: the one has the arcs of the other when they are gone."""
+_STATES_BEFORE = 10  # times the states of a deterministic acceptor one may have that is not
+_MOST_PAIRS = 10_000_000  # of states of two acceptors, which may all be in the intersection: 1 GB
+_FEW_EPSILONS = 1000  # that are removed without a look: their square is as many as there may be
+_MOST_JOINED = 2_000_000  # pairs of states that epsilons join: the arcs of one are the other's then
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """A deterministic acceptor; label sequences it accepts are allowed."""
+
+    next: Ints  # the state after reading a label, (states, labels), -1 where there is none
+    start: int
+    accepting: Ints  # the states in which a sequence may end
+
+    @property
+    def states(self) -> int:
+        """The number of states."""
+        return len(self.next)
+
+    def accepts(self, indices: Ints) -> bool:
+        """True when the sequence of label indices is allowed."""
+        state = self.start
+        for label in indices:
+            state = int(self.next[state, label])
+            if state < 0:
+                return False
+        return state in self.accepting
 
 
 class TooLargeError(Exception):
@@ -99,7 +115,7 @@ def intersection(left: pynini.Fst, right: pynini.Fst) -> pynini.Fst:
 
 def determinized(fst: pynini.Fst, states: int) -> pynini.Fst:
     """The minimal deterministic acceptor; a TooLargeError if it has too many states."""
-    if fst.num_states() > STATES_BEFORE * states:
+    if fst.num_states() > _STATES_BEFORE * states:
         raise TooLargeError
     plain: pynini.Fst = without_epsilons(fst)
     if not plain.properties(pywrapfst.I_DETERMINISTIC, True):
@@ -116,30 +132,25 @@ def determinized(fst: pynini.Fst, states: int) -> pynini.Fst:
 
 def deterministic(
     build: Callable[[int, bool], pynini.Fst], symbols: Ints, n: int | None, given: int = 0
-) -> Acceptor:
+) -> Constraint:
     """The minimal deterministic acceptor over labels, right for length n (for any, if None).
 
-    An acceptor for all lengths is tried first, as it is smaller. ``build`` makes one of the symbols
+    An acceptor for all lengths is tried first, as it is smaller. ``build`` makes one of symbols
     1, 2, ..., given how many states it may have and whether to leave out what is longer than n;
-    ``symbols`` has for each label its symbol from 0, or -1; as many as ``given`` states there may
-    be in any case. An EmptyError if no sequence is accepted, a SizeLimitError if there are too many
-    states.
+    ``symbols`` has each label's symbol from 0, or -1; ``given`` states there may be in any case.
     """
     count, states = int(symbols.max()) + 1, max(1, max_states() // _SHARE, given)
     few = states if n is None else min(states, max(_FEW_STATES, given))
-    try:
-        try:
-            result = determinized(build(few, False), few)
-        except TooLargeError:
-            if n is None:
-                raise
-            exactly = any_sequence(count, n, exactly=True)
-            result = determinized(intersection(build(states, True), exactly), states)
-    except TooLargeError:
+    for most, cut in ((few, False), (states, True)) if n is not None else ((few, False),):
+        with suppress(TooLargeError):
+            made = build(most, cut)
+            made = intersection(made, any_sequence(count, n, exactly=True)) if cut else made
+            table = table_from_fst(determinized(made, most), "constraint")
+            break
+    else:
         must = f"its acceptor may have at most {states:,} states, this one needs more"
         remedy = f"Use a simpler one, or raise FSMEU_MAX_STATES, now {max_states():,}"
-        raise SizeLimitError(message("constraint", must, None, remedy)) from None
-    table = table_from_fst(result, "constraint")
+        raise SizeLimitError(message("constraint", must, None, remedy))
     after = np.full((table.states, count + 1), -1, np.int64)
     after[table.source, table.ilabel - 1] = table.target
     ends = np.flatnonzero(np.isfinite(table.final))
@@ -151,14 +162,13 @@ def deterministic(
         length = "" if n is None else f" of length {n}"
         raise EmptyError(message("constraint", f"it must allow at least one sequence{length}"))
     guard_size("constraint", len(after) * len(symbols) // CELLS_PER_STATE)
-    return after[:, symbols], table.start, ends
+    return Constraint(after[:, symbols], table.start, ends)
 
 
-def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) -> Acceptor:
+def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) -> Constraint:
     """The minimal deterministic acceptor of the same sequences (of length n), weights forgotten.
 
-    The given one may have cycles, epsilons and several ways to read a sequence. Errors are those of
-    ``deterministic``, and an FstError if it is no machine.
+    The given one may have cycles, epsilons and several ways to read a sequence.
     """
     table = trimmed_acceptor(fst, "constraint")
     guard_size("constraint", table.states + table.arcs)
@@ -168,22 +178,18 @@ def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) ->
     arcs = np.stack([table.source, np.zeros_like(table.source), table.target], axis=1)
     arcs[read, 1] = symbol + 1
     ends = np.flatnonzero(np.isfinite(table.final))
-
-    def build(states: int, cut: bool) -> pynini.Fst:
-        return acceptor_of_arcs(table.states, arcs, ends, table.start)
-
+    made = acceptor_of_arcs(table.states, arcs, ends, table.start)
     symbols = np.full(len(alphabet), -1, np.int64)
     symbols[known] = np.arange(len(known))
-    return deterministic(build, symbols, n, table.states + table.arcs)
+    return deterministic(lambda states, cut: made, symbols, n, table.states + table.arcs)
 
 
 # -- regular expressions over labels ---------------------------------------------------------------
 
-
-_SIGNS = '()[]{}|&!*+?.^"'
 _REPEATS = {"*": (0, math.inf), "+": (1, math.inf), "?": (0, 1.0)}
 _TOKEN = re.compile(
-    r'\s+|"[^"]*"|\{\s*\d*\s*(?:,\s*\d*\s*)?\}|[()\[\]|&!*+?.^]|[^\s()\[\]{}|&!*+?.^"]+'
+    r'\s+|"[^"]*"|\{\s*\d*\s*(?:,\s*\d*\s*)?\}|[()\[\]|&!*+?.^]'
+    r'|(?P<word>[^\s()\[\]{}|&!*+?.^"]+)|(?P<other>.)'
 )
 _MOST_REPEATS = 1000
 _MOST_DEPTH = 100
@@ -191,15 +197,11 @@ _MOST_CHARACTERS = 100_000
 
 
 @lru_cache(maxsize=64)
-def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Acceptor:
-    """The minimal deterministic acceptor of a regular expression over labels (for length n).
-
-    Errors are those of ``deterministic``, and an InputError if it is malformed.
-    """
+def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Constraint:
+    """The minimal deterministic acceptor of a regular expression over labels (for length n)."""
     if len(text) > _MOST_CHARACTERS:
         must = f"a regular expression may have at most {_MOST_CHARACTERS:,} characters"
-        remedy = "Give an acceptor (a pynini machine)"
-        raise SizeLimitError(message("constraint", must, f"{len(text):,}", remedy))
+        raise SizeLimitError(message("constraint", must, f"{len(text):,}", "Give an acceptor"))
     parser = _Parser(text, alphabet)
     term = parser.term(0)
     rest, place = parser.take()
@@ -207,40 +209,21 @@ def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Accep
         raise parser.error(place, f"{rest!r} was not expected")
     symbols = np.full(len(alphabet), len(parser.named))  # one for all labels without a name
     symbols[list(parser.named)] = np.arange(len(parser.named))
-
-    def build(states: int, cut: bool) -> pynini.Fst:
-        return _built(term, symbols, n, states, cut)
-
-    made = deterministic(build, symbols, n)
-    made[0].setflags(write=False)  # as many ask for the same expression
-    made[2].setflags(write=False)
+    made = deterministic(partial(_built, term, symbols, n), symbols, n)
+    made.next.setflags(write=False)  # as many ask for the same expression
+    made.accepting.setflags(write=False)
     return made
 
 
-@dataclass(frozen=True)
-class _Term:
+class _Term(NamedTuple):
     """An expression: "one" of some labels, "then", "either", "both", "not", "repeat" of others."""
 
     kind: str
+    shortest: int  # a length that no shorter sequence matches; 0 only if the empty sequence does
     parts: tuple[_Term, ...] = ()
     labels: frozenset[int] = frozenset()
     low: int = 0
     high: float = 0.0
-
-    @cached_property
-    def shortest(self) -> int:
-        """A length that no shorter sequence matches; 0 only if the empty sequence does."""
-        lengths = [part.shortest for part in self.parts]
-        match self.kind:
-            case "one":
-                return 1
-            case "repeat":
-                return self.low * lengths[0]
-            case "not":
-                return int(not lengths[0])
-            case "then":
-                return sum(lengths)
-        return min(lengths) if self.kind == "either" else max(lengths)
 
 
 def _built(term: _Term, symbols: Ints, n: int | None, most: int, cut: bool) -> pynini.Fst:
@@ -261,7 +244,8 @@ def _built(term: _Term, symbols: Ints, n: int | None, most: int, cut: bool) -> p
         if term.kind == "both":  # what is too large is seen before the next is made
             return reduce(intersection, (without_epsilons(made(p)) for p in term.parts))
         parts = [made(part) for part in term.parts]
-        guard(sum(part.num_states() + 1 for part in parts))
+        if sum(part.num_states() + 1 for part in parts) > _STATES_BEFORE * most:
+            raise TooLargeError
         if term.kind == "then":
             return _in_a_row(parts)
         if term.kind == "either":
@@ -273,14 +257,11 @@ def _built(term: _Term, symbols: Ints, n: int | None, most: int, cut: bool) -> p
         low, high = term.low if term.parts[0].shortest else 0, term.high
         if n is not None and high >= n:
             high = math.inf  # what is repeated more often than there are labels is empty at times
-        guard(part.num_states() * (low if high == math.inf else int(high)))
+        if part.num_states() * (low if high == math.inf else high) > _STATES_BEFORE * most:
+            raise TooLargeError
         if high == math.inf:
             return pynini.closure(part, low)
         return pynini.closure(part, low, int(high)) if high else any_sequence(count, 0)
-
-    def guard(states: int) -> None:
-        if states > STATES_BEFORE * most:
-            raise TooLargeError
 
     return made(term)
 
@@ -297,16 +278,14 @@ class _Parser:
     """Reads an expression from left to right; ``named`` are the labels in it, in their order."""
 
     def __init__(self, text: str, alphabet: Alphabet) -> None:
-        self.text, self.alphabet, self.at = text, alphabet, 0
-        self.tokens, self.named = list[tuple[str, int]](), dict[int, None]()
-        end = 0
-        while end < len(text):
-            match, place = _TOKEN.match(text, end), end
-            if match is None:
-                raise self.error(place, f"{text[place]!r} is not understood")
-            token, end = match.group(), match.end()
-            split = token not in alphabet.index and all(c in alphabet.index for c in token)
-            if split and token[0] not in _SIGNS and token.strip():  # labels of one character
+        self.text, self.index, self.at, self.stacked = text, alphabet.index, 0, 0
+        self.every, self.named = frozenset(range(len(alphabet))), dict[int, None]()
+        self.tokens = list[tuple[str, int]]()
+        for match in _TOKEN.finditer(text):
+            token, place, kind = match.group(), match.start(), match.lastgroup
+            if kind == "other":
+                raise self.error(place, f"{token!r} is not understood")
+            if kind == "word" and token not in self.index and all(c in self.index for c in token):
                 self.tokens += [(c, place + k) for k, c in enumerate(token)]
             elif token.strip():
                 self.tokens.append((token, place))
@@ -333,28 +312,29 @@ class _Parser:
 
     def term(self, depth: int, level: int = 0) -> _Term:
         """What is joined by | at level 0, by & at level 1, and stands side by side at level 2."""
-        if depth > _MOST_DEPTH:
-            place = self.tokens[self.at][1]
-            raise self.error(place, f"brackets may be nested {_MOST_DEPTH} deep")
         parts = list[_Term]()
         if level == 2:
             while self.peek() not in ("|", "&", ")", ""):
                 parts.append(self.repeated(depth))
-            return _Term("then", tuple(parts))
-        sign, kind = (("|", "either"), ("&", "both"))[level]
+            return _Term("then", sum(part.shortest for part in parts), tuple(parts))
+        sign, kind, shortest = (("|", "either", min), ("&", "both", max))[level]
         while not parts or self.takes(sign):
             parts.append(self.term(depth, level + 1))
-        return _Term(kind, tuple(parts)) if len(parts) > 1 else parts[0]
+        lengths = [part.shortest for part in parts]
+        return _Term(kind, shortest(lengths), tuple(parts)) if len(parts) > 1 else parts[0]
 
     def repeated(self, depth: int) -> _Term:
+        """One part with the signs before and after it."""
         flips = 0
         while self.takes("!"):
             flips += 1
         term = self.single(depth)
         while self.peek()[:1] in ("*", "+", "?", "{"):
+            self.stacked += term.kind == "repeat"
+            self.check_depth(self.stacked)
             low, high = self.bounds(*self.take())
-            term = _Term("repeat", (term,), low=low, high=high)
-        return _Term("not", (term,)) if flips % 2 else term
+            term = _Term("repeat", low * term.shortest, (term,), low=low, high=high)
+        return _Term("not", int(not term.shortest), (term,)) if flips % 2 else term
 
     def bounds(self, sign: str, place: int) -> tuple[int, float]:
         """How often something is repeated, at least and at most."""
@@ -369,32 +349,37 @@ class _Parser:
         return low, math.inf if comma and not most else high
 
     def single(self, depth: int) -> _Term:
+        """A label, one of several, or an expression in brackets."""
+        self.check_depth(depth)
         token, place = self.take()
         if token == "(":
             term = self.term(depth + 1)
             if not self.takes(")"):
                 raise self.error(place, "this bracket is not closed")
             return term
-        every, without = frozenset(range(len(self.alphabet))), False
         if token == ".":
-            return _Term("one", labels=every)
-        named = set[int]()
-        if token == "[":
-            without = self.takes("^")
-            while self.peek() not in ("]", ""):
-                named.add(self.index(*self.take()))
-            if not self.takes("]"):
-                raise self.error(place, "this bracket is not closed")
-        else:
-            named.add(self.index(token, place))
-        if not (held := every - named if without else frozenset(named)):
+            return _Term("one", 1, labels=self.every)
+        if token != "[":
+            return _Term("one", 1, labels=frozenset({self.label(token, place)}))
+        without, named = self.takes("^"), set[int]()
+        while self.peek() not in ("]", ""):
+            named.add(self.label(*self.take()))
+        if not self.takes("]"):
+            raise self.error(place, "this bracket is not closed")
+        if not (labels := self.every - named if without else frozenset(named)):
             raise self.error(place, "no label is left")
-        return _Term("one", labels=held)
+        return _Term("one", 1, labels=labels)
 
-    def index(self, token: str, place: int) -> int:
+    def check_depth(self, depth: int) -> None:
+        if depth > _MOST_DEPTH:
+            must = f"brackets may be nested {_MOST_DEPTH} deep, as may signs of repetition"
+            raise self.error(self.tokens[self.at][1], must)
+
+    def label(self, token: str, place: int) -> int:
+        """The index of a label."""
         name = token[1:-1] if token.startswith('"') else token
-        if name in self.alphabet.index:
-            self.named[self.alphabet.index[name]] = None
-            return self.alphabet.index[name]
-        hint = nearest(name, map(str, self.alphabet.labels))
+        if name in self.index:
+            self.named[self.index[name]] = None
+            return self.index[name]
+        hint = nearest(name, map(str, self.index))
         raise self.error(place, f"{name!r} is not a label. {hint}".rstrip())

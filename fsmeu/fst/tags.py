@@ -20,10 +20,8 @@ from fsmeu.errors import InputError, message
 from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.constraint import Constraint
 
-KINDS = {"bio": "BI", "iob1": "BI", "iobes": "BIES"}
-"""The kinds of tags beside O, by scheme."""
-_FOLLOWS = {"bio": "I", "iob1": "B", "iobes": "IE"}
-"""The kinds of tags that only stand where a chunk of their type is open."""
+KINDS = {"bio": "BI", "iob1": "BI", "iobes": "BIES"}  # of tags beside O, by scheme
+_FOLLOWS = {"bio": "I", "iob1": "B", "iobes": "IE"}  # that need an open chunk of their type
 
 
 def tag_parts(name: str) -> tuple[str, str]:
@@ -41,13 +39,9 @@ def is_tag(name: str, kinds: str) -> bool:
 def chunks_of(tags: Sequence[Any]) -> list[tuple[int, int, str]]:
     """The chunks of O, B-X and I-X: first position, the one after the last, type.
 
-    As in conlleval, I-X opens a chunk where none of type X goes on.
-
-    Raises:
-        InputError: another tag.
+    As in conlleval, I-X opens a chunk where none of type X goes on. Other tags are refused.
     """
-    found: list[tuple[int, int, str]] = []
-    begin, open_type = 0, ""
+    found, begin, open_type = list[tuple[int, int, str]](), 0, ""
     for i, tag in enumerate([*map(str, tags), "O"]):
         kind, name = tag_parts(tag)
         if kind not in "BIO" or (kind == "O") == bool(name):
@@ -79,15 +73,10 @@ def check_tags(alphabet: Alphabet, scheme: str, where: str, remedy: str = "") ->
 
 @dataclass(frozen=True)
 class Tags:
-    """The sequences of chunk tags that a scheme allows.
+    """The sequences of chunk tags that a scheme allows."""
 
-    Attributes:
-        scheme: "bio", "iob1" or "iobes".
-        types: the chunk types, or None for those of the model's labels.
-    """
-
-    scheme: str
-    types: Sequence[str] | None = None
+    scheme: str  # "bio", "iob1" or "iobes"
+    types: Sequence[str] | None = None  # the chunk types, or None for those of the model's labels
 
     def __post_init__(self) -> None:
         if self.types is not None:
@@ -110,16 +99,15 @@ class Tags:
                 following[inside, label] = target
             else:
                 following[: 1 if unfinished else None, label] = target
-        ends = np.zeros(1, np.int64) if unfinished else np.arange(len(following))
-        return Constraint(following, 0, ends)
+        return Constraint(following, 0, np.arange(1 if unfinished else len(following)))
 
 
 def chunk_types(types: Sequence[str], where: str) -> tuple[str, ...]:
     """Chunk types that were given; an InputError if they are no list of texts."""
     must = 'types must be a list such as ["NP", "VP"]'
-    given = None if isinstance(types, str) else listed(types, where, must)
-    if given is None or not all(isinstance(name, str) for name in given):
-        raise InputError(message(where, must, types if given is None else given))
+    given = listed(types, where, must)
+    if isinstance(types, str) or not all(isinstance(name, str) for name in given):
+        raise InputError(message(where, must, types if isinstance(types, str) else given))
     return tuple(given)
 
 
@@ -138,5 +126,4 @@ def iobes(types: Sequence[str] | None = None) -> Tags:
     return Tags("iobes", types)
 
 
-SCHEMES: dict[str, Callable[[], Tags]] = {"bio": bio, "iob1": iob1, "iobes": iobes}
-"""The constraint of each scheme, by name."""
+SCHEMES: dict[str, Callable[[], Tags]] = {"bio": bio, "iob1": iob1, "iobes": iobes}  # by name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from fsmeu.errors import FsmeuError
 from fsmeu.losses.algebra import confusion as tables
 from fsmeu.losses.algebra.ratios import sum_of_ratios
 from fsmeu.losses.algebra.split import split
-from fsmeu.losses.language.syntax import Expr, Register, Spec, linear_registers, tapes
+from fsmeu.losses.language.syntax import Expr, Register, Spec, linear_registers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import memory_of
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
@@ -101,28 +101,19 @@ _LENGTHS_TRIED = 12
 class Properties:
     """What the text of a loss says about it.
 
-    Attributes:
-        tapes: which of z, y and i each register depends on.
-        linear: accumulators in which the value is jointly affine.
-        splits: True when what reads both tapes is only accumulated, the value being affine in it;
-            then ``z_ends`` and ``y_ends`` are the registers of either that the value looks at.
-        additive: True when the value is a sum over positions.
-        confusion: True when the value depends on the pair through (tp, hyp, ref, n) alone.
-        fractional: the value as a ratio of sums of counts, where it is the same one at every n.
-        ratios: how many ratios of counts the value is the sum of, 0 if it is no sum of such.
-        tp_monotonic: True when one more true positive never makes the value worse, for all n up to
-            ``tried``, else there is a ``counterexample``; None without a confusion table.
+    It ``splits`` when what reads both tapes is only accumulated, the value being affine in it. It
+    is ``tp_monotonic`` when one more true positive never makes the value worse, for all n up to
+    ``tried``, else there is a ``counterexample``; None without a confusion table.
     """
 
-    tapes: Mapping[str, frozenset[str]]
-    linear: tuple[str, ...]
+    linear: tuple[str, ...]  # accumulators in which the value is jointly affine
     splits: bool
-    z_ends: tuple[str, ...]
+    z_ends: tuple[str, ...]  # the registers of z that the value looks at, if it splits
     y_ends: tuple[str, ...]
-    additive: bool
-    confusion: bool
-    fractional: tables.Fractional | None
-    ratios: int
+    additive: bool  # whether the value is a sum over positions
+    confusion: bool  # whether it depends on the pair through (tp, hyp, ref, n) alone
+    fractional: tables.Fractional | None  # it as a ratio of sums of counts, the same at every n
+    ratios: int  # how many ratios of counts it is the sum of, 0 if it is no sum of such
     tp_monotonic: bool | None
     counterexample: tables.Counterexample | None
     tried: int = _LENGTHS_TRIED
@@ -142,7 +133,6 @@ def properties(bound: BoundLoss) -> Properties:
         ratio = tables.fractional(form)
         sums = sum_of_ratios(form, _LENGTHS_TRIED, np.arange(1.0, _LENGTHS_TRIED))
     return Properties(
-        tapes=tapes(bound.spec),
         linear=linear_registers(bound.spec),
         splits=parts is not None,
         z_ends=parts.z.ends if parts is not None else (),

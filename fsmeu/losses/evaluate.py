@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +19,11 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, message
 from fsmeu.fst.alphabet import listed
-from fsmeu.losses.algebra.split import slope_in, starts_of
-from fsmeu.losses.language.syntax import linear_registers, names_read, steps, tapes
+from fsmeu.losses.language.syntax import names_read, steps
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss, check_loss, encoded_pair, label_indices
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant_at
-from fsmeu.losses.semantics.walk import at_end, registers_of_pairs, value_of_state, values_of_pairs
+from fsmeu.losses.semantics.walk import registers_of_pairs, value_of_state, values_of_pairs
 
 
 def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
@@ -126,14 +123,6 @@ def _encoded(
     return loss, pairs
 
 
-# -- outputs ---------------------------------------------------------------------------------------
-
-
-def output_names(loss: Loss) -> tuple[str, ...]:
-    """The names of a loss's outputs, in the order of its file; none for a loss in Python."""
-    return tuple(o.name for o in loss.spec.outputs) if isinstance(loss, SpecLoss) else ()
-
-
 def evaluate_outputs(loss: Loss, z: Any, y: Any) -> dict[str, float]:
     """The outputs of one pair of sequences, by name.
 
@@ -141,48 +130,6 @@ def evaluate_outputs(loss: Loss, z: Any, y: Any) -> dict[str, float]:
     >>> evaluate_outputs(load("fscore"), "0110", "0100")
     {'precision': 0.5, 'recall': 1.0}
     """
-    loss, *pair = encoded_pair(loss, z, y, "evaluate_outputs")
-    if not isinstance(loss, SpecLoss) or not loss.spec.outputs:
-        return {}
-    bound = output_loss(loss).bound
-    values = output_values(bound, registers_of_pairs(bound, [(pair[0], pair[1])]), len(pair[0]))
-    return dict(zip(output_names(loss), values[:, 0].tolist(), strict=True))
-
-
-def output_loss(loss: SpecLoss) -> SpecLoss:
-    """The same loss with the registers that only its outputs read as well."""
-    return replace(loss, spec=replace(loss.spec, registers=loss.spec.output_registers))
-
-
-def output_view(loss: SpecLoss, n: int, z: Ints | None) -> SpecView:
-    """The view in which only registers ride in the weight in which every output is affine.
-
-    States that the value cannot tell apart stay apart, for an output may.
-    """
-    spec = loss.spec
-    among = None if z is None else tuple(name for name, t in tapes(spec).items() if "y" in t)
-    linear = linear_registers(spec, among, tuple(o.value for o in spec.outputs))
-    return SpecView(loss.bound, n, z, linear, merge=False)
-
-
-def output_values(bound: BoundLoss, registers: dict[str, Any], n: int) -> Floats:
-    """The outputs in each state at the end, (outputs, states), of an ``output_loss``."""
-    states = max((np.size(held) for held in registers.values()), default=1)
-    return np.array([at_end(bound, o.value, registers, (states,), n) for o in bound.spec.outputs])
-
-
-def expected_outputs(view: SpecView, codes: Ints, mass: Floats) -> Floats:
-    """The expectations of the outputs, (outputs,).
-
-    ``codes`` are states of an ``output_view`` at the end, ``mass`` (1 + linear, states) their
-    probabilities and expected linear registers.
-    """
-    held = view.registers(codes)
-    starts = starts_of(view.bound, view.linear_names, view.n)
-    at_start = {**held, **{name: np.full(len(codes), s) for name, s in starts.items()}}
-    expected: Floats = output_values(view.bound, at_start, view.n) @ mass[0]
-    for k, output in enumerate(view.bound.spec.outputs):
-        for row, name in zip(mass[1:], view.linear_names, strict=True):
-            rise = slope_in(output.value, name)
-            expected[k] += at_end(view.bound, rise, held, codes.shape, view.n) @ row
-    return expected
+    loss, zs, ys = encoded_pair(loss, z, y, "evaluate_outputs")
+    each = loss.outputs.items()
+    return {name: float(one.pair_values(zs[None, :], ys[None, :])[0]) for name, one in each}

@@ -20,7 +20,7 @@ from fsmeu.losses.algebra.confusion import Confusion, confusion
 from fsmeu.losses.algebra.split import Split, split, swapped_spec
 from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
-from fsmeu.losses.language.syntax import Spec, linear_registers, tapes
+from fsmeu.losses.language.syntax import Spec, linear_registers, needed_registers, tapes
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.bind import bind
@@ -142,6 +142,18 @@ class SpecLoss(Loss):
     def swapped(self) -> SpecLoss:
         """The loss whose value for (z, y) is that of this one for (y, z)."""
         return replace(self, spec=swapped_spec(self.spec))
+
+    @cached_property
+    def outputs(self) -> Mapping[str, SpecLoss]:
+        """For each further output that the file names, by name, the loss whose value it is."""
+        losses, every = {}, self.spec.output_registers
+        for output in self.spec.outputs:
+            read = needed_registers(every, [output.value])
+            registers = tuple(r for r in every if r.name in read)
+            parts: dict[str, Any] = {"registers": registers, "value": output.value, "range": None}
+            spec = replace(self.spec, **parts, outputs=(), output_registers=(), examples=())
+            losses[output.name] = replace(self, spec=spec)
+        return losses
 
     def linear(self, z_given: bool) -> tuple[str, ...]:
         """The registers that may ride in the weight; with z given, z-only ones are constants."""

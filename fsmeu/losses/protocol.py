@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -20,19 +20,13 @@ from fsmeu.losses.semantics.evaluator import BoundLoss
 
 
 class Loss(Card):
-    """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences.
-
-    Attributes:
-        kind: either "loss" or "utility".
-        alphabet: the labels of both tapes; ``labels_open`` if they may still be chosen.
-        bound: the spec with labels and parameters filled in, if the loss has one.
-    """
+    """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences."""
 
     name: str
-    kind: str
-    alphabet: Alphabet
-    labels_open = False
-    bound: BoundLoss | None = None
+    kind: str  # either "loss" or "utility"
+    alphabet: Alphabet  # the labels of both tapes
+    labels_open = False  # whether they may still be chosen
+    bound: BoundLoss | None = None  # the spec with labels and parameters filled in, if it has one
 
     def __call__(self, z: Iterable[object], y: Iterable[object]) -> float:
         """The value of one pair of sequences."""
@@ -59,6 +53,11 @@ class Loss(Card):
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> View:
         """The loss as an engine walks it; ``weights`` lets linear registers ride in the weight."""
         raise NotImplementedError
+
+    @property
+    def outputs(self) -> Mapping[str, Loss]:
+        """For each further output that the loss names beside its value, the loss of which it is."""
+        return {}
 
     def linear(self, z_given: bool) -> tuple[str, ...]:
         """The registers that may ride in the weight; with z given, z-only ones are constants."""

@@ -57,6 +57,7 @@ class Windows:
     contents: int
 
 
+@lru_cache(maxsize=256)
 def windows(loss: SpecLoss, n: int) -> Windows | None:
     """The value as a sum over windows; None where it is none, or where nothing is remembered.
 
@@ -64,17 +65,15 @@ def windows(loss: SpecLoss, n: int) -> Windows | None:
     when what they gain looks only at how much memories of one length k hold and at the position;
     and when they gain nothing before position k and the same way at every position from there on.
     """
-    return _windows(loss.bound, n)
-
-
-@lru_cache(maxsize=256)
-def _windows(bound: BoundLoss, n: int) -> Windows | None:
-    spec, linear = bound.spec, ast.linear_registers(bound.spec)
-    if not linear or names_read(spec.value) & {r.name for r in spec.registers} - set(linear):
+    bound, spec, linear = loss.bound, loss.spec, ast.linear_registers(loss.spec)
+    read = names_read(spec.value) & {r.name for r in spec.registers}
+    if not linear or read - set(linear) or n > _LONGEST_WINDOWED:
         return None
-    beside = [r for r in spec.registers if r.name not in linear]
-    if n > _LONGEST_WINDOWED or any(_may_fail(bound, r) for r in beside):
-        return None
+    beside = [r for r in spec.registers if r.name not in linear and tapes(spec)[r.name] & _TAPES]
+    for r in beside:  # what follows the labels may leave its bounds, or have no value, unseen
+        bounded = r.sugar in ("register", "state") or (r.sugar == "memory" and r.low is not None)
+        if bounded or _is_partial(bound, r.update):
+            return None
     memories = [memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"]
     if len({memory.depth for memory in memories}) != 1:
         return None
@@ -96,14 +95,6 @@ def _windows(bound: BoundLoss, n: int) -> Windows | None:
     alone = replace(spec, registers=registers, value=value, range=None, examples=())
     contents = max(len(memory.values) for memory in memories) ** k
     return Windows(SpecLoss(alone, bound.params, bound.alphabet), k, base, contents)
-
-
-def _may_fail(bound: BoundLoss, register: Register) -> bool:
-    """True for what follows the labels and may leave its bounds, or have no value, unseen."""
-    if not tapes(bound.spec)[register.name] & _TAPES:
-        return False
-    bounded = register.sugar == "memory" and register.low is not None
-    return bounded or register.sugar in ("register", "state") or _is_partial(bound, register.update)
 
 
 def _is_partial(bound: BoundLoss, expr: Expr) -> bool:

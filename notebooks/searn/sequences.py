@@ -18,7 +18,7 @@ from data_folder import data_file
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fsmeu.corpora.parse import Sentence, inputs_and_tags, read_sentences
+from fsmeu.corpora.records import Sentence, inputs_and_tags, read_sentences
 from fsmeu.errors import FsmeuError, InputError, message
 from fsmeu.files import read_text
 from fsmeu.searn.features import CHUNKS, HashedSentences, template_set, templated_sentences
@@ -59,7 +59,7 @@ def read_corpus(name: str, *most: int | None) -> list[list[Sentence]]:
         most: how many sentences of each part are read; None for all, as where nothing is said.
     """
     parts = zip_longest(FILES[name], most)
-    return [read_sentences(data_file(file), 3, count) for file, count in parts]
+    return [read_sentences(data_file(file), 3)[:count] for file, count in parts]
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,6 @@ def test_decisions_in_a_file(fsmeu, corpus, tmp_path, small_blocks):
 
 
 def test_expectations_from_a_compressed_file(fsmeu, corpus, keep):
-    """A hypothesis is a list or a text."""
     made, file = corpus
     text = [{**r, "z": "".join(map(str, r["z"]))} if k % 2 else r for k, r in enumerate(made)]
     packed = keep("c.jsonl.gz", gzip.compress("\n".join(map(json.dumps, text)).encode()))

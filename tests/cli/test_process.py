@@ -1,7 +1,4 @@
-"""The command as a program: pipes, signals, terminals, closed streams, and names that are hostile.
-
-What reaches a terminal moves no cursor and reverses no text, whatever files and names hold.
-"""
+"""The command as a program: pipes, signals, terminals, closed streams, hostile names."""
 
 import json
 import os
@@ -62,7 +59,6 @@ def test_pipes_carry_machines_and_losses():
 
 
 def test_an_interruption_is_quiet():
-    """Ctrl-C while the program waits for its input."""
     start = (  # children inherit that interruptions are ignored in the background
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "import fsmeu.cli.main as m; print('ready', flush=True); m.main()"
@@ -86,7 +82,6 @@ def test_an_interruption_is_quiet():
     ],
 )
 def test_terminals(command, environment, code, there, not_there):
-    """Words, texts, comments and paths are coloured; a machine would spoil the screen."""
     shown, ended = on_terminal(*command.split(), **environment)
     assert ended == code
     assert [part for part in there if part not in shown] == []
@@ -146,7 +141,6 @@ def place(tmp_path, monkeypatch):
 
 
 def test_messages_are_visible():
-    """Of every error, however it was worded; lines stay lines."""
     assert str(InputError(f"x{HOSTILE}\ny")) == r"x<b>\x1b]0;owned\x07\u202e\x9b31m" + "\ny"
     assert shorten(HOSTILE) == visible(HOSTILE) == str(InputError(HOSTILE))
     assert visible("a\tb\nc", keep="\n\t") == "a\tb\nc"

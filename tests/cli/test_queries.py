@@ -44,7 +44,6 @@ def best(of_y, allowed=lambda z: True):
     ],
 )
 def test_known_values(fsmeu, z, probs, options, value):
-    """Expected F1 as found by brute force over all references, to the digits of that table."""
     ran = fsmeu("expect", "fscore", z, "--probs", probs, *options)
     assert float(ran.out) == pytest.approx(value, abs=5e-7)
     assert [line.split()[0] for line in ran.err.splitlines()] == ["precision", "recall"]
@@ -109,7 +108,6 @@ WANTED = brute_force.levels(pairs_of((1, 1, 0, 1, 0), bernoulli([0.9, 0.5, 0.3, 
 
 
 def test_levels_are_those_of_enumeration(fsmeu, tmp_path):
-    """As data, in a table whose bars are as long as the values are probable, and in a plot."""
     for engine in ("lattice", "openfst"):
         data = fsmeu(*LEVELS, "--engine", engine, "--json").json
         found = list(zip(data["values"], data["probabilities"], strict=True))
@@ -167,7 +165,6 @@ def test_one_model(fsmeu):
 
 
 def test_constraint_beam_and_time(fsmeu):
-    """The best among those that are allowed; what a beam leaves out is not proven."""
     of_y = bernoulli(P)
     data = fsmeu(*DECODE, "--constraint", "0 .*", "--json").json
     assert data["labels"] == list(best(of_y, lambda z: z[0] == 0))
@@ -259,7 +256,6 @@ def test_models_on_a_condition(fsmeu, condition, keep):
 
 @pytest.mark.parametrize(("scheme", "wrong"), [("bio", "I-X"), ("iob1", "B-X")])
 def test_schemes(fsmeu, keep, scheme, wrong):
-    """The most probable tags among those that are well formed, and a decision among them."""
     rows = ((0.2, 0.3, 0.5), (0.5, 0.1, 0.4))
     file = keep("m.json", {"model": "independent", "probabilities": rows, "labels": TAGS})
     chances = brute_force.independent(rows, TAGS)

@@ -233,7 +233,6 @@ def test_table_csv_and_plot(fsmeu, models, tmp_path):
 
 
 def test_probabilities_in_columns_on_a_condition(fsmeu, keep):
-    """The most probable tags that are well formed; what the model does not know is wrong."""
     first = "a I-X O:0.45 B-X:0.15 I-X:0.4\nb I-X O:0.1 B-X:0.2 I-X:0.7\n\n"
     file = keep("c.conll", f"{first}c B-Z O:1 B-X:0 I-X:0\n")
     command = ["score", file, "--gold", 2, "-l", "accuracy", "--decide", "viterbi", "--json"]

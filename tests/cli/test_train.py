@@ -1,13 +1,11 @@
-"""`fsmeu train` and `fsmeu predict`: files in, tables out, models between them.
-
-The figures of online learners are those of transcripts of the papers, on the same orders.
-"""
+"""`fsmeu train` and `predict`: files in, models out; online, the figures of the listings."""
 
 import csv
 import json
 
 import numpy as np
 import pytest
+from seqeval import metrics
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 
@@ -247,7 +245,9 @@ def orders(count, shuffles, seed, passes=1):
         yield np.concatenate([random.permutation(count) for _ in range(passes)])
 
 
-def test_shuffles_and_learners(fsmeu, files):
+def test_shuffles_and_learners(fsmeu, files, monkeypatch):
+    """Each pass is shuffled anew; examples come in pieces, which changes nothing."""
+    monkeypatch.setattr("fsmeu.learning.online.streaming.STREAMED_EXAMPLES", 16)
     named = ["-c", "FOFOClassifier:gamma_scale=16,beta=1", "-c", "OFOClassifier"]
     options = [*named, "-p", "step=0.5", "--shuffles", 3, "--seed", 7, "--passes", 2]
     told = fsmeu("train", "--online", files / "train.csv", *options, "--json").json
@@ -260,6 +260,7 @@ def test_shuffles_and_learners(fsmeu, files):
         assert row["online"]["mean"] == pytest.approx(np.mean(wanted))
         assert row["online"]["sd"] == pytest.approx(np.std(wanted, ddof=1))
     assert [row["learner"] for row in told["learners"]] == [named[1], named[3]]
+    assert [row["measure"] for row in told["learners"]] == ["F1", "F1"]
     shown = fsmeu("train", "--online", files / "train.csv", *options)
     assert f"{np.mean(ofo):.4f} ± {np.std(ofo, ddof=1):.4f}" in shown.out
     assert shown.err == ""
@@ -287,6 +288,7 @@ def test_offline(fsmeu, files):
 
 
 def test_files_of_curves(fsmeu, files):
+    """A curve holds F1 of the predictions so far."""
     both = ("OFOClassifier", "OnlineLogisticClassifier")
     command = ["train", "--online", files / "train.csv", "-c", both[0], "-c", both[1]]
     for ending in ("csv", "json"):
@@ -303,6 +305,12 @@ def test_files_of_curves(fsmeu, files):
             assert [float(one["value"]) for one in mine] == whole["curves"][name][k - 1]
         ends = [curve[-1] for curve in whole["curves"][name]]
         assert row["online"]["mean"] == pytest.approx(np.mean(ends))
+    for order, curve in zip(orders(60, 2, 0), whole["curves"][both[0]], strict=True):
+        labels = Y[TRAIN][order]
+        z = transcript.ofo(X[TRAIN][order], labels.tolist())
+        some = range(1, 61)
+        wanted = [f1_score(labels[:t], z[:t], zero_division=0) for t in some]
+        assert curve == pytest.approx(wanted)
 
 
 def test_one_class_against_all_others(fsmeu, tmp_path):
@@ -325,3 +333,89 @@ def test_one_class_against_all_others(fsmeu, tmp_path):
         predicted, _, _ = transcript.fofo(X, positive.tolist())
         assert row["online"]["mean"] == pytest.approx(f1_score(positive, predicted))
         assert row["test"] is None or row["test"]["mean"] == 0
+
+
+# -- SEARN on columns -----------------------------------------------------------------------------
+
+LINES = [
+    "the DT B-NP\nold JJ I-NP\nman NN I-NP\nate VBD B-VP\nfish NN B-NP\n. . O\n",
+    "a DT B-NP\ncat NN I-NP\nsat VBD B-VP\n. . O\n",
+    "fish NN B-NP\nswam VBD B-VP\n. . O\n",
+    "the DT B-NP\ncat NN I-NP\nate VBD B-VP\nthe DT B-NP\nold JJ I-NP\nfish NN I-NP\n. . O\n",
+]
+FEW = ["-p", "iterations=2", "-p", "folds=2"]
+
+
+@pytest.fixture(scope="module")
+def folder(fsmeu, tmp_path_factory):
+    """Where the file of a model is; what it was trained with is told."""
+    folder = tmp_path_factory.mktemp("searn")
+    (folder / "train.txt").write_text("\n".join(LINES * 5))
+    command = ["train", "--searn", folder / "train.txt", "-o", folder / "m.npz", *FEW]
+    told = fsmeu(*command, "--test", folder / "train.txt", "--json").json
+    assert (told["sentences"], told["words"], told["tags"]) == (20, 100, 4)
+    assert (told["loss"], told["space"]) == ("chunk_fscore", "word-at-a-time")
+    assert told["test"]["F1"] == 1.0
+    return folder
+
+
+def test_predict_and_eval(fsmeu, folder):
+    """The tagged file has the given tags and the predicted ones; seqeval agrees on their F1."""
+    test = folder / "test.txt"
+    test.write_text("the DT B-NP\nfish NN I-NP\nsat VBD B-NP\n\na DT B-NP\ncat NN I-NP\n")
+    ran = fsmeu("predict", folder / "m.npz", test, "-o", folder / "out" / "z.txt")
+    assert ran.code == 0, ran.err
+    blocks = (folder / "out" / "z.txt").read_text().strip().split("\n\n")
+    rows = [[line.split() for line in block.splitlines()] for block in blocks]
+    assert [[row[:3] for row in one] for one in rows] == [
+        [line.split() for line in block.splitlines()]
+        for block in test.read_text().strip().split("\n\n")
+    ]
+    y, z = ([[row[k] for row in one] for one in rows] for k in (2, 3))
+    command = ["score", folder / "out" / "z.txt", "--by-type"]
+    found = fsmeu(*command, "--json").json
+    whole = {row["loss"]: row for row in found["scores"] if row["level"] == "corpus"}
+    for name, score in (
+        ("chunk_fscore", metrics.f1_score),
+        ("chunk_precision", metrics.precision_score),
+        ("chunk_recall", metrics.recall_score),
+        ("accuracy", metrics.accuracy_score),
+    ):
+        assert whole[name]["value"] == pytest.approx(score(y, z), rel=1e-12)
+        assert whole[name]["low"] <= whole[name]["value"] <= whole[name]["high"]
+    report = metrics.classification_report(y, z, output_dict=True, zero_division=0)
+    types = found["types"]["last column"]
+    assert types["NP"]["given"] == 3
+    for kind, one in types.items():
+        assert one["given"] == report.get(kind, {"support": 0})["support"]
+        for ours, theirs in (("precision",) * 2, ("recall",) * 2, ("F1", "f1-score")):
+            assert one[ours] == pytest.approx(report[kind][theirs], rel=1e-12)
+    shown = fsmeu(*command)
+    assert f"{metrics.f1_score(y, z):.4f}" in shown.out
+    assert [row[0] for row in shown.rows() if row and row[0] in ("NP", "VP")] == ["NP", "VP"]
+    assert f"F1 {metrics.f1_score(y, z):.4f}" in ran.err
+
+
+def test_predict_without_tags(fsmeu, folder):
+    text = "the DT\ncat NN\n\nfish NN\n"
+    ran = fsmeu("predict", folder / "m.npz", "-", "--beam", "1", stdin=text)
+    assert [line.split()[:2] for line in ran.out.splitlines()] == [
+        line.split() for line in text.splitlines()
+    ]
+    told = fsmeu("predict", folder / "m.npz", "-", "--json", stdin=text).json
+    assert told["measures"] is None
+    assert [len(one) for one in told["tags"]] == [2, 1]
+
+
+def test_plain_labels_and_templates_of_ones_own(fsmeu, keep, tmp_path):
+    """Labels that are no chunk tags: Hamming loss, left to right; a word and its label."""
+    text, model = keep("t.txt", "a X\nb Y\na X\n\nb Y\nc X\n\n" * 6), tmp_path / "m.npz"
+    mine = keep("mine", "word\nword[-1]\ncross word\n")
+    options = ["-t", mine, *FEW, "-p", "learner=perceptron", "--json"]
+    told = fsmeu("train", "--searn", text, "-o", model, *options).json
+    assert (told["loss"], told["space"]) == ("hamming", "left-to-right")
+    assert fsmeu("predict", model, text, "--json").json["measures"]["accuracy"] == 1.0
+
+
+def test_other_columns_than_in_training_are_refused(fsmeu, folder, keep):
+    fsmeu("predict", folder / "m.npz", keep("t.txt", "a b c d e\n")).is_refused("2 columns")

@@ -166,6 +166,24 @@ def test_counts_in_large_steps(amounts):
     assert run_check(case, "decode counting", 1).result in ("passed", "refused")
 
 
+def test_states_in_large_steps_are_listed():
+    """A count has n + 1 values, be they far apart: arrays that span what lies between take long."""
+    loss = fsmeu.loads(
+        "utility u labels 0 1 memory mz of z last 1 memory my of y last 1 "
+        "count tp by 100000 when z == 1 and old mz[0] != 1 and y == 1 and old my[0] != 1 "
+        "count ref when y == 1 and old my[0] != 1 value tp / (1 + ref^2) or 2 when tp == 1"
+    )
+    assert loss.view(2, np.zeros(2, np.int64), weights=True).space is None
+    assert fsmeu.decode(loss, [0.3, 0.6]).exact  # else the seconds are over
+
+
+def test_a_value_next_to_the_best_one_is_not_claimed():
+    """What one reference allows is 2e-10 better than the most probable labels."""
+    loss = fsmeu.loads("utility u labels 0 1 count hyp when z == 1 value 1 + hyp * 10^-10")
+    assert not fsmeu.decode(loss, [0.0, 0.0], method="marginal").exact
+    assert fsmeu.decode(loss, [1.0, 1.0], method="marginal").exact
+
+
 def test_certain_labels_are_decided_exactly():
     """A best loss of 0, or next to it, is claimed although no error is small beside it."""
     for text in ("value 1 - ok / n", "value (n - ok) / n"):

@@ -137,6 +137,7 @@ def test_far_from_what_is_probable():
         ("[^ 0 1]", "no label is left"),
         ("* 0", "not a label"),
         ("(" * 200 + "0" + ")" * 200, "100 deep"),
+        ("0" + "*{2}" * 5000, "100 deep"),
         ("!(.*)", "at least one sequence"),
         (5, "regular expression"),
     ],

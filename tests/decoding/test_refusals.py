@@ -115,7 +115,7 @@ FsmeuError: decode_corpus
     decode_corpus(F1, 3) | decode_corpus(F1, [3]) | decode_corpus(F1, ["a"]) |
     decode_corpus(F1, [[2.0]]) | decode_corpus(F1, [[0.5]], gap=-1) |
     decode_corpus(F1, [[0.5]], gap="no") | decode_corpus(F1, [[0.5]], progress=3) |
-FsmeuError: seconds must be a number above 0
+FsmeuError: decode_corpus: seconds must be a number above 0
     decode_corpus(F1, [[0.5]], seconds=0) |
 """
 """The error and what it says, and the calls that are refused so."""

@@ -1,7 +1,4 @@
-"""The pages in a real browser, Chromium, where it is installed: numbers are those of Python.
-
-Keys, mouse, search and dark mode work, all can be read, and all is inside.
-"""
+"""The pages in Chromium, where it is installed: numbers, keys, mouse, search, colours, widths."""
 
 import re
 import shutil
@@ -136,6 +133,20 @@ class Tab:
         for name in names:
             self.find(f"#{name}").click()
 
+    def shows(self, loss, z, y, model):
+        """Asserts that value, expectation, levels and the best of all hypotheses are Python's."""
+        expected, best = fsmeu.expect(loss, z, model), self.get("best", "data-labels").split()
+        every = [
+            fsmeu.expect(loss, one, model).value for one in product(loss.labels, repeat=len(z))
+        ]
+        most = close(max(every) if loss.kind == "utility" else min(every))
+        told = [self.number(name) for name in ("value", "expected", "best")]
+        assert told == [close(fsmeu.evaluate(loss, z, y)), close(expected.value), most]
+        assert fsmeu.expect(loss, best if best[1:] else best[0], model).value == most
+        values, chances = zip(*self.driver.execute_script(LEVELS), strict=True)
+        assert list(values) == close(expected.levels.values.tolist())
+        assert list(chances) == close(expected.levels.probabilities.tolist())
+
     def view(self):
         """Where the picture is looked at: left, top, width, height."""
         return [float(x) for x in self.find("#stage svg").get_dom_attribute("viewBox").split()]
@@ -157,11 +168,6 @@ def show(browser, tmp_path):
     assert browser.get_log("browser") == []
 
 
-def best_value(loss, model, n):
-    tried = [fsmeu.expect(loss, h, model).value for h in product(loss.labels, repeat=n)]
-    return (max if loss.kind == "utility" else min)(tried)
-
-
 @pytest.mark.parametrize(
     ("name", "params", "z", "y", "p"),
     [
@@ -175,15 +181,7 @@ def test_numbers_are_those_of_python(show, name, params, z, y, p):
     loss = fsmeu.load(name, **params)
     tab = show(loss, len(z))
     tab.put(z=z, y=y, **{f"number_{i}_0": repr(chance) for i, chance in enumerate(p)})
-    assert tab.number("value") == close(fsmeu.evaluate(loss, z, y))
-    expected = fsmeu.expect(loss, z, p)
-    assert tab.number("expected") == close(expected.value)
-    values, chances = zip(*tab.driver.execute_script(LEVELS), strict=True)
-    assert list(values) == close(expected.levels.values.tolist())
-    assert list(chances) == close(expected.levels.probabilities.tolist())
-    best = close(best_value(loss, p, len(z)))
-    assert tab.number("best") == best
-    assert fsmeu.expect(loss, tab.get("best", "data-labels"), p).value == best
+    tab.shows(loss, z, y, p)
 
 
 def test_more_than_two_labels(show):
@@ -205,9 +203,7 @@ def test_more_than_two_labels(show):
     tab.put(z="A CC B", y="A,B,B")
     rows = [[1 / 2, 1 / 4, 1 / 4], [7 / 24, 7 / 12, 1 / 8], [3 / 4, 1 / 4, 0]]
     model = fsmeu.models.Independent(rows, labels=names)
-    assert tab.number("value") == close(1 / 3)
-    assert tab.number("expected") == close(fsmeu.expect(loss, ["A", "CC", "B"], model).value)
-    assert tab.number("best") == close(best_value(loss, model, 3))
+    tab.shows(loss, ["A", "CC", "B"], ["A", "B", "B"], model)
 
 
 def test_chunk_losses_can_be_read(show, browser):
@@ -218,14 +214,11 @@ def test_chunk_losses_can_be_read(show, browser):
     assert len(tab.all(".node")) == loss.compile(4, minimize=True).states
     assert f"stand for {loss.compile(4).states}" in tab.text("note")
     tab.put(y="B-NP I-NP O O")
-    z, y = ["B-NP", "I-NP", "O", "B-NP"], ["B-NP", "I-NP", "O", "O"]
-    assert tab.number("value") == close(fsmeu.evaluate(loss, z, y))
     rows = [row.text.split()[-5:-1] for row in tab.all("#trace tbody tr")]
     assert rows[-1] == ["0", "1", "2", "1"]  # ay tp hyp ref
     chances = [[0.5 if k == i % 3 else 0.25 for k in range(3)] for i in range(4)]
     model = fsmeu.models.Independent(chances, labels=loss.labels)
-    assert tab.number("expected") == close(fsmeu.expect(loss, z, model).value)
-    assert tab.number("best") == close(best_value(loss, model, 4))
+    tab.shows(loss, ["B-NP", "I-NP", "O", "B-NP"], ["B-NP", "I-NP", "O", "O"], model)
     for button in ("first", "on", "on"):
         tab.press(button)
         here = tab.find(".node.here text")

@@ -17,8 +17,8 @@ import fsmeu
 from fsmeu import learning
 from fsmeu.checking.exact_methods import exact_methods
 from fsmeu.checking.report import loss_to_measure, report
-from fsmeu.corpora.parse import Places, read_record, read_sentences, written
-from fsmeu.corpora.records import format_of, open_corpus, records
+from fsmeu.corpora import records
+from fsmeu.corpora.records import read_sentences, written
 from fsmeu.corpora.run import open_output
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.learning.examples import read_examples
@@ -38,9 +38,10 @@ SEARN = {"iterations": 2, "folds": 2, "random_state": 0, "bits": 8, "loss": "ham
 
 
 def _corpus(path):
-    with open_corpus(path) as source:
-        form = format_of(path.name, None)
-        return [read_record(one, form, Places("")).model.n for one in records(source.lines(), form)]
+    form, places = records.format_of(path.name, None), records.Places("")
+    with records.open_corpus(path) as source:
+        made = [one for block in records.blocks(source, form) for one in block]
+        return [records.read_record(one, form, places).model.n for one in made]
 
 
 def _tagged(path):

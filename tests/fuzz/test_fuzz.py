@@ -46,7 +46,6 @@ def test_an_input_does_not_depend_on_those_before():
 
 
 def faulty(path):
-    """Fails in each way there is, by the sum of the bytes."""
     kind = sum(path.read_bytes()) % 5
     if kind == 0:
         raise KeyError(kind)

@@ -287,10 +287,7 @@ def rare(n):
 
 
 def as_good(made, kind, X, truth, positive):
-    """Whether a classifier counts the positive class as one for F1 of label 1 does.
-
-    EUM holds out other rows for other classes: its value is the best F1 of a threshold on them.
-    """
+    """Whether it decides as one for label 1; EUM has the best F1 of rows that it held out."""
     if kind == "eum":
         index = made.classes_.tolist().index(positive)
         _, held = held_out_parts((truth == bool(index)).astype(float), 0.3, 0)

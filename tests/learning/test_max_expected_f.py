@@ -51,7 +51,6 @@ def problems(draw):
 
 @given(problems(), st.sampled_from([1, 3, 4096]), st.booleans())
 def test_value_and_gradient(problem, block, sparse):
-    """The value is that of the formula; the gradient equals central differences of the formula."""
     rows, positive, weights, alpha, gamma, theta = problem
     rest = (rows, positive, weights, alpha, gamma)
     with pytest.MonkeyPatch.context() as patch:
@@ -75,7 +74,6 @@ def test_precision_of_nothing():
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_memory_does_not_grow_with_examples(sparse):
-    """The greatest number of bytes that one call holds beside the data."""
     most = []
     for n in (8_192, 131_072):
         random = np.random.default_rng(n)
@@ -107,7 +105,6 @@ def f_measure(alpha, labels, guesses):
 )
 @pytest.mark.parametrize("seed", mostly_nightly(range(3), quick=1))
 def test_section_6(trained, guesses, half, quarter, seed):
-    """The classifiers trained for F~.5 and F~.25, and their figures as printed."""
     rows, labels = TOY
     found = MaxExpectedFClassifier(alpha=float(trained), l2=0, restarts=64, random_state=seed)
     answer = found.fit(rows, labels).predict(rows).tolist()
@@ -305,7 +302,6 @@ def test_the_objective_equals_enumeration(loss, y, parts):
 
 @pytest.mark.parametrize(("name", "sign"), [("fscore", 1), ("hamming", -1)])
 def test_training_improves_the_expected_value(name, sign):
-    """A utility rises, a loss falls, beyond where the likelihood is greatest."""
     rows, y = data(80, seed=6, features=3)
     made = MaxExpectedUtilityClassifier(name, l2=1e-3, **QUICK).fit(rows, y)
     before, after = (

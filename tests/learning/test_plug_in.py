@@ -15,7 +15,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import balanced_accuracy_score
+from sklearn.metrics import balanced_accuracy_score, hamming_loss
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -55,10 +55,7 @@ def expected(measure, z, p):
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("p", [[0.9, 0.15, 0.4, 0.35, 0.05], [0.2, 0.2, 0.1]])
 def test_test_sets_are_decided_best(name, p):
-    """Natarajan 2016, section 5.1: equal to an exhaustive search over all label vectors.
-
-    Algorithms 1 and 2 of the paper leave out that of no positives, the best of the second set.
-    """
+    """Natarajan 2016, section 5.1; its algorithms skip no positives, best in the second set."""
     p = np.array(p)
     made = DTAClassifier(name, Known()).fit(np.arange(6.0)[:, None] / 6, [0, 1] * 3)
     decision = made.decide(p[:, None])
@@ -81,7 +78,7 @@ def test_thresholds_are_best_of_all(scored, name):
     """No threshold below, between or above the scores is better, and the value is as told."""
     s, y = (np.array(column) for column in zip(*scored, strict=True))
     threshold, value = best_threshold(fsmeu.load(name), s.astype(float), y > 0)
-    measure = MEASURES.get(name, brute_force.hamming)
+    measure = MEASURES.get(name, hamming_loss)
     at, *tried = (
         measure((s >= cut).astype(int).tolist(), y.tolist()) for cut in (threshold, *s, 0.0, 2.0)
     )
@@ -168,7 +165,6 @@ def test_probabilities_are_those_of_an_estimator_for_each_label():
 
 
 def test_a_loss_that_is_no_table():
-    """Any loss over two labels will do: here windows of labels in a row."""
     made = ExampleWiseClassifier(fsmeu.load("pk", k=2)).fit(R, TABLE)
     assert made.predict(R[:5]).shape == (5, 5)
 
@@ -206,7 +202,6 @@ def right(made, rows):
     ids=["list", "texts", "objects", "gaps", "no index"],
 )
 def test_rows_of_any_kind(kind, rows, inner):
-    """Texts, what is not a number, sparse rows that cannot be cut: for the estimator to judge."""
     made = OUTER[kind](inner)
     assert right(made, rows)
     assert made.predict_proba(rows).shape == (len(ASKED), 2)

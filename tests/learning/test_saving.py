@@ -22,6 +22,10 @@ from fsmeu.errors import InputError
 from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier, saving
 from fsmeu.learning.base import BinaryClassifier
 from fsmeu.learning.saving import load, register, save
+from fsmeu.searn.searn import ColumnTagger
+from fsmeu.searn.spaces.chunks import ChunkAtATime
+from fsmeu.searn.spaces.tagging import Alternating, LeftToRight
+from tests.searn.stubs import ROWS, TAGS, few
 from tests.support.nightly import every_third
 
 
@@ -78,6 +82,13 @@ NAMES = np.array(["no", "yes"])[Y]
 TABLE = np.stack([Y, X[:, 0] > 0, np.ones(80)], axis=1).astype(int)
 TEXTS = ["a fine offer" if one else "the dog barks" for one in Y]
 TAGGED = [[{"word": name, "size": 0.5}, ["other"]] for name in NAMES[:6]]
+WORDS = [[{"word": row[0]} for row in one] for one in ROWS]
+SPACES = ["word-at-a-time", "chunk-at-a-time", ChunkAtATime(longest=3), LeftToRight(history=1)]
+LEARNED = [
+    ("chunk-at-a-time", "perceptron"),
+    (LeftToRight(history=1), "all-pairs"),
+    *(("left-to-right", learner) for learner in ("regression", LogisticRegression())),
+]
 ONLINE = [
     learning.FOFOClassifier(),
     learning.FOFOClassifier(gamma_scale="auto", average=True),
@@ -115,6 +126,8 @@ FITTED = [
     *((one, X, NAMES) for one in ONLINE),
     *((made, TEXTS, labels) for made, labels in around(WordClassifier())),
     (learning.MaxExpectedUtilityTagger(utility_iterations=1), TAGGED, [["B-X", "I-X"]] * 6),
+    *((ColumnTagger(searn=few(space), bits=16), ROWS, TAGS) for space in SPACES),
+    *((few(space).set_params(learner=one, bits=12), WORDS, TAGS) for space, one in LEARNED),
     *every_third((made, X, labels) for one in WITHIN for made, labels in around(one)),
     *every_third(
         (DTAClassifier(estimator=plain(name), calibration="sigmoid"), np.abs(X), Y)
@@ -187,6 +200,7 @@ STRANGE = [
     {**HEADER, "learned": {"predict": 1}},
     {**HEADER, "learned": {"__class__": 1}},
     {**HEADER, "parameters": {"unknown": 1}},
+    {**HEADER, "learned": {"found_": [{"array": "table"}] * 2}},  # one array is not two
     [],
     {},
 ]
@@ -205,7 +219,7 @@ def test_files_of_strangers(tmp_path):
     path = tmp_path / "one.npz"
     headers = [*map(json.dumps, STRANGE), NESTED % ("[" * 50_000 + "]" * 50_000)]
     for header in [*map(np.array, headers), np.array([Harm()], object)]:
-        np.savez(path, header=header)
+        np.savez(path, header=header, table=np.zeros(3))
         with pytest.raises(InputError):
             load(path)
     for content in (pickle.dumps([1, 2]), b""):
@@ -221,3 +235,61 @@ def test_what_has_learned_nothing_is_loaded_and_not_fitted(tmp_path):
     assert made.step == 3
     with pytest.raises(NotFittedError):
         made.predict(np.zeros((2, 3)))
+
+
+def trained(kind):
+    """An online learner, a tagger of a kind, or a ColumnTagger in this space."""
+    if kind == "online":
+        return learning.OnlineLogisticClassifier(average=True).fit(X, Y)
+    if kind == "field":
+        made = learning.MaxExpectedUtilityTagger(likelihood_iterations=2, utility_iterations=0)
+        return made.fit(WORDS, TAGS)
+    if kind == "joint":
+        searn = few(Alternating()).set_params(loss="hamming", bits=8)
+        return searn.fit(WORDS, [[(tag, tag[0]) for tag in one] for one in TAGS])
+    return ColumnTagger(searn=few(kind), bits=8).fit(ROWS, TAGS)
+
+
+@pytest.mark.parametrize("kind", ["field", "joint", *SPACES[:2]])
+def test_arrays_that_do_not_fit_together_are_refused(tmp_path, kind):
+    """Else predictions read beyond the end of the weights, or stretch one weight to all labels."""
+    save(trained(kind), tmp_path / "good.npz")
+    with np.load(tmp_path / "good.npz") as file:
+        arrays = dict(file)
+    tried = 0
+    for name in arrays.keys() - {"header"}:
+        size = arrays[name].shape
+        for axis, m in [(k, m) for k, most in enumerate(size) for m in {0, 1, most - 1} - {most}]:
+            changed = np.take(arrays[name], range(m), axis)
+            np.savez(tmp_path / "bad.npz", **{**arrays, name: changed})
+            with pytest.raises(
+                InputError, match=r"^load .*bad\.npz: what was learned must be there"
+            ):
+                load(tmp_path / "bad.npz")
+            tried += 1
+    assert tried > 10
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "change"),
+    [
+        *(("online", name, None) for name in ("delays_", "n_features_in_")),
+        *(("online", "n_features_in_", lambda _, n=n: n) for n in (10**12, "4")),
+        ("online", "classes_", lambda known: known[:1]),
+        *(("online", "weights_", lambda _, x=x: x) for x in (np.array("x"), np.zeros((5, 1)))),
+        # the compiled loop would write beyond their ends
+        ("online", "delays_", lambda known: known[:, :1]),
+        ("online", "state_", lambda known: known[:5]),
+        ("field", "feature_names_", lambda known: [["a"], *known[1:]]),
+        ("field", "feature_names_", lambda known: [known[0]] * len(known)),
+        ("field", "feature_names_", lambda known: [*known, "c"]),
+    ],
+)
+def test_learned_attributes_that_do_not_fit_are_refused(tmp_path, kind, name, change):
+    made = trained(kind)
+    held = vars(made).pop(name)
+    if change:
+        setattr(made, name, change(held))
+    save(made, tmp_path / "m.npz")
+    with pytest.raises(InputError, match=r"^load .*m\.npz: what was learned must be there"):
+        load(tmp_path / "m.npz")

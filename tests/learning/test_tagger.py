@@ -10,16 +10,9 @@ from sklearn.base import clone
 
 import fsmeu
 from fsmeu.errors import InputError
+from fsmeu.learning import tagger
 from fsmeu.learning.features import feature_items, feature_matrix, feature_names
-from fsmeu.learning.saving import load, save
-from fsmeu.learning.tagger import (
-    Lengths,
-    MaxExpectedUtilityTagger,
-    chain_marginals,
-    expected_values,
-    log_likelihood,
-    most_probable,
-)
+from fsmeu.learning.tagger import Lengths, MaxExpectedUtilityTagger, chain_marginals
 from tests import brute_force
 from tests.support.values import differences
 
@@ -100,18 +93,7 @@ def test_likelihood_marginals_and_best_labels_equal_enumeration(labels, lengths,
     assert found[0] == pytest.approx(total, rel=1e-10, abs=1e-10)
     assert found[1] == pytest.approx(single, abs=1e-12)
     assert found[2] == pytest.approx(double, abs=1e-12)
-    assert [tuple(y) for y in where.split(most_probable(unary, pairwise, where))] == best
-
-
-def test_the_gradient_of_the_likelihood_equals_differences():
-    lengths = Lengths([3, 0, 1, 4])
-    unary, pairwise = tables(3, [3, 1, 4], 1)
-    y = np.random.default_rng(2).integers(0, 3, 8)
-    _, single, double = log_likelihood(unary, pairwise, lengths, y)
-    by_unary = differences(lambda one: log_likelihood(one, pairwise, lengths, y)[0], unary)
-    by_pairwise = differences(lambda one: log_likelihood(unary, one, lengths, y)[0], pairwise)
-    assert single == pytest.approx(by_unary, abs=1e-7)
-    assert double == pytest.approx(by_pairwise, abs=1e-7)
+    assert [tuple(y) for y in where.split(tagger.most_probable(unary, pairwise, where))] == best
 
 
 def test_scores_far_apart():
@@ -160,7 +142,7 @@ def test_the_expected_value_equals_enumeration(name):
         )
         return [brute_force.expectation(*both) for both in zip(fields, known, strict=True)]
 
-    values, single, double = expected_values(loss, unary, pairwise, lengths, y)
+    values, single, double = tagger.expected_values(loss, unary, pairwise, lengths, y)
     assert values == pytest.approx(total(unary, pairwise), rel=1e-11)
     by_unary = differences(lambda one: sum(total(one, pairwise)), unary)
     by_pairwise = differences(lambda one: sum(total(unary, one)), pairwise)
@@ -228,13 +210,3 @@ def test_decisions_are_those_of_decode():
     assert made.predict([]) == []
     names = [[list(dict(feature_items(one))) for one in row] for row in sentences[:1]]
     assert len(made.predict(names)[0]) == len(sentences[0])
-
-
-def test_files_with_other_features_are_refused(tmp_path):
-    made = MaxExpectedUtilityTagger(likelihood_iterations=3, utility_iterations=1).fit(*drawn(3))
-    known = made.feature_names_
-    for names in ([["a"], *known[1:]], [known[0]] * len(known), [*known, "c"]):
-        made.feature_names_ = names
-        save(made, tmp_path / "m.npz")
-        with pytest.raises(InputError, match=r"^load .*m\.npz: "):
-            load(tmp_path / "m.npz")

@@ -82,3 +82,7 @@ def test_outputs_of_pairs():
     assert fsmeu.evaluate_outputs(f1.swapped, "0110", "0100") == {"precision": 1.0, "recall": 0.5}
     assert fsmeu.evaluate_outputs(hamming, "01", "11") == {}
     assert fsmeu.expect(hamming, "01", [0.5, 0.5]).outputs == {}
+    table = (
+        "utility f(w: table) labels 0 1 count c by w[z] count d when z != y value c output o = d"
+    )
+    assert fsmeu.evaluate_outputs(fsmeu.loads(table, w=[1, 2]), "01", "11") == {"o": 1.0}

@@ -47,11 +47,7 @@ def test_population(script):
 
 
 def test_theorem_2(script):
-    """The first stage of FOFO is one call of SFO; its bound holds where it says something.
-
-    With eta given (C = 0) and R = 1/2 that takes some millions of steps: before, the bound is above
-    Q(0) - Q(theta*), what doing nothing has.
-    """
+    """A first stage of FOFO is a call of SFO; the bound holds where it says something."""
     known, steps, delta = script.Population(-2.0), 2**22, 0.05
     best, random = known.objective(known.best_threshold), np.random.default_rng(2)
     margins = -2 + 2 * random.normal(size=steps)

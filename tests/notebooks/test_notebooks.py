@@ -1,7 +1,4 @@
-"""Every notebook runs quickly in this process, and what is committed of it is complete.
-
-The cells hold assertions of their own, against enumeration, simulation and other libraries.
-"""
+"""Every notebook runs quickly in this process, and what is committed of it is complete."""
 
 import json
 import re

@@ -47,7 +47,6 @@ def test_annotators(load):
 
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_chains(load, order):
-    """Every sequence has the product of the regression's conditional probabilities."""
     orders, random = load("choi_orders"), np.random.default_rng(order)
     given = [(random.normal(size=(6, 2)), np.array([0, 1, 0, 0, 1, 0])) for _ in range(4)]
     fitted, rows = orders.trained(given, order), random.normal(size=(4, 2))

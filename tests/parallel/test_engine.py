@@ -108,10 +108,7 @@ def test_schedulers_that_are_none(distributed, address, monkeypatch):
 
 
 def test_a_cluster_that_loses_a_worker(distributed, tmp_path):
-    """Processes of a local cluster, one of which is killed while most is still to do.
-
-    The other one then does what it is asked in Python and on the command line.
-    """
+    """One of two workers is killed while most is to do; the other does all that is asked."""
     models = some_models(60)
     alone = fsmeu.decode_many(F1, models)
     told, killed = [], []

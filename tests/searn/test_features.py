@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
 from fsmeu.errors import InputError
 from fsmeu.searn import features
@@ -27,27 +26,6 @@ def test_hashes_are_those_of_every_run():
     assert found.matrix.sum() == 1 + 2 + 1
     assert (found.starts.tolist(), found.lengths.tolist()) == ([0, 1, 3], [1, 2])
     assert found.crossed[2, 0] == 0
-
-
-@given(st.integers(0, 1000))
-def test_rows_are_joined(seed):
-    rng = np.random.default_rng(seed)
-    dense = rng.integers(0, 3, (5, 8)) * (rng.random((5, 8)) < 0.4)
-    at, added = rng.integers(5, size=4), rng.integers(-1, 8, (4, 3)).astype(np.int32)
-    want = dense[at].astype(float)
-    for row, columns in zip(want, added, strict=True):
-        np.add.at(row, columns[columns >= 0], 1)
-    matrix = csr_array(dense.astype(np.float32))
-    assert np.array_equal(features.joined_rows(matrix, at, added).toarray(), want)
-
-
-def test_histories_are_told_apart():
-    past = np.array([[0, 1], [1, 0], [0, 2], [0, 1]], np.int16)
-    crossed = np.array([[5], [5], [5], [6]], np.uint64)
-    found = features.history_columns(past, crossed, 20)
-    assert found.shape == (4, 4)  # a constant, the last, the last crossed, the last two
-    assert [len(set(found[:, k])) for k in range(4)] == [1, 2, 3, 3]
-    assert found[0, 1] == found[2, 1] == found[3, 1]
 
 
 def test_draws_are_uniform():
@@ -132,19 +110,6 @@ def test_columns_of_chunks_are_equal_where_texts_are(corpus):
         assert [one < 0 for one in row[: len(texts)]] == [one is None for one in texts]
         cells += [(a, b) for a, b in zip(row, texts, strict=False) if b is not None]
     assert_equal_where_texts_are(cells)
-
-
-def test_sets_have_the_shape_that_is_promised():
-    corpus = [[("Great", "JJ"), ("American", "NNP"), ("said", "VBD")]]
-    for held in features.SETS.values():
-        columns = features.columns_of(corpus, held.static)
-        assert features.template_hashes(columns, held.static).shape == (3, len(held.static))
-        assert len(set(held.static)) == len(held.static)
-    chunks = features.CHUNKS
-    found = features.segment_features(corpus, chunks, 21)(np.array([0, 2]), np.array([2, 1]))
-    fixed = len(chunks.ends) + len(chunks.sized) + len(chunks.wholes)
-    assert found.shape == (2, fixed + 2 * len(chunks.inside))
-    assert 0 <= found[:, :fixed].min() < found.max() < 1 << 21
 
 
 def test_a_file_of_templates(tmp_path):

@@ -15,17 +15,10 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.svm import LinearSVC
 
 from fsmeu.errors import InputError
-from fsmeu.searn.learners import linear
+from fsmeu.searn.learners import linear, reductions
 from fsmeu.searn.learners.kernels import logistic_pass, perceptron_pass
 from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
-from fsmeu.searn.learners.reductions import (
-    AllPairs,
-    Costing,
-    CostRegression,
-    Multiclass,
-    OneAgainstAll,
-    pair_gaps,
-)
+from fsmeu.searn.learners.reductions import AllPairs, CostRegression, Multiclass, OneAgainstAll
 
 
 @pytest.mark.parametrize("actions", [1, 7])  # the table of 40 columns is larger than the weights
@@ -45,13 +38,6 @@ def test_scores(actions):
     assert not model.scores(csr_array((3, 40))).any()
     empty = linear.LinearModel(np.empty(0, np.int32), np.zeros((1, 2)))
     assert empty.scores(csr_array(np.eye(3))).tolist() == [[0, 0]] * 3
-
-
-def test_columns_are_numbered_by_frequency():
-    rows = csr_array(np.array([[1, 0, 1, 0], [0, 0, 1, 1], [0, 0, 1, 1]]))
-    columns, numbers = linear.numbered_columns(rows, 2)
-    assert columns.tolist() == [2, 3]
-    assert numbers.tolist() == [2, 0, 0, 1, 0, 1]
 
 
 def drawn(seed, examples=12, most_rows=3, actions=4, columns=9):
@@ -142,7 +128,7 @@ LEARNERS = [
     AveragedPerceptron(),
     AveragedPerceptron(importance="cost"),
     AllPairs(),
-    AllPairs(Costing(LinearSVC(), rounds=5, random_state=0)),
+    AllPairs(reductions.Costing(LinearSVC(), rounds=5, random_state=0)),
     OneAgainstAll(LogisticRegression(C=100)),
     CostRegression(Ridge(alpha=1e-6)),
     Multiclass(BernoulliNB()),
@@ -178,7 +164,7 @@ def test_gaps_are_integrals():
     for _ in range(5):
         costs = rng.random(5).round(1)
         costs -= costs.min()
-        found = pair_gaps(costs[None])[0]
+        found = reductions.pair_gaps(costs[None])[0]
         for a in range(5):
             want = quad(
                 lambda t, costs=costs: 1 / np.count_nonzero(costs <= t), 0, costs[a],
@@ -199,7 +185,7 @@ def test_costing_draws_by_weight():
 
     X, y = np.arange(6.0)[:, None], np.array([0, 1, 0, 1, 0, 1])
     weights = np.array([0, 1, 1, 0.25, 0.25, 0])
-    Costing(Counts(), rounds=400, random_state=1).fit(X, y, weights)
+    reductions.Costing(Counts(), rounds=400, random_state=1).fit(X, y, weights)
     shares = np.array([np.mean([k in rows for rows in Counts.rows]) for k in range(6)])
     # 0.25 up to Hoeffding's bound at 1e-9 for 400 draws
     assert np.abs(shares - weights).max() < np.sqrt(np.log(2e9) / 800)
@@ -234,11 +220,7 @@ def test_rows_with_repeated_columns_stay_as_they_are(learner):
 
 
 def test_actions_that_are_not_allowed_do_not_decide_between_others():
-    """Of four actions two are allowed in the first state; pairs with the others must not matter.
-
-    In the second state action 1 wins against 2 and 3, which win against 0. Learned from there
-    alone, that would make 1 win in the first state, too, where 0 is right.
-    """
+    """In the second state 1 wins against 2 and 3, which win against 0; in the first 0 is right."""
     rows = csr_array(np.tile(np.eye(2), (20, 1)))
     costs = np.tile([[0, 1, np.inf, np.inf], [1, 0, 0.5, 0.5]], (20, 1))
     model = AllPairs(LogisticRegression(C=100)).learn(decisions(rows, costs), 0)

@@ -59,8 +59,6 @@ def test_batches_equal_single_oracles(kind):
 
 
 class LongestRun:
-    """The longest run of agreement; best when long."""
-
     def start(self):
         return (0, 0)
 
@@ -105,13 +103,6 @@ def test_costs_by_hand(loss, y, prefix, costs, value):
     best = [label for label, cost in zip(oracle.labels, costs, strict=True) if cost == 0]
     assert oracle.best_all(prefix) == tuple(best)
     assert oracle.best(prefix) == (own if own in best else best[0])
-
-
-def test_labels_are_given_where_they_are_open():
-    oracle = CostOracle(fsmeu.load("hamming"), "cab", labels="abc")
-    assert (oracle.labels, oracle.best("")) == (("a", "b", "c"), "c")
-    with pytest.raises(InputError, match="must have the same labels"):
-        CostOracle(fsmeu.load("fscore"), [0, 1], labels="ab")
 
 
 BOUNDED = """register a in 0..max(n - 2, 2) start 0 next if z == 1 then a + 1 else 0

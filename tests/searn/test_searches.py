@@ -29,17 +29,18 @@ def scores_of(search, policy, states):
 
 def best_by_enumeration(search, policy, example):
     """The output of the greatest sum of scores over all ways to decide."""
-    paths = [(0.0, search.start(np.array([example])))]
-    best = (-np.inf, None)
-    while paths:
-        total, state = paths.pop()
-        if search.is_done(state)[0]:
-            best = max(best, (total, search.outputs(state)[0]), key=lambda pair: pair[0])
-            continue
-        scores = scores_of(search, policy, state)[0]
-        actions = np.flatnonzero(np.isfinite(scores))
-        paths += [(total + scores[a], search.step(state, np.array([a]))) for a in actions]
-    return best[1]
+    totals, states, best = np.zeros(1), search.start(np.array([example])), (-np.inf, None)
+    while True:
+        done = search.is_done(states)
+        ends = zip(totals[done], search.outputs(states.take(done)), strict=True)
+        best = max([best, *ends], key=lambda pair: pair[0])
+        if done.all():
+            return best[1]
+        totals, states = totals[~done], states.take(~done)
+        scores = scores_of(search, policy, states)
+        rows, actions = np.nonzero(np.isfinite(scores))
+        totals = totals[rows] + scores[rows, actions]
+        states = search.step(states.take(rows), actions)
 
 
 @pytest.mark.parametrize("space", [LeftToRight(), RightToLeft(), WordAtATime(), ChunkAtATime()])
@@ -65,8 +66,6 @@ def test_mean_probabilities_add_up():
 
 
 class Always:
-    """A model that decides for one action."""
-
     probabilistic = True
 
     def __init__(self, action, width):

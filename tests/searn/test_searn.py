@@ -10,22 +10,18 @@ from sklearn.linear_model import LogisticRegression
 
 import fsmeu
 from fsmeu.corpora.score import are_chunk_tags
-from fsmeu.errors import FsmeuError, InputError, SizeLimitError
-from fsmeu.learning import MaxExpectedUtilityTagger, load, save
+from fsmeu.errors import FsmeuError, InputError
 from fsmeu.searn import Searn
 from fsmeu.searn.learners.linear import Logistic
 from fsmeu.searn.learners.reductions import Multiclass
-from fsmeu.searn.search import iterations_of
 from fsmeu.searn.searn import ColumnTagger
-from fsmeu.searn.spaces.chunks import ChunkAtATime
-from fsmeu.searn.spaces.tagging import Alternating, LeftToRight
-from tests.searn.stubs import PlainTagging, running_sums, words
+from fsmeu.searn.spaces.tagging import LeftToRight
+from tests.searn.stubs import ROWS, TAGS, PlainTagging, few, running_sums, words
 
 QUICK = {"bits": 12, "random_state": 0, "crossed": ("number",), "learner": Logistic(rate=0.1)}
 
 
 def quick(loss="hamming", **given):
-    """An estimator for few and short sentences."""
     return Searn(loss, **{**QUICK, **given})
 
 
@@ -64,7 +60,7 @@ PAIR = ("hamming", "chunk_fscore")
         *(("word-at-a-time", loss, 0.95) for loss in PAIR),
         *(("chunk-at-a-time", loss, 0.95) for loss in PAIR),
         ("alternating", PAIR, 0.95),
-        (PlainTagging("hamming", sorted({tag for one in CHUNKS for tag in one})), None, 0.8),
+        (PlainTagging(sorted({tag for one in CHUNKS for tag in one})), None, 0.8),
     ],
 )
 def test_spaces_are_learned(space, loss, least):
@@ -129,8 +125,6 @@ def test_importance_is_equal_where_every_mistake_costs_the_same(sums):
 
 
 class Records(Logistic):
-    """Remembers what it was given."""
-
     seen: ClassVar[list] = []
 
     def learn(self, given, seed):
@@ -158,6 +152,7 @@ def test_roll_in_is_held_out(sums):
     [
         ({"beta": 0.4, "iterations": 3}, [0.4] * 3),
         ({"beta": 0.5, "iterations": 10, "influence": 0.2}, [0.5] * 3),  # 1/8 is below 0.2
+        ({"beta": 0.5, "iterations": None, "influence": 0.2}, [0.5] * 3),
         ({"beta": 1.0, "iterations": 2}, [1.0, 1.0]),  # policy iteration
         ({"beta": "theory", "iterations": 2}, [1 / 8, 1 / 8]),
     ],
@@ -172,17 +167,6 @@ def test_weights_are_those_of_figure_1(sums, given, betas):
     raw = [beta * np.prod(1 - np.array(betas[k + 1 :])) for k, beta in enumerate(betas)]
     np.testing.assert_allclose(made.weights_, raw / np.sum(raw), rtol=1e-12)
     assert made.reports_[0]["loss"] == 0
-
-
-@pytest.mark.parametrize(
-    ("beta", "influence", "longest", "want"),
-    [(0.5, 0.01, 9, 7), (0.5, 0.25, 9, 2), (1, 0.01, 9, 1), ("theory", 0.01, 3, 60)],
-)
-def test_number_of_iterations(beta, influence, longest, want):
-    """ln(influence) / ln(1 - beta), and 2 T^3 ln T (Theorem 2), which is refused if it is great."""
-    assert iterations_of(None, beta, influence, longest, "test") == want
-    with pytest.raises(SizeLimitError, match="iterations"):
-        iterations_of(None, "theory", influence, 25, "test")
 
 
 @pytest.mark.parametrize("given_dev", [False, True])
@@ -240,7 +224,7 @@ def test_training_goes_on_after_it_was_killed(sums, tmp_path):
         assert calls == [3]
     with pytest.raises(InputError, match="same parameters and data"):
         quick(**held).fit(X[1:], y[1:])
-    held["space"] = PlainTagging("hamming", "abc")  # whose examples cannot be compared
+    held["space"] = PlainTagging("abc")  # whose examples cannot be compared
     with pytest.raises(InputError, match="checkpoint is for spaces over labels"):
         quick(None, **held).fit(X, y)
 
@@ -267,6 +251,7 @@ STRANGE_DATA = [
     ({}, 3, A, "list of lists"),
     ({}, [[3]], A, "dictionary of features"),
     ({}, ONE, [[["a"]]], "hashable"),
+    ({"beta": "theory", "iterations": None}, [ONE[0] * 25], [A[0] * 25], "iterations"),
 ]
 STRANGE_PARAMS = [
     ("loss", "chunk_fscore", "chunk tags"),
@@ -316,74 +301,6 @@ def test_bad_input_later(sums):
 
 
 # -- rows of texts -------------------------------------------------------------------------------
-
-ROWS = [
-    [("the", "DT"), ("man", "NN"), ("ate", "VBD")],
-    [("a", "DT"), ("fish", "NN"), ("swam", "VBD"), ("home", "NN")],
-] * 4
-TAGS = [["B-NP", "I-NP", "B-VP"], ["B-NP", "I-NP", "B-VP", "B-NP"]] * 4
-SPACES = ["word-at-a-time", "chunk-at-a-time", ChunkAtATime(longest=3), LeftToRight(history=1)]
-
-
-def few(space):
-    return Searn("chunk_fscore", space=space, iterations=2, folds=2, random_state=0)
-
-
-def small(space, learner):
-    return Searn(space=space, learner=learner, iterations=2, folds=2, bits=12, random_state=0)
-
-
-SAVED = [
-    *(ColumnTagger(searn=few(space), bits=16) for space in SPACES),
-    small("chunk-at-a-time", "perceptron"),
-    small(LeftToRight(history=1), "all-pairs"),
-    *(small("left-to-right", learner) for learner in ("regression", LogisticRegression())),
-]
-
-
-@pytest.mark.parametrize("made", SAVED)
-def test_files(tmp_path, made):
-    """What is read predicts what was written, and its parameters are the same."""
-    rows = isinstance(made, ColumnTagger)
-    (X, y), other = (ROWS, TAGS) if rows else tagged(30), tagged(20, seed=1)[0]
-    made.fit(X, y)
-    save(made, tmp_path / "model.npz")
-    again = load(tmp_path / "model.npz")
-    unseen = [[("a", "DT"), ("man", "NN"), ("swam", "VBD")]] if rows else other
-    assert again.predict(unseen) == made.predict(unseen)
-    assert str(again.get_params()) == str(made.get_params())
-    assert not rows or (again.width_, again.predict(ROWS)) == (2, TAGS)
-
-
-def trained(kind):
-    """A tagger of a kind, or a ColumnTagger in this space."""
-    words = [[{"word": row[0]} for row in one] for one in ROWS]
-    if kind == "field":
-        made = MaxExpectedUtilityTagger(likelihood_iterations=2, utility_iterations=0)
-        return made.fit(words, TAGS)
-    if kind == "joint":
-        searn = few(Alternating()).set_params(loss="hamming", bits=8)
-        return searn.fit(words, [[(tag, tag[0]) for tag in one] for one in TAGS])
-    return ColumnTagger(searn=few(kind), bits=8).fit(ROWS, TAGS)
-
-
-@pytest.mark.parametrize("kind", ["field", "joint", *SPACES[:2]])
-def test_files_whose_arrays_do_not_fit_together_are_refused(tmp_path, kind):
-    """Else predictions read beyond the end of the weights, or stretch one weight to all labels."""
-    made = trained(kind)
-    save(made, tmp_path / "good.npz")
-    with np.load(tmp_path / "good.npz") as file:
-        arrays = dict(file)
-    tried = 0
-    for name in arrays.keys() - {"header"}:
-        size = arrays[name].shape
-        for axis, m in [(k, m) for k, most in enumerate(size) for m in {0, 1, most - 1} - {most}]:
-            changed = np.take(arrays[name], range(m), axis)
-            np.savez(tmp_path / "bad.npz", **{**arrays, name: changed})
-            with pytest.raises(InputError, match=r"^load .*bad\.npz: "):
-                load(tmp_path / "bad.npz")
-            tried += 1
-    assert tried > 10
 
 
 def test_templates_of_ones_own():

@@ -76,7 +76,7 @@ OF_TAGS = ("hamming", "chunk_fscore", "zero_one")
 CASES = [
     *((LeftToRight(), loss, BITS, None) for loss in ("hamming", "fscore", "zero_one")),
     *((RightToLeft(), loss, BITS, None) for loss in ("hamming", "fscore")),
-    (CustomSpace(PlainTagging("hamming", [0, 1])), "hamming", BITS, None),
+    (CustomSpace(PlainTagging([0, 1])), "hamming", BITS, None),
     *((WordAtATime(), loss, CHUNKS, well_formed) for loss in OF_TAGS),
     *((ChunkAtATime(3, h), loss, CHUNKS, short) for loss in OF_TAGS for h in (1, 2)),
     *((Alternating(), loss, PAIRS, well_formed) for loss in OF_TAGS),

@@ -15,10 +15,7 @@ LABELS = ["B-X", "I-X", "O"]
 
 
 class Example:
-    """A gold sequence with the losses of all outputs, and the sums that the paper speaks of.
-
-    Policies are dictionaries from a prefix (label indices) to a label index.
-    """
+    """A gold sequence and sums over outputs; a policy is a dictionary from prefixes to labels."""
 
     def __init__(self, loss, y, labels):
         self.n, self.actions, self.labels = len(y), range(len(labels)), labels
@@ -132,11 +129,7 @@ def test_lemma_2(name, y, beta, iterations):
 
 @pytest.mark.parametrize(("name", "size"), [("hamming", 2), ("chunk_fscore", 2), ("hamming", 3)])
 def test_theorem_2(name, size):
-    """With beta = 1/T^3 and 2 T^3 ln T iterations: the printed bound, which says something.
-
-    It is below the greatest loss where the learned decisions are right, and without its middle
-    term it would be wrong for the worst ones.
-    """
+    """The printed bound: below the greatest loss, and wrong without its middle term."""
     labels = LABELS[:2] if size > 2 else LABELS
     loss = fsmeu.load(name, labels=labels)
     beta = interpolation_rule("theory", "", size, None)(Mixture(), [])
@@ -154,11 +147,7 @@ def test_theorem_2(name, size):
 
 @pytest.mark.parametrize("name", ["hamming", "chunk_fscore"])
 def test_theorem_1(name):
-    """What solves argmax w Phi(x, z) - l(y, z), equation 3, solves the policy: with w = 0.
-
-    The search after a prefix leaves its labels fixed. The proof says that the *loss* term is
-    removed; without it the decision is not optimal: it is the score that goes.
-    """
+    """With w = 0, argmax w Phi(x, z) - l(y, z) after a prefix is the policy; not without l."""
     loss, rng, wrong = fsmeu.load(name, labels=LABELS), np.random.default_rng(1), 0
     sign = -1 if loss.kind == "utility" else 1
     outputs = list(product(LABELS, repeat=3))
@@ -193,12 +182,7 @@ value   if is_safe == 1 then 3/10 else wrong
 
 
 def test_footnote_7():
-    """Noise in the labels, and a safe option: SEARN with optimal costs never learns to take it.
-
-    Nothing tells c from d, so that the safe label loses .3 and any other .5. The optimal policy
-    knows which it is: with it going on, the safe label costs .3 and others nothing. Once the
-    learned policy goes on after an action, the safe label costs less.
-    """
+    """Nothing tells c from d: a safe label loses .3, others .5; optimal costs see .3 and 0."""
     loss = fsmeu.loads(SAFE)
     ys = [["s", "c"], ["s", "d"]] * 10  # the first one is not asked for
     words = [[{"one": 1.0}, {"two": 1.0}]] * 20

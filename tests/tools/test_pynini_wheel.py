@@ -1,7 +1,4 @@
-"""pynini's wheel: OpenFst comes from the user or the archive, compiling is resumable.
-
-Sound wheels only are handed out and published, and a refusal names the ways out.
-"""
+"""pynini's wheel: OpenFst from the user or the archive, builds that go on, sound wheels only."""
 
 import re
 import shutil
@@ -113,7 +110,6 @@ def test_users_own_openfst(tmp_path, monkeypatch):
     reason="needs Linux and binutils' readelf",
 )
 def test_needs_of_the_shims_versions_become_weak(tmp_path, monkeypatch):
-    """Only the flag of the named version changes, by the weak bit, and once for all."""
     library = tmp_path / "library.so"
     shutil.copy(next(Path(np.__file__).parent.rglob("_multiarray_umath*.so")), library)
     before = library.read_bytes()

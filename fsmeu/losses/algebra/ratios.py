@@ -23,8 +23,7 @@ from fsmeu.losses.algebra.confusion import UNDECIDED, Confusion, Form, NoFormErr
 from fsmeu.losses.algebra.split import Split, starts_of
 from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at, evaluate
 
-_CLEAR = 1e-9
-"""A sum is not 0 if it is more than this part of its terms without signs."""
+_CLEAR = 1e-9  # a sum is not 0 if it is more than this part of its terms without signs
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,10 +28,8 @@ _RESERVED = [
     *("register", "in", "start", "next", "state", "arc", "otherwise", "at", "old", "if", "then"),
     *("else", "and", "not", "true", "false"),
 ]
-WORDS = (*_RESERVED, "int", "real", "table")
-"""The words of the language."""
-_ALIKE = 0.7
-"""How much of a word must agree with one of the language: words of English text do not."""
+WORDS = (*_RESERVED, "int", "real", "table")  # the words of the language
+_ALIKE = 0.7  # how much of a word must agree with one of the language: words of English text do not
 
 FUNCTIONS = {
     "min": (1, 99),
@@ -41,8 +39,7 @@ FUNCTIONS = {
     "sum": (1, 1),
 }
 """The functions of the language with the least and the greatest number of their arguments."""
-OF_LABELS = ("kind", "type", "tally", "sum")
-"""The functions that ask labels or memories."""
+OF_LABELS = ("kind", "type", "tally", "sum")  # the functions that ask labels or memories
 _MOST_SIDES = 2
 _FUNCTION, _MEMORY, _PARAMETER = "a function", "a memory", "a parameter"
 _REGISTERS = ("a count", "an age", _MEMORY, "a flag", "a register", "the state")
@@ -325,25 +322,21 @@ class Expressions:
             raise self.error(place, said, nearest(name, [*self.tables, *self._registers]))
         if is_memory and len(inside) != 1:
             raise self.error(place, f"{name}[j] takes one index: how many steps back")
-        if is_memory:
-            self._check_steps_back(name, inside[0])
-        elif len(inside) > _MOST_SIDES:
+        for part in walk(inside[0]) if is_memory else ():
+            moves = isinstance(part, ast.Text | ast.Old | ast.At | ast.Index)
+            if isinstance(part, ast.Name):
+                moves = part.name != "n" and self.meaning.get(part.name) != _PARAMETER
+            if moves:
+                said = f"how many steps back {name}[...] looks must be a number or a parameter"
+                raise self.error(part.place, said)
+        if not is_memory and len(inside) > _MOST_SIDES:
             raise self.error(place, f"a table has one side or two: {name}[z] or {name}[z, y]")
-        elif self.sides.setdefault(name, len(inside)) != len(inside):
+        if not is_memory and self.sides.setdefault(name, len(inside)) != len(inside):
             said = f"the table {name} is read by {self.sides[name]} and by {len(inside)} labels"
             raise self.error(place, said, "Use two tables")
         index = ast.Index(name, inside, place=place)
         self.made(index)
         return index
-
-    def _check_steps_back(self, memory: str, steps: Expr) -> None:
-        for part in walk(steps):
-            moves = isinstance(part, ast.Text | ast.Old | ast.At | ast.Index)
-            if isinstance(part, ast.Name):
-                moves = part.name != "n" and self.meaning.get(part.name) != _PARAMETER
-            if moves:
-                said = f"how many steps back {memory}[...] looks must be a number or a parameter"
-                raise self.error(part.place, said)
 
     def declare(self, token: Token, what: str) -> str:
         """Takes a new name; a LossFileError if it is taken."""

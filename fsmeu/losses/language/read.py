@@ -9,16 +9,9 @@ from typing import Any
 
 from fsmeu.errors import LossFileError, as_number
 from fsmeu.fst.tags import KINDS
+from fsmeu.losses.language import expressions
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.expressions import (
-    ANY,
-    ARITHMETIC,
-    CONJUNCTION,
-    OF_LABELS,
-    Expressions,
-    Token,
-    near_word,
-)
+from fsmeu.losses.language.expressions import ARITHMETIC, Token
 from fsmeu.losses.language.syntax import Expr, Place, Register, Spec, needed_registers, walk
 
 STATE = "state"
@@ -63,7 +56,7 @@ def read(source: str, origin: str = "<text>") -> Spec:
     return _Reader(source.removeprefix("\ufeff"), origin).spec()  # as some editors begin a file
 
 
-class _Reader(Expressions):
+class _Reader(expressions.Expressions):
     """Collects the statements of one file, top to bottom."""
 
     def __init__(self, source: str, origin: str) -> None:
@@ -99,7 +92,7 @@ class _Reader(Expressions):
             kind=kind,
             summary=summary,
             references=tuple(self.references),
-            params=tuple(self.params),
+            params=tuple(replace(p, sides=self.sides.get(p.name, 2)) for p in self.params),
             labels=labels,
             scheme=scheme,
             registers=tuple(r for r in registers if r.name not in for_outputs),
@@ -125,7 +118,7 @@ class _Reader(Expressions):
             return self.after_expression(_STATEMENT)
         place = Place(self.token.place.line, len(line) - len(line.lstrip()) + 1)
         said = f"{_STATEMENT} (found {words[0][:40]!r})"
-        return self.error(place, said, near_word(words[0]))
+        return self.error(place, said, expressions.near_word(words[0]))
 
     # -- the head ------------------------------------------------------------------------------
 
@@ -154,7 +147,7 @@ class _Reader(Expressions):
             if kind not in ("int", "real", "table"):
                 raise self.unexpected(_PARAM, "'int', 'real' or 'table'")
             self.advance()
-        default = self.fixed(False, kind == "table", ANY) if self.take("=") else None
+        default = self.fixed(False, kind == "table", expressions.ANY) if self.take("=") else None
         low, high = self.bounds(False) if self.take("in") else (None, None)
         if kind == "table":
             self.tables.append(name)
@@ -182,7 +175,8 @@ class _Reader(Expressions):
             known = isinstance(part, ast.Number | ast.Unary | ast.Binary | ast.Choice)
             known |= isinstance(part, ast.Name) and part.name in names
             known |= isinstance(part, ast.Call) and (
-                part.function not in OF_LABELS or (labels and part.function in ("kind", "type"))
+                part.function not in expressions.OF_LABELS
+                or (labels and part.function in ("kind", "type"))
             )
             known |= labels and isinstance(part, ast.Text)
             if not known:
@@ -336,7 +330,7 @@ class _Reader(Expressions):
         while self.take("or"):
             body = self.amount()
             self.expect("when", self.usage, expression=True)
-            cases.append((self.expr(self.usage, CONJUNCTION), body))
+            cases.append((self.expr(self.usage, expressions.CONJUNCTION), body))
         for condition, body in reversed(cases):
             main = self.made(ast.Choice(condition, body, main, place=self.begin.place))
         for part in walk(main):

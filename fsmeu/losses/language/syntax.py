@@ -25,10 +25,8 @@ class Place:
 
 def fault(origin: str, source: str, place: Place, said: str, remedy: str = "") -> LossFileError:
     """The error of a place in a file: file, line, column, the line itself with a caret."""
-    text, lines = (
-        message(f"{origin}:{place.line}:{place.column}", said, None, remedy),
-        source.split("\n"),
-    )
+    text = message(f"{origin}:{place.line}:{place.column}", said, None, remedy)
+    lines = source.split("\n")
     if 0 < place.line <= len(lines):
         line = "".join(c if c.isprintable() else " " for c in lines[place.line - 1])
         begin = max(0, place.column - 60)
@@ -41,10 +39,6 @@ class Expr:
     """An expression; every kind of it remembers where it stands."""
 
     place: Place = field(default=Place(), compare=False, kw_only=True)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The fields, without what was found out about it."""
-        return {name: held for name, held in vars(self).items() if name[0] != "_"}
 
 
 @dataclass(frozen=True)
@@ -196,32 +190,27 @@ class Param:
     high: Expr | None
     place: Place
     text: str
+    sides: int = 2  # how many labels choose an entry of a table: w[z], cost[z, y]
 
 
 @dataclass(frozen=True)
 class Register:
     """The one primitive: a value from a finite domain, with a start and an update.
 
-    Attributes:
-        sugar: the word of the file that made it (count, age, memory, flag, register, state), or
-            clock, or feature: an accumulator of what a step shows, which need not be a number.
-        start: value before the first position.
-        update: value after a position. It sees the new values of registers above, the old values of
-            itself and of those below.
-        low, high: least and greatest value, None in a count that grows by arbitrary amounts.
-        depth: how many entries a memory holds.
-        states: the names of explicit states.
+    ``sugar`` is the word of the file that made it (count, age, memory, flag, register, state), or
+    clock, or feature: an accumulator of what a step shows, which need not be a number. An update
+    sees the new values of registers above, the old values of itself and of those below.
     """
 
     name: str
     sugar: str
-    start: Expr
-    update: Expr
-    low: Expr | None
+    start: Expr  # the value before the first position
+    update: Expr  # the value after a position
+    low: Expr | None  # the least value, None in a count that grows by arbitrary amounts
     high: Expr | None
     place: Place
-    depth: Expr | None = None
-    states: tuple[str, ...] = ()
+    depth: Expr | None = None  # how many entries a memory holds
+    states: tuple[str, ...] = ()  # the names of explicit states
 
 
 @dataclass(frozen=True)
@@ -248,36 +237,25 @@ class Example:
 class Spec:
     """A checked loss file.
 
-    Attributes:
-        kind: "utility" (to be maximised) or "loss" (to be minimised).
-        summary: the quoted text of the header.
-        references: quoted texts of ``reference`` lines.
-        labels: labels given in the file; None when they come at load time.
-        scheme: "bio", "iob1" or "iobes" when the labels must be chunk tags of this scheme; else "".
-        registers: registers in order of update.
-        value: the value, conditions for 0/0 included.
-        range: least and greatest value, if declared.
-        outputs: further numbers beside the value (a vector value: Jansche 2007, section 5).
-        output_registers: with outputs, the registers of the file in order of update; those that
-            neither the value nor a register that it needs reads are left out of ``registers``.
-        origin: the file's name, for messages; ``source`` is its text.
+    ``output_registers``, with outputs, are the registers of the file in order of update; those that
+    neither the value nor a register that it needs reads are left out of ``registers``.
     """
 
     name: str
-    kind: str
-    summary: str
+    kind: str  # "utility" (to be maximised) or "loss" (to be minimised)
+    summary: str  # the quoted text of the header
     references: tuple[str, ...]
     params: tuple[Param, ...]
-    labels: tuple[int | str, ...] | None
-    scheme: str
-    registers: tuple[Register, ...]
-    value: Expr
-    range: tuple[Expr, Expr] | None
+    labels: tuple[int | str, ...] | None  # None when they come at load time
+    scheme: str  # "bio", "iob1" or "iobes" when labels must be chunk tags of this scheme; else ""
+    registers: tuple[Register, ...]  # in order of update
+    value: Expr  # conditions for 0/0 included
+    range: tuple[Expr, Expr] | None  # least and greatest value, if declared
     examples: tuple[Example, ...]
-    outputs: tuple[Output, ...] = ()
+    outputs: tuple[Output, ...] = ()  # a vector value: Jansche 2007, section 5
     output_registers: tuple[Register, ...] = ()
-    source: str = field(repr=False, default="")
-    origin: str = ""
+    source: str = field(repr=False, default="")  # the text of the file
+    origin: str = ""  # its name, for messages
 
 
 # -- what can be read off a spec without running it ------------------------------------------------
@@ -441,10 +419,8 @@ def unread_registers(spec: Spec) -> frozenset[str]:
 
 
 @lru_cache(maxsize=256)
-def linear_registers(
-    spec: Spec, among: tuple[str, ...] | None = None, values: tuple[Expr, ...] = ()
-) -> tuple[str, ...]:
-    """Accumulators in which the value, or each of ``values``, is affine, and no update looks at.
+def linear_registers(spec: Spec, among: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    """Accumulators in which the value is affine, and which no update looks at.
 
     They need not be states: their expectation rides in the weight (Eisner 2002). Registers that
     read both tapes are taken first, because they cost the most as states.
@@ -455,6 +431,6 @@ def linear_registers(
     candidates.sort(key=lambda name: -len(reach[name] & {"z", "y"}))
     chosen: frozenset[str] = frozenset()
     for name in candidates:
-        if all(is_affine(value, chosen | {name}) for value in values or [spec.value]):
+        if is_affine(spec.value, chosen | {name}):
             chosen |= {name}
     return tuple(r.name for r in spec.registers if r.name in chosen)

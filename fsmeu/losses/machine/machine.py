@@ -33,12 +33,10 @@ from fsmeu.losses.machine.view import SpecView, View
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import trajectories
 
-_STEPS_AT_ONCE = 1 << 20
-"""Steps that are taken at once: 8 MB an array."""
+_STEPS_AT_ONCE = 1 << 20  # steps that are taken at once: 8 MB an array
 _LAYERS_BEFORE_GUARD = 1000
 """Layers after which new states come from counts, and go on to come until the end."""
-_UNKNOWN = -2
-"""The target of a step that has not been looked at."""
+_UNKNOWN = -2  # the target of a step that has not been looked at
 _ZERO = ast.Number(0.0)
 _LATER = ast.Binary("+", ast.Name("i"), ast.Number(1.0))
 _CLOCK = ast.Register("i", "clock", _ZERO, _LATER, _ZERO, ast.Name("n"), ast.Place())
@@ -79,23 +77,16 @@ class Compiled(Picture):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Machine(Compiled):
-    """A compiled loss, which has one path per pair and the value as its final weight.
-
-    Attributes:
-        next: target (states, z, y) of each step, -1 where no pair of length n takes it.
-        values: value of ending in each state; nan where no pair of length n ends.
-        registers: register values behind each state.
-        source: the loss that it was compiled from, which knows what registers mean, if known.
-    """
+    """A compiled loss, which has one path per pair and the value as its final weight."""
 
     name: str
     n: int
     alphabet: Alphabet
-    next: Ints
-    values: Floats
+    next: Ints  # the target (states, z, y) of each step, -1 where no pair of length n takes it
+    values: Floats  # the value of ending in each state; nan where no pair of length n ends
     shift: float
-    registers: dict[str, Floats]
-    source: BoundLoss | None = None
+    registers: dict[str, Floats]  # their values behind each state
+    source: BoundLoss | None = None  # the loss that it was compiled from, if known
 
     @property
     def states(self) -> int:

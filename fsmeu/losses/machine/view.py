@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,23 +28,14 @@ from fsmeu.losses.semantics.walk import at_end, trajectories
 
 
 class View:
-    """What an engine needs to know of a loss; states are int64 codes.
+    """What an engine needs to know of a loss; states are int64 codes."""
 
-    Attributes:
-        n: length of the sequences.
-        symbols: how many symbols a step can read: labels of y, or pairs z * L + y.
-        start: code of the start state.
-        linear: how many registers ride in the weight.
-        space: the number of codes when arrays may span all of them, else None.
-        memo: whatever engines want to keep between walks of the same loss at the same length.
-    """
-
-    n: int
-    symbols: int
-    start: int
-    linear: int
-    space: int | None
-    memo: dict[Hashable, Any]
+    n: int  # the length of the sequences
+    symbols: int  # how many symbols a step can read: labels of y, or pairs z * L + y
+    start: int  # the code of the start state
+    linear: int  # how many registers ride in the weight
+    space: int | None  # the number of codes when arrays may span all of them
+    memo: dict[Hashable, Any]  # what engines keep between walks of one loss at one length
 
     def contexts(self) -> list[Hashable]:
         """For each position, what makes its step differ from the step at another position."""
@@ -213,31 +205,26 @@ _MOST_MERGED_CELLS = 1 << 24
 """Cells of the steps that merging looks at: 128 MB, past which the plain walk is taken."""
 _MOST_MERGED_VALUES = 1 << 16
 """Values of a register up to which those that nothing tells apart are merged."""
-_LARGEST_MERGED_DOMAIN = 1 << 23
-"""Values by the bounds of such a register, one cell each: 64 MB."""
+_LARGEST_MERGED_DOMAIN = 1 << 23  # values by the bounds of such a register, one cell each: 64 MB
+_SETTLED: WeakKeyDictionary[BoundLoss, dict[str, domains.Merged]] = WeakKeyDictionary()
+"""The classes of registers that hold for every greater length as well, by loss and name."""
 
 
 @lru_cache(maxsize=256)
 def merged_registers(bound: BoundLoss, n: int) -> Mapping[str, domains.Merged]:
     """For sequences of length n, the registers with values that can be merged, and how."""
-    registers = {}
+    registers, settled = {}, _SETTLED.setdefault(bound, {})
     for register, seen in _candidates(bound.spec):
-        settled = _settled(bound, register.name)
-        merged = settled[0] if settled and n >= settled[0].length else None
-        if merged is None:
+        merged = settled.get(register.name)
+        if merged is None or merged.length > n:
+            merged = None
             with suppress(LossFileError):  # something is undefined; who reaches it will say so
                 merged = _value_classes(bound, register, seen, n)
-        if merged is not None and merged.length <= n:
-            settled[:] = [merged]
+            if merged is not None and merged.length <= n:
+                settled[register.name] = merged
         if merged is not None and len(merged.representatives) < len(merged.values):
             registers[register.name] = merged
     return registers
-
-
-@lru_cache(maxsize=1024)
-def _settled(bound: BoundLoss, name: str) -> list[domains.Merged]:
-    """Room for the classes of a register that hold for every greater length as well."""
-    return []
 
 
 @lru_cache(maxsize=256)
@@ -274,15 +261,11 @@ def _is_one_time(expr: Expr, name: str) -> bool:
     """True when a register is read as it is, or as it was, but not both; and nothing is updated."""
     times = set()
     for node in ast.walk(expr):
-        match node:
-            case ast.Arcs() | ast.Push():
-                return False
-            case ast.Old(name=read) | ast.Index(name=read, old=True) if read == name:
-                times.add("old")
-            case ast.Name(name=read) | ast.Index(name=read) if read == name:
-                times.add("new")
-            case ast.At() if name == "state":
-                times.add("new")
+        if isinstance(node, ast.Arcs | ast.Push):
+            return False
+        read = "state" if isinstance(node, ast.At) else getattr(node, "name", "")
+        if read == name:
+            times.add(isinstance(node, ast.Old) or getattr(node, "old", False))
     return len(times) == 1
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, LossFileError, message, nearest, shorten
-from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.tags import check_tags, tag_parts
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Param, Register, Spec, fault, parts, walk
@@ -46,11 +46,16 @@ def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> BoundLoss:
 
 
 def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> BoundLoss:
-    labels = _labels_of_file(spec, alphabet)
+    """The loss with the codes of its texts; labels of its own may have others as new names."""
+    own = {str(label): label for label in spec.labels or alphabet.labels}
+    given = [str(label) for label in alphabet.labels]
+    labels = [own[name] for name in (given if own.keys() == set(given) else own)]
     numeric = all(isinstance(label, int) and abs(label) <= _MOST_WHOLE for label in labels)
     names = [str(label) for label in labels]
     parts = [tag_parts(name) for name in names]
-    exprs = [*_exprs(spec), *(p.default for p in spec.params if p.default is not None)]
+    exprs = [spec.value, *(o.value for o in spec.outputs)]
+    exprs += [register.update for register in spec.output_registers or spec.registers]
+    exprs += [param.default for param in spec.params if param.default is not None]
     quoted = [node.value for expr in exprs for node in walk(expr) if isinstance(node, ast.Text)]
     texts = [*names, *(kind for kind, _ in parts), *(t for _, t in parts if t), *quoted]
     codes = {text: float(k) for k, text in enumerate(dict.fromkeys(texts))}
@@ -63,26 +68,10 @@ def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bo
     return BoundLoss(spec, alphabet, params, numeric, values, codes, kinds, types)
 
 
-def _labels_of_file(spec: Spec, alphabet: Alphabet) -> tuple[Label, ...]:
-    """What the file calls the labels: where it names its own, others are new names for those."""
-    if spec.labels is None:
-        return alphabet.labels
-    own = {str(label): label for label in spec.labels}
-    if own.keys() == {str(label) for label in alphabet.labels}:
-        return tuple(own[str(label)] for label in alphabet.labels)
-    return spec.labels
-
-
-def _exprs(spec: Spec) -> list[Expr]:
-    """The values and updates of a file."""
-    registers = spec.output_registers or spec.registers
-    return [spec.value, *(o.value for o in spec.outputs), *(r.update for r in registers)]
-
-
 def _param_value(bound: BoundLoss, param: Param, given: Mapping[str, Any]) -> Any:
     """The value of a parameter, those before it being known."""
     spec, where = bound.spec, f"{bound.spec.kind} {bound.spec.name}"
-    sides = table_sides(spec, param.name) if param.type == "table" else 0
+    sides = param.sides if param.type == "table" else 0
     if param.name in given:
         value = given[param.name]
     elif param.default is not None and sides:
@@ -127,12 +116,6 @@ def _scalar(bound: BoundLoss, param: Param, value: Any, where: str) -> float:
     if not low <= number <= high:
         raise InputError(message(at, f"must lie in {low:g}..{high:g}", value))
     return number
-
-
-def table_sides(spec: Spec, name: str) -> int:
-    """How many labels choose an entry of a table: 1 as in ``w[z]``, 2 as in ``cost[z, y]``."""
-    used = [node for expr in _exprs(spec) for node in walk(expr) if isinstance(node, ast.Index)]
-    return max((len(node.arguments) for node in used if node.name == name), default=2)
 
 
 def _table(param: Param, value: Any, shape: tuple[int, ...], where: str) -> Floats:
@@ -182,8 +165,7 @@ OPERATORS = dict.fromkeys(("<", "<=", ">", ">="), ORDER) | dict.fromkeys(("and",
 """What operators other than those of arithmetic want of both sides."""
 
 NUMBER, LABEL, TEXT = "a number", "a label", "a text"
-Sort = str | Register
-"""One of these, or the register of a memory."""
+Sort = str | Register  # one of these, or the register of a memory
 _COMPUTED = (AMOUNT, ARITHMETIC, FUNCTION, ORDER)
 _BLAME = (NUMBER, LABEL, TEXT)
 """Of two things that differ, the later of these is to blame; a memory before all."""
@@ -200,28 +182,24 @@ def check_types(bound: BoundLoss) -> None:
         if param.type == "table" and param.default is not None:
             _number(param.default, DEFAULT, world)
     for register in registers:
-        _statement(register, world)
+        update: Any = register.update
+        match register.sugar:
+            case "count":
+                if isinstance(update, ast.Choice):
+                    _number(update.condition, CONDITION, world)
+                    update = update.yes
+                _number(update.right, AMOUNT, world)
+            case "memory" if _entries(register) == NUMBER:
+                _number(update.entry, ENTRY, world)
+            case "memory":
+                _sort(update.entry, world)
+            case "state":
+                for condition in parts(update):
+                    _number(condition, CONDITION, world)
+            case _:
+                _number(update, NEXT, world)
     for value in (spec.value, *(output.value for output in spec.outputs)):
         _number(value, VALUE, world)
-
-
-def _statement(register: Register, world: _World) -> None:
-    update: Any = register.update
-    if isinstance(update, ast.Choice) and register.sugar in ("age", "flag", "count"):
-        _number(update.condition, CONDITION, world)
-    match register.sugar:
-        case "count":
-            step: Any = update.yes if isinstance(update, ast.Choice) else update
-            _number(step.right, AMOUNT, world)
-        case "memory" if _entries(register) == NUMBER:
-            _number(update.entry, ENTRY, world)
-        case "memory":
-            _sort(update.entry, world)
-        case "register":
-            _number(update, NEXT, world)
-        case "state":
-            for condition in parts(update):
-                _number(condition, CONDITION, world)
 
 
 def _number(expr: Expr, why: str, world: _World) -> None:
@@ -358,15 +336,12 @@ def _like_number(sort: Sort, world: _World) -> bool:
     return sort == NUMBER or (sort == LABEL and world.bound.numeric)
 
 
-def _like_text(sort: Sort, world: _World) -> bool:
-    return sort == TEXT or (sort == LABEL and not (world.bound.numeric and world.final))
-
-
 def _alike(a: Sort, b: Sort, world: _World) -> bool:
     """True when things of these sorts can be equal."""
     if isinstance(a, Register) and isinstance(b, Register):
         return a is b or _packing(a, world.bound) == _packing(b, world.bound)
-    return any(like(a, world) and like(b, world) for like in (_like_number, _like_text))
+    texts = (TEXT,) if world.bound.numeric and world.final else (TEXT, LABEL)
+    return (a in texts and b in texts) or (_like_number(a, world) and _like_number(b, world))
 
 
 def _packing(memory: Register, bound: BoundLoss) -> tuple[object, ...]:

@@ -23,8 +23,7 @@ _MAX_DOMAIN = 1_000_000
 """Values of a register by its bounds; a count with more is numbered as its values are met."""
 _POOL_SIZE = 1 << 20
 """Real values of a count that are told apart: few enough for several counts in one number."""
-_SMALL_POOL = 1 << 4
-"""The least of that, where many counts share the bits of a number."""
+_SMALL_POOL = 1 << 4  # the least of that, where many counts share the bits of a number
 _DENSE_SPACE = 2048
 """States of a space that arrays span whatever is reached of it: this is always cheap."""
 _LARGEST_DENSE_SPACE = 1 << 22
@@ -137,7 +136,8 @@ def domain_of(bound: BoundLoss, register: Register, n: int) -> Domain:
     if size > _MAX_DOMAIN:
         message = f"a register may take at most {_MAX_DOMAIN:,} values, this one {size:,}"
         raise _error(bound, register, message)
-    return Domain(int(low), size, register.sugar != "count", reachable=size)
+    counted = register.sugar == "count"  # 0 and the multiples of its one amount
+    return Domain(int(low), size, not counted, reachable=n + 1 if counted else size)
 
 
 def bounds_of(bound: BoundLoss, register: Register, n: int) -> tuple[float, float]:

@@ -2,9 +2,8 @@
 
 Every value is a float or a float64 array; a lane is one entry of the broadcast arrays. A lane takes
 part only where its ``active`` mask says so: the branches of ``if``, ``and``, ``or`` are lazy lane
-by lane, so that a division by zero counts only where it is asked for. An expression becomes a
-function of a scope once, and keeps it. In place of numbers there may be functions of counts
-(``algebra.confusion.Form``), which say themselves what their sums and products are.
+by lane, so that a division by zero counts only where it is asked for. In place of numbers there may
+be functions of counts (``algebra.confusion.Form``), which say themselves what their sums are.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr, Spec, fault, is_condition
+from fsmeu.losses.language.syntax import Expr, Spec, fault
 
 NONE = -1.0
 """The code of 'no label': the type of the tag O, the entries of a memory before the start."""
@@ -32,31 +31,22 @@ NONE = -1.0
 class BoundLoss:
     """A loss whose labels and parameters are known; only the length n is still open.
 
-    Attributes:
-        params: value of each parameter; a table is an array indexed by label index.
-        numeric: True when labels are ints that doubles tell apart, which enter arithmetic as such;
-            otherwise they are codes that can only be compared.
-        label_values: what ``z`` or ``y`` is for each label index.
-        codes: code of each text.
-        kinds: code of the kind of each label code (B, I, O ...), and nan at the end.
-        types: the same of its type (NP, PER ...), NONE where it has none.
+    Labels are ``numeric`` when they are ints that doubles tell apart, which enter arithmetic as
+    such; otherwise they are codes that can only be compared.
     """
 
     spec: Spec
     alphabet: Alphabet
-    params: Mapping[str, Any]
+    params: Mapping[str, Any]  # by name; a table is an array indexed by label index
     numeric: bool
-    label_values: Floats
-    codes: Mapping[str, float]
-    kinds: Floats = field(repr=False)
-    types: Floats = field(repr=False)
+    label_values: Floats  # what z or y is for each label index
+    codes: Mapping[str, float]  # the code of each text
+    kinds: Floats = field(repr=False)  # of each label code, as codes (B, I, O ...), nan at the end
+    types: Floats = field(repr=False)  # the same of its type (NP, PER ...), NONE without one
 
 
-Lanes = Any
-"""A float, or a float64 array that broadcasts against the others."""
+Lanes = Any  # a float, or a float64 array that broadcasts against the others
 Mask = Bools | None
-Function = Callable[["Scope", Mask], Lanes]
-"""An expression: its value in a scope, in the active lanes."""
 
 _COMPARE = {
     "==": operator.eq,
@@ -76,7 +66,7 @@ _ARITHMETIC: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
 }
 _ZERO_REFUSED = {"/": "division by zero", "%": "remainder by zero"}
 _PLAIN = {"abs": np.abs, "floor": np.floor, "ceil": np.ceil, "exp": np.exp}
-_CHOOSE = {"min": (operator.lt, np.minimum), "max": (operator.gt, np.maximum)}
+_CHOOSE: Mapping[str, Any] = {"min": np.minimum, "max": np.maximum}  # nan if one of them is
 _SCALAR = (bool, np.bool_)
 
 
@@ -100,6 +90,11 @@ class Memory:
     def entries(self) -> Floats:
         """What each digit stands for, nan for 'nothing yet'."""
         return np.append(np.nan, self.values)
+
+    @cached_property
+    def digits(self) -> dict[float, int]:
+        """The digit of each value."""
+        return dict(zip(self.values.tolist(), range(1, self.base), strict=True))
 
     def entry(self, packed: Lanes, back: int) -> Lanes:
         """The entries so many steps back of memories that are kept in these numbers."""
@@ -168,169 +163,95 @@ def number(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
 def evaluate(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
     """The value of an expression in every lane; a LossFileError if an active one has none."""
     with np.errstate(all="ignore"):
-        return function_of(expr)(scope, active)
+        return value_of(expr, scope, active)
 
 
-def function_of(expr: Expr) -> Function:
-    """The expression as a function, which raises what ``evaluate`` does."""
-    known: Function | None = vars(expr).get("_function")
-    if known is None:
-        known = _made(expr)
-        object.__setattr__(expr, "_function", known)
-    return known
+def value_of(expr: Any, scope: Scope, active: Mask) -> Lanes:
+    """The same, where numpy's warnings are off."""
+    return _RULES[type(expr)](expr, scope, active)
 
 
-def _made(expr: Any) -> Function:
-    match expr:
-        case ast.Number(value=value):
-            return lambda scope, active: value
-        case ast.Old(name=name):
-            return lambda scope, active: scope.old[name]
-        case ast.Name(name=name):
-            return lambda scope, active: (
-                scope.current[name] if name in scope.current else scope.bound.params[name]
-            )
-        case ast.Unary(operator="-", operand=operand):
-            inner = function_of(operand)
-            return lambda scope, active: -inner(scope, active)
-        case ast.Binary(operator="+" | "-" | "*" | "/" | "%" | "^"):
-            return _arithmetic(expr)
-        case ast.Unary() | ast.Binary() | ast.At():
-            holds = _truth(expr)
-            return lambda scope, active: holds(scope, active) * 1.0
-        case ast.Call(function="tally" | "sum"):
-            return _over_memory(expr)
-        case ast.Call():
-            return _call(expr)
-        case ast.Choice():
-            return _choice(expr)
-        case ast.Text():
-            return _text(expr)
-        case ast.Index():
-            return _index(expr)
-        case ast.Push():
-            return _push(expr)
-    return _arcs(expr)
+def _name(expr: ast.Name, scope: Scope, active: Mask) -> Lanes:
+    return scope.current[expr.name] if expr.name in scope.current else scope.bound.params[expr.name]
 
 
-def _condition(expr: Expr) -> Function:
+def _unary(expr: ast.Unary, scope: Scope, active: Mask) -> Lanes:
+    if expr.operator == "-":
+        return -value_of(expr.operand, scope, active)
+    return _holds(expr, scope, active) * 1.0
+
+
+def _binary(expr: ast.Binary, scope: Scope, active: Mask) -> Lanes:
+    if expr.operator not in _ARITHMETIC:
+        return _holds(expr, scope, active) * 1.0
+    a, b = value_of(expr.left, scope, active), value_of(expr.right, scope, active)
+    if expr.operator in _ZERO_REFUSED:
+        _refuse(expr, _ZERO_REFUSED[expr.operator], b == 0.0, scope, active)
+    try:
+        value = _ARITHMETIC[expr.operator](a, b)
+    except ZeroDivisionError:  # of floats, where no lane is active
+        return np.nan
+    return _finite(expr, value, scope, active)
+
+
+def _holds(expr: Any, scope: Scope, active: Mask) -> Any:
     """Where an expression is true, bools; what a memory has before the start (nan) is not."""
-    if is_condition(expr) or isinstance(expr, ast.At):
-        return _truth(expr)
-    value = function_of(expr)
-    return lambda scope, active: abs(value(scope, active)) > 0.0
-
-
-def _truth(expr: Any) -> Function:
-    """Where a comparison, an ``and``, ``or``, ``not`` or ``at`` holds, bools."""
-    match expr:
-        case ast.At():
-            return lambda scope, active: scope.current["state"] == scope.state_number(expr.state)
-        case ast.Unary(operand=operand):
-            inner = _condition(operand)
-            return lambda scope, active: _not(inner(scope, active))
-        case ast.Binary(operator="and" | "or"):
-            return _lazy(expr)
-    compare, left, right = _COMPARE[expr.operator], function_of(expr.left), function_of(expr.right)
-    return lambda scope, active: compare(left(scope, active), right(scope, active))
-
-
-def _not(holds: Any) -> Any:
-    return not holds if isinstance(holds, bool) else ~holds
+    sign = getattr(expr, "operator", "")
+    if sign in _COMPARE:
+        left, right = value_of(expr.left, scope, active), value_of(expr.right, scope, active)
+        return _COMPARE[sign](left, right)
+    if sign == "not":
+        holds = _holds(expr.operand, scope, active)
+        return not holds if isinstance(holds, bool) else ~holds
+    if sign not in ("and", "or"):
+        return abs(value_of(expr, scope, active)) > 0.0
+    conjunction = sign == "and"
+    first = _holds(expr.left, scope, active)
+    if first is conjunction:
+        return _holds(expr.right, scope, active)
+    if isinstance(first, bool):
+        return first
+    second = _holds(expr.right, scope, _and(active, first if conjunction else ~first))
+    return first & second if conjunction else first | second
 
 
 def _and(active: Mask, truth: Bools) -> Mask:
     return truth if active is None else active & truth
 
 
-def _lazy(expr: ast.Binary) -> Function:
-    left, right, conjunction = _condition(expr.left), _condition(expr.right), expr.operator == "and"
-
-    def holds(scope: Scope, active: Mask) -> Any:
-        first = left(scope, active)
-        if first is conjunction:
-            return right(scope, active)
-        if isinstance(first, bool):
-            return first
-        second = right(scope, _and(active, first if conjunction else ~first))
-        return first & second if conjunction else first | second
-
-    return holds
+def _choice(expr: ast.Choice, scope: Scope, active: Mask) -> Lanes:
+    holds = _holds(expr.condition, scope, active)
+    if isinstance(holds, _SCALAR):
+        return value_of(expr.yes if holds else expr.no, scope, active)
+    ours = value_of(expr.yes, scope, _and(active, holds))
+    return np.where(holds, ours, value_of(expr.no, scope, _and(active, ~holds)))
 
 
-def _choice(expr: ast.Choice) -> Function:
-    condition, yes, no = _condition(expr.condition), function_of(expr.yes), function_of(expr.no)
-
-    def chosen(scope: Scope, active: Mask) -> Lanes:
-        holds = condition(scope, active)
-        if isinstance(holds, _SCALAR):
-            return (yes if holds else no)(scope, active)
-        ours, others = yes(scope, _and(active, holds)), no(scope, _and(active, ~holds))
-        return np.where(holds, ours, others)
-
-    return chosen
+def _text(expr: ast.Text, scope: Scope, active: Mask) -> float:
+    known, labels = scope.bound.codes.get(expr.value, NONE - 1), scope.bound.label_values
+    if not scope.bound.numeric:
+        return known
+    return float(labels[int(known)]) if 0 <= known < len(labels) else np.nan  # they come first
 
 
-def _arithmetic(expr: ast.Binary) -> Function:
-    apply, refused = _ARITHMETIC[expr.operator], _ZERO_REFUSED.get(expr.operator)
-    left, right = function_of(expr.left), function_of(expr.right)
-
-    def result(scope: Scope, active: Mask) -> Lanes:
-        a, b = left(scope, active), right(scope, active)
-        if refused:
-            _refuse(expr, refused, b == 0.0, scope, active)
-        try:
-            value = apply(a, b)
-        except ZeroDivisionError:  # of floats, where no lane is active
-            return np.nan
-        return _finite(expr, value, scope, active)
-
-    return result
-
-
-def _text(expr: ast.Text) -> Function:
-    def code(scope: Scope, active: Mask) -> float:
-        bound = scope.bound
-        known = bound.codes.get(expr.value, NONE - 1)
-        if not bound.numeric:
-            return known
-        labels = bound.label_values  # their texts have the first codes
-        return float(labels[int(known)]) if 0 <= known < len(labels) else np.nan
-
-    return code
-
-
-def _call(expr: ast.Call) -> Function:
-    arguments = [function_of(one) for one in expr.arguments]
-
-    def result(scope: Scope, active: Mask) -> Lanes:
-        first, *others = [one(scope, active) for one in arguments]
-        match expr.function:
-            case "kind" | "type":
-                return _tag(expr, first, scope)
-            case "min" | "max":
-                first = _extreme(first, others, *_CHOOSE[expr.function])
-            case "sqrt":
-                _refuse(expr, "root of a negative number", np.sign(first) < 0.0, scope, active)
-                first = np.sqrt(first)
-            case "log":
-                _refuse(expr, "logarithm of a number <= 0", np.less_equal(first, 0), scope, active)
-                first = np.log(first)
-            case _:
-                first = _PLAIN[expr.function](first)
-        return _finite(expr, first, scope, active)
-
-    return result
-
-
-def _extreme(first: Lanes, others: list[Lanes], before: Any, choose: Any) -> Lanes:
-    """The least or greatest of some values; nan if one of them is."""
-    for other in others:
-        if type(first) is type(other) is float:
-            first = other if before(other, first) or other != other else first
-        else:
-            first = choose(first, other)
-    return first
+def _call(expr: ast.Call, scope: Scope, active: Mask) -> Lanes:
+    if expr.function in ("tally", "sum"):
+        return _over_memory(expr, scope, active)
+    first, *others = [value_of(one, scope, active) for one in expr.arguments]
+    match expr.function:
+        case "kind" | "type":
+            return _tag(expr, first, scope)
+        case "min" | "max":
+            first = reduce(_CHOOSE[expr.function], others, first)
+        case "sqrt":
+            _refuse(expr, "root of a negative number", np.sign(first) < 0.0, scope, active)
+            first = np.sqrt(first)
+        case "log":
+            _refuse(expr, "logarithm of a number <= 0", np.less_equal(first, 0), scope, active)
+            first = np.log(first)
+        case _:
+            first = _PLAIN[expr.function](first)
+    return _finite(expr, first, scope, active)
 
 
 def _tag(expr: ast.Call, codes: Lanes, scope: Scope) -> Lanes:
@@ -342,41 +263,28 @@ def _tag(expr: ast.Call, codes: Lanes, scope: Scope) -> Lanes:
     return table[np.where(np.asarray(codes) >= 0, codes, -1).astype(np.int64)]
 
 
-def _over_memory(expr: ast.Call) -> Function:
+def _over_memory(expr: Any, scope: Scope, active: Mask) -> Lanes:
     """How many entries of a memory are equal to something, or their sum."""
-    name = expr.arguments[0].name  # type: ignore[attr-defined]
-    sought = function_of(expr.arguments[1]) if expr.function == "tally" else None
-
-    def total(scope: Scope, active: Mask) -> Lanes:
-        memory, packed = scope.memories[name], scope.current[name]
-        entries = [memory.entry(packed, back) for back in range(memory.depth)]
-        if sought is None:
-            return sum(map(np.nan_to_num, entries))
-        wanted = sought(scope, active)
-        return sum(one == wanted for one in entries) * 1.0
-
-    return total
+    name = expr.arguments[0].name
+    memory, packed = scope.memories[name], scope.current[name]
+    entries = [memory.entry(packed, back) for back in range(memory.depth)]
+    if expr.function == "sum":
+        return sum(map(np.nan_to_num, entries))
+    wanted = value_of(expr.arguments[1], scope, active)
+    return sum(one == wanted for one in entries) * 1.0
 
 
-def _index(expr: ast.Index) -> Function:
-    name, arguments = expr.name, [function_of(one) for one in expr.arguments]
-
-    def entry(scope: Scope, active: Mask) -> Lanes:
-        memory, at = scope.memories.get(name), [one(scope, active) for one in arguments]
-        if memory is None:
-            return _table_entry(expr, at, scope, active)
-        if not 0 <= at[0] < memory.depth or at[0] != int(at[0]):
-            most = memory.depth - 1
-            raise scope.fault(expr, f"the index of {name} must be a constant from 0 to {most}")
-        return memory.entry((scope.old if expr.old else scope.current)[name], int(at[0]))
-
-    return entry
-
-
-def _table_entry(expr: ast.Index, at: list[Lanes], scope: Scope, active: Mask) -> Lanes:
-    table, labels = scope.bound.params[expr.name], scope.bound.label_values
-    message = f"{expr.name} has no entry for this, only for labels"
-    return table[tuple(_place(expr, message, labels, one, scope, active) for one in at)]
+def _index(expr: ast.Index, scope: Scope, active: Mask) -> Lanes:
+    name, memory = expr.name, scope.memories.get(expr.name)
+    at = [value_of(one, scope, active) for one in expr.arguments]
+    if memory is None:
+        said, labels = f"{name} has no entry for this, only for labels", scope.bound.label_values
+        places = (_place(expr, said, labels, one, scope, active) for one in at)
+        return scope.bound.params[name][tuple(places)]
+    if not 0 <= at[0] < memory.depth or at[0] != int(at[0]):
+        most = memory.depth - 1
+        raise scope.fault(expr, f"the index of {name} must be a constant from 0 to {most}")
+    return memory.entry((scope.old if expr.old else scope.current)[name], int(at[0]))
 
 
 def _place(
@@ -389,44 +297,50 @@ def _place(
     return place
 
 
-def _push(expr: ast.Push) -> Function:
-    inner = function_of(expr.entry)
-    message = "the remembered value is outside the declared bounds"
-
-    def pushed(scope: Scope, active: Mask) -> Lanes:
-        memory, held = scope.memories[expr.memory], scope.old[expr.memory]
-        entry, room = inner(scope, active), memory.base**memory.depth
-        if type(held) is type(entry) is float and entry in memory.values:
-            digit = int(np.argmax(memory.values == entry)) + 1
-            return float((int(held) * memory.base + digit) % room)
-        digits = _place(expr, message, memory.values, np.asarray(entry), scope, active) + 1
-        packed = np.asarray(held).astype(np.int64) * memory.base + digits
-        return (packed % room).astype(np.float64)
-
-    return pushed
+def _push(expr: ast.Push, scope: Scope, active: Mask) -> Lanes:
+    memory, held = scope.memories[expr.memory], scope.old[expr.memory]
+    entry, room = value_of(expr.entry, scope, active), memory.base**memory.depth
+    if type(held) is type(entry) is float and entry in memory.digits:
+        return float((int(held) * memory.base + memory.digits[entry]) % room)
+    said = "the remembered value is outside the declared bounds"
+    digits = _place(expr, said, memory.values, np.asarray(entry), scope, active) + 1
+    packed = np.asarray(held).astype(np.int64) * memory.base + digits
+    return (packed % room).astype(np.float64)
 
 
-def _arcs(expr: ast.Arcs) -> Function:
+def _arcs(expr: ast.Arcs, scope: Scope, active: Mask) -> Lanes:
     """The state after a step: the target of the one arc that applies."""
-    arcs = [(float(a), float(b), _condition(c)) for a, b, c in expr.arcs if c is not None]
-    fallback = [(float(a), float(b)) for a, b, c in expr.arcs if c is None]
-
-    def target(scope: Scope, active: Mask) -> Lanes:
-        state, taken, goal = scope.old["state"], 0.0, 0.0
-        for source, end, condition in arcs:
-            here = state == source
-            if here is False:
-                continue
-            holds = here & condition(scope, active if here is True else _and(active, here))
+    state, taken, goal = scope.old["state"], 0.0, 0.0
+    for source, end, condition in expr.arcs:
+        here = state == source
+        if here is not False and condition is not None:
+            holds = here & _holds(condition, scope, active if here is True else _and(active, here))
             taken, goal = taken + holds, goal + holds * end
-        for source, end in fallback:
+    for source, end, condition in expr.arcs:
+        if condition is None:
             holds = (state == source) & (taken == 0)
             taken, goal = taken + holds, goal + holds * end
-        _refuse(expr, "two arcs apply", taken > 1, scope, active)
-        _refuse(expr, "no arc applies", taken == 0, scope, active)
-        return goal
+    _refuse(expr, "two arcs apply", taken > 1, scope, active)
+    _refuse(expr, "no arc applies", taken == 0, scope, active)
+    return goal
 
-    return target
+
+_RULES: dict[type, Callable[[Any, Scope, Mask], Lanes]] = {
+    ast.Number: lambda expr, scope, active: expr.value,
+    ast.Old: lambda expr, scope, active: scope.old[expr.name],
+    ast.At: lambda expr, scope, active: (
+        (scope.current["state"] == scope.state_number(expr.state)) * 1.0
+    ),
+    ast.Name: _name,
+    ast.Unary: _unary,
+    ast.Binary: _binary,
+    ast.Choice: _choice,
+    ast.Text: _text,
+    ast.Call: _call,
+    ast.Index: _index,
+    ast.Push: _push,
+    ast.Arcs: _arcs,
+}
 
 
 def _refuse(expr: Expr, message: str, bad: Any, scope: Scope, active: Mask) -> None:

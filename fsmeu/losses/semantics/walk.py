@@ -120,12 +120,9 @@ def at_end(
     return value if value.shape == shape else np.broadcast_to(value, shape).astype(np.float64)
 
 
-_MANY_PAIRS = 100
-"""Pairs from which a walk over arrays is faster than one by one."""
-_KEPT_STEPS = 1 << 16
-"""Steps between states that are kept for the next pairs: 30 MB."""
-_EVALUATED_CELLS = 1 << 20
-"""Labels of pairs that are walked over together: 8 MB an array."""
+_MANY_PAIRS = 100  # pairs from which a walk over arrays is faster than one by one
+_KEPT_STEPS = 1 << 16  # steps between states that are kept for the next pairs: 30 MB
+_EVALUATED_CELLS = 1 << 20  # labels of pairs that are walked over together: 8 MB an array
 _State = tuple[float, ...]
 _Gains = tuple[tuple[int, float], ...]
 
@@ -148,7 +145,6 @@ class _Steps:
         counts = [r.name for r in spec.registers if r.sugar == "count" and ast.increment(r)]
         self.counts = sorted(ast.unread_registers(spec) & set(counts))
         self.states = [r.name for r in spec.registers if r.name not in self.counts]
-        self._updates = [(r.name, evaluator.function_of(r.update)) for r in spec.registers]
         self._reads_clock = ast.reads_clock(spec)
         self._known: dict[Hashable, tuple[_State, _Gains]] = {}
 
@@ -159,11 +155,11 @@ class _Steps:
         if known is not None:
             return known
         old = dict.fromkeys(self.counts, 0.0) | dict(zip(self.states, state, strict=True))
-        z, y = self._bound.label_values[list(labels)].tolist()
+        z, y = (float(self._bound.label_values[label]) for label in labels)
         now = {**old, "n": float(n), "i": float(i), "z": z, "y": y}
         scope = Scope(self._bound, now, old, self._memories)
-        for name, update in self._updates:
-            now[name] = float(update(scope, None))
+        for r in self._bound.spec.registers:
+            now[r.name] = float(evaluator.value_of(r.update, scope, None))
         if len(self._known) >= _KEPT_STEPS:
             self._known.clear()
         gains = tuple((k, now[name]) for k, name in enumerate(self.counts) if now[name])

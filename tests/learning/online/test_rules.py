@@ -1,10 +1,4 @@
-"""Online learners do what their papers' listings say, whatever form the examples come in.
-
-The docstring of ``FOFOClassifier`` derives its objective for F_beta and Jaccard: the best
-classifier is a threshold on eta, and the threshold is the root of
-q(theta) = b pi theta - E[(eta - theta)_+] with b = beta^2, or 1 for Jaccard. Here that is compared
-with all classifiers of finitely many points, in fractions.
-"""
+"""Online learners do what their papers' listings say, whatever form the examples come in."""
 
 import itertools
 import math
@@ -17,11 +11,11 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
-from sklearn.metrics import f1_score, fbeta_score, jaccard_score
+from sklearn.metrics import fbeta_score, jaccard_score
 
 from fsmeu.errors import InputError, SizeLimitError
-from fsmeu.learning.online import FOFOClassifier, OFOClassifier, OnlineLogisticClassifier, streaming
-from fsmeu.learning.online.streaming import Task, places, run_orders, running_measure
+from fsmeu.learning.online import FOFOClassifier, OFOClassifier, OnlineLogisticClassifier
+from fsmeu.learning.online.streaming import places, running_measure
 from tests.learning.online import transcript
 from tests.support.examples import data
 
@@ -129,7 +123,6 @@ def test_logistic_regression():
 @settings(max_examples=10)
 @pytest.mark.thirds
 def test_pieces_sparse_rows_and_dropped_rows(learner, cuts, seed):
-    """Pieces give what the whole gives; so do sparse rows; weight 0 means absent."""
     rows, labels = data(seed=seed)
     whole, pieces, sparse, dropped = (clone(learner) for _ in range(4))
     predicted = whole.predict_then_fit(rows, labels, classes=[0, 1])
@@ -235,58 +228,6 @@ def test_places_end_with_the_total(total, most):
     assert found[0] >= 1
     assert found[-1] == total
     assert (np.diff(found) >= max(1, total // len(found))).all()
-
-
-def streamed(learner, rows, labels, tell=lambda *one: None, **plan):
-    """What one copy of a learner reaches; the order is that of the file unless it is shuffled."""
-    task = Task(rows, labels, np.unique(labels))
-    plan = {"passes": 1, "shuffles": 0, "seed": 0, **plan}
-    return run_orders("name", learner, task, task, tell=tell, **plan)
-
-
-@pytest.mark.parametrize("size", [1, 64, 1000])
-@pytest.mark.parametrize(
-    ("learner", "measure", "score"),
-    [
-        (FOFOClassifier(gamma_scale="auto", average="suffix"), "F1", f1_score),
-        (FOFOClassifier(measure="jaccard"), "Jaccard", jaccard_score),
-        (OnlineLogisticClassifier(beta=2.0), "F2", lambda y, z: fbeta_score(y, z, beta=2)),
-    ],
-)
-def test_streams_are_one_call(learner, measure, score, size, monkeypatch):
-    """The values are those of one call with all examples, in whatever pieces they come."""
-    rows, bits = data(150)
-    labels, whole = np.array(["no", "yes"])[bits], clone(learner)
-    if hasattr(whole, "horizon"):
-        whole.set_params(horizon=150)
-    predicted = whole.predict_then_fit(rows, labels)
-    monkeypatch.setattr(streaming, "STREAMED_EXAMPLES", size)
-    told = []
-    found = streamed(clone(learner), csr_array(rows), labels, lambda *one: told.append(one))
-    assert found.seen.tolist() == list(range(1, 151))
-    running = running_measure(predicted == "yes", bits, learner.measure, learner.beta)
-    assert found.curves[0] == pytest.approx(running)
-    assert found.curves[0, -1] == pytest.approx(whole.score_)
-    assert whole.seen_ == 150
-    assert sum(one[0] for one in told) == 150
-    assert found.measure == measure
-    assert told[-1][1] == f"{measure} {whole.score_:.4f}"
-    assert found.tests == pytest.approx([score(bits, whole.predict(rows) == "yes")])
-    assert found.speed > 0
-
-
-def test_passes_are_shuffled_anew():
-    """Two passes are one over the two orders, one after the other."""
-    rows, labels = data(400)
-    found = streamed(OFOClassifier(), rows, labels, passes=2, shuffles=1, seed=3)
-    random = np.random.default_rng((3, 0))
-    order = np.concatenate([random.permutation(400), random.permutation(400)])
-    assert not np.array_equal(order[:400], order[400:])
-    once = OFOClassifier()
-    predicted = once.predict_then_fit(rows[order], labels[order])
-    assert found.seen.tolist() == list(range(4, 801, 4))
-    assert found.curves[0] == pytest.approx(running_measure(predicted, labels[order])[3::4])
-    assert found.first.weights_ == pytest.approx(once.weights_, rel=1e-9)
 
 
 # -- the objective of FOFO, in fractions -----------------------------------------------------------

@@ -1,7 +1,4 @@
-"""Liu et al. (2018), Algorithms 1 and 2, and OFO, line by line as they are printed.
-
-Slow and plain; nothing is shared with the package.
-"""
+"""Liu et al. (2018), Algorithms 1 and 2, and OFO, line by line; apart from the package."""
 
 import math
 

@@ -9,18 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsmeu.errors import InputError, SizeLimitError
-from searn import growth as growth_module
+from searn import growth as grown
 from searn.collection import Collection, checked
-from searn.growth import (
-    action_costs,
-    actions,
-    best_completion,
-    extraction,
-    step,
-    summary,
-    vine_growth,
-    words_of,
-)
 from searn.rouge import matches_of, rouge
 from searn.synthetic import synthetic_collections
 from searn.vine import GrowingSummary, action_features, unit_features
@@ -51,7 +41,6 @@ FIGURE_7 = collection(
 
 @st.composite
 def small_collections(draw):
-    """Up to three trees of up to three words."""
     words, heads, sentences = [], [], []
     for number in range(draw(st.integers(1, 3))):
         begin = len(words)
@@ -69,28 +58,28 @@ def finished(growth, state):
     found, waiting = set(), {state}
     while waiting:
         one = waiting.pop()
-        more = actions(growth, one)
+        more = grown.actions(growth, one)
         if not more:
             found.add(one)
-        waiting |= {step(one, unit) for unit in more}
+        waiting |= {grown.step(one, unit) for unit in more}
     return found
 
 
 def test_figure_7():
-    growth = vine_growth(FIGURE_7, 5)
-    assert actions(growth, ()) == [2]  # ate
-    assert actions(growth, (2,)) == [1, 5]  # man, sandwich
-    assert actions(growth, (2, 5)) == [1, 3, 4, 6]  # a big, with
-    assert actions(growth, (0, 1, 2, 3, 5)) == []
+    growth = grown.vine_growth(FIGURE_7, 5)
+    assert grown.actions(growth, ()) == [2]  # ate
+    assert grown.actions(growth, (2,)) == [1, 5]  # man, sandwich
+    assert grown.actions(growth, (2, 5)) == [1, 3, 4, 6]  # a big, with
+    assert grown.actions(growth, (0, 1, 2, 3, 5)) == []
     matches = matches_of(FIGURE_7)
     state = ()
-    while actions(growth, state):
-        units, costs = action_costs(growth, matches, state)
-        state = step(state, units[int(costs.argmin())])
-    assert summary(growth, state) == ["the", "man", "ate", "a", "sandwich"]
+    while grown.actions(growth, state):
+        units, costs = grown.action_costs(growth, matches, state)
+        state = grown.step(state, units[int(costs.argmin())])
+    assert grown.summary(growth, state) == ["the", "man", "ate", "a", "sandwich"]
 
 
-@given(small_collections(), st.sampled_from([vine_growth, extraction]))
+@given(small_collections(), st.sampled_from([grown.vine_growth, grown.extraction]))
 def test_matches_are_those_of_rouge(held, space):
     """Of every set of units, and of every set with one unit more."""
     table, growth = matches_of(held), space(held, 9)
@@ -99,40 +88,43 @@ def test_matches_are_those_of_rouge(held, space):
     added = np.array([[unit in one for unit in numbers] for one in sets])
     rows, units = np.nonzero(~added)
     begins = np.array([unit[0] for unit in growth.units])[units]
-    own, grown = table.count(words_of(growth, added), rows, begins, begins + growth.sizes[units])
-    larger = [step(sets[row], unit) for row, unit in zip(rows, units, strict=True)]
-    for one, found in zip([*sets, *larger], [*own, *grown], strict=True):
-        text = summary(growth, one)
+    own, after = table.count(
+        grown.words_of(growth, added), rows, begins, begins + growth.sizes[units]
+    )
+    larger = [grown.step(sets[row], unit) for row, unit in zip(rows, units, strict=True)]
+    for one, found in zip([*sets, *larger], [*own, *after], strict=True):
+        text = grown.summary(growth, one)
         totals = (table.total, sum(map(len, held.references)))
         for n, count, total in zip((2, 1), found, totals, strict=True):
             assert count / total == pytest.approx(rouge(text, held.references, n), rel=1e-12)
 
 
 @settings(max_examples=40)
-@given(small_collections(), st.integers(1, 6), st.sampled_from([vine_growth, extraction]))
+@given(
+    small_collections(), st.integers(1, 6), st.sampled_from([grown.vine_growth, grown.extraction])
+)
 def test_a_wide_beam_is_exact(held, limit, space):
-    """With a beam that holds every state, costs are those of enumeration."""
     growth, matches = space(held, limit), matches_of(held)
 
     def worth(state):
-        texts = (summary(growth, one) for one in finished(growth, state))
+        texts = (grown.summary(growth, one) for one in finished(growth, state))
         return max(rouge(text, held.references) for text in texts)
 
     state = ()
-    while actions(growth, state):
-        units, costs = action_costs(growth, matches, state, width=10_000)
-        values = np.array([worth(step(state, unit)) for unit in units])
-        assert units == actions(growth, state)
+    while grown.actions(growth, state):
+        units, costs = grown.action_costs(growth, matches, state, width=10_000)
+        values = np.array([worth(grown.step(state, unit)) for unit in units])
+        assert units == grown.actions(growth, state)
         assert costs == pytest.approx(values.max() - values, abs=1e-12)
-        best = best_completion(growth, matches, state, width=10_000)
-        assert rouge(summary(growth, best), held.references) == pytest.approx(values.max())
-        state = step(state, units[-1])
+        best = grown.best_completion(growth, matches, state, width=10_000)
+        assert rouge(grown.summary(growth, best), held.references) == pytest.approx(values.max())
+        state = grown.step(state, units[-1])
 
 
 def test_too_large_beams_are_refused(monkeypatch):
-    monkeypatch.setattr(growth_module, "MOST_BEAM_CELLS", 10)
+    monkeypatch.setattr(grown, "MOST_BEAM_CELLS", 10)
     with pytest.raises(SizeLimitError, match="at most 10 cells"):
-        best_completion(vine_growth(FIGURE_7, 5), matches_of(FIGURE_7), ())
+        grown.best_completion(grown.vine_growth(FIGURE_7, 5), matches_of(FIGURE_7), ())
 
 
 @pytest.mark.parametrize(
@@ -157,8 +149,11 @@ def test_synthetic_collections():
     values = np.array(
         [
             [
-                rouge(summary(g, best_completion(g, matches_of(held), ())), held.references)
-                for g in (vine_growth(held, 15), extraction(held, 15))
+                rouge(
+                    grown.summary(g, grown.best_completion(g, matches_of(held), ())),
+                    held.references,
+                )
+                for g in (grown.vine_growth(held, 15), grown.extraction(held, 15))
             ]
             for held in (*one, *other)
         ]
@@ -168,7 +163,7 @@ def test_synthetic_collections():
 
 
 def test_features_of_actions():
-    growth = vine_growth(replace(FIGURE_7, query=("sandwich",)), 5)
+    growth = grown.vine_growth(replace(FIGURE_7, query=("sandwich",)), 5)
     known = unit_features(growth)
     first, second = action_features(growth, known, (2,), [1, 5])
     assert first["word=man"] == second["stem=sandwich"] == 1.0
