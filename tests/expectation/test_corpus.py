@@ -61,16 +61,6 @@ def test_labels_of_one_long_sequence():
     assert found.lower <= whole.value <= found.upper
 
 
-def test_labels_in_another_order():
-    loss = fsmeu.load("chunk_fscore")
-    rows = np.array([[0.5, 0.25, 0.25], [0.25, 0.25, 0.5]])
-    one = fsmeu.models.Independent(rows, TAGS)
-    other = fsmeu.models.Independent(rows[:, ::-1], TAGS[::-1])
-    zs = [["B-X", "I-X"], ["B-X", "O"]]
-    mixed = fsmeu.expect_corpus(loss, zs, [one, other]).value
-    assert mixed == pytest.approx(fsmeu.expect_corpus(loss, zs, [one, one]).value, rel=1e-14)
-
-
 def test_totals_are_counted_until_the_limit(monkeypatch):
     chain = fsmeu.models.Markov([0.5, 0.5], [[0.5, 0.5], [0.4, 0.6]], n=50)
     monkeypatch.setattr(corpus, "MOST_CORPUS_TABLE", 2600)  # those of two sentences are 51 * 51

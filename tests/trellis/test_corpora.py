@@ -83,29 +83,6 @@ def test_steps_that_do_not_look_at_the_length_are_found_once():
     assert structure_of(reads_n, models[3]).n == 3
 
 
-@pytest.mark.parametrize("order", [2, 3])
-def test_a_chain_no_longer_than_its_order_is_no_pattern_for_longer_ones(order):
-    """Its last layer has the width of those behind, and other arcs."""
-    random, loss = np.random.default_rng(order), fsmeu.load("hamming", labels="abc")
-    first = random.dirichlet(np.ones(3**order)).reshape((3,) * order)
-    steps = random.dirichlet(np.ones(3), (3,) * order)
-    for n in (order, order + 1):
-        model, z = fsmeu.models.Markov(first, steps, n, "abc"), "abca"[:n]
-        found, explicit = (fsmeu.expect(loss, z, model, engine=e) for e in ("lattice", "openfst"))
-        assert found.value == pytest.approx(explicit.value, rel=1e-12)
-
-
-def test_a_step_that_is_undefined_at_a_later_position_is_not_asked_for():
-    """The memory of i is past its bounds from position 4 on, which no sequence of 3 reaches."""
-    loss = fsmeu.loads(
-        "loss f\nlabels 0 1\nmemory r of i in 0..3 last 1\ncount c when z != y\nvalue c"
-    )
-    for n in (0, 1, 3):
-        model = fsmeu.models.Bernoulli([0.25] * n)
-        found = fsmeu.decode(loss, model, method="additive")
-        assert (found.value, found.exact) == (n / 4, True)
-
-
 def test_values_of_counts_that_no_sequence_has_are_not_asked_for():
     """2^1200 is no double, but at most two of four positions count."""
     loss = fsmeu.loads(

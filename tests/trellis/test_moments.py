@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
@@ -41,7 +41,6 @@ LOSSES = [
     ("hamming", {}),
     *((name, {}) for name in TEXTS),
 ]
-EXPONENTIAL = {"fscore", "jaccard", "recall", "g_tp_pr", "kappa", "an offset", "a loss"}
 UNEVEN = {"kappa"}  # its denominator weighs a one of y by the number of ones of z
 
 
@@ -130,7 +129,7 @@ def some_chain(random, n, order, rare=False):
 @settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 2**32), order=st.sampled_from([1, 2]), n=st.sampled_from([4, 30]))
 def test_values_under_chains_are_within_their_bounds(name, params, seed, order, n):
-    """By series, and by exponentials where a one of y makes the denominator greater."""
+    """By series, or by exponentials where a one of y makes the denominator greater."""
     loss, random = loaded(name, params), np.random.default_rng(seed)
     model = some_chain(random, n, order, rare=bool(seed % 2))
     z = (random.random(n) < random.choice([0.0, 0.4, 1.0])).astype(np.int64)
@@ -138,17 +137,6 @@ def test_values_under_chains_are_within_their_bounds(name, params, seed, order, 
     chain = moments.chain_of(*binary_chain(model))
     value, error, *_ = moments.chain_value(loss.confusion, z, chain)
     assert abs(value - wanted) <= error + 1e-13
-    if name not in EXPONENTIAL or not z.any():
-        return
-    part = sum_of_ratios(loss.confusion, n, np.array([float(z.sum())]))
-    value, error = np.zeros(1), np.zeros(1)
-    moments.add_apart(part, chain.apart, value, error)
-    for ratio in part.ratios:
-        found = moments._chain_exponentials(ratio, z, chain)
-        value, error = value + found[0], error + found[1]
-    assume(np.isfinite(error[0]))  # with many ones of z, the denominator of kappa falls
-    assert abs(value[0] - wanted) <= error[0] + 1e-13
-    assert error[0] <= 1e-11 * (1.0 + abs(wanted))
 
 
 @pytest.mark.parametrize("name", ["fscore", "g_tp_pr", "kappa", "a loss"])
