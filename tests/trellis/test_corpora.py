@@ -83,6 +83,17 @@ def test_steps_that_do_not_look_at_the_length_are_found_once():
     assert structure_of(reads_n, models[3]).n == 3
 
 
+def test_a_step_that_is_undefined_at_a_later_position_is_not_asked_for():
+    """The memory of i is past its bounds from position 4 on, which no sequence of 3 reaches."""
+    loss = fsmeu.loads(
+        "loss f\nlabels 0 1\nmemory r of i in 0..3 last 1\ncount c when z != y\nvalue c"
+    )
+    for n in (0, 1, 3):
+        model = fsmeu.models.Bernoulli([0.25] * n)
+        found = fsmeu.decode(loss, model, method="additive")
+        assert (found.value, found.exact) == (n / 4, True)
+
+
 def test_values_of_counts_that_no_sequence_has_are_not_asked_for():
     """2^1200 is no double, but at most two of four positions count."""
     loss = fsmeu.loads(
