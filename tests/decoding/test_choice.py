@@ -86,7 +86,14 @@ REFUSALS = [
     ("moments", "pk", P, {}, "(tp, hyp, ref, n)"),
     ("moments", "mcc", [0.4] * 1200, {}, "the value must be a sum of ratios of counts"),
     ("ranking_fast", "fscore", CHAIN, {}, "labels must be independent"),
-    ("ranking_fast", "g_mean", P, {}, "ratio of sums of counts"),
+    *(
+        ("ranking_fast", loss, P, {}, "ratio of sums of counts")
+        for loss in (
+            "g_mean",
+            f"{COUNTS} 2 * a / (b + c) or 7 when b == 0 or 1 when b + c == 0",
+            f"{COUNTS} (a + 0.1 + 1e15 - 1e15) / (b + c + n)",  # digits are lost
+        )
+    ),
     ("ranking_fast", "pk", P, {}, "(tp, hyp, ref, n)"),
     ("ranking_fast", "fscore", P, {"constraint": "0* 1 0*"}, "no constraint"),
     ("ranking_fast", "fscore", P, {"keep": 3}, "keep"),
