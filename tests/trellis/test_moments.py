@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.decoding import moments as decisions
+from fsmeu.decoding import split
 from fsmeu.decoding.ranking import _candidate_values
 from fsmeu.losses.algebra.confusion import tp_counterexample, value_of_counts
 from fsmeu.losses.algebra.ratios import sum_of_ratios
@@ -41,6 +42,15 @@ LOSSES = [
     ("hamming", {}),
     *((name, {}) for name in TEXTS),
 ]
+TEXTS |= {  # no sums of ratios
+    "mistakes": f"""loss f {COUNTS} count wrong by if z == 1 then 2 else 1 when z != y
+value wrong / (3 * ref + sqrt(hyp) + 1) range 0 .. 2 * n""",
+    "of label 0": """utility f labels 0 1 count tn when z == 0 and y == 0 count no when z == 0
+count neg when y == 0 value tn / sqrt(no * neg) or 1 when no + neg == 0 or 0 when no * neg == 0
+range 0 .. 1""",
+}
+COUNTED = [("balanced_accuracy", {"drop": 0, "empty": 0}), ("mcc", {"empty": 1})]
+COUNTED += [(name, {}) for name in ("g_tp_pr", "kappa", "specificity", "mistakes", "of label 0")]
 UNEVEN = {"kappa"}  # its denominator weighs a one of y by the number of ones of z
 
 
@@ -160,6 +170,24 @@ def test_bounds_under_chains_hold_every_number_of_ones(name, order):
         value = sign * fsmeu.expect(loss, z.tolist(), model).value
         for search, low, high in itertools.product(searches, (1, k - 1, k), (k, k + 1, n - 1)):
             assert search.bounds(np.array([k]), low, high)[0] >= value - 1e-13
+
+
+@pytest.mark.parametrize(("name", "params"), COUNTED)
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32), n=st.integers(7, 90))
+def test_decisions_by_windows_of_counts(name, params, seed, n):
+    """No other ranked sequence is better, by other engines; short ones: see the explorer."""
+    loss, p = loaded(name, params), chances(seed, n)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(split, "COUNTED_AT_ONCE", 0)
+        found = fsmeu.decode(loss, p, method="counting")
+    assert "windows" in found.why
+    assert found.exact
+    ones = [sum(found.labels), *np.random.default_rng(seed).integers(0, n + 1, size=4).tolist()]
+    own, *others = (fsmeu.expect(loss, [1] * k + [0] * (n - k), p).value for k in ones)
+    assert found.value == pytest.approx(own, rel=1e-12, abs=1e-12)
+    sign = 1 if loss.kind == "utility" else -1
+    assert sign * found.value >= max(sign * value for value in others) - 1e-12
 
 
 @pytest.mark.parametrize("kind", [*CHANCES, "very rare"])
