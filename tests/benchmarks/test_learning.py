@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array, random_array
 
 import fsmeu
-from fsmeu.learning.max_expected_f import SmoothF
+from fsmeu.learning.expected_utility import SmoothF
 from fsmeu.learning.online import FOFOClassifier
 from fsmeu.searn import CostOracle, CostOracles
 from tests.benchmarks import conll2000

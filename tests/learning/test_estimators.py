@@ -17,7 +17,7 @@ import fsmeu
 from fsmeu import learning
 from fsmeu.errors import InputError
 from fsmeu.learning import DTAClassifier, EUMClassifier, FOFOClassifier, OFOClassifier
-from fsmeu.learning.given_loss import measures
+from fsmeu.learning.base import measures
 from fsmeu.learning.online import OnlineClassifier
 from fsmeu.learning.plug_in import held_out_parts
 from fsmeu.searn import CostOracle, CostOracles, Searn
@@ -382,7 +382,7 @@ def test_models_of_several_orders_in_one_call(name):
         for z, model in zip(zs, plain, strict=True)
     ]
     assert list(fsmeu.expect_many(loss, zs, mixed)) == pytest.approx(listed, abs=1e-12)
-    values, slopes = fsmeu.expectation.gradient.value_and_gradient_many(loss, zs, mixed)
+    values, slopes = fsmeu.expectation.expect.value_and_gradient_many(loss, zs, mixed)
     assert values == pytest.approx(listed, abs=1e-12)
     for model, z, slope in zip(mixed, zs, slopes, strict=True):
         alone = fsmeu.gradient(loss, z, model)

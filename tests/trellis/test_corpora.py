@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
 
 import fsmeu
-from fsmeu.expectation.gradient import value_and_gradient, value_and_gradient_many
+from fsmeu.expectation.expect import value_and_gradient, value_and_gradient_many
 from fsmeu.models import from_potentials
 from fsmeu.trellis import engine
 from fsmeu.trellis.kept import structure_of
