@@ -137,10 +137,9 @@ def model_at(value: object, where: str) -> Model:
 
 
 def alike(asked: Sequence[Query | Model]) -> list[list[int]]:
-    """The rows of models of one length, label order and structure, the longest models first.
+    """The rows of one length, label order and structure of the model; distributions are alone.
 
-    The structure that serves long sequences serves shorter ones, too. Queries whose hypothesis is a
-    distribution are alone.
+    The longest come first, as the structure that serves them serves shorter ones, too.
     """
     groups: dict[Hashable, list[int]] = {}
     for row, one in enumerate(asked):
@@ -178,13 +177,10 @@ def fitted(
     refused. ``further`` are labels beside those of the model, where those of the loss are open.
     """
     check_loss(loss, where)
-    if not loss.labels_open:
-        further = loss.alphabet.labels
-        if not set(model.labels) <= set(further):
-            _refuse_labels(f"{loss.kind} {loss.name}", further, model.labels, where)
-    more = [label for label in further if label not in model.alphabet.index]
-    if more:
-        model = extended(model, Alphabet((*model.labels, *dict.fromkeys(more))))
+    known = further if loss.labels_open else loss.alphabet.labels
+    more = dict.fromkeys(label for label in known if label not in model.alphabet.index)
+    if more and (loss.labels_open or set(model.labels) <= set(known)):
+        model = extended(model, Alphabet((*model.labels, *more)))
     return bind_labels(loss, model.alphabet, where), model
 
 
