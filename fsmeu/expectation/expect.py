@@ -124,14 +124,13 @@ def expect_many(
     apart: list[int] = []
     for rows in alike(asked):
         some, size = [asked[row] for row in rows], 1
-        if _go_together(some[0]):
-            arcs = sum(len(layer.weight) for layer in some[0].model.layered().layers)
-            size = max(1, WEIGHTS_AT_ONCE // max(1, arcs))
-        elif threads > 1 and len(asked) > 1:
-            size = 0
-        if scheduler is not None or not size:
+        together = _go_together(some[0])
+        if scheduler is not None or (threads > 1 and not together):
             apart += rows
             continue
+        if together:
+            arcs = sum(len(layer.weight) for layer in some[0].model.layered().layers)
+            size = max(1, WEIGHTS_AT_ONCE // max(1, arcs))
         for begin in range(0, len(rows), size):
             found = _expectations(some[begin : begin + size], jobs=threads)
             values[rows[begin : begin + size]] = [one.value for one in found]
@@ -139,7 +138,8 @@ def expect_many(
         some = [asked[row] for row in apart]
         pairs = [(x.labels if x.distribution is None else x.distribution, x.model) for x in some]
         sizes = [one.n for one in some]
-        values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, jobs, scheduler)
+        few = min(threads, len(apart))
+        values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, few, scheduler)
     return values
 
 
