@@ -1,9 +1,7 @@
 """`--corpus`: files of results, runs that were killed, bad records, several processes."""
 
 import gzip
-import itertools
 import json
-import signal
 import subprocess
 import time
 
@@ -11,35 +9,22 @@ import numpy as np
 import pytest
 
 from fsmeu.corpora import records
-from tests import brute_force
+from tests.brute_force import expected
 from tests.cli.conftest import PROGRAM, write
-from tests.same_records import same_records
-
-
-def chain(rng):
-    """A Markov chain over 0 and 1 as a record, with a hypothesis."""
-    n = int(rng.integers(1, 6))
-    return {
-        "model": "markov",
-        "initial": rng.dirichlet([1, 1]).tolist(),
-        "transition": rng.dirichlet([1, 1], 2).tolist(),
-        "n": n,
-        "z": rng.integers(0, 2, n).tolist(),
-    }
-
-
-def expected(z, record):
-    tables = (np.array(record[name]) for name in ("initial", "transition"))
-    of_y = brute_force.markov(*tables, (0, 1), len(z))
-    return sum(p * brute_force.fscore(z, y) for y, p in of_y.items())
+from tests.label_models import plain_model
+from tests.support.values import near
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    """Records of several lengths, as data and in a file."""
+    """Records of several lengths, as data and in a file, and their distributions of y."""
     rng = np.random.default_rng(3)
-    made = [{"id": f"s{k}", **chain(rng)} for k in range(40)]
-    return made, write(tmp_path_factory.mktemp("corpus") / "c.jsonl", made)
+    specs = [plain_model(rng, "markov", (0, 1), int(n), order=1) for n in rng.integers(1, 6, 40)]
+    zs = [{"z": rng.integers(0, 2, one.n).tolist()} for one in specs]
+    both = zip(specs, zs, strict=True)
+    made = [{"id": f"s{k}", **one.build().to_json(), **z} for k, (one, z) in enumerate(both)]
+    file = write(tmp_path_factory.mktemp("corpus") / "c.jsonl", made)
+    return made, file, [one.listed() for one in specs]
 
 
 @pytest.fixture
@@ -47,31 +32,31 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(records, "RECORDS_AT_ONCE", 7)
 
 
-def results(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
+def results(path, **how):
+    return [json.loads(line, **how) for line in path.read_text().splitlines()]
 
 
 def test_decisions_in_a_file(fsmeu, corpus, tmp_path, small_blocks):
-    made, file = corpus
+    _, file, listed = corpus
     out = tmp_path / "folder" / "o.jsonl"
     ran = fsmeu("decode", "fscore", "--corpus", file, "-o", out)
     assert (ran.code, ran.out) == (0, "")
     assert "40 sequences, 40 decisions proven best" in ran.err
-    for k, (told, record) in enumerate(zip(results(out), made, strict=True)):
+    for k, (told, of_y) in enumerate(zip(results(out), listed, strict=True)):
         assert (told["record"], told["id"]) == (k + 1, f"s{k}")
-        best = max(expected(z, record) for z in itertools.product((0, 1), repeat=record["n"]))
+        best = max(expected(z, of_y) for z in of_y)
         assert told["value"] == pytest.approx(best, rel=1e-12)
-        assert expected(told["labels"], record) == pytest.approx(best, rel=1e-12)
+        assert expected(told["labels"], of_y) == pytest.approx(best, rel=1e-12)
 
 
 def test_expectations_from_a_compressed_file(fsmeu, corpus, keep):
-    made, file = corpus
+    made, file, listed = corpus
     text = [{**r, "z": "".join(map(str, r["z"]))} if k % 2 else r for k, r in enumerate(made)]
     packed = keep("c.jsonl.gz", gzip.compress("\n".join(map(json.dumps, text)).encode()))
     told = fsmeu("expect", "fscore", "--corpus", packed, "--json").records
     assert [t["id"] for t in told] == [r["id"] for r in made]
-    for one, record in zip(told, made, strict=True):
-        assert one["value"] == pytest.approx(expected(record["z"], record), rel=1e-12)
+    wanted = [expected(r["z"], of_y) for r, of_y in zip(made, listed, strict=True)]
+    assert [one["value"] for one in told] == pytest.approx(wanted, rel=1e-12)
     plain = [float(value) for value in fsmeu("expect", "fscore", "--corpus", file).out.split()]
     assert plain == pytest.approx([one["value"] for one in told], rel=1e-12)
 
@@ -88,49 +73,44 @@ def test_sentences_in_columns(fsmeu, keep):
 @pytest.mark.parametrize("command", ["decode", "expect"])
 def test_resumed_wherever_it_was_cut(fsmeu, corpus, tmp_path, small_blocks, command):
     """Complete lines stay, a partial one is made anew, and the results are those of one run."""
-    _, file = corpus
+    _, file, _ = corpus
     out = tmp_path / "o.jsonl"
     ask = (command, "fscore", "--corpus", file, "-o", out, "--resume")
     assert fsmeu(*ask).code == 0
-    whole, once = out.read_bytes(), results(out)
+    whole, once = out.read_bytes(), results(out, parse_float=near)
     ends = [k + 1 for k, byte in enumerate(whole) if byte == ord("\n")]
     for cut in (0, 1, 11, 12, ends[0], ends[5], ends[6], ends[6] + 3, ends[20] - 1, len(whole)):
         out.write_bytes(whole[:cut])
         assert fsmeu(*ask).code == 0
         stays = max((end for end in ends if end <= cut), default=0)
         assert out.read_bytes()[:stays] == whole[:stays], cut
-        same_records(results(out), once)
+        assert results(out) == once
 
 
 def test_killed_and_resumed(fsmeu, tmp_path):
     """SIGKILL while the run waits for more of the corpus, which comes through a pipe."""
-    rng = np.random.default_rng(8)
-    once, out = tmp_path / "once.jsonl", tmp_path / "out.jsonl"
-    made = [{"probs": rng.random(n).tolist()} for n in rng.integers(1, 9, 600)]
-    file, first = write(tmp_path / "c.jsonl", made), write(tmp_path / "first.jsonl", made[:300])
+    rng, out = np.random.default_rng(8), tmp_path / "out.jsonl"
+    made = [{"probs": rng.random(n).tolist()} for n in rng.integers(1, 9, 300)]
+    file = write(tmp_path / "c.jsonl", made)
     command = [*PROGRAM, "decode", "fscore", "--corpus", "-", "-o", str(out)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-    process.stdin.write(first.read_bytes())
+    process.stdin.write(file.read_bytes())
     process.stdin.flush()
-    patience = time.monotonic() + 100
-    written = b""
+    patience, written = time.monotonic() + 100, b""
     while written.count(b"\n") < records.RECORDS_AT_ONCE and time.monotonic() < patience:
         time.sleep(0.02)
         written = out.read_bytes() if out.exists() else b""
-    process.send_signal(signal.SIGKILL)
+    process.kill()
     process.communicate()
     assert len(out.read_bytes().splitlines()) == records.RECORDS_AT_ONCE
-    with out.open("ab") as partial:
-        partial.write(b'{"record": 257, "lab')
-    ask = ("decode", "fscore", "--corpus", file)
-    assert fsmeu(*ask, "-o", out, "--resume").code == 0
-    assert fsmeu(*ask, "-o", once, "--jobs", 2).code == 0
-    same_records(results(out), results(once))
-    assert [r["record"] for r in results(out)] == list(range(1, 601))
+    ask = ("decode", "fscore", "--corpus", file, "-o", out, "--resume", "--jobs", 2)
+    assert fsmeu(*ask).code == 0
+    told = fsmeu("decode", "fscore", "--corpus", file, "--json").records
+    assert told == results(out, parse_float=near)
 
 
 def test_results_of_something_else_are_not_touched(fsmeu, corpus, tmp_path):
-    made, file = corpus
+    made, file, _ = corpus
     out = tmp_path / "o.jsonl"
     ask = ("--corpus", file, "-o", out)
     fsmeu("decode", "fscore", *ask)
