@@ -65,9 +65,8 @@ def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
     check_loss(loss, where)
     name = "hypothesis z"
     z = _hypothesis(z, model, where, name)
-    return _query(
-        *fitted(loss, as_model(model), where, further_tags(loss, z)), z, where, where, name
-    )
+    bound = fitted(loss, as_model(model), where, further_tags(loss, z))
+    return _query(*bound, z, where, where, name)
 
 
 def queries(loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str) -> list[Query]:
