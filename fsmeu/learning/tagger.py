@@ -10,7 +10,7 @@ sentences stand.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import chain
 from numbers import Real
@@ -88,14 +88,12 @@ def checked_labels(y: Any, lengths: Sequence[int], where: str) -> list[list[Any]
     """The labels of each sentence, as many as it has positions, of which there must be some."""
     lines = checked_sentences(y, where)
     labels = [list(one.tolist() if isinstance(one, np.ndarray) else one) for one in lines]
-    if [len(one) for one in labels] != list(lengths):
-        got = f"{len(lengths)} sentences and {len(labels)} label sequences"
-        for k, (n, one) in enumerate(zip(lengths, labels, strict=False)):
-            if n != len(one):
-                got = f"{n} positions and {len(one)} labels in sentence {k}"
-                break
+    pairs = enumerate(zip(lengths, map(len, labels), strict=False))
+    wrong = [f"{n} positions and {m} labels in sentence {k}" for k, (n, m) in pairs if n != m]
+    if wrong or len(labels) != len(lengths):
+        wrong += [f"{len(lengths)} sentences and {len(labels)} label sequences"]
         must = "there must be one label for each position of each sentence"
-        raise InputError(message(where, must, got))
+        raise InputError(message(where, must, wrong[0]))
     if not any(labels):
         raise InputError(message(where, "there must be a sentence that is not empty"))
     return labels
@@ -174,20 +172,6 @@ def chain_marginals(
     return total, ahead * behind, double * move
 
 
-def log_likelihood(
-    unary: Floats, pairwise: Floats, lengths: Lengths, y: Ints
-) -> tuple[float, Floats, Floats]:
-    """The log-likelihood of label indices, (positions,), and its derivatives for both tables."""
-    log_partition, single, double = chain_marginals(unary, pairwise, lengths)
-    places = np.arange(len(y))
-    after = np.setdiff1d(places, lengths.begins)  # positions that are not the first of a sentence
-    score = unary[places, y].sum() + pairwise[y[after - 1], y[after]].sum()
-    single, double = -single, -double
-    single[places, y] += 1.0
-    np.add.at(double, (y[after - 1], y[after]), 1.0)
-    return float(score) - log_partition, single, double
-
-
 def most_probable(unary: Floats, pairwise: Floats, lengths: Lengths) -> Ints:
     """Indices of the most probable labels (Viterbi 1967), (positions,); of several ties one."""
     best = unary.copy()  # the greatest score of labels up to a position that end in each label
@@ -212,39 +196,6 @@ def models_of(
     return [from_potentials(scores, pairwise, labels) for scores in lengths.split(unary)]
 
 
-def expected_values(
-    loss: Loss, unary: Floats, pairwise: Floats, lengths: Lengths, y: Sequence[Sequence[Any]]
-) -> tuple[Floats, Floats, Floats]:
-    """E[value(Z, y)] of each sentence, and the derivatives of their sum for both tables of scores.
-
-    Z follows the field, y is given: the expectation of the loss with its tapes exchanged.
-    """
-    models = models_of(unary, pairwise, lengths, loss.alphabet.labels)
-    values, slopes = value_and_gradient_many(loss.swapped, y, models)
-    tables: list[Any] = list(slopes)
-    single = np.concatenate([one["unary"] for one in tables])
-    return values, single, np.sum([one["pairwise"] for one in tables], axis=0)
-
-
-def _of_weights(
-    rows: csr_array, labels: int, scored: Callable[[Floats, Floats], Any], c2: float, centre: Any
-) -> base.Objective:
-    """A function of both tables, less c2 times the squared distance to a centre, of the weights.
-
-    It gives a value and its derivatives for both. Weights are those of features, (features, L),
-    then those of transitions, (L, L), in one vector.
-    """
-    columns = csr_array(rows.T)
-
-    def objective(weights: Floats) -> tuple[float, Floats]:
-        both, moved = weights.reshape(-1, labels), weights - centre
-        value, single, double = scored(rows @ both[: rows.shape[1]], both[rows.shape[1] :])
-        slopes = np.concatenate((columns @ single, double)).ravel()
-        return value - c2 * float(moved @ moved), slopes - 2 * c2 * moved
-
-    return objective
-
-
 @register
 @dataclass(eq=False, repr=False)
 class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
@@ -255,11 +206,9 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     expected utility E[utility(Z, y)], where Z follows the field and y are the given tags (Jansche
     2007, section 1.3), less utility_c2 times the squared distance from the weights of greatest
     likelihood. Nothing is sampled and no list of best sequences stands for all. It decides for the
-    tags of the greatest expected utility (``decode_many``).
-
-    With 23 tags and sentences of 25 words, a value and gradient of chunk F1 takes a few
-    milliseconds of a processor for each sentence. On CoNLL-2000 most of what chunk F1 gains comes
-    from deciding for it, not from training for it (``notebooks/conll2000_tagger.py``).
+    tags of the greatest expected utility (``decode_many``). With 23 tags and 25 words, a value and
+    gradient of chunk F1 takes a few milliseconds for each sentence; on CoNLL-2000 most of what
+    chunk F1 gains comes from deciding for it (``notebooks/conll2000_tagger.py``).
 
     Args:
         loss: a built-in name, the path of a loss file, or a loss over the tags.
@@ -317,19 +266,44 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         indices: Ints = np.searchsorted(classes, np.array([tag for one in tags for tag in one]))
         given = [loss.alphabet.decode(one) for one in lengths.split(indices)]
 
+        columns, at = csr_array(rows.T), np.arange(len(indices))
+        after = np.setdiff1d(at, lengths.begins)  # positions that are not the first of a sentence
+        moves = indices[after - 1], indices[after]
+
         def likelihood(unary: Floats, pairwise: Floats) -> tuple[float, Floats, Floats]:
-            return log_likelihood(unary, pairwise, lengths, indices)
+            """The log-likelihood of the tags, and its derivatives for both tables."""
+            log_partition, single, double = chain_marginals(unary, pairwise, lengths)
+            score = unary[at, indices].sum() + pairwise[moves].sum()
+            single, double = -single, -double
+            single[at, indices] += 1.0
+            np.add.at(double, moves, 1.0)
+            return float(score) - log_partition, single, double
 
         def utility(unary: Floats, pairwise: Floats) -> tuple[float, Floats, Floats]:
-            values, single, double = expected_values(loss, unary, pairwise, lengths, given)
+            """The sum of E[utility(Z, y)], that of the loss with its tapes exchanged."""
+            models = models_of(unary, pairwise, lengths, loss.alphabet.labels)
+            values, slopes = value_and_gradient_many(loss.swapped, given, models)
+            tables: list[Any] = list(slopes)
+            single = np.concatenate([one["unary"] for one in tables])
+            double = np.sum([one["pairwise"] for one in tables], axis=0)
             return sign * float(values.sum()), sign * single, sign * double
 
-        aim = _of_weights(rows, len(classes), likelihood, c2, 0.0)
-        end = likely = base.climb(aim, start, steps, tolerance=1e-4)
+        def less(scored: Any, c2: float, centre: Any) -> base.Objective:
+            """The function less c2 times the squared distance to a centre, of the weights."""
+
+            def objective(weights: Floats) -> tuple[float, Floats]:
+                both, moved = weights.reshape(-1, len(classes)), weights - centre
+                value, single, double = scored(rows @ both[: len(names)], both[len(names) :])
+                slopes = np.concatenate((columns @ single, double)).ravel()
+                return value - c2 * float(moved @ moved), slopes - 2 * c2 * moved
+
+            return objective
+
+        end = likely = base.climb(less(likelihood, c2, 0.0), start, steps, tolerance=1e-4)
         self.log_likelihood_ = likely.value + c2 * float(likely.weights @ likely.weights)
         self.expected_values_, self.n_iter_ = list[float](), [likely.steps]
         if more:
-            aim = _of_weights(rows, len(classes), utility, pull, likely.weights)
+            aim = less(utility, pull, likely.weights)
             end = base.climb(aim, likely.weights, more)
             moved = end.weights - likely.weights
             values = aim(likely.weights)[0], end.value + pull * float(moved @ moved)

@@ -66,6 +66,14 @@ def skipped(seen: float) -> float:
     return 2.0 ** (math.floor(math.log2(seen)) - 1.0) if seen >= 2.0 else 0.0
 
 
+def threshold(kind: int, state: Any) -> Any:
+    """The probability from which on a learner predicts a positive: of one without a rule, 1/2."""
+    if kind == FOFO:  # the average threshold of the stage (Algorithm 2, line 6), or the last
+        return state[THETA] if state[LAST] else state[MEAN]
+    below = state[KNOWN] * state[POSITIVE] + state[PREDICTED] if kind == OFO else 0.0
+    return state[TRUE_POSITIVE] / below if below > 0.0 else 0.0 if kind == OFO else 0.5
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineClassifier(base.LogisticClassifier):
     """An online learner of the positive class's probability and of a threshold on it.
@@ -127,8 +135,8 @@ class OnlineClassifier(base.LogisticClassifier):
 
     @property
     def threshold_(self) -> float:
-        """The probability from which on an example is predicted positive: 1/2."""
-        return 0.5
+        """The probability from which on an example is predicted positive."""
+        return float(threshold(self._kind, self.state_))
 
     @property
     def score_(self) -> float:
@@ -252,12 +260,6 @@ class OFOClassifier(OnlineClassifier):
 
     _kind = OFO
 
-    @property
-    def threshold_(self) -> float:
-        """TP / (b POS + PRED) of all predictions so far."""
-        below = self.state_[KNOWN] * self.state_[POSITIVE] + self.state_[PREDICTED]
-        return float(self.state_[TRUE_POSITIVE] / below) if below > 0 else 0.0
-
 
 @register
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -297,11 +299,6 @@ class FOFOClassifier(OnlineClassifier):
     horizon: int | None = None
     gamma_scale: float | str = 1.0
     predict_with: str = "mean"
-
-    @property
-    def threshold_(self) -> float:
-        """The mean of the thresholds of the present stage, or the last threshold."""
-        return float(self.state_[THETA if self.state_[LAST] else MEAN])
 
     @property
     def stage_(self) -> tuple[int, int]:
