@@ -291,7 +291,7 @@ def _stream(
             def told(more: int, text: str, tell: Tell = tell) -> None:
                 tell(advance=more, text=text)
 
-            found.append(online_learners.run_orders(name, one, data, others, **plan, tell=told))
+            found.append(online_learners.run_orders(name, one, data, others, plan, told))
     if model is not None:
         shared.saving.save(found[0].first, model)
     positive = int((data.labels == data.classes[1]).sum())

@@ -213,24 +213,19 @@ class Climb(NamedTuple):
 
 
 def climb(
-    objective: Objective,
-    start: Floats,
-    steps: int,
-    tolerance: float = 1e-6,
-    gain: float = 1e-12,
-    box: Floats | None = None,
+    aim: Objective, x0: Floats, steps: int, tol: float = 1e-6, gain: float = 1e-12, box: Any = None
 ) -> Climb:
     """A local maximum of an objective, by at most so many steps of L-BFGS (Liu & Nocedal 1989).
 
-    It ends where no derivative is greater than the tolerance, or where a step gains no more than
-    ``gain`` times the value. The box has the least and the greatest weights, (weights, 2).
+    It ends where no derivative is greater than ``tol``, or where a step gains no more than ``gain``
+    times the value. The box has the least and the greatest weights, (weights, 2), if there are any.
     """
     if not steps:
-        return Climb(start, objective(start)[0], 0)
-    options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tolerance, "ftol": gain}
+        return Climb(x0, aim(x0)[0], 0)
+    options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tol, "ftol": gain}
     how: dict[str, Any] = {"method": "L-BFGS-B", "bounds": box, "options": options}
     with threadpool_limits(1, "blas"):  # on matrices this small more threads cost more
-        end = minimize(lambda x: tuple(-part for part in objective(x)), start, jac=True, **how)
+        end = minimize(lambda x: tuple(-part for part in aim(x)), x0, jac=True, **how)
     return Climb(np.asarray(end.x, np.float64), float(-end.fun), int(end.nit))
 
 

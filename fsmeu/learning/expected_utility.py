@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -153,16 +153,12 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
     fit_intercept: bool = True
 
     def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        progress: Callable[[float], None] | None = None,
+        self, X: Any, y: Any, sample_weight: Any = None, progress: Any = None
     ) -> MaxExpectedFClassifier:
         """Itself, fitted to rows, dense or sparse, and labels of two classes.
 
-        A weight of 2 counts an example twice. ``progress`` is called after each start with the
-        share of the work that is done, from 0 to 1.
+        A weight of 2 counts an example twice. ``progress``, a function, is called after each start
+        with the share of the work that is done, from 0 to 1.
         """
         where = type(self).__name__
         if self.restarts != "auto":

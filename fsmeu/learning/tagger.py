@@ -35,41 +35,30 @@ from fsmeu.models.checks import check_shape
 _LEAST_SCORE = -300.0  # scores further below the greatest: products of two are still no 0
 
 
-def feature_items(position: Any) -> Iterator[tuple[str, float]]:
+def feature_items(value: Any, name: str | None = None) -> Iterator[tuple[str, float]]:
     """The name and value of each feature of a position, as in sklearn-crfsuite.
 
-    A number or truth value is the value of the feature of that name, a text names a feature
-    ``name:text`` of value 1, a list or a set several such, a dictionary has its names behind the
-    outer one. A list or set of names stands for features of value 1.
+    That is a list or set of names, of value 1, or a dictionary. In it a number or truth value is
+    the value of the feature of that name, a text names a feature ``name:text`` of value 1, a list
+    or a set several such, a dictionary has its names behind the outer one.
     """
-    if isinstance(position, Mapping):
-        for name, value in position.items():
-            yield from _named(str(name), value)
-    elif isinstance(position, Iterable) and not isinstance(position, str | bytes):
-        for name in position:
-            yield str(name), 1.0
-    else:
-        must = "a position must be a dictionary of features or a list of their names"
-        raise InputError(message("features", must, position))
-
-
-def _named(name: str, value: Any) -> Iterator[tuple[str, float]]:
-    """The features of a value by the name of a dictionary."""
-    if isinstance(value, Real | np.bool_):
-        number = float(value)
-        if not np.isfinite(number):
+    front = "" if name is None else f"{name}:"
+    if name is not None and isinstance(value, str):
+        yield front + value, 1.0
+    elif name is not None and isinstance(value, Real | np.bool_):
+        if not np.isfinite(float(value)):
             raise InputError(message("features", f"the value of {name} must be finite", value))
-        yield name, number
-    elif isinstance(value, str):
-        yield f"{name}:{value}", 1.0
+        yield name, float(value)
     elif isinstance(value, Mapping):
         for inner, one in value.items():
-            yield from _named(f"{name}:{inner}", one)
-    elif isinstance(value, list | tuple | set | frozenset):
+            yield from feature_items(one, f"{front}{inner}")
+    elif isinstance(value, Iterable) and not isinstance(value, str | bytes):
         for one in value:
-            yield f"{name}:{one}", 1.0
+            yield f"{front}{one}", 1.0
     else:
-        must = f"the value of {name} must be a number, a text, a list of texts or a dictionary"
+        must = "a position must be a dictionary of features or a list of their names"
+        if name is not None:
+            must = f"the value of {name} must be a number, a text, a list of texts or a dictionary"
         raise InputError(message("features", must, value))
 
 
@@ -299,7 +288,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
             return objective
 
-        end = likely = base.climb(less(likelihood, c2, 0.0), start, steps, tolerance=1e-4)
+        end = likely = base.climb(less(likelihood, c2, 0.0), start, steps, tol=1e-4)
         self.log_likelihood_ = likely.value + c2 * float(likely.weights @ likely.weights)
         self.expected_values_, self.n_iter_ = list[float](), [likely.steps]
         if more:

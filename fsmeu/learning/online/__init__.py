@@ -44,8 +44,7 @@ THETA, MEAN, START, RADIUS, GAMMA, DONE, STAGE, STAGES, LENGTH = range(8, 17)
 HORIZON, DOUBLES, OPEN, SCALE, LAST = range(17, 22)
 
 FIRST_HORIZON = 1024
-MEANS = {"False": 0, "True": 1, "suffix": 2}
-"""Vectors that the mean of weights needs beside the weights, by ``average``."""
+MEANS = {"False": 0, "True": 1, "suffix": 2}  # vectors that the mean of weights needs, by average
 Self = TypeVar("Self", bound="OnlineClassifier")
 
 
@@ -143,11 +142,6 @@ class OnlineClassifier(base.LogisticClassifier):
         """The measure of all predictions that were made before labels; 0 where it is 0/0."""
         counts = self.state_[[TRUE_POSITIVE, PREDICTED, POSITIVE]]
         return float(values_of(self.state_[GAIN : MATCHED + 1], *counts))
-
-    @property
-    def seen_(self) -> int:
-        """How many examples it has learned from."""
-        return int(self.state_[SEEN])
 
     @property
     def coef_(self) -> Floats:
@@ -382,24 +376,20 @@ class Outcome(NamedTuple):
     first: OnlineClassifier  # after the first order
 
 
+Tell = Callable[[int, str], None]
+
+
 def run_orders(
-    name: str,
-    learner: OnlineClassifier,
-    data: Examples,
-    others: Examples | None,
-    *,
-    passes: int,
-    shuffles: int,
-    seed: int,
-    tell: Callable[[int, str], None],
+    name: str, learner: OnlineClassifier, data: Examples, others: Any, plan: Any, tell: Tell
 ) -> Outcome:
     """What copies of a learner reached, one for each random order; 0 is the order of the file.
 
-    Each sees the data so many times in its order, and is measured on the others afterwards. A copy
-    that asks for the number of examples is told. ``tell`` is called with the number of examples
-    seen since the last call, and the measure in words. Speed is in examples a second of processor
-    time, in the fastest order.
+    The plan has the numbers of "passes" over the data and of "shuffles", and the "seed". A copy
+    that asks for the number of examples is told; each is measured on other examples afterwards, if
+    there are any. ``tell`` is called with the number of examples seen since the last call, and the
+    measure in words. Speed is in examples a second of processor time, in the fastest order.
     """
+    passes, shuffles, seed = (plan[key] for key in ("passes", "shuffles", "seed"))
     n, positive, measure = len(data.labels), data.classes[1], ""
     seen = places(n * passes)
     ended, curves, tests, seconds = [], [], [], []
