@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from os import PathLike
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 from scipy.sparse import csr_array, issparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -49,9 +49,8 @@ def real(where: str, name: str, value: object, which: str, holds: Callable[[floa
     raise InputError(message(where, f"{name} must be a {which}", value))
 
 
-Range: TypeAlias = tuple[str, Callable[[float], bool]]
-NONNEGATIVE: Range = ("finite number of at least 0", lambda x: 0.0 <= x < math.inf)
-POSITIVE_NUMBER: Range = ("finite number above 0", lambda x: 0.0 < x < math.inf)
+NONNEGATIVE = ("finite number of at least 0", lambda x: 0.0 <= x < math.inf)
+POSITIVE_NUMBER = ("finite number above 0", lambda x: 0.0 < x < math.inf)
 
 
 def number_between(where: str, name: str, value: object, low: float, high: float) -> float:
@@ -64,12 +63,7 @@ _FORM: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64}
 
 
 class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier of two classes; the greater of them in sorted order is the positive one.
-
-    Attributes:
-        classes_: both classes, the positive one last.
-        n_features_in_: the number of features.
-    """
+    """A classifier of two classes, ``classes_``, the greater of them in sorted order positive."""
 
     classes_: NDArray[Any]
 
@@ -127,9 +121,7 @@ def checked_weights(rows: Rows, weights: Any) -> Floats | None:
 class LogisticClassifier(BinaryClassifier):
     """A classifier of linear scores, whose logistic function is the positive class's probability.
 
-    Attributes:
-        coef_: the coefficients, (1, features).
-        intercept_: the intercept, (1,).
+    They are made of ``coef_``, (1, features), and ``intercept_``, (1,).
     """
 
     def decision_function(self, X: Any) -> Floats:
@@ -157,16 +149,9 @@ class OuterClassifier(BinaryClassifier):
             tags.input_tags = get_tags(inner).input_tags
         return tags
 
-    def _inner(self, checked: bool = False) -> Any:
-        """The estimator to be copied; if checked, an InputError where it lacks what is needed."""
-        inner = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
-        names = ("fit", "predict_proba")[: 1 if getattr(self, "calibration", None) else 2]
-        if checked and (isinstance(inner, type) or not all(hasattr(inner, name) for name in names)):
-            must = "the estimator must have fit and predict_proba"
-            remedy = "With calibration, decision_function will do instead of predict_proba"
-            remedy *= hasattr(self, "calibration")
-            raise InputError(message(type(self).__name__, must, inner, remedy))
-        return inner
+    def _inner(self) -> Any:
+        """The estimator to be copied."""
+        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
 
     def _weighing(self, weights: Floats | None) -> dict[str, Floats]:
         """The argument of the estimator's ``fit`` for weights; an InputError where it has none."""
@@ -189,7 +174,13 @@ class OuterClassifier(BinaryClassifier):
 
     def _checked(self, rows: Any, labels: Any, first: bool = True, **how: bool) -> Any:
         """Rows as they are, and as many checked labels; sets ``n_features_in_`` if it is known."""
-        self._inner(checked=True)
+        inner, mapped = self._inner(), getattr(self, "calibration", None)
+        needs = ("fit",) if mapped else ("fit", "predict_proba")
+        if isinstance(inner, type) or not all(hasattr(inner, name) for name in needs):
+            must = "the estimator must have fit and predict_proba"
+            remedy = "With calibration, decision_function will do instead of predict_proba"
+            remedy *= hasattr(self, "calibration")
+            raise InputError(message(type(self).__name__, must, inner, remedy))
         checked = validate(self, y=labels, **how)
         validate(self, rows, skip_check_array=True)
         return indexable(rows, checked)[0], checked
@@ -204,29 +195,22 @@ Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 """A function of the weights and its gradient."""
 
 
-class Climb(NamedTuple):
-    """Where a climb ended: the weights, the objective there, the number of iterations."""
-
-    weights: Floats
-    value: float
-    steps: int
-
-
 def climb(
     aim: Objective, x0: Floats, steps: int, tol: float = 1e-6, gain: float = 1e-12, box: Any = None
-) -> Climb:
+) -> OptimizeResult:
     """A local maximum of an objective, by at most so many steps of L-BFGS (Liu & Nocedal 1989).
 
-    It ends where no derivative is greater than ``tol``, or where a step gains no more than ``gain``
-    times the value. The box has the least and the greatest weights, (weights, 2), if there are any.
+    The weights ``x``, the objective there, ``fun``, and the number of iterations, ``nit``. It ends
+    where no derivative is greater than ``tol``, or where a step gains no more than ``gain`` times
+    the value. The box has the least and the greatest weights, (weights, 2), if there are any.
     """
     if not steps:
-        return Climb(x0, aim(x0)[0], 0)
+        return OptimizeResult(x=x0, fun=aim(x0)[0], nit=0)
     options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tol, "ftol": gain}
     how: dict[str, Any] = {"method": "L-BFGS-B", "bounds": box, "options": options}
     with threadpool_limits(1, "blas"):  # on matrices this small more threads cost more
         end = minimize(lambda x: tuple(-part for part in aim(x)), x0, jac=True, **how)
-    return Climb(np.asarray(end.x, np.float64), float(-end.fun), int(end.nit))
+    return OptimizeResult(end, fun=float(-end.fun))
 
 
 # -- the loss to learn for -------------------------------------------------------------------------
@@ -363,7 +347,7 @@ def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[
     found = {"accuracy": float(accuracy_score(positive, chosen))}
     found |= dict(zip(("precision", "recall", "F1"), map(float, three[:3]), strict=True))
     loss: Any = getattr(model, "loss_", None)
-    if loss is not None and hasattr(loss, "pair_values"):
+    if hasattr(loss, "pair_values"):
         zs, ys = (np.atleast_2d(part).astype(np.int64) for part in (chosen, positive))
         named: Any = over_classes(loss, model.classes_, type(model).__name__)
         found[loss.name] = float(named.pair_values(zs, ys).mean())

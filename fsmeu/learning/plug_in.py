@@ -51,10 +51,7 @@ def _sigmoid(scored: Floats, positive: Floats, weights: Floats | None) -> tuple[
 class PlugInClassifier(base.OuterClassifier):
     """What both classifiers share: an estimator of probabilities, calibrated if wanted.
 
-    Attributes:
-        loss_: the loss.
-        estimator_: the fitted estimator; its classes are 0 and 1.
-        calibration_: the map from its scores to probabilities, or None.
+    ``estimator_``, fitted to classes 0 and 1, and ``calibration_``, which maps its scores, or None.
     """
 
     loss: Any = "fscore"

@@ -178,9 +178,7 @@ def most_probable(unary: Floats, pairwise: Floats, lengths: Lengths) -> Ints:
     return labels
 
 
-def models_of(
-    unary: Floats, pairwise: Floats, lengths: Lengths, labels: Sequence[Any]
-) -> list[Potentials]:
+def models_of(unary: Floats, pairwise: Floats, lengths: Lengths, labels: Any) -> list[Potentials]:
     """The conditional random field of each sentence over these labels."""
     return [from_potentials(scores, pairwise, labels) for scores in lengths.split(unary)]
 
@@ -207,9 +205,9 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         likelihood_iterations: the greatest number of iterations for the likelihood.
         utility_iterations: the same for the expected utility; 0 leaves it at the likelihood.
         utility_c2: the penalty on the distance from the weights of greatest likelihood.
-        warm_start: whether ``fit`` begins with the weights that an earlier ``fit`` has found, and
-            with 0 for new features and tags. With likelihood_iterations=0 it goes on with the
-            expected utility alone, whose penalty is then on the distance from these weights.
+        warm_start: whether ``fit`` begins with the weights of an earlier ``fit``, and with 0 for
+            new features and tags. With likelihood_iterations=0 it goes on with the expected utility
+            alone, whose penalty is then on the distance from these weights.
 
     Attributes:
         classes_: the tags, sorted, (L,).
@@ -217,8 +215,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         state_weights_: the weights of features and tags, (features, L).
         transition_weights_: the weights of a tag (last axis) after another, (L, L).
         log_likelihood_: the log-likelihood of the training tags before the second training.
-        expected_values_: mean expected value of the training sentences before and after it; empty
-            without it.
+        expected_values_: mean expected value of training sentences before and after it, if it was.
         n_iter_: the iterations of both trainings.
     """
 
@@ -289,16 +286,16 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
             return objective
 
         end = likely = base.climb(less(likelihood, c2, 0.0), start, steps, tol=1e-4)
-        self.log_likelihood_ = likely.value + c2 * float(likely.weights @ likely.weights)
-        self.expected_values_, self.n_iter_ = list[float](), [likely.steps]
+        self.log_likelihood_ = likely.fun + c2 * float(likely.x @ likely.x)
+        self.expected_values_, self.n_iter_ = list[float](), [int(likely.nit)]
         if more:
-            aim = less(utility, pull, likely.weights)
-            end = base.climb(aim, likely.weights, more)
-            moved = end.weights - likely.weights
-            values = aim(likely.weights)[0], end.value + pull * float(moved @ moved)
+            aim = less(utility, pull, likely.x)
+            end = base.climb(aim, likely.x, more)
+            moved = end.x - likely.x
+            values = aim(likely.x)[0], end.fun + pull * float(moved @ moved)
             self.expected_values_ = [sign * value / len(tags) for value in values]
-            self.n_iter_.append(end.steps)
-        both = end.weights.reshape(-1, len(classes))
+            self.n_iter_.append(int(end.nit))
+        both = end.x.reshape(-1, len(classes))
         self.state_weights_, self.transition_weights_ = both[: len(names)], both[len(names) :]
         return self
 

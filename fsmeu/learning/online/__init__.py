@@ -81,10 +81,8 @@ class OnlineClassifier(base.LogisticClassifier):
     threshold moves does not change it: learners with the same settings see the same probabilities.
 
     Attributes:
-        classes_: both classes, the positive one last.
         weights_: (1, features + 1), the last column for the intercept.
-        delays_: what turns them into their mean over time (``kernels.run``), (0, 1 or 2,
-            features + 1).
+        delays_: what makes their mean over time (``kernels.run``), (0, 1 or 2, features + 1).
         state_: what else the learner remembers, by the places that this module names.
     """
 
@@ -213,9 +211,6 @@ class OnlineClassifier(base.LogisticClassifier):
 def _flat(rows: base.Rows) -> tuple[Any, Any, Any]:
     """Values row by row, the column of each (none where rows are whole), where rows begin."""
     if issparse(rows):
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
         return rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
     begins = np.arange(rows.shape[0] + 1, dtype=np.int64) * rows.shape[1]
     return np.ascontiguousarray(rows).ravel(), np.empty(0, np.int64), begins
@@ -247,9 +242,7 @@ class OFOClassifier(OnlineClassifier):
     far for the best one. With F_beta, and with the Jaccard index J, the best thresholds are
     F_beta / (1 + beta^2) and J / (1 + J) (see ``FOFOClassifier``); in counts all are
     TP / (b POS + PRED) with b = beta^2, or 1 for Jaccard. It is 0 before the first example.
-
-    Args:
-        step, schedule, average, fit_intercept, measure, beta: as in ``OnlineLogisticClassifier``.
+    Parameters are those of ``OnlineLogisticClassifier``.
     """
 
     _kind = OFO
@@ -273,11 +266,10 @@ class FOFOClassifier(OnlineClassifier):
     floor(log2(2 n / log2 n) / 2) - 1 (at least 1), n0 = floor(n / m). Stage k begins at the mean of
     the thresholds of stage k - 1 (the first at 0), stays within R_{k-1} of its start, and has steps
     gamma_scale R_{k-1} / sqrt(10 n0), where R_0 is the width of the domain and R_k = R_{k-1} / 2.
-    Predictions use the mean of the stage so far, the start included, as the listing says. What is
-    left of n examples after m n0, and whatever comes after n, belongs to the last stage.
-
-    Where positives are rare, these steps are too short by sqrt(10 / pi). ``gamma_scale="auto"``
-    multiplies by that, with the running rate (POS + 1) / (TOTAL + 2), so that no gamma is tuned.
+    Where positives are rare, they are too short by sqrt(10 / pi): ``gamma_scale="auto"`` multiplies
+    by that, with the running rate (POS + 1) / (TOTAL + 2), so that no gamma is tuned. Predictions
+    use the mean of the stage so far, the start included, as the listing says. What is left of n
+    examples after m n0, and whatever comes after n, belongs to the last stage.
 
     Args:
         step, schedule, average, fit_intercept, measure, beta: as in ``OnlineLogisticClassifier``.
@@ -336,9 +328,7 @@ def places(total: int, most: int = 200) -> Ints:
     return np.asarray(steps * total // len(steps), np.int64)
 
 
-def two_classes(
-    name: str, data: Examples, positive: str | None, like: Examples | None = None
-) -> Examples:
+def two_classes(name: str, data: Examples, positive: str | None, like: Any = None) -> Examples:
     """The examples of a file with labels of two classes; an InputError where these are others.
 
     They are a positive label against all others, where it is given, or those of other examples.

@@ -81,12 +81,7 @@ def move(weights, values, columns, begin, end, constant, by):
 @compiled
 def logistic(margin):
     """The logistic function; no number where the margin has overflowed."""
-    if math.isinf(margin):
-        return math.nan
-    if margin >= 0.0:
-        return 1.0 / (1.0 + math.exp(-margin))
-    grown = math.exp(margin)
-    return grown / (1.0 + grown)
+    return math.nan if math.isinf(margin) else 1.0 / (1.0 + math.exp(-margin))
 
 
 _skipped, _threshold = compiled(at.skipped), compiled(at.threshold)
@@ -96,9 +91,9 @@ _skipped, _threshold = compiled(at.skipped), compiled(at.threshold)
 def _drop_first(weights, delays, seen):
     """Leaves out more of the first vectors where the number of examples is a power of 2.
 
-    ``delays[0]`` adds up (s - 1 - k) g after k vectors that the mean leaves out. ``delays[1]`` has,
-    from the last such place p, what it was then plus p - k times the weights, which is what more of
-    the first vectors have added to it by the next place.
+    ``delays[0]`` adds up (s - 1 - k) g after k vectors that are left out. ``delays[1]`` has, from
+    the last such place p, what it was then plus p - k times the weights: what more of the first
+    vectors have added to it by the next place.
     """
     before, now = _skipped(seen - 1.0), _skipped(seen)
     if now > before:
@@ -114,12 +109,10 @@ def run(kind, state, weights, delays, settings, held, positive, importance):
     After t examples the mean of the t weight vectors is ``weights + delays / t``: a step g made at
     example s is missing in the s - 1 vectors before it, so ``delays`` adds up (s - 1) g. That way
     a sparse example touches only its own features. ``delays`` has two rows for a suffix mean
-    (``_drop_first``), none where the last weights are used. State, weights and delays are changed.
-
-    ``settings`` are the value of the feature behind the intercept (1, or 0 without one), the length
-    of the first step, and whether it is divided by the root of t; ``held`` are values row by row,
-    the column of each (none where rows are whole), and where rows begin. Examples have weights,
-    ``importance``, (n,); one of weight 0 is skipped.
+    (``_drop_first``), none where the last weights are used. ``settings`` are the value of the
+    feature behind the intercept (1, or 0 without one), the length of the first step, and whether it
+    is divided by the root of t; ``held`` are values row by row, the column of each (none where rows
+    are whole), and where rows begin. An example whose ``importance`` is 0 is skipped.
     """
     constant, step, falls = settings
     values, columns, begins = held
