@@ -90,8 +90,7 @@ def _constant(spec: Spec, expr: Expr | None) -> int | float | None:
         return None
 
 
-_LENGTHS_TRIED = 12
-"""Lengths whose tables a report looks at for a true positive that makes things worse."""
+_LENGTHS_TRIED = 12  # lengths at which a true positive is looked for that makes things worse
 
 
 @dataclass(frozen=True)
