@@ -5,6 +5,7 @@ from fsmeu.decoding import moments, split
 from fsmeu.expectation import composition, corpus, expect
 from fsmeu.fst import regex
 from fsmeu.losses.machine import view
+from fsmeu.losses.semantics import walk as registers
 from fsmeu.models import potentials
 from fsmeu.trellis import engine, walk
 
@@ -15,6 +16,7 @@ LOWEST = [
     (composition, "MUCH_TO_REMEMBER", 0),  # sums over windows that are not remembered
     (view, "_SMALL_CORE", 0),  # merging of what z leaves alike
     (view, "_WORTH_MERGING", 0.0),
+    (registers, "_MANY_PAIRS", 1),  # pairs, and hypotheses, that are walked over as arrays
     (walk, "MOST_DENSE_STEPS", 0),  # reached states alone
     (walk, "SMALL_SPACE", 4),  # spaces that are walked state by state
     (potentials, "_NORMALISED_CELLS", 1),  # blocks of chains
