@@ -2,14 +2,11 @@
 
 import json
 import math
-from pathlib import Path
 
 import pytest
 
 from tests.benchmarks import measure, report
 from tests.benchmarks.measure import Row
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def row(title, second, **more):
