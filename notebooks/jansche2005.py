@@ -63,9 +63,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 import fsmeu
+from fsmeu.learning import MaxExpectedFClassifier, MaxExpectedUtilityClassifier
 from fsmeu.learning.base import Objective, climb
-from fsmeu.learning.expected_utility import MaxExpectedUtilityClassifier, batch_value
-from fsmeu.learning.max_expected_f import MaxExpectedFClassifier, SmoothF
+from fsmeu.learning.expected_utility import SmoothF, batch_value
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]

@@ -76,9 +76,10 @@ from fsmeu.learning.online import (
     FOFOClassifier,
     OFOClassifier,
     OnlineLogisticClassifier,
+    places,
+    running_measure,
 )
 from fsmeu.learning.online.kernels import run
-from fsmeu.learning.online.streaming import places, running_measure
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.int64]

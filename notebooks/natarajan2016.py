@@ -80,7 +80,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler, normalize
 
 import fsmeu
-from fsmeu.learning.given_loss import best_threshold, table_value
+from fsmeu.learning.base import best_threshold, table_value
 from fsmeu.learning.plug_in import DTAClassifier, EUMClassifier, held_out_parts
 from fsmeu.losses.loss import SpecLoss
 

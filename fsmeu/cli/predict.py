@@ -28,9 +28,9 @@ from fsmeu.losses.loss import load
 if TYPE_CHECKING:
     from fsmeu.learning.examples import Examples
 
-examples, given_loss, saving, searn = (
+base, examples, saving, searn = (
     opt.Later(f"fsmeu.{name}")
-    for name in ("learning.examples", "learning.given_loss", "learning.saving", "searn.searn")
+    for name in ("learning.base", "learning.examples", "learning.saving", "searn.searn")
 )
 
 
@@ -61,8 +61,9 @@ def predict(
     Several labels of an example, and its probabilities, stand on its line with tabs between them.
     Where labels or tags are given, how good the predicted ones are is told on stderr.
     """
+    tagger = searn.ColumnTagger  # which load knows from here on
     made = saving.load(model)
-    if isinstance(made, searn.ColumnTagger) and hasattr(made, "searn_"):
+    if isinstance(made, tagger) and hasattr(made, "searn_"):
         _predict_tags(made, file, output, beam, as_json)
         return
     if type(made).__name__ not in classifiers():
@@ -77,7 +78,7 @@ def predict(
     with estimating(f"predict {file}", "deciding"):
         classes = made.predict(data.rows)
     chances = _chances(made, data.rows) if probabilities else None
-    found = None if data.labels is None else given_loss.measures(made, data.labels, classes)
+    found = None if data.labels is None else base.measures(made, data.labels, classes)
     plot_decision(picture, made, data, classes)
     if as_json:
         document: dict[str, Any] = {"classes": _plain(classes), "measures": found}
@@ -100,7 +101,7 @@ def predict(
 def _plain(classes: NDArray[Any]) -> list[Any]:
     """The classes as JSON and people write them; rows of them where there are several labels."""
     if classes.ndim == 1:
-        return [given_loss.plain(one) for one in classes]
+        return [base.plain(one) for one in classes]
     return [_plain(row) for row in classes]
 
 
@@ -223,10 +224,10 @@ def plot_decision(path: Path | None, model: Any, data: Examples, predicted: NDAr
     """Writes the plot, if there is a path: the value of each threshold, and what was decided."""
     if path is None:
         return
-    loss = given_loss.confusion_loss(model)
+    loss = base.confusion_loss(model)
     kind = "probability" if hasattr(model, "predict_proba") else "score"
     with estimating("--plot", "deciding"):
-        scores = given_loss.decision_scores(model, data.rows)
+        scores = base.positive_chances(model, data.rows)
     positive, chosen = (classes == model.classes_[1] for classes in (data.labels, predicted))
 
     def draw(axes: Any) -> None:

@@ -22,13 +22,9 @@ from fsmeu.errors import one_of
 
 if TYPE_CHECKING:
     from fsmeu.learning.examples import Examples
-    from fsmeu.learning.online import OnlineClassifier
-    from fsmeu.learning.online.streaming import Outcome
+    from fsmeu.learning.online import OnlineClassifier, Outcome
 
-online_learners, streaming, sets = (
-    opt.Later(f"fsmeu.{name}")
-    for name in ("learning.online", "learning.online.streaming", "searn.features")
-)
+online_learners, sets = opt.Later("fsmeu.learning.online"), opt.Later("fsmeu.searn.features")
 
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
 _PLOTS = (*PLOT_FORMATS, "csv", "json")
@@ -230,14 +226,13 @@ def _train_classifier(
         "examples": int(data.rows.shape[0]),
         "features": int(data.rows.shape[1]),
         "positive": (data.labels == model.classes_[1]).sum(axis=0).tolist(),
-        "classes": [shared.given_loss.plain(one) for one in model.classes_],
+        "classes": [shared.base.plain(one) for one in model.classes_],
         "seconds": round(seconds, 3),
     }
     if others is not None:
-        assert others.labels is not None
         with shared.estimating(f"test {name}", "deciding"):
             predicted = model.predict(others.rows)
-        found["test"] = shared.given_loss.measures(model, others.labels, predicted)
+        found["test"] = shared.base.measures(model, others.labels, predicted)
         shared.plot_decision(picture, model, others, predicted)
     return found
 
@@ -282,10 +277,10 @@ def _stream(
         refuse("--output", "one learner can be saved", f"{len(learners)} learners", "Give one -c")
     path = None if curves is None else _checked_curves(curves)
     train, test = _read(files, reading)
-    data = streaming.two_classes(files[0], train, stream.positive)
+    data = online_learners.two_classes(files[0], train, stream.positive)
     others = None
     if test is not None:
-        others = streaming.two_classes(str(files[1]), test, stream.positive, data)
+        others = online_learners.two_classes(str(files[1]), test, stream.positive, data)
     examples, features = map(int, data.rows.shape)
     plan = {"passes": stream.passes, "shuffles": stream.shuffles, "seed": seed}
     found = []
@@ -296,11 +291,12 @@ def _stream(
             def told(more: int, text: str, tell: Tell = tell) -> None:
                 tell(advance=more, text=text)
 
-            found.append(streaming.run_orders(name, one, data, others, **plan, tell=told))
+            found.append(online_learners.run_orders(name, one, data, others, **plan, tell=told))
     if model is not None:
         shared.saving.save(found[0].first, model)
-    facts = {"examples": examples, "features": features, "positive": data.positive, **plan}
-    result = streaming.summary(facts, found)
+    positive = int((data.labels == data.classes[1]).sum())
+    result = {"examples": examples, "features": features, "positive": positive, **plan}
+    result["learners"] = [one.row for one in found]
     if path is not None:
         _write_curves(path, result, found)
     parts = ["online"] if others is None else ["online", "test"]
@@ -330,15 +326,15 @@ def _checked_curves(name: str) -> Path:
 
 def _write_curves(path: Path, result: dict[str, Any], found: Sequence[Outcome]) -> None:
     """Writes the measure against examples seen, in the format that the ending says."""
-    curves = {one.name: one.curves for one in found}
+    curves = {one.row["learner"]: one.curves for one in found}
     if path.suffix.lower() == ".json":
         points = {name: rows.tolist() for name, rows in curves.items()}
         whole = {**result, "seen": found[0].seen.tolist(), "curves": points}
         write_output(path, json.dumps(whole, allow_nan=False) + "\n")
     elif path.suffix.lower() == ".csv":
-        write_output(path, streaming.curves_csv(found))
+        write_output(path, online_learners.curves_csv(found))
     else:
-        value = f"online {' or '.join(sorted({one.measure for one in found}))}"
+        value = f"online {' or '.join(sorted({one.row['measure'] for one in found}))}"
         save_plot(path, lambda axes: plot_curves(curves, found[0].seen, value=value, ax=axes))
 
 

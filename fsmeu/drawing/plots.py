@@ -279,7 +279,7 @@ def plot_threshold(
         score: what the scores are.
         ax: where to draw; axes of a new figure if left out.
     """
-    from fsmeu.learning.given_loss import best_threshold, table_value, threshold_values
+    from fsmeu.learning.base import best_threshold, table_value, threshold_values
 
     s = np.asarray(scores, np.float64)
     y, z = np.asarray(positive, bool), np.asarray(chosen, bool)

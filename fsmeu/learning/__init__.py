@@ -3,8 +3,7 @@
 They are loaded on demand (``import fsmeu.learning``), because scikit-learn takes a while to load.
 """
 
-from fsmeu.learning.expected_utility import MaxExpectedUtilityClassifier
-from fsmeu.learning.max_expected_f import MaxExpectedFClassifier
+from fsmeu.learning.expected_utility import MaxExpectedFClassifier, MaxExpectedUtilityClassifier
 from fsmeu.learning.online import FOFOClassifier, OFOClassifier, OnlineLogisticClassifier
 from fsmeu.learning.plug_in import DTAClassifier, EUMClassifier, ExampleWiseClassifier
 from fsmeu.learning.saving import load, save

@@ -1,13 +1,16 @@
-"""What classifiers share: two classes of any type, rows of features, checks, hill climbing.
+"""What estimators share: checks, two classes of any type, hill climbing, and the loss to learn for.
 
-An estimator is a dataclass: its fields are the parameters that scikit-learn sees.
+An estimator is a dataclass: its fields are the parameters that scikit-learn sees. A label is its
+name: 1, True, 1.0 and "1" are one. Every estimator asks ``over_classes`` for a loss whose k-th
+label stands for the k-th class, so that indices of classes are indices of labels.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
+from os import PathLike
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,15 +18,21 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, issparse
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import get_tags, indexable
+from sklearn.metrics import accuracy_score, precision_recall_fscore_support
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags, indexable, validation
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, message
+from fsmeu.expectation.query import bind_labels
+from fsmeu.fst.alphabet import Alphabet, Label, plain_label
+from fsmeu.losses.algebra.confusion import value_of_counts
+from fsmeu.losses.loss import SpecLoss, bind_loss, load, read_spec
+from fsmeu.losses.protocol import Loss, check_loss
 
 Rows: TypeAlias = Any
 """Examples, (examples, features): doubles, a ``csr_array``, or what an inner estimator takes."""
@@ -69,20 +78,22 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
+    def _checked(self, rows: Any, labels: Any, first: bool = True) -> tuple[Rows, NDArray[Any]]:
+        """Checked rows, (examples, features), and as many labels; sets ``n_features_in_``."""
+        rows, labels = validation.validate_data(
+            self, rows, labels, y_numeric=False, **_FORM, reset=first
+        )
+        return csr_array(rows) if issparse(rows) else rows, labels
+
     def _training(
         self, rows: Any, labels: Any, weights: Any = None, classes: Any = None, first: bool = True
     ) -> Training:
-        """Checked examples: rows (examples, features), 1 for positive ones and 0, and weights.
+        """Checked rows, 1 for positive ones and 0 for others, and weights or None.
 
         The first ones set ``n_features_in_`` and ``classes_``; later ones must suit these.
         """
-        rows, labels = validate_data(self, rows, labels, y_numeric=False, **_FORM, reset=first)
-        rows = csr_array(rows) if issparse(rows) else rows
-        return rows, self._targets(labels, classes, first), self._weights(rows, weights)
-
-    def _targets(self, labels: NDArray[Any], classes: Any = None, first: bool = True) -> Floats:
-        """1 for examples of the positive class and 0 for others; sets or checks ``classes_``."""
         where = f"{type(self).__name__}.fit"
+        rows, labels = self._checked(rows, labels, first)
         check_classification_targets(labels)
         if first or classes is not None:
             known = np.unique(labels if classes is None else classes)
@@ -99,22 +110,21 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(strange):
             must = f"labels must be of the classes {self.classes_.tolist()}"
             raise InputError(message(where, must, np.unique(strange).tolist()))
-        return np.asarray(positive, np.float64)
-
-    def _weights(self, rows: Rows, weights: Any) -> Floats | None:
-        """Checked weights of examples, (examples,), or None."""
-        how = {"dtype": np.float64, "ensure_non_negative": True}
-        return None if weights is None else np.asarray(_check_sample_weight(weights, rows, **how))
-
-    def _rows(self, rows: Any) -> Rows:
-        """The rows to predict, checked, (examples, features)."""
-        check_is_fitted(self)
-        checked = validate_data(self, rows, **_FORM, reset=False)
-        return csr_array(checked) if issparse(checked) else checked
+        return rows, np.asarray(positive, np.float64), checked_weights(rows, weights)
 
     def _named(self, positive: Bools) -> NDArray[Any]:
         """The class of each example, from whether it is positive."""
         return self.classes_[positive.astype(np.int64)]
+
+
+def checked_weights(rows: Rows, weights: Any) -> Floats | None:
+    """Weights of examples, (examples,), or None."""
+    how = {"dtype": np.float64, "ensure_non_negative": True}
+    return (
+        None
+        if weights is None
+        else np.asarray(validation._check_sample_weight(weights, rows, **how))
+    )
 
 
 class LogisticClassifier(BinaryClassifier):
@@ -127,8 +137,9 @@ class LogisticClassifier(BinaryClassifier):
 
     def decision_function(self, X: Any) -> Floats:
         """The logarithm of the odds of the positive class, (examples,)."""
-        scores: Floats = self._rows(X) @ self.coef_[0] + self.intercept_[0]
-        return scores
+        validation.check_is_fitted(self)
+        rows = validation.validate_data(self, X, **_FORM, reset=False)
+        return np.asarray(rows @ self.coef_[0] + self.intercept_[0])
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class, (examples, 2)."""
@@ -149,25 +160,41 @@ class OuterClassifier(BinaryClassifier):
             tags.input_tags = get_tags(inner).input_tags
         return tags
 
-    def _inner(self) -> Any:
-        """The estimator to be copied."""
-        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+    def _inner(self, checked: bool = False) -> Any:
+        """The estimator to be copied; if checked, an InputError where it lacks what is needed."""
+        inner = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        names = ("fit", "predict_proba")[: 1 if getattr(self, "calibration", None) else 2]
+        if checked and (isinstance(inner, type) or not all(hasattr(inner, name) for name in names)):
+            must, remedy = "the estimator must have fit and predict_proba", ""
+            if hasattr(self, "calibration"):
+                remedy = "With calibration, decision_function will do instead of predict_proba"
+            raise InputError(message(type(self).__name__, must, inner, remedy))
+        return inner
 
-    def _labelled(self, rows: Any, labels: Any, weights: Any) -> Training:
-        """Rows as they are, 1 for positive ones and 0 for others, and weights."""
-        rows, labels = self._pairs(rows, labels)
-        return rows, self._targets(labels), self._weights(rows, weights)
+    def _weighing(self, weights: Floats | None) -> dict[str, Floats]:
+        """The argument of the estimator's ``fit`` for weights; an InputError where it has none."""
+        inner = self._inner(checked=True)
+        name, last = inner.steps[-1] if isinstance(inner, Pipeline) else ("", inner)
+        if weights is not None and not validation.has_fit_parameter(last, "sample_weight"):
+            must = "the estimator must take sample_weight where weights are given"
+            raise InputError(message(type(self).__name__, must, inner))
+        key = f"{name}__sample_weight" if name else "sample_weight"
+        return {} if weights is None else {key: weights}
 
-    def _pairs(self, rows: Any, labels: Any, **how: bool) -> tuple[Rows, NDArray[Any]]:
+    def _fitted(self, rows: Rows, positive: Floats, weights: Floats | None) -> Any:
+        """A copy of the estimator, fitted to rows with labels 1 and 0."""
+        more = self._weighing(weights)
+        return clone(self._inner()).fit(rows, positive.astype(np.int64), **more)
+
+    def _named_loss(self) -> Loss:
+        """The loss whose labels stand for both classes, the positive one last."""
+        return over_classes(self.loss_, self.classes_, type(self).__name__)
+
+    def _checked(self, rows: Any, labels: Any, first: bool = True, **how: bool) -> Any:
         """Rows as they are, and as many checked labels; sets ``n_features_in_`` if it is known."""
-        checked = validate_data(self, y=labels, **how)
-        validate_data(self, rows, skip_check_array=True)
+        checked = validation.validate_data(self, y=labels, **how)
+        validation.validate_data(self, rows, skip_check_array=True)
         return indexable(rows, checked)[0], checked
-
-    def _rows(self, rows: Any) -> Rows:
-        """The rows to predict, as they are; the estimator looks at them."""
-        check_is_fitted(self)
-        return rows
 
 
 def positive_chances(estimator: Any, rows: Rows) -> Floats:
@@ -192,7 +219,6 @@ def climb(
     start: Floats,
     steps: int,
     tolerance: float = 1e-6,
-    *,
     gain: float = 1e-12,
     box: Floats | None = None,
 ) -> Climb:
@@ -204,11 +230,190 @@ def climb(
     if not steps:
         return Climb(start, objective(start)[0], 0)
     options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tolerance, "ftol": gain}
-
-    def downhill(weights: Floats) -> tuple[float, Floats]:
-        value, slopes = objective(weights)
-        return -value, -slopes
-
+    how: dict[str, Any] = {"method": "L-BFGS-B", "bounds": box, "options": options}
     with threadpool_limits(1, "blas"):  # on matrices this small more threads cost more
-        end = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
+        end = minimize(lambda x: tuple(-part for part in objective(x)), start, jac=True, **how)
     return Climb(np.asarray(end.x, np.float64), float(-end.fun), int(end.nit))
+
+
+# -- the loss to learn for -------------------------------------------------------------------------
+
+
+def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
+    """The loss of a built-in name or of the path of a loss file, or the loss itself.
+
+    Names and paths may have parameters, and labels where the file leaves them open.
+    """
+    if not isinstance(params, Mapping | None) or not all(isinstance(x, str) for x in params or ()):
+        must = "loss_params must be a dictionary of the parameters of the loss"
+        raise InputError(message(where, must, params))
+    if isinstance(loss, str | PathLike):
+        spec = read_spec(str(loss))
+        return bind_loss(spec, params or {}, labels if spec.labels is None else None)
+    check_loss(loss, where)
+    if params:
+        must = "loss_params may be given with the name or the path of a loss only"
+        raise InputError(message(where, must, dict(params)))
+    return loss  # type: ignore[no-any-return]
+
+
+def binary_loss(where: str, loss: Any, params: Any = None) -> Loss:
+    """The loss of ``given_loss``; an InputError unless it is over two labels."""
+    result = given_loss(loss, params, where)
+    if len(result.alphabet) != 2:
+        must = "the loss must be one over two labels"
+        raise InputError(message(where, must, f"{result.name} over {result.alphabet.labels}"))
+    return result
+
+
+def label_name(value: Any) -> Label:
+    """The name of a class as a label: an int for whole numbers and truth values, else a text."""
+    given = plain_label(value)
+    return given if isinstance(given, int | str) else str(given)
+
+
+def over_classes(loss: Loss, classes: Iterable[Any], where: str) -> Loss:
+    """The loss whose k-th label stands for the k-th class.
+
+    A class is the label of its name, where all classes have one. Else, of two classes, the last is
+    the positive label: the one named 1, else the only one that the loss counts, else the second.
+    Where the labels are names, not 0 and 1, a class that has one is that label, and the other class
+    is the label that is left. Labels that are open become the names of the classes.
+    """
+    names = [label_name(one) for one in classes]
+    if not getattr(loss, "labels_open", False):
+        own = {str(label): label for label in loss.alphabet.labels}
+        names = [own.get(str(name), name) for name in names]
+        if len(names) == len(own) == 2:
+            names = _both(names, loss)
+    return bind_labels(loss, Alphabet(tuple(names)), where)
+
+
+def _both(names: list[Label], loss: Loss) -> list[Label]:
+    """The labels of two classes, from the names of the classes."""
+    labels = loss.alphabet.labels
+    known = [k for k, name in enumerate(names) if name in labels]
+    if len(known) == 2:
+        return names
+    if not known or {str(label) for label in labels} == {"0", "1"}:
+        last = labels[_positive(loss)]
+    elif known == [1]:
+        last = names[1]
+    else:
+        last = next(label for label in labels if label != names[0])
+    return [next(label for label in labels if label != last), last]
+
+
+def _positive(loss: Loss) -> int:
+    """The index of the positive one of two labels."""
+    index = loss.alphabet.index
+    if "1" in index:
+        return index["1"]
+    form = loss.confusion if isinstance(loss, SpecLoss) else None
+    counted = [] if form is None else [np.diag(table) for table in form.amounts.values()]
+    seen = np.any(counted, axis=0) if counted else np.zeros(2, bool)
+    return 0 if seen[0] and not seen[1] else 1
+
+
+def table_loss(where: str, loss: Any) -> SpecLoss:
+    """The loss of ``given_loss``; an InputError unless its value depends on (tp, hyp, ref, n)."""
+    result = binary_loss(where, loss)
+    if not isinstance(result, SpecLoss) or result.confusion is None:
+        must = "the loss must be one of a file whose value depends on the confusion table alone"
+        remedy = "For example fscore, jaccard, balanced_accuracy or g_tp_pr"
+        raise InputError(message(where, must, result.name, remedy))
+    return result
+
+
+def table_value(loss: SpecLoss, chosen: Bools, positive: Bools) -> float:
+    """The value of decisions for labels, both True where positive, (examples,)."""
+    counts = (float(part.sum()) for part in (chosen & positive, chosen, positive))
+    assert loss.confusion is not None
+    return float(value_of_counts(loss.confusion, len(chosen), *counts))
+
+
+def best_threshold(
+    loss: SpecLoss, scores: Floats, positive: Bools, weights: Floats | None = None
+) -> tuple[float, float]:
+    """The threshold of the best value on these examples, the highest of several, and that value."""
+    thresholds, values = threshold_values(loss, scores, positive, weights)
+    best = int((values if loss.kind == "utility" else -values).argmax())
+    return float(thresholds[best]), float(values[best])
+
+
+def threshold_values(
+    loss: SpecLoss, scores: Floats, positive: Bools, weights: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Every threshold that makes a difference, descending from inf to -inf, and its value.
+
+    Examples with at least such a score are decided positive. Between two scores the threshold is
+    halfway (Koyejo et al. 2014, Algorithm 1, search the scores themselves). The loss is one of the
+    confusion table; labels are True where positive, (examples,).
+    """
+    order = np.argsort(-scores, kind="stable")
+    ranked, hits = scores[order], positive[order]
+    w = np.ones(len(scores)) if weights is None else np.asarray(weights[order], np.float64)
+    # Multiples of a power of two have exact sums; else cells of a table could come out below 0.
+    unit = 2.0 ** (np.ceil(np.log2(w.sum())) - 45) if w.any() else 1.0
+    w = np.round(w / unit) * unit
+    hyp, tp = (np.append(0.0, np.cumsum(part)) for part in (w, w * hits))
+    ends = np.concatenate(([np.inf], ranked, [-np.inf]))
+    # How many are positive, (cuts,): none, all, or down to a score that is above the next.
+    at = np.flatnonzero(np.concatenate(([True], ranked[1:] < ranked[:-1], [True])))
+    assert loss.confusion is not None
+    values = value_of_counts(loss.confusion, hyp[-1], tp[at], hyp[at], tp[-1])
+    high, low = ends[at], ends[at + 1]
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = low + (high - low) / 2
+    cut = np.where((low < middle) & (middle <= high), middle, high)
+    cut = np.where(at == 0, np.inf, np.where(at == len(ranked), -np.inf, cut))
+    return cut, np.asarray(values, np.float64)
+
+
+def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
+    """Accuracy, precision, recall and F1 of the positive class, and the mean value of the loss.
+
+    With several labels for each example, precision, recall and F1 are means over examples.
+    """
+    if labels.shape != predicted.shape:
+        must = f"the model gives labels of shape {predicted.shape}"
+        raise InputError(message("labels", must, f"shape {labels.shape}"))
+    check_classes("labels", labels, model.classes_)
+    positive, chosen = labels == model.classes_[1], predicted == model.classes_[1]
+    average = "binary" if labels.ndim == 1 else "samples"
+    three = precision_recall_fscore_support(positive, chosen, average=average, zero_division=0)
+    found = {"accuracy": float(accuracy_score(positive, chosen))}
+    found |= dict(zip(("precision", "recall", "F1"), map(float, three[:3]), strict=True))
+    loss: Any = getattr(model, "loss_", None)
+    if loss is not None and hasattr(loss, "pair_values"):
+        zs, ys = (np.atleast_2d(part).astype(np.int64) for part in (chosen, positive))
+        named: Any = over_classes(loss, model.classes_, type(model).__name__)
+        found[loss.name] = float(named.pair_values(zs, ys).mean())
+    return found
+
+
+def check_classes(where: str, labels: NDArray[Any], classes: NDArray[Any]) -> None:
+    """Raises an InputError where a label is none of the classes."""
+    strange = sorted(set(labels.ravel().tolist()) - set(classes.tolist()), key=str)
+    if strange:
+        must = f"labels must be {' or '.join(str(plain(one)) for one in classes)}"
+        raise InputError(message(where, must, plain(strange[0])))
+
+
+def plain(label: Any) -> Any:
+    """A label as JSON and people write it: whole numbers without a point."""
+    value = label.item() if isinstance(label, np.generic) else label
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def confusion_loss(model: Any) -> SpecLoss:
+    """What the model decides for: its loss, or the F-score or Jaccard index of its parameters."""
+    loss, given = getattr(model, "loss_", None), model.get_params(deep=False)
+    if loss is None and given.get("measure") == "jaccard":
+        return load("jaccard")
+    if loss is None:
+        return load("fscore", **{name: given[name] for name in ("alpha", "beta") if name in given})
+    if not isinstance(loss, SpecLoss) or loss.confusion is None:
+        must = "the value of the loss must depend on the confusion table alone"
+        raise InputError(message("--plot", must, loss.name))
+    return loss

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.datasets import load_svmlight_file
 
 from fsmeu.errors import InputError, as_number, message, one_of
 from fsmeu.files import TABLES, read_arrays, read_bytes, readable
 
 _ENDINGS = {"csv": "csv", "tsv": "csv", "npz": "npz"}
-_SPARSE = ("data", "indices", "indptr", "shape")
 
 
 class Examples(NamedTuple):
@@ -29,7 +30,8 @@ class Examples(NamedTuple):
     """
 
     rows: Any
-    labels: NDArray[Any] | None
+    labels: Any
+    classes: Any = None  # both, the positive one last, where they are known
 
 
 def read_examples(
@@ -50,17 +52,16 @@ def read_examples(
         zero_based: svmlight: features are counted from 0.
         labelled: whether there must be labels.
     """
-    path = Path(name)
-    ending = path.name.lower().removesuffix(".gz").removesuffix(".bz2").rpartition(".")[2]
+    ending = Path(name).name.lower().removesuffix(".gz").removesuffix(".bz2").rpartition(".")[2]
     form = _ENDINGS.get(ending, "svmlight") if form is None else form
     form = one_of("--format", "the format", form, ("svmlight", "csv", "npz"))
     if label is not None and form != "csv":
         must = "a column of labels can be chosen in csv files only"
         raise InputError(message("--label", must, f"{form} file {name}"))
     if form == "csv":
-        data = _from_csv(path, label, features)
+        data = _from_csv(name, label, features)
     else:
-        data = _from_npz(path) if form == "npz" else _from_svmlight(path, features, zero_based)
+        data = _from_npz(name) if form == "npz" else _from_svmlight(name, features, zero_based)
     if not data.rows.shape[0]:
         raise InputError(message(name, "there must be examples", "none"))
     if features is not None and data.rows.shape[1] != features:
@@ -71,93 +72,85 @@ def read_examples(
     return data
 
 
-def _from_svmlight(path: Path, features: int | None, zero_based: bool) -> Examples:
-    from scipy.sparse import csr_array
-    from sklearn.datasets import load_svmlight_file
-
-    content = io.BytesIO(read_bytes(path, f"svmlight file {path}", TABLES))
+def _from_svmlight(name: str, features: int | None, zero_based: bool) -> Examples:
+    content = io.BytesIO(read_bytes(name, f"svmlight file {name}", TABLES))
     try:
         rows, labels = load_svmlight_file(content, n_features=features, zero_based=zero_based)
     except (ValueError, TypeError, OverflowError) as error:
         must = f"each line must be a label and features as index:value ({error})"
         remedy = "Features count from 1, or from 0 with --zero-based; or give --format"
-        raise InputError(message(str(path), must, None, remedy)) from None
+        raise InputError(message(name, must, None, remedy)) from None
     return Examples(csr_array(rows), labels)
 
 
-def _from_npz(path: Path) -> Examples:
-    from scipy.sparse import csr_array
-
+def _from_npz(name: str) -> Examples:
     must = "the arrays X and y are needed; or data, indices, indptr and shape of a csr matrix for X"
-    held = read_arrays(path, f"npz file {path}")
-    labels = held.get("y")
-    if "X" not in held and not held.keys() >= set(_SPARSE):
-        raise InputError(message(str(path), must, ", ".join(sorted(held)) or "nothing"))
+    held = read_arrays(name, f"npz file {name}")
+    labels, sparse = held.get("y"), ("data", "indices", "indptr", "shape")
+    if "X" not in held and not held.keys() >= set(sparse):
+        raise InputError(message(name, must, ", ".join(sorted(held)) or "nothing"))
     try:
         if "X" in held:
             rows: Any = np.asarray(held["X"], np.float64)
         else:
-            data, indices, indptr, shape = (held[name] for name in _SPARSE)
-            rows = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+            *parts, shape = (held[part] for part in sparse)
+            rows = csr_array(tuple(parts), shape=tuple(shape.tolist()))
             rows.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise InputError(message(str(path), f"{must} ({error})")) from None
+        raise InputError(message(name, f"{must} ({error})")) from None
     if rows.ndim != 2:
-        raise InputError(message(str(path), "X must be rows of features", f"shape {rows.shape}"))
+        raise InputError(message(name, "X must be rows of features", f"shape {rows.shape}"))
     if labels is not None and (labels.ndim not in (1, 2) or len(labels) != rows.shape[0]):
         must = f"y must hold a label for each of the {rows.shape[0]} rows of X"
-        raise InputError(message(str(path), must, f"shape {labels.shape}"))
+        raise InputError(message(name, must, f"shape {labels.shape}"))
     return Examples(rows, labels)
 
 
-def _from_csv(path: Path, label: str | None, features: int | None) -> Examples:
-    lines = _csv_lines(path)
-    first = next(lines, (0, [""]))
-    width, header = len(first[1]), []
-    if not any(_number(cell) is not None for cell in first[1]):
-        header = [cell.strip() for cell in first[1]]
+def _from_csv(name: str, label: str | None, features: int | None) -> Examples:
+    """The examples; the first line is a header where none of its cells is a number."""
+    lines = _csv_lines(name)
+    begin, first = next(lines, (0, [""]))
+    width = len(first)
+    header = [] if any(number_in(cell) is not None for cell in first) else [*map(str.strip, first)]
     chosen = [] if width == features else [width - 1]
     if label is not None:
-        chosen = [_column(str(path), word.strip(), header, width) for word in label.split(",")]
+        chosen = [_column(name, word.strip(), header, width) for word in label.split(",")]
     others = [k for k in range(width) if k not in chosen]
-    if not others and first[0]:
-        raise InputError(message(str(path), "there must be a column beside the labels", "none"))
+    if not others and begin:
+        raise InputError(message(name, "there must be a column beside the labels", "none"))
     numbers, names = array("d"), [list[str]() for _ in chosen]
-    for line, cells in itertools.chain([] if header else [first], lines):
+    for line, cells in itertools.chain([] if header else [(begin, first)], lines):
         if len(cells) != width:
             must = f"each line must have {width} columns"
-            raise InputError(message(f"{path}, line {line}", must, len(cells)))
+            raise InputError(message(f"{name}, line {line}", must, len(cells)))
         for column in others:
-            number = _number(cells[column])
+            number = number_in(cells[column])
             if number is None or not math.isfinite(number):
-                where = f"{path}, line {line}, column {column + 1}"
+                where = f"{name}, line {line}, column {column + 1}"
                 got = cells[column].strip() or "nothing"
                 raise InputError(message(where, "a feature must be a finite number", got))
             numbers.append(number)
         for held, column in zip(names, chosen, strict=True):
             held.append(sys.intern(cells[column].strip()))
     if not numbers:
-        got = "a header alone" if first[0] else "none"
-        raise InputError(message(str(path), "there must be examples", got))
-    rows = np.frombuffer(numbers).reshape(-1, len(others))
-    columns = [_labels(held) for held in names]
+        got = "a header alone" if begin else "none"
+        raise InputError(message(name, "there must be examples", got))
+    rows, columns = np.frombuffer(numbers).reshape(-1, len(others)), [*map(_labels, names)]
     if len(columns) > 1:
         return Examples(rows, np.stack(columns, axis=1))
     return Examples(rows, columns[0] if columns else None)
 
 
-def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _csv_lines(name: str) -> Iterator[tuple[int, list[str]]]:
     """The lines that are not empty, with their numbers, cut at commas (at tabs in .tsv files)."""
-    between = "\t" if ".tsv" in path.suffixes else ","
-    content = io.BytesIO(read_bytes(path, f"csv file {path}", TABLES))
+    between = "\t" if ".tsv" in Path(name).suffixes else ","
+    content = io.BytesIO(read_bytes(name, f"csv file {name}", TABLES))
     reader = csv.reader(io.TextIOWrapper(content, "utf-8-sig", newline=""), delimiter=between)
     try:
-        with readable(f"csv file {path}"):
-            for cells in reader:
-                if any(cell.strip() for cell in cells):
-                    yield reader.line_num, cells
+        with readable(f"csv file {name}"):
+            yield from ((reader.line_num, cells) for cells in reader if "".join(cells).strip())
     except csv.Error as error:
-        where = f"{path}, line {reader.line_num}"
+        where = f"{name}, line {reader.line_num}"
         raise InputError(message(where, f"it must be a csv file ({error})")) from None
 
 
@@ -171,7 +164,8 @@ def _column(name: str, word: str, header: list[str], width: int) -> int:
     raise InputError(message(f"--label, {name}", must, word or "nothing"))
 
 
-def _number(cell: str) -> float | None:
+def number_in(cell: str) -> float | None:
+    """The number in a cell."""
     try:
         return float(cell)
     except ValueError:
@@ -184,5 +178,5 @@ def _labels(cells: list[str]) -> NDArray[Any]:
         numbers = np.array([float(cell) for cell in cells])
     except ValueError:
         return np.array(cells)
-    whole = np.isfinite(numbers).all() and (numbers == np.round(numbers)).all()
-    return numbers.astype(np.int64) if whole and np.abs(numbers).max() < 2**53 else numbers
+    whole = (numbers == np.round(numbers)).all() and np.abs(numbers).max() < 2**53
+    return numbers.astype(np.int64) if whole else numbers

@@ -5,10 +5,6 @@ classification using non-decomposable performance metrics. Koyejo, O., Natarajan
 Dhillon, I. S. (2014), Consistent binary classification with generalized performance metrics, NIPS.
 Narasimhan, H., Vaish, R., Agarwal, S. (2014), On the statistical consistency of plug-in classifiers
 for non-decomposable performance measures, NIPS.
-
-Scores become probabilities by a sigmoid (Platt 1999) or an isotonic step function (Zadrozny and
-Elkan 2002), as ``CalibratedClassifierCV(ensemble=False)`` of scikit-learn does it. Folds are drawn
-at random, and always the same: rows may be sorted by kinds that the labels merge.
 """
 
 from __future__ import annotations
@@ -22,51 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import expit
-from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _num_samples, has_fit_parameter
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decode import decode, decode_many
 from fsmeu.decoding.problem import Decision
 from fsmeu.errors import InputError, check_bool, check_int, message, one_of
-from fsmeu.learning.base import OuterClassifier, Rows, Training, positive_chances, real
-from fsmeu.learning.given_loss import best_threshold, binary_loss, over_classes, table_loss
+from fsmeu.learning import base
 from fsmeu.learning.saving import register
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.protocol import Loss
 from fsmeu.models import Independent
-
-
-def _checked(where: str, estimator: Any, *names: str, remedy: str = "") -> Any:
-    """The estimator; an InputError unless it is one, and has methods of these names."""
-    if isinstance(estimator, type) or not all(hasattr(estimator, name) for name in names):
-        must = "the estimator must have fit and predict_proba"
-        raise InputError(message(where, must, estimator, remedy))
-    return estimator
-
-
-def _weight_argument(where: str, estimator: Any, weights: Floats | None) -> dict[str, Floats]:
-    """The argument of an estimator's ``fit`` for weights; an InputError where it takes none."""
-    if weights is None:
-        return {}
-    pipe = isinstance(estimator, Pipeline)
-    name, last = estimator.steps[-1] if pipe else ("", estimator)
-    if not has_fit_parameter(last, "sample_weight"):
-        must = "the estimator must take sample_weight where weights are given"
-        raise InputError(message(where, must, estimator))
-    return {f"{name}__sample_weight" if pipe else "sample_weight": weights}
-
-
-def _fitted(where: str, estimator: Any, rows: Rows, positive: Floats, weights: Any) -> Any:
-    """A copy of the estimator, fitted to rows with labels 1 and 0."""
-    more = _weight_argument(where, estimator, weights)
-    return clone(estimator).fit(rows, positive.astype(np.int64), **more)
 
 
 def _sigmoid(scored: Floats, positive: Floats, weights: Floats | None) -> tuple[float, float]:
@@ -85,7 +51,7 @@ def _sigmoid(scored: Floats, positive: Floats, weights: Floats | None) -> tuple[
 
 
 @dataclass(eq=False, repr=False)
-class PlugInClassifier(OuterClassifier):
+class PlugInClassifier(base.OuterClassifier):
     """What both classifiers share: an estimator of probabilities, calibrated if wanted.
 
     Attributes:
@@ -100,35 +66,36 @@ class PlugInClassifier(OuterClassifier):
     calibration: str | None = None
     folds: int = 5
 
-    def _labelled(self, rows: Any, labels: Any, weights: Any) -> Training:
+    def _training(self, rows: Any, labels: Any, weights: Any = None, *more: Any) -> base.Training:
         """The same after the parameters are checked; sets ``loss_``."""
-        where, names = type(self).__name__, ["fit", "predict_proba"]
-        self.loss_: SpecLoss = table_loss(where, self.loss)
+        where = type(self).__name__
+        self.loss_: SpecLoss = base.table_loss(where, self.loss)
         if self.calibration is not None:
             one_of(where, "calibration", self.calibration, ("sigmoid", "isotonic"))
             check_int(where, "folds", self.folds, 2)
-            names.pop()
-        remedy = "With calibration, decision_function will do instead of predict_proba"
-        _checked(where, self._inner(), *names, remedy=remedy)
-        return super()._labelled(rows, labels, weights)
+        return super()._training(rows, labels, weights, *more)
 
-    def _estimate(self, rows: Rows, positive: Floats, weights: Any) -> None:
+    def _estimate(self, rows: base.Rows, positive: Floats, weights: Any) -> None:
         """Sets ``estimator_`` and ``calibration_``."""
-        self.calibration_: dict[str, Any] | None = None
-        if self.calibration is not None:
-            self.calibration_ = self._calibration(rows, positive, weights)
-        self.estimator_ = _fitted(type(self).__name__, self._inner(), rows, positive, weights)
+        mapped = self.calibration is not None
+        self.calibration_ = self._calibration(rows, positive, weights) if mapped else None
+        self.estimator_ = self._fitted(rows, positive, weights)
 
-    def _calibration(self, rows: Rows, positive: Floats, weights: Any) -> dict[str, Any]:
-        """The map from decision values, or probabilities: numbers and arrays by name."""
-        where, inner = type(self).__name__, self._inner()
+    def _calibration(self, rows: base.Rows, positive: Floats, weights: Any) -> dict[str, Any]:
+        """The map from decision values, or probabilities: numbers and arrays by name.
+
+        A sigmoid (Platt 1999) or an isotonic step function (Zadrozny and Elkan 2002), as
+        ``CalibratedClassifierCV(ensemble=False)`` of scikit-learn makes it. Folds are drawn at
+        random, and always the same: rows may be sorted by kinds that the labels merge.
+        """
+        where, inner = type(self).__name__, self._inner(checked=True)
         least = int(min(positive.sum(), len(positive) - positive.sum()))
         if least < self.folds:
             must = f"calibration needs at least {self.folds} examples of each class, one in a fold"
             raise InputError(message(where, must, least, "Lower folds, or leave calibration out"))
         method = "decision_function" if hasattr(inner, "decision_function") else "predict_proba"
         parts = StratifiedKFold(self.folds, shuffle=True, random_state=0)
-        more = {"cv": parts, "method": method, "params": _weight_argument(where, inner, weights)}
+        more = {"cv": parts, "method": method, "params": self._weighing(weights)}
         table = cross_val_predict(inner, rows, positive.astype(np.int64), **more)
         x: Floats = np.asarray(table, np.float64).reshape(len(positive), -1)[:, -1]
         if self.calibration == "sigmoid":
@@ -139,24 +106,20 @@ class PlugInClassifier(OuterClassifier):
 
     def predict_proba(self, X: Any) -> Floats:
         """The probabilities of both classes for each row, (rows, 2)."""
-        rows, made = self._rows(X), self.calibration_
+        check_is_fitted(self)
+        made = self.calibration_
         if made is None or not hasattr(self.estimator_, "decision_function"):
-            p = positive_chances(self.estimator_, rows)
+            p = base.positive_chances(self.estimator_, X)
         else:
-            p = np.asarray(self.estimator_.decision_function(rows), np.float64).ravel()
+            p = np.asarray(self.estimator_.decision_function(X), np.float64).ravel()
         if made is not None and made["kind"] == "sigmoid":
             p = np.asarray(expit(made["slope"] * p + made["offset"]))
         elif made is not None:
             p = np.clip(np.interp(p, made["at"], made["to"]), 0.0, 1.0)
         return np.stack([1.0 - p, p], axis=1)
 
-    def _bound(self) -> Loss:
-        """The loss whose labels stand for both classes, the positive one last."""
-        return over_classes(self.loss_, self.classes_, type(self).__name__)
 
-
-_WARNED: WeakSet[DTAClassifier] = WeakSet()
-"""Those that have warned of a single row."""
+_WARNED: WeakSet[DTAClassifier] = WeakSet()  # those that have warned of a single row
 
 
 @register
@@ -185,17 +148,17 @@ class DTAClassifier(PlugInClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DTAClassifier:
         """Itself, fitted to rows and labels of two classes."""
-        self._estimate(*self._labelled(X, y, sample_weight))
+        self._estimate(*self._training(X, y, sample_weight))
         return self
 
     def decide(self, X: Any) -> Decision:
         """The decision for these rows as one sequence: labels of the loss, value, and its proof."""
-        loss = self._bound()
+        loss = self._named_loss()
         return decode(loss, Independent(self.predict_proba(X), loss.alphabet.labels))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The classes of these rows, decided together, (rows,); a single row is warned of once."""
-        labels, positive = self.decide(X).labels, self._bound().alphabet.labels[1]
+        labels, positive = self.decide(X).labels, self._named_loss().alphabet.labels[1]
         if len(labels) == 1 and self not in _WARNED:
             _WARNED.add(self)
             text = "DTAClassifier decides the rows of a call together, and was given a single one"
@@ -230,14 +193,14 @@ class EUMClassifier(PlugInClassifier):
         """Itself, fitted to rows and labels of two classes."""
         where, share = "EUMClassifier", "number between 0 and 1"
         refit = check_bool(where, "refit", self.refit)
-        held = real(where, "held_out", self.held_out, share, lambda one: 0 < one < 1)
-        rows, positive, weights = self._labelled(X, y, sample_weight)
+        held = base.real(where, "held_out", self.held_out, share, lambda one: 0 < one < 1)
+        rows, positive, weights = self._training(X, y, sample_weight)
         seen, unseen = held_out_parts(positive, held, self.random_state)
         weight = (None, None) if weights is None else (weights[seen], weights[unseen])
         self._estimate(_safe_indexing(rows, seen), positive[seen], weight[0])
         p = self.predict_proba(_safe_indexing(rows, unseen))[:, 1]
-        loss: Any = self._bound()
-        self.threshold_, self.value_ = best_threshold(loss, p, positive[unseen] > 0, weight[1])
+        loss: Any = self._named_loss()
+        self.threshold_, self.value_ = base.best_threshold(loss, p, positive[unseen] > 0, weight[1])
         if refit:
             self._estimate(rows, positive, weights)
         return self
@@ -264,7 +227,7 @@ def held_out_parts(positive: Floats, share: float, random_state: Any) -> tuple[I
 
 @register
 @dataclass(eq=False, repr=False)
-class ExampleWiseClassifier(OuterClassifier):
+class ExampleWiseClassifier(base.OuterClassifier):
     """Decides the labels of each row for the best expected value of that row, by ``decode_many``.
 
     A label has an estimator of its own; given the row, labels are independent (Dembczynski et al.
@@ -292,33 +255,32 @@ class ExampleWiseClassifier(OuterClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ExampleWiseClassifier:
         """Itself, fitted to rows and labels: 0 or 1, (rows, labels), or classes, (rows,)."""
         where = type(self).__name__
-        self.loss_ = binary_loss(where, self.loss)
-        inner = _checked(where, self._inner(), "fit", "predict_proba")
+        self.loss_ = base.binary_loss(where, self.loss)
         y = y if y is None or issparse(y) else np.asarray(y)
         self.columns_: int | None = None
         if y is not None and y.ndim == 2 and y.shape[1] != 1:
-            rows, table = self._pairs(X, y.toarray() if issparse(y) else y, multi_output=True)
+            rows, table = self._checked(X, y.toarray() if issparse(y) else y, multi_output=True)
             if type_of_target(table) != "multilabel-indicator" or not np.isin(table, (0, 1)).all():
                 must = "labels must be 0 or 1, a column for each label"
                 raise InputError(message(f"{where}.fit", must, table))
             self.classes_, self.columns_ = np.array([0, 1]), table.shape[1]
-            weights = self._weights(rows, sample_weight)
+            weights = base.checked_weights(rows, sample_weight)
         else:
-            rows, positive, weights = self._labelled(X, y, sample_weight)
+            rows, positive, weights = self._training(X, y, sample_weight)
             table = positive[:, None]
         self.estimators_ = [
-            float(one[0]) if one.min() == one.max() else _fitted(where, inner, rows, one, weights)
+            float(one[0]) if one.min() == one.max() else self._fitted(rows, one, weights)
             for one in table.astype(np.float64).T
         ]
         return self
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each label, (rows, labels); of both classes where y was one column."""
-        rows = self._rows(X)
+        check_is_fitted(self)
         columns = [
-            np.full(_num_samples(rows), one)
+            np.full(_num_samples(X), one)
             if isinstance(one, float)
-            else positive_chances(one, rows)
+            else base.positive_chances(one, X)
             for one in self.estimators_
         ]
         if self.columns_ is None:
@@ -328,7 +290,7 @@ class ExampleWiseClassifier(OuterClassifier):
     def predict(self, X: Any) -> NDArray[Any]:
         """The labels of each row as 0 and 1, (rows, labels); classes where y was one column."""
         p = self.predict_proba(X)[:, -(self.columns_ or 1) :]
-        loss = over_classes(self.loss_, self.classes_, type(self).__name__)
+        loss = self._named_loss()
         labels, models = loss.alphabet.labels, list(p)
         if labels != (0, 1):
             models = [Independent(np.stack([1.0 - row, row], axis=1), labels) for row in p]

@@ -13,6 +13,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from operator import attrgetter
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,7 +30,6 @@ from sklearn.svm import LinearSVC
 from fsmeu.errors import FsmeuError, InputError, as_whole, message, shorten
 from fsmeu.files import TABLES, input_limit, read_arrays, write_file
 from fsmeu.losses.language.read import read
-from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, loads
 
 Kind = TypeVar("Kind", bound=type)
@@ -94,8 +94,8 @@ def load(path: str | PathLike[str]) -> Any:
         if header.get("format") != _FORMAT or header.get("class") not in _CLASSES:
             must = f"a file must hold one of {', '.join(sorted(_CLASSES))}"
             raise InputError(message("estimator", must))
-        parts = {part: _unpacked({"dict": header[part]}, arrays) for part in _PARTS}
-        made = _made("own", {"class": header["class"], **parts})
+        parts = {"class": header["class"]} | {part: {"dict": header[part]} for part in _PARTS}
+        made = _unpacked({"own": {"dict": parts}}, arrays)
         _try(made, cells)
     return made
 
@@ -126,7 +126,7 @@ def _try(made: Any, cells: int) -> None:
         classes.ndim != 1 or len(set(classes.tolist())) < max(2, len(classes))
     ):
         raise ValueError(classes.shape)
-    if not hasattr(made, "predict") or not _learned(made):
+    if not hasattr(made, "predict") or not _learned(vars(made)):
         return
     if own := hasattr(made, "_examples"):
         examples = made._examples()
@@ -146,72 +146,56 @@ def _try(made: Any, cells: int) -> None:
 
 def _packed(place: str, value: Any, arrays: Arrays) -> Any:
     """A value as JSON; arrays go beside it, and stand in it by their names."""
+    where, name = f"save, {place}", type(value).__name__
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, _WORDS):
         return value
-    if isinstance(value, np.ndarray):
-        if value.dtype == object:
-            if not all(isinstance(one, _WORDS) for one in value.tolist()):
-                must = "only numbers, truth values and texts can be saved"
-                raise InputError(message(f"save, {place}", must, value))
-            return {"objects": value.tolist()}
+    if isinstance(value, list):
+        return [_packed(f"{place}.{k}", one, arrays) for k, one in enumerate(value)]
+    if isinstance(value, tuple):
+        return {"tuple": _packed(place, list(value), arrays)}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        dots = f"{place}." if place else ""
+        return {"dict": {key: _packed(dots + key, one, arrays) for key, one in value.items()}}
+    if isinstance(value, np.ndarray) and value.dtype != object:
         arrays[place] = value
         return {"array": place}
-    if isinstance(value, list | tuple):
-        items = [_packed(f"{place}.{k}", one, arrays) for k, one in enumerate(value)]
-        return {"tuple": items} if isinstance(value, tuple) else items
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        inner = {k: _packed(f"{place}.{k}" if place else k, v, arrays) for k, v in value.items()}
-        return {"dict": inner}
-    kind, parts = _kind_and_parts(value, f"save, {place}")
-    return {kind: _packed(place, parts, arrays)}
-
-
-def _kind_and_parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
-    """The word by which a loss or an estimator stands in a file, and what it is made of."""
+    if isinstance(value, np.ndarray):
+        if all(isinstance(one, _WORDS) for one in value.tolist()):
+            return {"objects": value.tolist()}
+        raise InputError(message(where, "only numbers, truth values and texts can be saved", value))
     if isinstance(value, SpecLoss):
-        return "loss", _loss_apart(value, where)
+        spec, labels = value.spec, value.labels_given
+        meaning = attrgetter("name", "kind", "params", "labels", "registers", "value")
+        if meaning(read(spec.source, spec.origin)) != meaning(spec):
+            must = "a loss can be saved if it is that of its file"
+            raise InputError(message(where, must, value, "Write a file of its own for it"))
+        parts = {"text": spec.source, "labels": labels and list(labels.labels)}
+        return {"loss": _packed(place, parts | {"parameters": dict(value.params_given)}, arrays)}
     if type(value) is Pipeline:
-        return "pipeline", {"steps": [list(step) for step in value.steps]}
-    name = type(value).__name__
+        steps = [list(step) for step in value.steps]
+        return {"pipeline": _packed(place, {"steps": steps}, arrays)}
     for kind, classes in (("own", _CLASSES), ("estimator", _SAVED)):
         if classes.get(name) is type(value):
-            return kind, _apart(value)
-    must = "only arrays, numbers, texts, lists, dictionaries, losses and estimators can be saved"
+            return {kind: _packed(place, _apart(value), arrays)}
     if isinstance(value, BaseEstimator):
         must = "an estimator within must be of fsmeu.learning, or a Pipeline, or one of "
         raise InputError(message(where, must + ", ".join(sorted(_PLAIN)), name))
+    must = "only arrays, numbers, texts, lists, dictionaries, losses and estimators can be saved"
     raise InputError(message(where, must, value))
 
 
 def _apart(estimator: Any) -> dict[str, Any]:
     """The class of an estimator, its parameters and what it has learned, both by name."""
     name, parameters = type(estimator).__name__, estimator.get_params(deep=False)
-    return {"class": name, "parameters": parameters, "learned": _learned(estimator)}
+    return {"class": name, "parameters": parameters, "learned": _learned(vars(estimator))}
 
 
-def _learned(estimator: Any) -> dict[str, Any]:
+def _learned(named: dict[str, Any]) -> dict[str, Any]:
     """What an estimator has learned: its attributes that end in an underscore, by name."""
-    return {name: value for name, value in vars(estimator).items() if _is_learned(name)}
-
-
-def _is_learned(name: str) -> bool:
-    return name.isidentifier() and name.endswith("_") and not name.startswith("_")
-
-
-def _loss_apart(loss: SpecLoss, where: str) -> dict[str, Any]:
-    """The text of a loss, its labels and its parameters."""
-
-    def meaning(spec: Spec) -> tuple[object, ...]:
-        return spec.name, spec.kind, spec.params, spec.labels, spec.registers, spec.value
-
-    text = loss.spec.source
-    if meaning(read(text, loss.spec.origin)) != meaning(loss.spec):
-        must = "a loss can be saved if it is that of its file"
-        raise InputError(message(where, must, loss, "Write a file of its own for it"))
-    labels = None if loss.labels_given is None else list(loss.labels_given.labels)
-    return {"text": text, "labels": labels, "parameters": dict(loss.params_given)}
+    names = [name for name in named if name.isidentifier() and name.endswith("_")]
+    return {name: named[name] for name in names if not name.startswith("_")}
 
 
 def _unpacked(value: Any, arrays: Arrays) -> Any:
@@ -228,20 +212,16 @@ def _unpacked(value: Any, arrays: Arrays) -> Any:
     if kind == "dict":
         return {k: _unpacked(one, arrays) for k, one in held.items()}
     parts = _unpacked(held, arrays)
-    return tuple(parts) if kind == "tuple" else _made(kind, parts)
-
-
-def _made(kind: str, parts: dict[str, Any]) -> Any:
-    """A loss or an estimator of its parts; ``check_parts`` sees that arrays fit together."""
+    if kind == "tuple":
+        return tuple(parts)
     if kind == "loss":
         return loads(parts["text"], labels=parts["labels"], **parts["parameters"])
     if kind == "pipeline":
         return Pipeline([(str(name), step) for name, step in parts["steps"]])
     made = {"own": _CLASSES, "estimator": _SAVED}[kind][parts["class"]](**parts["parameters"])
-    for name, value in parts["learned"].items():
-        if not _is_learned(name):
-            raise ValueError(name)
-        setattr(made, name, value)
-    if hasattr(made, "check_parts"):
+    if _learned(parts["learned"]).keys() != parts["learned"].keys():
+        raise ValueError(list(parts["learned"]))
+    vars(made).update(parts["learned"])
+    if hasattr(made, "check_parts"):  # which sees that arrays fit together
         made.check_parts()
     return made

@@ -9,9 +9,12 @@ sentences stand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, TypeAlias
+from itertools import chain
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,19 +24,111 @@ from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decode import decode_many
-from fsmeu.errors import check_bool, check_int
-from fsmeu.expectation.gradient import value_and_gradient_many
-from fsmeu.learning import features
-from fsmeu.learning.base import NONNEGATIVE, Objective, climb, real
-from fsmeu.learning.given_loss import given_loss, label_name, over_classes
+from fsmeu.errors import InputError, check_bool, check_int, message
+from fsmeu.expectation.expect import value_and_gradient_many
+from fsmeu.learning import base
 from fsmeu.learning.saving import register
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Potentials, from_potentials
 from fsmeu.models.checks import check_shape
 
-_LEAST_SCORE = -300.0
-"""A score this far below the greatest counts as this: products of two are above the least double,
-and what they weigh is far below rounding."""
+_LEAST_SCORE = -300.0  # scores further below the greatest: products of two are still no 0
+
+
+def feature_items(position: Any) -> Iterator[tuple[str, float]]:
+    """The name and value of each feature of a position, as in sklearn-crfsuite.
+
+    A number or truth value is the value of the feature of that name, a text names a feature
+    ``name:text`` of value 1, a list or a set several such, a dictionary has its names behind the
+    outer one. A list or set of names stands for features of value 1.
+    """
+    if isinstance(position, Mapping):
+        for name, value in position.items():
+            yield from _named(str(name), value)
+    elif isinstance(position, Iterable) and not isinstance(position, str | bytes):
+        for name in position:
+            yield str(name), 1.0
+    else:
+        must = "a position must be a dictionary of features or a list of their names"
+        raise InputError(message("features", must, position))
+
+
+def _named(name: str, value: Any) -> Iterator[tuple[str, float]]:
+    """The features of a value by the name of a dictionary."""
+    if isinstance(value, Real | np.bool_):
+        number = float(value)
+        if not np.isfinite(number):
+            raise InputError(message("features", f"the value of {name} must be finite", value))
+        yield name, number
+    elif isinstance(value, str):
+        yield f"{name}:{value}", 1.0
+    elif isinstance(value, Mapping):
+        for inner, one in value.items():
+            yield from _named(f"{name}:{inner}", one)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for one in value:
+            yield f"{name}:{one}", 1.0
+    else:
+        must = f"the value of {name} must be a number, a text, a list of texts or a dictionary"
+        raise InputError(message("features", must, value))
+
+
+def checked_sentences(sentences: Any, where: str) -> list[Sequence[Any]]:
+    """The sentences as a list of sequences of positions; an InputError where they are not."""
+    if isinstance(sentences, Iterable) and not isinstance(sentences, str | bytes | Mapping):
+        lines = list(sentences)
+        kinds = (Sequence, np.ndarray)
+        if all(isinstance(one, kinds) and not isinstance(one, str | bytes) for one in lines):
+            return lines
+    must = "sentences must be a list of lists, one entry for each position"
+    raise InputError(message(where, must, sentences))
+
+
+def checked_labels(y: Any, lengths: Sequence[int], where: str) -> list[list[Any]]:
+    """The labels of each sentence, as many as it has positions, of which there must be some."""
+    lines = checked_sentences(y, where)
+    labels = [list(one.tolist() if isinstance(one, np.ndarray) else one) for one in lines]
+    if [len(one) for one in labels] != list(lengths):
+        got = f"{len(lengths)} sentences and {len(labels)} label sequences"
+        for k, (n, one) in enumerate(zip(lengths, labels, strict=False)):
+            if n != len(one):
+                got = f"{n} positions and {len(one)} labels in sentence {k}"
+                break
+        must = "there must be one label for each position of each sentence"
+        raise InputError(message(where, must, got))
+    if not any(labels):
+        raise InputError(message(where, "there must be a sentence that is not empty"))
+    return labels
+
+
+def share_of_labels(predicted: Any, given: Any) -> float:
+    """The share of positions of all sentences whose label was predicted."""
+    both = zip(chain(*predicted), chain(*given), strict=True)
+    return float(np.mean([one == other for one, other in both]))
+
+
+def feature_names(sentences: Iterable[Sequence[Any]], least: int = 1) -> list[str]:
+    """The names of the features that stand at this many positions or more, sorted."""
+    seen: Counter[str] = Counter()
+    for position in chain.from_iterable(sentences):
+        seen.update({name for name, _ in feature_items(position)})
+    return sorted(name for name, times in seen.items() if times >= least)
+
+
+def feature_matrix(sentences: Iterable[Sequence[Any]], names: Sequence[str]) -> csr_array:
+    """The values of these features at the positions of all sentences, (positions, names)."""
+    column = {name: k for k, name in enumerate(names)}
+    values, columns, ends = list[float](), list[int](), [0]
+    for position in chain.from_iterable(sentences):
+        for name, value in feature_items(position):
+            if name in column:
+                columns.append(column[name])
+                values.append(value)
+        ends.append(len(columns))
+    held = (np.array(values, float), np.array(columns, np.int64), np.array(ends, np.int64))
+    matrix = csr_array(held, shape=(len(ends) - 1, len(column)))
+    matrix.sum_duplicates()
+    return matrix
 
 
 class Lengths:
@@ -131,23 +226,19 @@ def expected_values(
     return values, single, np.sum([one["pairwise"] for one in tables], axis=0)
 
 
-def _split(weights: Floats, labels: int) -> tuple[Floats, Floats]:
-    """The weights of features, (features, L), and of transitions, (L, L), of one vector."""
-    both = weights.reshape(-1, labels)
-    return both[:-labels], both[-labels:]
+def _of_weights(
+    rows: csr_array, labels: int, scored: Callable[[Floats, Floats], Any], c2: float, centre: Any
+) -> base.Objective:
+    """A function of both tables, less c2 times the squared distance to a centre, of the weights.
 
-
-Scored: TypeAlias = Callable[[Floats, Floats], tuple[float, Floats, Floats]]
-"""A function of both tables of scores: its value, and its derivatives for both."""
-
-
-def _of_weights(rows: csr_array, labels: int, scored: Scored, c2: float, centre: Any) -> Objective:
-    """The function less c2 times the squared distance to a centre, as one of the weights."""
+    It gives a value and its derivatives for both. Weights are those of features, (features, L),
+    then those of transitions, (L, L), in one vector.
+    """
     columns = csr_array(rows.T)
 
     def objective(weights: Floats) -> tuple[float, Floats]:
-        (states, moves), moved = _split(weights, labels), weights - centre
-        value, single, double = scored(rows @ states, moves)
+        both, moved = weights.reshape(-1, labels), weights - centre
+        value, single, double = scored(rows @ both[: rows.shape[1]], both[rows.shape[1] :])
         slopes = np.concatenate((columns @ single, double)).ravel()
         return value - c2 * float(moved @ moved), slopes - 2 * c2 * moved
 
@@ -211,21 +302,18 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         where = type(self).__name__
         steps = check_int(where, "likelihood_iterations", self.likelihood_iterations, least=0)
         more = check_int(where, "utility_iterations", self.utility_iterations, least=0)
-        c2 = real(where, "c2", self.c2, *NONNEGATIVE)
-        pull = real(where, "utility_c2", self.utility_c2, *NONNEGATIVE)
+        c2 = base.real(where, "c2", self.c2, *base.NONNEGATIVE)
+        pull = base.real(where, "utility_c2", self.utility_c2, *base.NONNEGATIVE)
         least = check_int(where, "min_freq", self.min_freq, least=0)
-        sentences = features.checked_sentences(X, where)
-        tags = features.checked_labels(y, [len(one) for one in sentences], where)
+        sentences = checked_sentences(X, where)
+        tags = checked_labels(y, [len(one) for one in sentences], where)
         classes = np.array(sorted({tag for one in tags for tag in one}))
-        names = features.feature_names(sentences, least)
+        names = feature_names(sentences, least)
         start = self._start(names, classes)
         self.classes_, self.feature_names_ = classes, names
         loss = self._loss()
         sign = 1.0 if loss.kind == "utility" else -1.0
-        rows, lengths = (
-            features.feature_matrix(sentences, names),
-            Lengths([len(one) for one in sentences]),
-        )
+        rows, lengths = feature_matrix(sentences, names), Lengths([len(one) for one in sentences])
         indices: Ints = np.searchsorted(classes, np.array([tag for one in tags for tag in one]))
         given = [loss.alphabet.decode(one) for one in lengths.split(indices)]
 
@@ -237,17 +325,18 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
             return sign * float(values.sum()), sign * single, sign * double
 
         aim = _of_weights(rows, len(classes), likelihood, c2, 0.0)
-        end = likely = climb(aim, start, steps, tolerance=1e-4)
+        end = likely = base.climb(aim, start, steps, tolerance=1e-4)
         self.log_likelihood_ = likely.value + c2 * float(likely.weights @ likely.weights)
         self.expected_values_, self.n_iter_ = list[float](), [likely.steps]
         if more:
             aim = _of_weights(rows, len(classes), utility, pull, likely.weights)
-            end = climb(aim, likely.weights, more)
+            end = base.climb(aim, likely.weights, more)
             moved = end.weights - likely.weights
             values = aim(likely.weights)[0], end.value + pull * float(moved @ moved)
             self.expected_values_ = [sign * value / len(tags) for value in values]
             self.n_iter_.append(end.steps)
-        self.state_weights_, self.transition_weights_ = _split(end.weights, len(classes))
+        both = end.weights.reshape(-1, len(classes))
+        self.state_weights_, self.transition_weights_ = both[: len(names)], both[len(names) :]
         return self
 
     def _start(self, names: list[str], classes: NDArray[Any]) -> Floats:
@@ -265,8 +354,10 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
     def _loss(self) -> Loss:
         """The loss whose k-th label stands for the k-th tag."""
-        where, names = type(self).__name__, [label_name(one) for one in self.classes_]
-        return over_classes(given_loss(self.loss, self.loss_params, where, names), names, where)
+        where, names = type(self).__name__, [base.label_name(one) for one in self.classes_]
+        return base.over_classes(
+            base.given_loss(self.loss, self.loss_params, where, names), names, where
+        )
 
     def predict(self, X: Any) -> list[list[Any]]:
         """The tags of the greatest expected utility for each sentence."""
@@ -296,13 +387,13 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
     def models(self, X: Any) -> list[Any]:
         """The conditional random field of each sentence, as ``expect`` and ``decode`` take it."""
-        return list(models_of(*self._scores(X), [label_name(one) for one in self.classes_]))
+        return list(models_of(*self._scores(X), [base.label_name(one) for one in self.classes_]))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of positions whose tag is predicted, as in sklearn-crfsuite."""
         predicted = self.predict(X)
         lengths, where = [len(one) for one in predicted], f"{type(self).__name__}.score"
-        return features.share_of_labels(predicted, features.checked_labels(y, lengths, where))
+        return share_of_labels(predicted, checked_labels(y, lengths, where))
 
     def _examples(self) -> list[Any]:
         """Three inputs that suit any such tagger, unless its loss refuses them."""
@@ -318,6 +409,6 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     def _scores(self, X: Any) -> tuple[Floats, Floats, Lengths]:
         """Scores of tags, (positions, L), of transitions, (L, L), and where sentences stand."""
         check_is_fitted(self)
-        sentences = features.checked_sentences(X, type(self).__name__)
-        unary = features.feature_matrix(sentences, self.feature_names_) @ self.state_weights_
+        sentences = checked_sentences(X, type(self).__name__)
+        unary = feature_matrix(sentences, self.feature_names_) @ self.state_weights_
         return unary, self.transition_weights_, Lengths([len(one) for one in sentences])

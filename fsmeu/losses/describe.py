@@ -18,9 +18,6 @@ from fsmeu.losses.semantics.domains import memory_of
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 from fsmeu.losses.semantics.walk import trace_pairs
 
-Entry = int | float | str | None
-Held = Entry | list[Entry]
-
 
 def whole_or_float(value: float) -> int | float:
     """The number, as an int when it is whole and small enough to be exact."""
@@ -44,7 +41,7 @@ def steps_of(loss: SpecLoss, z: Sequence[Any], y: Sequence[Any]) -> list[dict[st
     return steps
 
 
-def _contents(bound: BoundLoss, register: Register, value: float, n: int) -> Held:
+def _contents(bound: BoundLoss, register: Register, value: float, n: int) -> Any:
     """What a register holds: a number, a state's name, or entries, None before the start."""
     if register.sugar == "state":
         return register.states[int(value)]

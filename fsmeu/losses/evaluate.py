@@ -23,7 +23,7 @@ from fsmeu.losses.language.syntax import names_read, steps
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss, encoded_pair, label_indices
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant_at
-from fsmeu.losses.semantics.walk import registers_of_pairs, value_of_state, values_of_pairs
+from fsmeu.losses.semantics.walk import registers_of_pairs, value_of_state
 
 
 def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
@@ -36,9 +36,7 @@ def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
     [0.6666666666666666, 1.0]
     """
     loss, pairs = _encoded(loss, zs, ys, "evaluate_many")
-    if isinstance(loss, SpecLoss):
-        return values_of_pairs(loss.bound, pairs)
-    return np.array([float(loss.pair_values(z[None], y[None])[0]) for z, y in pairs], np.float64)
+    return loss.pair_values([z for z, _ in pairs], [y for _, y in pairs])
 
 
 def evaluate_corpus(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> float:

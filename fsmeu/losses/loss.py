@@ -177,8 +177,8 @@ class SpecLoss(Loss):
     def _memos(self) -> dict[Hashable, dict[Hashable, Any]]:
         return {}
 
-    def pair_values(self, z: Ints, y: Ints) -> Floats:
-        """The value of each pair of rows of label indices."""
+    def pair_values(self, z: Sequence[Ints] | Ints, y: Sequence[Ints] | Ints) -> Floats:
+        """The value of each pair of rows of label indices, (rows,)."""
         return values_of_pairs(self.bound, list(zip(z, y, strict=True)))
 
 

@@ -21,8 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, as_whole, check_bool, check_int, message, one_of
-from fsmeu.learning.base import number_between
-from fsmeu.learning.given_loss import given_loss, label_name, over_classes
+from fsmeu.learning.base import given_loss, label_name, number_between, over_classes
 from fsmeu.learning.saving import first_use, load, register, save
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn import features

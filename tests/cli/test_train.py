@@ -2,6 +2,7 @@
 
 import csv
 import json
+import subprocess
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 from fsmeu.cli import predict as models
 from fsmeu.learning.online import FOFOClassifier, OnlineClassifier
 from fsmeu.learning.saving import estimators, load
+from tests.cli.conftest import PROGRAM
 from tests.learning.online import transcript
 from tests.support.examples import WRITERS, X, Y, as_csv, as_npz, as_svmlight
 
@@ -247,7 +249,7 @@ def orders(count, shuffles, seed, passes=1):
 
 def test_shuffles_and_learners(fsmeu, files, monkeypatch):
     """Each pass is shuffled anew; examples come in pieces, which changes nothing."""
-    monkeypatch.setattr("fsmeu.learning.online.streaming.STREAMED_EXAMPLES", 16)
+    monkeypatch.setattr("fsmeu.learning.online.STREAMED_EXAMPLES", 16)
     named = ["-c", "FOFOClassifier:gamma_scale=16,beta=1", "-c", "OFOClassifier"]
     options = [*named, "-p", "step=0.5", "--shuffles", 3, "--seed", 7, "--passes", 2]
     told = fsmeu("train", "--online", files / "train.csv", *options, "--json").json
@@ -405,6 +407,16 @@ def test_predict_without_tags(fsmeu, folder):
     told = fsmeu("predict", folder / "m.npz", "-", "--json", stdin=text).json
     assert told["measures"] is None
     assert [len(one) for one in told["tags"]] == [2, 1]
+
+
+def test_predict_in_a_process_of_its_own(folder):
+    """Nothing but the file says that it holds a tagger."""
+    command = [*PROGRAM, "predict", str(folder / "m.npz"), "-"]
+    ran = subprocess.run(command, input=b"the DT\ncat NN\n", capture_output=True, check=True)
+    assert [line.split()[:2] for line in ran.stdout.splitlines()] == [
+        [b"the", b"DT"],
+        [b"cat", b"NN"],
+    ]
 
 
 def test_plain_labels_and_templates_of_ones_own(fsmeu, keep, tmp_path):

@@ -16,7 +16,7 @@ import fsmeu
 from fsmeu import learning
 from fsmeu.errors import InputError
 from fsmeu.learning import DTAClassifier, EUMClassifier, FOFOClassifier, OFOClassifier
-from fsmeu.learning.given_loss import measures
+from fsmeu.learning.base import measures
 from fsmeu.learning.online import OnlineClassifier
 from fsmeu.learning.plug_in import held_out_parts
 from fsmeu.searn import CostOracle, CostOracles, Searn
@@ -371,7 +371,7 @@ def test_models_of_several_orders_in_one_call(name):
         assert ask(mixed) == pytest.approx(ask(plain), **near)
 
     same(lambda models: fsmeu.expect_many(loss, zs, models), abs=1e-12)
-    values, slopes = fsmeu.expectation.gradient.value_and_gradient_many(loss, zs, mixed)
+    values, slopes = fsmeu.expectation.expect.value_and_gradient_many(loss, zs, mixed)
     assert values == pytest.approx(fsmeu.expect_many(loss, zs, plain), abs=1e-12)
     for model, z, slope in zip(mixed, zs, slopes, strict=True):
         alone = fsmeu.gradient(loss, z, model)

@@ -16,10 +16,14 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info
 
 import fsmeu
-from fsmeu.learning import MaxExpectedUtilityClassifier, max_expected_f
+from fsmeu.learning import (
+    MaxExpectedFClassifier,
+    MaxExpectedUtilityClassifier,
+    base,
+    expected_utility,
+)
 from fsmeu.learning.base import Climb, climb
-from fsmeu.learning.expected_utility import CountTree, _expected, _of_weights
-from fsmeu.learning.max_expected_f import MaxExpectedFClassifier, SmoothF
+from fsmeu.learning.expected_utility import CountTree, SmoothF, _expected, _of_weights
 from tests import brute_force
 from tests.support.examples import data
 from tests.support.nightly import mostly_nightly
@@ -54,7 +58,7 @@ def test_value_and_gradient(problem, block, sparse):
     rows, positive, weights, alpha, gamma, theta = problem
     rest = (rows, positive, weights, alpha, gamma)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(max_expected_f, "_BLOCK", block)
+        patch.setattr(expected_utility, "_BLOCK", block)
         smooth = SmoothF(csr_array(rows) if sparse else rows, *rest[1:])
         value, gradient = smooth(theta)
         squares = smooth.root_mean_squares()
@@ -205,7 +209,7 @@ def test_starts_go_on_while_they_gain(gains, monkeypatch):
         drawn.append(start)
         return Climb(start, next(values), 1)
 
-    monkeypatch.setattr(max_expected_f, "climb", climb)
+    monkeypatch.setattr(base, "climb", climb)
     found = MaxExpectedFClassifier(random_state=0).fit(*TOY, progress=told.append)
     raised = [k for k, gain in enumerate(gains) if gain > 1e-3 or k == 0]
     count = min(32, raised[-1] + 5)

@@ -24,7 +24,7 @@ from sklearn.svm import LinearSVC
 
 import fsmeu
 from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier, load, save
-from fsmeu.learning.given_loss import best_threshold
+from fsmeu.learning.base import best_threshold
 from fsmeu.learning.plug_in import held_out_parts
 from tests import brute_force
 from tests.support.examples import data

@@ -11,8 +11,14 @@ from sklearn.base import clone
 import fsmeu
 from fsmeu.errors import InputError
 from fsmeu.learning import tagger
-from fsmeu.learning.features import feature_items, feature_matrix, feature_names
-from fsmeu.learning.tagger import Lengths, MaxExpectedUtilityTagger, chain_marginals
+from fsmeu.learning.tagger import (
+    Lengths,
+    MaxExpectedUtilityTagger,
+    chain_marginals,
+    feature_items,
+    feature_matrix,
+    feature_names,
+)
 from tests import brute_force
 from tests.support.values import differences
 

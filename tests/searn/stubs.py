@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fsmeu.learning.features import feature_items
+from fsmeu.learning.tagger import feature_items
 from fsmeu.searn import Searn
 from fsmeu.searn.features import mixed
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from fsmeu.losses.machine.view import SpecView
+
 CHANCES = {
     "uniform": lambda random, n: random.random(n),
     "Beta(2, 5)": lambda random, n: random.beta(2, 5, n),
@@ -27,6 +29,19 @@ def value_table(loss, hypotheses, references):
     )
     pairs = loss.pair_values(np.repeat(z, len(y), axis=0), np.tile(y, (len(z), 1)))
     return pairs.reshape(len(z), len(y))
+
+
+def watched_cells(monkeypatch):
+    """A list that gets the cells of every step that a view is asked for from now on."""
+    asked, plain = [], SpecView.advance
+
+    def advance(self, i, codes, symbols=None):
+        asked.append(len(codes) * (self.symbols if symbols is None else len(symbols)))
+        assert asked[-1] <= 40_000_000
+        return plain(self, i, codes, symbols)
+
+    monkeypatch.setattr(SpecView, "advance", advance)
+    return asked
 
 
 def count_weights(pairs):

@@ -9,22 +9,29 @@ a TP / (b POS + c TP + FP) in the weights of true positives, of positives and of
 
 from __future__ import annotations
 
+import csv
+import io
 import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import expit
+from sklearn.base import clone
 
-from fsmeu.arrays import Bools, Floats
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, check_bool, check_int, message, one_of
-from fsmeu.learning.base import POSITIVE_NUMBER, LogisticClassifier, Rows, real
+from fsmeu.learning import base
+from fsmeu.learning.examples import Examples, number_in
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
 
 ONLINE_WEIGHTS = 1 << 27  # classifiers times features: 1 GB, and as much for the mean of weights
+STREAMED_EXAMPLES = 1 << 15  # examples given to a learner at once: enough for compiled loops
 
 LOGISTIC, OFO, FOFO = 0, 1, 2  # the learners
 # Places of ``state_``: weights of examples, the number of examples, and a, b, c of the measure.
@@ -60,7 +67,7 @@ def skipped(seen: float) -> float:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OnlineClassifier(LogisticClassifier):
+class OnlineClassifier(base.LogisticClassifier):
     """An online learner of the positive class's probability and of a threshold on it.
 
     The probability is learned by stochastic gradient descent on the logistic loss; how the
@@ -164,8 +171,8 @@ class OnlineClassifier(LogisticClassifier):
     def _begin(self, features: int, horizon: int | None) -> None:
         """Checks the parameters and forgets everything; the horizon is the number of examples."""
         where, mean, must = type(self).__name__, self.average, "number above 0 and at most 1e100"
-        real(where, "step", self.step, *POSITIVE_NUMBER)
-        beta = real(where, "beta", self.beta, must, lambda value: 0.0 < value <= 1e100)
+        base.real(where, "step", self.step, *base.POSITIVE_NUMBER)
+        beta = base.real(where, "beta", self.beta, must, lambda value: 0.0 < value <= 1e100)
         one_of(where, "schedule", self.schedule, ("sqrt", "constant"))
         one_of(where, "measure", self.measure, ("f", "jaccard"))
         check_bool(where, "fit_intercept", self.fit_intercept)
@@ -201,7 +208,7 @@ class OnlineClassifier(LogisticClassifier):
         return predicted > 0, chances
 
 
-def _flat(rows: Rows) -> tuple[Any, Any, Any]:
+def _flat(rows: base.Rows) -> tuple[Any, Any, Any]:
     """Values row by row, the column of each (none where rows are whole), where rows begin."""
     if issparse(rows):
         if not rows.has_canonical_format:
@@ -257,21 +264,13 @@ class OFOClassifier(OnlineClassifier):
 class FOFOClassifier(OnlineClassifier):
     """Online learning of a probability and of the threshold that is best for F on it.
 
-    Liu et al. (2018), Algorithms 1 and 2. Write eta(x) for the probability of the positive class,
-    pi for the rate of positives. A classifier that predicts positive with the indicator f has
-
-        F_beta = (1 + beta^2) E[eta f] / (beta^2 pi + E[f]).
-
-    Let v be the best value. Every f has (1 + beta^2) E[eta f] <= v (beta^2 pi + E[f]), and the best
-    has equality, so it maximises E[((1 + beta^2) eta - v) f]: it is positive where eta is at least
-    theta = v / (1 + beta^2), and theta is the root of the increasing q(theta) = beta^2 pi theta -
-    E[(eta - theta)_+]. So it minimises the strongly convex
+    Liu et al. (2018), Algorithms 1 and 2. With eta for the probability of the positive class and pi
+    for the rate of positives, the best threshold minimises the strongly convex
 
         Q(theta) = 1/2 E[(eta - theta)_+^2] + 1/2 beta^2 pi theta^2    on [0, 1 / (1 + beta^2)],
 
-    with beta = 1 equation (6) of the paper. The Jaccard index J = E[eta f] / (pi + E[f] - E[eta f])
-    has theta = v / (1 + v) in the same way, with the objective of F1: J = F1 / (2 - F1) grows with
-    F1, so that only the running measure differs.
+    with beta = 1 equation (6) of the paper; that of the Jaccard index is the one of F1
+    (``docs/papers.md`` derives both, and what is said below about the lengths of steps).
 
     The threshold is learned by projected stochastic gradient steps on Q, with the running rate
     of positives and the present probability in place of pi and eta, in m stages of n0 steps: m =
@@ -281,12 +280,8 @@ class FOFOClassifier(OnlineClassifier):
     Predictions use the mean of the stage so far, the start included, as the listing says. What is
     left of n examples after m n0, and whatever comes after n, belongs to the last stage.
 
-    A step of length R / (G sqrt(n0)) is best where G^2 is the mean square of the gradient; the
-    constants have G^2 = 10. But a gradient is a difference of two terms that are not negative,
-    (eta - theta)_+ and beta^2 pi theta, whose squares have means of at most pi and of the order
-    pi^2: where positives are rare, the printed steps are too short by sqrt(10 / pi).
-    ``gamma_scale="auto"`` multiplies by that, with the running rate (POS + 1) / (TOTAL + 2), so
-    that no gamma is tuned (``notebooks/liu2018.py`` compares it with ``OFOClassifier``).
+    Where positives are rare, these steps are too short by sqrt(10 / pi). ``gamma_scale="auto"``
+    multiplies by that, with the running rate (POS + 1) / (TOTAL + 2), so that no gamma is tuned.
 
     Args:
         step, schedule, average, fit_intercept, measure, beta: as in ``OnlineLogisticClassifier``.
@@ -321,7 +316,142 @@ class FOFOClassifier(OnlineClassifier):
         if isinstance(scale, str) and scale != "auto":
             must = 'gamma_scale must be a finite number above 0 or "auto"'
             raise InputError(message(where, must, scale))
-        scale = 0.0 if scale == "auto" else real(where, "gamma_scale", scale, *POSITIVE_NUMBER)
+        scale = (
+            0.0
+            if scale == "auto"
+            else base.real(where, "gamma_scale", scale, *base.POSITIVE_NUMBER)
+        )
         last = one_of(where, "predict_with", self.predict_with, ("mean", "last")) == "last"
         plan = (horizon or FIRST_HORIZON, horizon is None, 1.0)
         self.state_[[HORIZON, DOUBLES, OPEN, SCALE, LAST]] = *plan, scale, last
+
+
+# -- examples streamed through learners ------------------------------------------------------------
+
+
+def running_measure(predicted: Any, positive: Any, measure: str = "f", beta: float = 1.0) -> Floats:
+    """The measure of the first t predictions, for every t from 1, (examples,); 0 where it is 0/0.
+
+    Predictions and labels are 1 or True where they are positive; the measure is "f" or "jaccard".
+    """
+    chosen, known = np.asarray(predicted, bool), np.asarray(positive, bool)
+    counts = (np.cumsum(part) for part in (chosen & known, chosen, known))
+    return values_of(coefficients(measure, beta), *counts)
+
+
+def places(total: int, most: int = 200) -> Ints:
+    """At most so many numbers of examples, at equal distances, the last of them the total."""
+    steps = np.arange(1, min(total, most) + 1)
+    return np.asarray(steps * total // len(steps), np.int64)
+
+
+def two_classes(
+    name: str, data: Examples, positive: str | None, like: Examples | None = None
+) -> Examples:
+    """The examples of a file with labels of two classes; an InputError where these are others.
+
+    They are a positive label against all others, where it is given, or those of other examples.
+    """
+    labels = np.asarray(data.labels)
+    if labels.ndim != 1:
+        raise InputError(message(name, "an example must have one label", f"{labels.shape[1]}"))
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError(message(name, "labels must be finite numbers or texts", "nan or inf"))
+    known = np.unique(labels)
+    words = ", ".join(map(str, map(base.plain, known[:8]))) + ", ..." * (len(known) > 8)
+    if positive is not None:  # 2, 2.0 and 2e0 are one number
+        value, numeric = number_in(positive), known.dtype.kind in "iuf"
+        chosen = known == value if numeric else known.astype(str) == positive.strip()
+        if not np.any(chosen) and like is None:
+            raise InputError(message(name, f"--positive must be one of {words}", positive))
+        labels = np.isin(labels, known[chosen]).astype(np.int64)
+        known = np.unique(labels)
+    if like is not None:
+        base.check_classes(name, known, like.classes)
+        known = like.classes
+    if len(known) != 2:
+        remedy = "--positive LABEL sets one against all others" if len(known) > 2 else ""
+        must = "the labels must be of two classes"
+        raise InputError(message(name, must, f"{len(known)}: {words}", remedy))
+    return Examples(data.rows, labels, known)
+
+
+class Outcome(NamedTuple):
+    """A learner over all orders."""
+
+    row: dict[str, Any]  # "learner", "measure", means and sd "online" and in a "test", and speed
+    seen: Ints  # numbers of examples, (points,)
+    curves: Floats  # its measure after so many, (orders, points)
+    first: OnlineClassifier  # after the first order
+
+
+def run_orders(
+    name: str,
+    learner: OnlineClassifier,
+    data: Examples,
+    others: Examples | None,
+    *,
+    passes: int,
+    shuffles: int,
+    seed: int,
+    tell: Callable[[int, str], None],
+) -> Outcome:
+    """What copies of a learner reached, one for each random order; 0 is the order of the file.
+
+    Each sees the data so many times in its order, and is measured on the others afterwards. A copy
+    that asks for the number of examples is told. ``tell`` is called with the number of examples
+    seen since the last call, and the measure in words. Speed is in examples a second of processor
+    time, in the fastest order.
+    """
+    n, positive, measure = len(data.labels), data.classes[1], ""
+    seen = places(n * passes)
+    ended, curves, tests, seconds = [], [], [], []
+
+    def measured(chosen: Any, known: Any) -> Floats:
+        both = np.asarray(chosen) == positive, np.asarray(known) == positive
+        return running_measure(*both, learner.measure, learner.beta)
+
+    for k in range(max(shuffles, 1)):
+        made, taken, pairs = clone(learner), 0.0, []
+        if getattr(made, "horizon", n) is None:
+            made.set_params(horizon=n * passes)
+        random = np.random.default_rng((seed, k))
+        for _ in range(passes):
+            order = random.permutation(n) if shuffles else np.arange(n)
+            for piece in np.split(order, range(STREAMED_EXAMPLES, n, STREAMED_EXAMPLES)):
+                given, known = data.rows[piece], data.labels[piece]
+                start = time.process_time()
+                pairs.append((made.predict_then_fit(given, known, classes=data.classes), known))
+                taken += time.process_time() - start
+                measure = "Jaccard" if made.measure == "jaccard" else f"F{made.beta:g}"
+                tell(len(piece), f"{measure} {made.score_:.4f}")
+        curves.append(measured(*np.concatenate(pairs, axis=1))[seen - 1])
+        ended.append(made)
+        seconds.append(taken)
+        if others is not None:
+            tests.append(measured(made.predict(others.rows), others.labels)[-1])
+
+    def moments(values: Any) -> dict[str, float | None]:
+        spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+        return {"mean": float(np.mean(values)), "sd": spread}
+
+    row = {
+        "learner": name,
+        "measure": measure,
+        "online": moments([curve[-1] for curve in curves]),
+        "test": None if others is None else moments(tests),
+        "examples_per_second": round(n * passes / max(min(seconds), 1e-9)),
+    }
+    return Outcome(row, seen, np.array(curves), ended[0])
+
+
+def curves_csv(outcomes: Sequence[Outcome]) -> str:
+    """The curves as csv text, one line for each learner, order and point."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["learner", "measure", "order", "examples", "value"])
+    for one in outcomes:
+        for k, curve in enumerate(one.curves, start=1):
+            pairs = zip(one.seen.tolist(), curve.tolist(), strict=True)
+            writer.writerows([*list(one.row.values())[:2], k, *pair] for pair in pairs)
+    return text.getvalue()

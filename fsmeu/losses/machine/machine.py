@@ -208,7 +208,11 @@ def explore(
     for i, layer in enumerate(pairs.layers, start=1):
         _expand_reached(i, layer, inside, explored)
         guard_size(f"{name}, with the model", len(explored.codes) * layer.width // 8, max_states)
-        inside = _reached(layer, inside, explored)
+        after = np.zeros((len(explored.codes) + 1, layer.width), bool)
+        for symbol, arcs in arcs_by_label(layer):
+            state, arc = np.nonzero(inside[:, layer.source[arcs]])
+            after[explored.steps[state, symbol], layer.target[arcs][arc]] = True
+        inside = after[:-1]  # which (state, state of the acceptor) are reached after position i
     ending = np.any(inside[:, pairs.final > 0], axis=1)
     return explored.codes, explored.targets, ending, explored.gains
 
@@ -223,15 +227,6 @@ def _expand_reached(i: int, layer: Layer, inside: Bools, explored: _Explored) ->
     for fresh, symbols in together.values():
         for block in in_blocks(fresh, len(symbols)):
             explored.expand(i, block, np.array(symbols))
-
-
-def _reached(layer: Layer, inside: Bools, explored: _Explored) -> Bools:
-    """Which (state, state of the acceptor) are reached after a position."""
-    after = np.zeros((len(explored.codes) + 1, layer.width), bool)
-    for symbol, arcs in arcs_by_label(layer):
-        state, arc = np.nonzero(inside[:, layer.source[arcs]])
-        after[explored.steps[state, symbol], layer.target[arcs][arc]] = True
-    return after[:-1]
 
 
 def in_blocks(states: Ints, symbols: int) -> list[Ints]:

@@ -30,7 +30,7 @@ from scipy.sparse import csr_array
 from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, message, one_of
 from fsmeu.files import read_text
-from fsmeu.learning.features import feature_items
+from fsmeu.learning.tagger import feature_items
 
 Hashes = NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -141,7 +141,7 @@ def hashed_sentences(
 
     Args:
         sentences: for each position a dictionary of features or a list of their names, read as
-            ``fsmeu.learning.features`` reads them.
+            ``fsmeu.learning.tagger`` reads them.
         bits: there are 2^bits columns; features that share one are taken for the same.
         crossed: names of features that are to be crossed with labels decided before. The name of a
             feature ends at the first ":" or "=": that of ``"w0=the"`` is ``"w0"``.

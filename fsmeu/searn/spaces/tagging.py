@@ -24,8 +24,8 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, check_int, message
 from fsmeu.fst import tags
 from fsmeu.fst.alphabet import as_alphabet
-from fsmeu.learning.features import checked_labels, checked_sentences, share_of_labels
 from fsmeu.learning.saving import register
+from fsmeu.learning.tagger import checked_labels, checked_sentences, share_of_labels
 from fsmeu.losses.language.syntax import steps
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss

@@ -14,8 +14,13 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import fbeta_score, jaccard_score
 
 from fsmeu.errors import InputError, SizeLimitError
-from fsmeu.learning.online import FOFOClassifier, OFOClassifier, OnlineLogisticClassifier
-from fsmeu.learning.online.streaming import places, running_measure
+from fsmeu.learning.online import (
+    FOFOClassifier,
+    OFOClassifier,
+    OnlineLogisticClassifier,
+    places,
+    running_measure,
+)
 from tests.learning.online import transcript
 from tests.support.examples import data
 
