@@ -98,6 +98,7 @@ def test_stages_are_those_of_algorithm_1(horizon, ends, monkeypatch):
     learner = FOFOClassifier(horizon=horizon)
     for begin in range(0, len(rows), 100):
         learner.partial_fit(rows[begin : begin + 100], labels[begin : begin + 100], [0, 1])
+        assert learner.seen_ == begin + 100
         assert learner.stage_ == next(stage for end, stage in ends.items() if begin + 100 <= end)
 
 
