@@ -114,10 +114,7 @@ def checked_weights(rows: Rows, weights: Any) -> Floats | None:
 
 
 class LogisticClassifier(BinaryClassifier):
-    """A classifier of linear scores, whose logistic function is the positive class's probability.
-
-    They are made of ``coef_``, (1, features), and ``intercept_``, (1,).
-    """
+    """A classifier of linear scores, ``coef_`` and ``intercept_``, with logistic probabilities."""
 
     def decision_function(self, X: Any) -> Floats:
         """The logarithm of the odds of the positive class, (examples,)."""

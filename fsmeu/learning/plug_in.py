@@ -37,10 +37,7 @@ from fsmeu.models import Independent
 
 @dataclass(eq=False, repr=False)
 class PlugInClassifier(base.OuterClassifier):
-    """What both classifiers share: an estimator of probabilities, calibrated if wanted.
-
-    ``estimator_``, fitted to classes 0 and 1, and ``calibration_``, which maps its scores, or None.
-    """
+    """A fitted ``estimator_`` of probabilities, and ``calibration_``, a map of its scores or None."""
 
     loss: Any = "fscore"
     estimator: Any = None

@@ -139,6 +139,11 @@ class OnlineClassifier(base.LogisticClassifier):
         return float(values_of(self.state_[GAIN : MATCHED + 1], *counts))
 
     @property
+    def seen_(self) -> int:
+        """How many examples it has learned from."""
+        return int(self.state_[SEEN])
+
+    @property
     def coef_(self) -> Floats:
         """The weights that predictions are made with, (1, features)."""
         return self._used()[:, :-1]
