@@ -37,7 +37,7 @@ from fsmeu.models import Independent
 
 @dataclass(eq=False, repr=False)
 class PlugInClassifier(base.OuterClassifier):
-    """A fitted ``estimator_`` of probabilities, and ``calibration_``, a map of its scores, if any."""
+    """An ``estimator_`` of probabilities, and ``calibration_``, a map of its scores or None."""
 
     loss: Any = "fscore"
     estimator: Any = None
