@@ -291,12 +291,12 @@ def _stream(
             def told(more: int, text: str, tell: Tell = tell) -> None:
                 tell(advance=more, text=text)
 
-            found.append(online_learners.run_orders(name, one, data, others, **plan, tell=told))
+            found.append(online_learners.run_orders(name, one, data, others, plan, told))
     if model is not None:
         shared.saving.save(found[0].first, model)
     positive = int((data.labels == data.classes[1]).sum())
-    result = {"examples": examples, "features": features, "positive": positive, **plan}
-    result["learners"] = [one.row for one in found]
+    facts: dict[str, Any] = {"examples": examples, "features": features, "positive": positive}
+    result = {**facts, **plan, "learners": [one.row for one in found]}
     if path is not None:
         _write_curves(path, result, found)
     parts = ["online"] if others is None else ["online", "test"]

@@ -167,8 +167,7 @@ def _composed(
     hypothesis: Layered, loss: Fst, model: Layered, max_states: int | None, arcs: Fst | None = None
 ) -> Fst:
     """hypothesis o loss o model, or ``arcs`` in its place, which must have a sequence in common."""
-    layers = zip(hypothesis.widths, model.widths, strict=True)
-    bound = sum(left * right for left, right in layers) * loss.num_states()
+    bound = int(np.dot(hypothesis.widths, model.widths)) * loss.num_states()
     guard_size("composition", bound, max_states)
     left = compose_fsts(fst_from_layered(hypothesis), loss, ("hypothesis z", "loss"))
     if arcs is not None:

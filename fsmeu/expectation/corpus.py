@@ -274,10 +274,8 @@ def shifted(moments: Floats, by: Floats) -> Floats:
 
 
 def moment_roundings(structure: Structure, n: int, order: int) -> float:
-    """A bound on the relative error of moments of sentences, and of series in them.
-
-    A step multiplies by exp(t) once more than it does where counts are kept.
-    """
+    """A bound on the relative error of moments of sentences, and of series in them."""
+    # A step multiplies by exp(t) once more than it does where counts are kept.
     return relative_error(int(structure.roundings[n]) + (n + 16) * (order + 8))
 
 

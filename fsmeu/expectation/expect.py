@@ -83,20 +83,18 @@ def expect(
         keep = check_int("expect", "keep", keep)
     if max_states is not None:
         max_states = check_int("expect", "max_states", max_states)
-    found = _expectation(asked, engine, keep, max_states)
+    found = _answer(asked, engine, keep, max_states)
     if not asked.loss.outputs:
         return found
 
     def outputs() -> dict[str, float]:
         each = ((name, replace(asked, loss=one)) for name, one in asked.loss.outputs.items())
-        return {name: _expectation(one, engine, None, max_states).value for name, one in each}
+        return {name: _answer(one, engine, None, max_states).value for name, one in each}
 
     return replace(found, _outputs=outputs)
 
 
-def _expectation(
-    asked: Query, engine: str, keep: int | None, max_states: int | None
-) -> Expectation:
+def _answer(asked: Query, engine: str, keep: int | None, max_states: int | None) -> Expectation:
     if engine == "openfst":
         return composition.explicit_expectation(asked, keep, max_states)
     if keep is None:
@@ -126,14 +124,13 @@ def expect_many(
     apart: list[int] = []
     for rows in alike(asked):
         some, size = [asked[row] for row in rows], 1
-        if _go_together(some[0]):
-            arcs = sum(len(layer.weight) for layer in some[0].model.layered().layers)
-            size = max(1, WEIGHTS_AT_ONCE // max(1, arcs))
-        elif threads > 1 and len(asked) > 1:
-            size = 0
-        if scheduler is not None or not size:
+        together = _go_together(some[0])
+        if scheduler is not None or (threads > 1 and not together):
             apart += rows
             continue
+        if together:
+            arcs = sum(len(layer.weight) for layer in some[0].model.layered().layers)
+            size = max(1, WEIGHTS_AT_ONCE // max(1, arcs))
         for begin in range(0, len(rows), size):
             found = _expectations(some[begin : begin + size], jobs=threads)
             values[rows[begin : begin + size]] = [one.value for one in found]
@@ -141,7 +138,8 @@ def expect_many(
         some = [asked[row] for row in apart]
         pairs = [(x.labels if x.distribution is None else x.distribution, x.model) for x in some]
         sizes = [one.n for one in some]
-        values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, jobs, scheduler)
+        few = min(threads, len(apart))
+        values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, few, scheduler)
     return values
 
 
@@ -180,10 +178,8 @@ def _expectations(
 
 def _go_together(asked: Query) -> bool:
     """Whether queries like this are computed together: by tape, or over one small space."""
-    loss = asked.loss
-    if asked.z is None or not isinstance(loss, SpecLoss) or is_long(asked):
-        return False
-    if window_form(asked) is not None:
+    loss, alone = asked.loss, asked.z is None or is_long(asked) or window_form(asked) is not None
+    if alone or not isinstance(loss, SpecLoss):
         return False
     if loss.split is not None and loss.split.counted:
         return True
@@ -196,12 +192,11 @@ def _sums(asked: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
     """The expected values of one query, or of several that go together."""
     first, loss, found = asked[0], asked[0].loss, None
     zs, models = [one.z for one in asked if one.z is not None], [one.model for one in asked]
-    if (form := window_form(first)) is not None:
-        found = (
-            walk_windows(form, first.z, first.model.layered())
-            if first.z is not None
-            else composition.summed_value(first, max_states)
-        )
+    form = window_form(first)
+    if form is not None and zs:
+        found = walk_windows(form, zs[0], first.model.layered())
+    elif form is not None:
+        found = composition.summed_value(first, max_states)
     if found is None and zs and isinstance(loss, SpecLoss):
         found = by_structure(loss, models, lambda s, w: s.expectations(w, zs, jobs), max_states)
         if found is None and len(asked) > 1:
@@ -218,10 +213,7 @@ def _sums(asked: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def walked(asked: Query, max_states: int | None = None, *, weights: bool = True) -> Sums:
-    """The expectation at the end of the composition, in a batch of one.
-
-    Without linear counts in weights, nothing cancels but values of both signs.
-    """
+    """The expectation by a walk; without linear counts in weights, only values can cancel."""
     return walk_value(asked.view(weights=weights), asked.input(), max_states)
 
 
@@ -370,10 +362,8 @@ def long_expectation(asked: Query, levels: Callable[[Query], Levels]) -> Expecta
     form, chain = loss.confusion, binary_chain(asked.model)
     assert form is not None
     assert z is not None
-    known: Sequence[float] | None = None
-    if p is not None:
-        known = independent_value(form, z, p)
-    elif chain is not None:
+    known: Sequence[float] | None = None if p is None else independent_value(form, z, p)
+    if p is None and chain is not None:
         known = chain_value(form, z, chain_of(*chain))
     if known is not None and known[1] <= PROMISED * abs(known[0]):
         found = *known[:2], 1.0, 0.0
@@ -400,10 +390,7 @@ def _windowed(form: Confusion, z: Ints, p: Floats) -> tuple[float, float, float,
 def _tables(
     form: Confusion, z: Ints, first: Window, last: Window
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Values and probabilities of the tables that have mass, (rows, width), in blocks of rows.
-
-    ``first`` is the count of true positives, ``last`` that of ones of y where z has none.
-    """
+    """Values and probabilities of the tables that have mass, (rows, width), in blocks of rows."""
     rows, rest = max(1, WINDOW_CELLS // len(last.chances)), last.counts[None, :]
     for begin in range(0, len(first.chances), rows):
         tp = first.counts[begin : begin + rows, None]

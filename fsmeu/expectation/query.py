@@ -65,9 +65,8 @@ def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
     check_loss(loss, where)
     name = "hypothesis z"
     z = _hypothesis(z, model, where, name)
-    return _query(
-        *fitted(loss, as_model(model), where, further_tags(loss, z)), z, where, where, name
-    )
+    bound = fitted(loss, as_model(model), where, further_tags(loss, z))
+    return _query(*bound, z, where, where, name)
 
 
 def queries(loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str) -> list[Query]:
@@ -137,10 +136,9 @@ def model_at(value: object, where: str) -> Model:
 
 
 def alike(asked: Sequence[Query | Model]) -> list[list[int]]:
-    """The rows of models of one length, label order and structure, the longest models first.
+    """The rows of one length, label order and structure of the model; distributions are alone.
 
-    The structure that serves long sequences serves shorter ones, too. Queries whose hypothesis is a
-    distribution are alone.
+    The longest come first, as the structure that serves them serves shorter ones, too.
     """
     groups: dict[Hashable, list[int]] = {}
     for row, one in enumerate(asked):
@@ -178,13 +176,10 @@ def fitted(
     refused. ``further`` are labels beside those of the model, where those of the loss are open.
     """
     check_loss(loss, where)
-    if not loss.labels_open:
-        further = loss.alphabet.labels
-        if not set(model.labels) <= set(further):
-            _refuse_labels(f"{loss.kind} {loss.name}", further, model.labels, where)
-    more = [label for label in further if label not in model.alphabet.index]
-    if more:
-        model = extended(model, Alphabet((*model.labels, *dict.fromkeys(more))))
+    known = further if loss.labels_open else loss.alphabet.labels
+    more = dict.fromkeys(label for label in known if label not in model.alphabet.index)
+    if more and (loss.labels_open or set(model.labels) <= set(known)):
+        model = extended(model, Alphabet((*model.labels, *more)))
     return bind_labels(loss, model.alphabet, where), model
 
 

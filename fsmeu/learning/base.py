@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from os import PathLike
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 from scipy.sparse import csr_array, issparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -24,6 +24,7 @@ from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags, indexable, validation
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data as validate
 from threadpoolctl import threadpool_limits
 
 from fsmeu.arrays import Bools, Floats
@@ -48,9 +49,8 @@ def real(where: str, name: str, value: object, which: str, holds: Callable[[floa
     raise InputError(message(where, f"{name} must be a {which}", value))
 
 
-Range: TypeAlias = tuple[str, Callable[[float], bool]]
-NONNEGATIVE: Range = ("finite number of at least 0", lambda x: 0.0 <= x < math.inf)
-POSITIVE_NUMBER: Range = ("finite number above 0", lambda x: 0.0 < x < math.inf)
+NONNEGATIVE = ("finite number of at least 0", lambda x: 0.0 <= x < math.inf)
+POSITIVE_NUMBER = ("finite number above 0", lambda x: 0.0 < x < math.inf)
 
 
 def number_between(where: str, name: str, value: object, low: float, high: float) -> float:
@@ -63,12 +63,7 @@ _FORM: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64}
 
 
 class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier of two classes; the greater of them in sorted order is the positive one.
-
-    Attributes:
-        classes_: both classes, the positive one last.
-        n_features_in_: the number of features.
-    """
+    """A classifier of two classes, ``classes_``, the greater of them in sorted order positive."""
 
     classes_: NDArray[Any]
 
@@ -80,9 +75,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, rows: Any, labels: Any, first: bool = True) -> tuple[Rows, NDArray[Any]]:
         """Checked rows, (examples, features), and as many labels; sets ``n_features_in_``."""
-        rows, labels = validation.validate_data(
-            self, rows, labels, y_numeric=False, **_FORM, reset=first
-        )
+        rows, labels = validate(self, rows, labels, y_numeric=False, **_FORM, reset=first)
         return csr_array(rows) if issparse(rows) else rows, labels
 
     def _training(
@@ -119,26 +112,22 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def checked_weights(rows: Rows, weights: Any) -> Floats | None:
     """Weights of examples, (examples,), or None."""
+    if weights is None:
+        return None
     how = {"dtype": np.float64, "ensure_non_negative": True}
-    return (
-        None
-        if weights is None
-        else np.asarray(validation._check_sample_weight(weights, rows, **how))
-    )
+    return np.asarray(validation._check_sample_weight(weights, rows, **how))
 
 
 class LogisticClassifier(BinaryClassifier):
     """A classifier of linear scores, whose logistic function is the positive class's probability.
 
-    Attributes:
-        coef_: the coefficients, (1, features).
-        intercept_: the intercept, (1,).
+    They are made of ``coef_``, (1, features), and ``intercept_``, (1,).
     """
 
     def decision_function(self, X: Any) -> Floats:
         """The logarithm of the odds of the positive class, (examples,)."""
         validation.check_is_fitted(self)
-        rows = validation.validate_data(self, X, **_FORM, reset=False)
+        rows = validate(self, X, **_FORM, reset=False)
         return np.asarray(rows @ self.coef_[0] + self.intercept_[0])
 
     def predict_proba(self, X: Any) -> Floats:
@@ -156,24 +145,17 @@ class OuterClassifier(BinaryClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), self._inner()
-        if hasattr(inner, "__sklearn_tags__"):
+        if hasattr(inner, "__sklearn_tags__") and not isinstance(inner, type):
             tags.input_tags = get_tags(inner).input_tags
         return tags
 
-    def _inner(self, checked: bool = False) -> Any:
-        """The estimator to be copied; if checked, an InputError where it lacks what is needed."""
-        inner = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
-        names = ("fit", "predict_proba")[: 1 if getattr(self, "calibration", None) else 2]
-        if checked and (isinstance(inner, type) or not all(hasattr(inner, name) for name in names)):
-            must, remedy = "the estimator must have fit and predict_proba", ""
-            if hasattr(self, "calibration"):
-                remedy = "With calibration, decision_function will do instead of predict_proba"
-            raise InputError(message(type(self).__name__, must, inner, remedy))
-        return inner
+    def _inner(self) -> Any:
+        """The estimator to be copied."""
+        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
 
     def _weighing(self, weights: Floats | None) -> dict[str, Floats]:
         """The argument of the estimator's ``fit`` for weights; an InputError where it has none."""
-        inner = self._inner(checked=True)
+        inner = self._inner()
         name, last = inner.steps[-1] if isinstance(inner, Pipeline) else ("", inner)
         if weights is not None and not validation.has_fit_parameter(last, "sample_weight"):
             must = "the estimator must take sample_weight where weights are given"
@@ -192,8 +174,15 @@ class OuterClassifier(BinaryClassifier):
 
     def _checked(self, rows: Any, labels: Any, first: bool = True, **how: bool) -> Any:
         """Rows as they are, and as many checked labels; sets ``n_features_in_`` if it is known."""
-        checked = validation.validate_data(self, y=labels, **how)
-        validation.validate_data(self, rows, skip_check_array=True)
+        inner, mapped = self._inner(), getattr(self, "calibration", None)
+        needs = ("fit",) if mapped else ("fit", "predict_proba")
+        if isinstance(inner, type) or not all(hasattr(inner, name) for name in needs):
+            must = "the estimator must have fit and predict_proba"
+            remedy = "With calibration, decision_function will do instead of predict_proba"
+            remedy *= hasattr(self, "calibration")
+            raise InputError(message(type(self).__name__, must, inner, remedy))
+        checked = validate(self, y=labels, **how)
+        validate(self, rows, skip_check_array=True)
         return indexable(rows, checked)[0], checked
 
 
@@ -206,34 +195,22 @@ Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 """A function of the weights and its gradient."""
 
 
-class Climb(NamedTuple):
-    """Where a climb ended: the weights, the objective there, the number of iterations."""
-
-    weights: Floats
-    value: float
-    steps: int
-
-
 def climb(
-    objective: Objective,
-    start: Floats,
-    steps: int,
-    tolerance: float = 1e-6,
-    gain: float = 1e-12,
-    box: Floats | None = None,
-) -> Climb:
+    aim: Objective, x0: Floats, steps: int, tol: float = 1e-6, gain: float = 1e-12, box: Any = None
+) -> OptimizeResult:
     """A local maximum of an objective, by at most so many steps of L-BFGS (Liu & Nocedal 1989).
 
-    It ends where no derivative is greater than the tolerance, or where a step gains no more than
-    ``gain`` times the value. The box has the least and the greatest weights, (weights, 2).
+    The weights ``x``, the objective there, ``fun``, and the number of iterations, ``nit``. It ends
+    where no derivative is greater than ``tol``, or where a step gains no more than ``gain`` times
+    the value. The box has the least and the greatest weights, (weights, 2), if there are any.
     """
     if not steps:
-        return Climb(start, objective(start)[0], 0)
-    options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tolerance, "ftol": gain}
+        return OptimizeResult(x=x0, fun=aim(x0)[0], nit=0)
+    options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tol, "ftol": gain}
     how: dict[str, Any] = {"method": "L-BFGS-B", "bounds": box, "options": options}
     with threadpool_limits(1, "blas"):  # on matrices this small more threads cost more
-        end = minimize(lambda x: tuple(-part for part in objective(x)), start, jac=True, **how)
-    return Climb(np.asarray(end.x, np.float64), float(-end.fun), int(end.nit))
+        end = minimize(lambda x: tuple(-part for part in aim(x)), x0, jac=True, **how)
+    return OptimizeResult(end, fun=float(-end.fun))
 
 
 # -- the loss to learn for -------------------------------------------------------------------------
@@ -257,13 +234,17 @@ def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
     return loss  # type: ignore[no-any-return]
 
 
-def binary_loss(where: str, loss: Any, params: Any = None) -> Loss:
-    """The loss of ``given_loss``; an InputError unless it is over two labels."""
-    result = given_loss(loss, params, where)
-    if len(result.alphabet) != 2:
+def binary_loss(where: str, loss: Any, params: Any = None, table: bool = False) -> Any:
+    """The loss of ``given_loss``; an InputError unless it is over two labels, or of a table."""
+    made = given_loss(loss, params, where)
+    if len(made.alphabet) != 2:
         must = "the loss must be one over two labels"
-        raise InputError(message(where, must, f"{result.name} over {result.alphabet.labels}"))
-    return result
+        raise InputError(message(where, must, f"{made.name} over {made.alphabet.labels}"))
+    if table and getattr(made, "confusion", None) is None:
+        must = "the loss must be one of a file whose value depends on the confusion table alone"
+        remedy = "For example fscore, jaccard, balanced_accuracy or g_tp_pr"
+        raise InputError(message(where, must, made.name, remedy))
+    return made
 
 
 def label_name(value: Any) -> Label:
@@ -291,38 +272,19 @@ def over_classes(loss: Loss, classes: Iterable[Any], where: str) -> Loss:
 
 def _both(names: list[Label], loss: Loss) -> list[Label]:
     """The labels of two classes, from the names of the classes."""
-    labels = loss.alphabet.labels
+    labels, index = loss.alphabet.labels, loss.alphabet.index
     known = [k for k, name in enumerate(names) if name in labels]
     if len(known) == 2:
         return names
-    if not known or {str(label) for label in labels} == {"0", "1"}:
-        last = labels[_positive(loss)]
-    elif known == [1]:
-        last = names[1]
+    if known and {str(label) for label in labels} != {"0", "1"}:
+        last = labels.index(names[1]) if known == [1] else 1 - labels.index(names[0])
+    elif "1" in index:
+        last = index["1"]
     else:
-        last = next(label for label in labels if label != names[0])
-    return [next(label for label in labels if label != last), last]
-
-
-def _positive(loss: Loss) -> int:
-    """The index of the positive one of two labels."""
-    index = loss.alphabet.index
-    if "1" in index:
-        return index["1"]
-    form = loss.confusion if isinstance(loss, SpecLoss) else None
-    counted = [] if form is None else [np.diag(table) for table in form.amounts.values()]
-    seen = np.any(counted, axis=0) if counted else np.zeros(2, bool)
-    return 0 if seen[0] and not seen[1] else 1
-
-
-def table_loss(where: str, loss: Any) -> SpecLoss:
-    """The loss of ``given_loss``; an InputError unless its value depends on (tp, hyp, ref, n)."""
-    result = binary_loss(where, loss)
-    if not isinstance(result, SpecLoss) or result.confusion is None:
-        must = "the loss must be one of a file whose value depends on the confusion table alone"
-        remedy = "For example fscore, jaccard, balanced_accuracy or g_tp_pr"
-        raise InputError(message(where, must, result.name, remedy))
-    return result
+        form = getattr(loss, "confusion", None)
+        counted = [] if form is None else [np.diag(table) for table in form.amounts.values()]
+        last = 0 if np.any(counted, axis=0).tolist() == [True, False] else 1
+    return [labels[1 - last], labels[last]]
 
 
 def table_value(loss: SpecLoss, chosen: Bools, positive: Bools) -> float:
@@ -385,7 +347,7 @@ def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[
     found = {"accuracy": float(accuracy_score(positive, chosen))}
     found |= dict(zip(("precision", "recall", "F1"), map(float, three[:3]), strict=True))
     loss: Any = getattr(model, "loss_", None)
-    if loss is not None and hasattr(loss, "pair_values"):
+    if hasattr(loss, "pair_values"):
         zs, ys = (np.atleast_2d(part).astype(np.int64) for part in (chosen, positive))
         named: Any = over_classes(loss, model.classes_, type(model).__name__)
         found[loss.name] = float(named.pair_values(zs, ys).mean())

@@ -112,9 +112,13 @@ def _from_csv(name: str, label: str | None, features: int | None) -> Examples:
     begin, first = next(lines, (0, [""]))
     width = len(first)
     header = [] if any(number_in(cell) is not None for cell in first) else [*map(str.strip, first)]
-    chosen = [] if width == features else [width - 1]
-    if label is not None:
-        chosen = [_column(name, word.strip(), header, width) for word in label.split(",")]
+    words = [str(width)] if width != features else []
+    words = words if label is None else [word.strip() for word in label.split(",")]
+    chosen = [header.index(x) if x in header else (as_number(x) or 0) - 1 for x in words]
+    for word, column in zip(words, chosen, strict=True):
+        if not 0 <= column < width:
+            must = f"a column is one of 1 to {width}" + f" or {', '.join(header)}" * bool(header)
+            raise InputError(message(f"--label, {name}", must, word or "nothing"))
     others = [k for k in range(width) if k not in chosen]
     if not others and begin:
         raise InputError(message(name, "there must be a column beside the labels", "none"))
@@ -152,16 +156,6 @@ def _csv_lines(name: str) -> Iterator[tuple[int, list[str]]]:
     except csv.Error as error:
         where = f"{name}, line {reader.line_num}"
         raise InputError(message(where, f"it must be a csv file ({error})")) from None
-
-
-def _column(name: str, word: str, header: list[str], width: int) -> int:
-    """The place of a column of labels, from 0, by its name or its number from 1."""
-    if word in header:
-        return header.index(word)
-    if 1 <= (as_number(word) or 0) <= width:
-        return int(word) - 1
-    must = f"a column is one of 1 to {width}" + (f" or {', '.join(header)}" if header else "")
-    raise InputError(message(f"--label, {name}", must, word or "nothing"))
 
 
 def number_in(cell: str) -> float | None:

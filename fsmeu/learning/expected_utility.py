@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import OptimizeResult
 from scipy.sparse import csr_array, issparse
 from scipy.special import expit, log_expit
 from sklearn.exceptions import ConvergenceWarning
@@ -115,14 +116,12 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
         gamma: the steepness with which g(gamma x theta) stands for a decision. Without penalty
             and bound, gamma only rescales the parameters.
         l2: the factor of the penalty. What is best for rows that were not seen depends on the data:
-            about 1 over the number of rows on a9a, less than the default on ijcnn1 and w8a. Choose
-            it by ``GridSearchCV(..., {"l2": [1e-5, 1e-4, 1e-3]}, scoring="f1")``.
+            choose it by ``GridSearchCV(..., {"l2": [1e-5, 1e-4, 1e-3]}, scoring="f1")``.
         restarts: how many starting points; "auto" goes on until four in a row have not raised the
             best objective by more than 0.001, up to 32.
         random_state: the seed of the starting points.
         spread: every second starting point gives scores of about this root mean square on the
-            training data, the others of a third of it: on the data of section 6 near starts miss
-            the optimum of F~.25, and with many features far ones end lower.
+            training data, the others of a third of it.
         bound: the greatest absolute value of the intercept and of each coefficient times the root
             mean square of its feature; ``math.inf`` for none.
         max_iter: iterations of L-BFGS for each starting point.
@@ -132,12 +131,9 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
 
     Attributes:
         coef_, intercept_: the parameters, (1, features) and (1,).
-        objective_: the objective of the best end, penalty included.
-        objectives_: that of every end, (starts,).
-        spread_: the standard deviation of ``objectives_``.
-        reached_: how many ends are within 0.001 of the best.
-        smooth_f_: F~ of the best end, without the penalty.
-        n_iter_: iterations of L-BFGS from the starting point of the best end.
+        objective_, objectives_: that of the best end and of every end, (starts,).
+        spread_, reached_: the deviation of ``objectives_``; how many are within 0.001 of the best.
+        smooth_f_, n_iter_: F~ of the best end, without the penalty; iterations of L-BFGS to it.
     """
 
     alpha: float = 0.5
@@ -153,16 +149,12 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
     fit_intercept: bool = True
 
     def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        progress: Callable[[float], None] | None = None,
+        self, X: Any, y: Any, sample_weight: Any = None, progress: Any = None
     ) -> MaxExpectedFClassifier:
         """Itself, fitted to rows, dense or sparse, and labels of two classes.
 
-        A weight of 2 counts an example twice. ``progress`` is called after each start with the
-        share of the work that is done, from 0 to 1.
+        A weight of 2 counts an example twice. ``progress``, a function, is called after each start
+        with the share of the work that is done, from 0 to 1.
         """
         where = type(self).__name__
         if self.restarts != "auto":
@@ -179,19 +171,19 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
             raise InputError(message(f"{where}.fit", must))
         smooth = SmoothF(rows, positive, weights, float(self.alpha), float(self.gamma))
         ends = self._search(smooth, progress)
-        self.objectives_ = np.array([end.value for end in ends])
+        self.objectives_ = np.array([end.fun for end in ends])
         best = int(np.argmax(self.objectives_))
-        theta = ends[best].weights
+        theta = ends[best].x
         self.intercept_, self.coef_ = theta[:1].copy(), theta[None, 1:].copy()
-        self.objective_, self.spread_ = ends[best].value, float(self.objectives_.std())
+        self.objective_, self.spread_ = float(ends[best].fun), float(self.objectives_.std())
         self.reached_ = int((self.objectives_ >= self.objective_ - _SAME).sum())
-        self.smooth_f_, self.n_iter_ = float(smooth(theta)[0]), ends[best].steps
+        self.smooth_f_, self.n_iter_ = float(smooth(theta)[0]), int(ends[best].nit)
         if self.n_iter_ >= self.max_iter:
             text = f"the best start was still rising after max_iter={self.max_iter} iterations"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return self
 
-    def _search(self, smooth: SmoothF, progress: Any) -> list[base.Climb]:
+    def _search(self, smooth: SmoothF, progress: Any) -> list[Any]:
         """Where the climb from every start ended.
 
         It works on the parameters times the root mean squares of their features, so that features
@@ -213,14 +205,14 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
         automatic = isinstance(self.restarts, str)
         most = _MOST if automatic else int(self.restarts)
         tol, best, raised = float(self.tol), -math.inf, 0
-        ends: list[base.Climb] = []
+        ends: list[Any] = []
         while len(ends) < most and not (automatic and len(ends) - raised >= _IN_VAIN):
             start = random.normal(0.0, width if len(ends) % 2 else width / 3, len(units))
             end = base.climb(rising, start, self.max_iter, tol, gain=tol / 1000, box=box)
-            ends.append(end._replace(weights=end.weights / units))
-            if end.value > best + _SAME:
+            ends.append(OptimizeResult(end, x=end.x / units))
+            if end.fun > best + _SAME:
                 raised = len(ends)
-            best = max(best, end.value)
+            best = max(best, end.fun)
             if progress is not None:
                 progress(len(ends) / (min(most, raised + _IN_VAIN) if automatic else most))
         return ends
@@ -229,12 +221,12 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
 class CountTree:
     """The number of independent events that happen, which have the probabilities p, (n,).
 
-    Its distribution is a convolution, made by a balanced tree whose leaves are single events:
-    ``levels`` has, from the leaves up, the distribution of the count of each node, (nodes, events
-    of a node + 1); an odd node is paired with one that never counts. From the root down, each node
-    learns the mean value of its own count, those of all others summed out; at a leaf, the
-    difference between one and none is the derivative. O(n^2) operations, on the way up all of
-    nonnegative numbers, so that small probabilities are as accurate as large ones.
+    Its distribution is a convolution, made by a balanced tree of single events: ``levels`` has,
+    from the leaves up, that of the count of each node, (nodes, events of a node + 1); an odd node
+    is paired with one that never counts. From the root down, each node learns the mean value of its
+    own count, those of all others summed out; at a leaf, the difference between one and none is the
+    derivative. O(n^2) operations; on the way up of nonnegative numbers, so that small probabilities
+    are as accurate as large ones.
     """
 
     def __init__(self, p: Floats) -> None:
@@ -244,7 +236,7 @@ class CountTree:
         while len(level) > 1:
             if len(level) % 2:
                 level = self.levels[-1] = np.concatenate((level, np.eye(1, level.shape[1])))
-            level = _sums(level[0::2], level[1::2])
+            level = _by_rows(level[1::2], level[0::2], full=True)
             self.levels.append(level)
 
     @property
@@ -258,33 +250,28 @@ class CountTree:
         down[0, : self.n + 1] = values
         for level in reversed(self.levels[:-1]):
             below, down = np.empty(level.shape), down[: len(level) // 2]
-            below[0::2] = _means(down, level[1::2])
-            below[1::2] = _means(down, level[0::2])
+            below[0::2] = _by_rows(down, level[1::2])
+            below[1::2] = _by_rows(down, level[0::2])
             down = below
         return (down[:, -1] - down[:, 0])[: self.n]
 
 
-def _sums(left: Floats, right: Floats) -> Floats:
-    """The distribution of the sum of two counts, row by row, (nodes, 2 size - 1)."""
-    nodes, size = left.shape
+def _by_rows(left: Floats, right: Floats, full: bool = False) -> Floats:
+    """Correlations of rows with shorter ones, (nodes, size), or full convolutions of equal ones.
+
+    The means of a value over a count that adds to another, and the distribution of their sum.
+    """
+    nodes, size = right.shape
     if size > _TOGETHER:
-        return np.array([np.convolve(*both) for both in zip(left, right, strict=True)])
-    total = np.zeros((nodes, 2 * size - 1))
+        each = np.convolve if full else np.correlate
+        return np.array([each(*both) for both in zip(left, right, strict=True)])
+    total = np.zeros((nodes, 2 * size - 1 if full else size))
     for k in range(size):
-        total[:, k : k + size] += left[:, k : k + 1] * right
+        if full:
+            total[:, k : k + size] += right[:, k : k + 1] * left
+        else:
+            total += right[:, k : k + 1] * left[:, k : k + size]
     return total
-
-
-def _means(values: Floats, other: Floats) -> Floats:
-    """Mean values of a count over another that adds to it, row by row, (nodes, size)."""
-    nodes, size = other.shape
-    if size > _TOGETHER:
-        both = zip(values, other, strict=True)
-        return np.array([np.correlate(all_, part, "valid") for all_, part in both])
-    mean = np.zeros((nodes, size))
-    for k in range(size):
-        mean += other[:, k : k + 1] * values[:, k : k + size]
-    return mean
 
 
 def batch_value(loss: Loss, y: Ints) -> base.Objective:
@@ -337,11 +324,10 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
     greatest value may lie at infinity. Labels of a sequence have no weights in a loss: there is no
     ``sample_weight``.
 
-    A batch is a sequence. Where the value depends on the confusion table alone, its order does not
-    matter: batches are drawn at random, with the share of positive examples of the whole, and a
-    value and gradient takes O(n^2) time (about 2 ms for 200 examples, 7 ms for 1,000 and 60 ms
-    for 4,000). For other losses batches are runs of rows as they are given, and the composition is
-    summed, which is slower by far.
+    A batch is a sequence. Where the value depends on the confusion table alone, batches are drawn
+    at random, with the share of positive examples of the whole, and a value and gradient takes
+    O(n^2) time (about 2 ms for 200 examples, 7 ms for 1,000). For other losses batches are runs of
+    rows as they are given, and the composition is summed, which is slower by far.
 
     Args:
         loss: a built-in name, the path of a loss file, or a loss over two labels.
@@ -355,9 +341,8 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
     Attributes:
         loss_: the loss.
         coef_, intercept_: the weights, (1, features) and (1,).
-        expected_value_: the mean of the expected value over batches.
+        expected_value_, n_iter_: the mean over batches, and the iterations of the best climb.
         objectives_: where each climb ended, the first from maximum likelihood, (1 + restarts,).
-        n_iter_: the number of iterations of the best climb.
     """
 
     loss: Any = "fscore"
@@ -395,17 +380,17 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
 
         aim = _of_weights(rows, l2, _expected(loss, positive.astype(np.int64), batches))
         first, zeros = _of_weights(rows, l2, likelihood), np.zeros(rows.shape[1] + 1)
-        starts = [base.climb(first, zeros, steps).weights]
+        starts = [base.climb(first, zeros, steps).x]
         squares = rows.multiply(rows).sum() if hasattr(rows, "multiply") else float((rows**2).sum())
         size = 2.0 / np.sqrt(1.0 + squares / rows.shape[0])  # gives scores of about 2
         starts += [size * random.standard_normal(rows.shape[1] + 1) for _ in range(restarts)]
         climbs = [base.climb(aim, start, steps) for start in starts]
-        best = max(climbs, key=lambda one: one.value)
-        self.coef_, self.intercept_ = best.weights[None, :-1], best.weights[-1:]
-        self.objectives_ = np.array([one.value for one in climbs])
+        best = max(climbs, key=lambda one: one.fun)
+        self.coef_, self.intercept_ = best.x[None, :-1], best.x[-1:]
+        self.objectives_ = np.array([one.fun for one in climbs])
         sign = 1.0 if loss.kind == "utility" else -1.0
-        self.expected_value_ = sign * (best.value + l2 / 2 * float(self.coef_[0] @ self.coef_[0]))
-        self.n_iter_ = best.steps
+        self.expected_value_ = sign * (best.fun + l2 / 2 * float(self.coef_[0] @ self.coef_[0]))
+        self.n_iter_ = int(best.nit)
         return self
 
 

@@ -36,11 +36,8 @@ from fsmeu.models import Independent
 
 
 def _sigmoid(scored: Floats, positive: Floats, weights: Floats | None) -> tuple[float, float]:
-    """Slope and offset of the sigmoid that is most likely (Platt 1999).
-
-    The targets are (N+ + 1) / (N+ + 2) for positive and 1 / (N- + 2) for negative examples, with
-    N+ and N- their weights: an example is a positive one of so much weight, negative for the rest.
-    """
+    """Slope and offset of the sigmoid that is most likely (Platt 1999)."""
+    # Each example is a positive one of so much weight, and negative for the rest.
     w = np.ones(len(scored)) if weights is None else weights
     target = np.where(positive > 0, 1 - 1 / (w @ positive + 2), 1 / (w @ (1 - positive) + 2))
     scale = max(float(np.abs(scored).max()), np.finfo(np.float64).tiny)
@@ -54,10 +51,7 @@ def _sigmoid(scored: Floats, positive: Floats, weights: Floats | None) -> tuple[
 class PlugInClassifier(base.OuterClassifier):
     """What both classifiers share: an estimator of probabilities, calibrated if wanted.
 
-    Attributes:
-        loss_: the loss.
-        estimator_: the fitted estimator; its classes are 0 and 1.
-        calibration_: the map from its scores to probabilities, or None.
+    ``estimator_``, fitted to classes 0 and 1, and ``calibration_``, which maps its scores, or None.
     """
 
     loss: Any = "fscore"
@@ -69,7 +63,7 @@ class PlugInClassifier(base.OuterClassifier):
     def _training(self, rows: Any, labels: Any, weights: Any = None, *more: Any) -> base.Training:
         """The same after the parameters are checked; sets ``loss_``."""
         where = type(self).__name__
-        self.loss_: SpecLoss = base.table_loss(where, self.loss)
+        self.loss_: SpecLoss = base.binary_loss(where, self.loss, table=True)
         if self.calibration is not None:
             one_of(where, "calibration", self.calibration, ("sigmoid", "isotonic"))
             check_int(where, "folds", self.folds, 2)
@@ -88,7 +82,7 @@ class PlugInClassifier(base.OuterClassifier):
         ``CalibratedClassifierCV(ensemble=False)`` of scikit-learn makes it. Folds are drawn at
         random, and always the same: rows may be sorted by kinds that the labels merge.
         """
-        where, inner = type(self).__name__, self._inner(checked=True)
+        where, inner = type(self).__name__, self._inner()
         least = int(min(positive.sum(), len(positive) - positive.sum()))
         if least < self.folds:
             must = f"calibration needs at least {self.folds} examples of each class, one in a fold"
@@ -128,11 +122,10 @@ class DTAClassifier(PlugInClassifier):
 
     The rows given to ``predict`` are one sequence of independent labels whose probabilities come
     from the estimator; the decision is the sequence of the best expected value, by ``decode``
-    (Algorithm 1 of the paper, Algorithm 2 where the value is fractional-linear; unlike these, no
-    positives at all is a candidate too). So the decision for a row depends on the rows beside it:
-    where rows come one by one, use ``EUMClassifier``, whose threshold is fixed by ``fit``
-    (``predict`` warns of a single row once). Decisions are as good as the probabilities: where
-    these are far from the truth, give ``calibration``.
+    (Algorithms 1 and 2 of the paper; unlike these, no positives at all is a candidate too). So the
+    decision for a row depends on the rows beside it: where rows come one by one, use
+    ``EUMClassifier``, whose threshold is fixed by ``fit``. Decisions are as good as the
+    probabilities: where these are far from the truth, give ``calibration``.
 
     Args:
         loss: a built-in name, the path of a loss file, or a loss of the confusion table.

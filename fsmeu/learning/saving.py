@@ -62,8 +62,7 @@ PROBABILISTIC = {name: kind for name, kind in _PLAIN.items() if hasattr(kind, "p
 _FORMAT = "fsmeu estimator 1"
 _PARTS = ("parameters", "learned")
 _WRITTEN = "a file must have been written by save, of this version of fsmeu"
-_MOST_TRIED = 1 << 20
-"""Features of the rows that are predicted to see that a model works: 8 MB a row."""
+_MOST_TRIED = 1 << 20  # features of rows that are predicted to see that a model works: 8 MB a row
 _WORDS = (str, int, float, bool, type(None))
 
 
@@ -73,7 +72,7 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
         must = f"an estimator must be one of {', '.join(sorted(_CLASSES))}"
         raise InputError(message("save", must, estimator))
     arrays: Arrays = {}
-    parts = _packed("", _apart(estimator), arrays)["dict"]
+    parts = _packed("", estimator, arrays)["own"]["dict"]
     header = {"format": _FORMAT, "class": parts["class"]}
     header |= {part: parts[part]["dict"] for part in _PARTS}
     arrays["header"] = np.array(json.dumps(header))
@@ -115,15 +114,15 @@ def first_use(where: str) -> Iterator[None]:
 
 
 def _try(made: Any, cells: int) -> None:
-    """Predicts a few examples; what the loss of a model says of so few is no matter of the file.
+    """Predicts a few examples; what a loss says of so few is no matter of the file.
 
-    An estimator has ``_examples``, which gives three inputs that it must predict, or none; or it is
-    one of rows, of no more features than there are cells of arrays in the file (none are tried of
-    texts, or where rows are long). One with classes decides by a loss, which may refuse them.
+    An estimator has ``_examples``, inputs that it must predict, or none; or it is one of rows, of
+    no more features than there are cells of arrays in the file (none are tried of texts, or where
+    rows are long).
     """
     classes = getattr(made, "classes_", None)
     if classes is not None and (
-        classes.ndim != 1 or len(set(classes.tolist())) < max(2, len(classes))
+        classes.ndim != 1 or len({*classes.tolist()}) < max(2, len(classes))
     ):
         raise ValueError(classes.shape)
     if not hasattr(made, "predict") or not _learned(vars(made)):
@@ -178,18 +177,13 @@ def _packed(place: str, value: Any, arrays: Arrays) -> Any:
         return {"pipeline": _packed(place, {"steps": steps}, arrays)}
     for kind, classes in (("own", _CLASSES), ("estimator", _SAVED)):
         if classes.get(name) is type(value):
-            return {kind: _packed(place, _apart(value), arrays)}
+            parts = {"class": name, "parameters": value.get_params(deep=False)}
+            return {kind: _packed(place, parts | {"learned": _learned(vars(value))}, arrays)}
     if isinstance(value, BaseEstimator):
         must = "an estimator within must be of fsmeu.learning, or a Pipeline, or one of "
         raise InputError(message(where, must + ", ".join(sorted(_PLAIN)), name))
     must = "only arrays, numbers, texts, lists, dictionaries, losses and estimators can be saved"
     raise InputError(message(where, must, value))
-
-
-def _apart(estimator: Any) -> dict[str, Any]:
-    """The class of an estimator, its parameters and what it has learned, both by name."""
-    name, parameters = type(estimator).__name__, estimator.get_params(deep=False)
-    return {"class": name, "parameters": parameters, "learned": _learned(vars(estimator))}
 
 
 def _learned(named: dict[str, Any]) -> dict[str, Any]:

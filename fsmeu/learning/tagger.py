@@ -10,7 +10,7 @@ sentences stand.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import chain
 from numbers import Real
@@ -35,41 +35,30 @@ from fsmeu.models.checks import check_shape
 _LEAST_SCORE = -300.0  # scores further below the greatest: products of two are still no 0
 
 
-def feature_items(position: Any) -> Iterator[tuple[str, float]]:
+def feature_items(value: Any, name: str | None = None) -> Iterator[tuple[str, float]]:
     """The name and value of each feature of a position, as in sklearn-crfsuite.
 
-    A number or truth value is the value of the feature of that name, a text names a feature
-    ``name:text`` of value 1, a list or a set several such, a dictionary has its names behind the
-    outer one. A list or set of names stands for features of value 1.
+    That is a list or set of names, of value 1, or a dictionary. In it a number or truth value is
+    the value of the feature of that name, a text names a feature ``name:text`` of value 1, a list
+    or a set several such, a dictionary has its names behind the outer one.
     """
-    if isinstance(position, Mapping):
-        for name, value in position.items():
-            yield from _named(str(name), value)
-    elif isinstance(position, Iterable) and not isinstance(position, str | bytes):
-        for name in position:
-            yield str(name), 1.0
-    else:
-        must = "a position must be a dictionary of features or a list of their names"
-        raise InputError(message("features", must, position))
-
-
-def _named(name: str, value: Any) -> Iterator[tuple[str, float]]:
-    """The features of a value by the name of a dictionary."""
-    if isinstance(value, Real | np.bool_):
-        number = float(value)
-        if not np.isfinite(number):
+    front = "" if name is None else f"{name}:"
+    if name is not None and isinstance(value, str):
+        yield front + value, 1.0
+    elif name is not None and isinstance(value, Real | np.bool_):
+        if not np.isfinite(float(value)):
             raise InputError(message("features", f"the value of {name} must be finite", value))
-        yield name, number
-    elif isinstance(value, str):
-        yield f"{name}:{value}", 1.0
+        yield name, float(value)
     elif isinstance(value, Mapping):
         for inner, one in value.items():
-            yield from _named(f"{name}:{inner}", one)
-    elif isinstance(value, list | tuple | set | frozenset):
+            yield from feature_items(one, f"{front}{inner}")
+    elif isinstance(value, Iterable) and not isinstance(value, str | bytes):
         for one in value:
-            yield f"{name}:{one}", 1.0
+            yield f"{front}{one}", 1.0
     else:
-        must = f"the value of {name} must be a number, a text, a list of texts or a dictionary"
+        must = "a position must be a dictionary of features or a list of their names"
+        if name is not None:
+            must = f"the value of {name} must be a number, a text, a list of texts or a dictionary"
         raise InputError(message("features", must, value))
 
 
@@ -88,14 +77,12 @@ def checked_labels(y: Any, lengths: Sequence[int], where: str) -> list[list[Any]
     """The labels of each sentence, as many as it has positions, of which there must be some."""
     lines = checked_sentences(y, where)
     labels = [list(one.tolist() if isinstance(one, np.ndarray) else one) for one in lines]
-    if [len(one) for one in labels] != list(lengths):
-        got = f"{len(lengths)} sentences and {len(labels)} label sequences"
-        for k, (n, one) in enumerate(zip(lengths, labels, strict=False)):
-            if n != len(one):
-                got = f"{n} positions and {len(one)} labels in sentence {k}"
-                break
+    pairs = enumerate(zip(lengths, map(len, labels), strict=False))
+    wrong = [f"{n} positions and {m} labels in sentence {k}" for k, (n, m) in pairs if n != m]
+    if wrong or len(labels) != len(lengths):
+        wrong += [f"{len(lengths)} sentences and {len(labels)} label sequences"]
         must = "there must be one label for each position of each sentence"
-        raise InputError(message(where, must, got))
+        raise InputError(message(where, must, wrong[0]))
     if not any(labels):
         raise InputError(message(where, "there must be a sentence that is not empty"))
     return labels
@@ -174,20 +161,6 @@ def chain_marginals(
     return total, ahead * behind, double * move
 
 
-def log_likelihood(
-    unary: Floats, pairwise: Floats, lengths: Lengths, y: Ints
-) -> tuple[float, Floats, Floats]:
-    """The log-likelihood of label indices, (positions,), and its derivatives for both tables."""
-    log_partition, single, double = chain_marginals(unary, pairwise, lengths)
-    places = np.arange(len(y))
-    after = np.setdiff1d(places, lengths.begins)  # positions that are not the first of a sentence
-    score = unary[places, y].sum() + pairwise[y[after - 1], y[after]].sum()
-    single, double = -single, -double
-    single[places, y] += 1.0
-    np.add.at(double, (y[after - 1], y[after]), 1.0)
-    return float(score) - log_partition, single, double
-
-
 def most_probable(unary: Floats, pairwise: Floats, lengths: Lengths) -> Ints:
     """Indices of the most probable labels (Viterbi 1967), (positions,); of several ties one."""
     best = unary.copy()  # the greatest score of labels up to a position that end in each label
@@ -205,44 +178,9 @@ def most_probable(unary: Floats, pairwise: Floats, lengths: Lengths) -> Ints:
     return labels
 
 
-def models_of(
-    unary: Floats, pairwise: Floats, lengths: Lengths, labels: Sequence[Any]
-) -> list[Potentials]:
+def models_of(unary: Floats, pairwise: Floats, lengths: Lengths, labels: Any) -> list[Potentials]:
     """The conditional random field of each sentence over these labels."""
     return [from_potentials(scores, pairwise, labels) for scores in lengths.split(unary)]
-
-
-def expected_values(
-    loss: Loss, unary: Floats, pairwise: Floats, lengths: Lengths, y: Sequence[Sequence[Any]]
-) -> tuple[Floats, Floats, Floats]:
-    """E[value(Z, y)] of each sentence, and the derivatives of their sum for both tables of scores.
-
-    Z follows the field, y is given: the expectation of the loss with its tapes exchanged.
-    """
-    models = models_of(unary, pairwise, lengths, loss.alphabet.labels)
-    values, slopes = value_and_gradient_many(loss.swapped, y, models)
-    tables: list[Any] = list(slopes)
-    single = np.concatenate([one["unary"] for one in tables])
-    return values, single, np.sum([one["pairwise"] for one in tables], axis=0)
-
-
-def _of_weights(
-    rows: csr_array, labels: int, scored: Callable[[Floats, Floats], Any], c2: float, centre: Any
-) -> base.Objective:
-    """A function of both tables, less c2 times the squared distance to a centre, of the weights.
-
-    It gives a value and its derivatives for both. Weights are those of features, (features, L),
-    then those of transitions, (L, L), in one vector.
-    """
-    columns = csr_array(rows.T)
-
-    def objective(weights: Floats) -> tuple[float, Floats]:
-        both, moved = weights.reshape(-1, labels), weights - centre
-        value, single, double = scored(rows @ both[: rows.shape[1]], both[rows.shape[1] :])
-        slopes = np.concatenate((columns @ single, double)).ravel()
-        return value - c2 * float(moved @ moved), slopes - 2 * c2 * moved
-
-    return objective
 
 
 @register
@@ -255,11 +193,9 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     expected utility E[utility(Z, y)], where Z follows the field and y are the given tags (Jansche
     2007, section 1.3), less utility_c2 times the squared distance from the weights of greatest
     likelihood. Nothing is sampled and no list of best sequences stands for all. It decides for the
-    tags of the greatest expected utility (``decode_many``).
-
-    With 23 tags and sentences of 25 words, a value and gradient of chunk F1 takes a few
-    milliseconds of a processor for each sentence. On CoNLL-2000 most of what chunk F1 gains comes
-    from deciding for it, not from training for it (``notebooks/conll2000_tagger.py``).
+    tags of the greatest expected utility (``decode_many``). With 23 tags and 25 words, a value and
+    gradient of chunk F1 takes a few milliseconds for each sentence; on CoNLL-2000 most of what
+    chunk F1 gains comes from deciding for it (``notebooks/conll2000_tagger.py``).
 
     Args:
         loss: a built-in name, the path of a loss file, or a loss over the tags.
@@ -269,9 +205,9 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         likelihood_iterations: the greatest number of iterations for the likelihood.
         utility_iterations: the same for the expected utility; 0 leaves it at the likelihood.
         utility_c2: the penalty on the distance from the weights of greatest likelihood.
-        warm_start: whether ``fit`` begins with the weights that an earlier ``fit`` has found, and
-            with 0 for new features and tags. With likelihood_iterations=0 it goes on with the
-            expected utility alone, whose penalty is then on the distance from these weights.
+        warm_start: whether ``fit`` begins with the weights of an earlier ``fit``, and with 0 for
+            new features and tags. With likelihood_iterations=0 it goes on with the expected utility
+            alone, whose penalty is then on the distance from these weights.
 
     Attributes:
         classes_: the tags, sorted, (L,).
@@ -279,8 +215,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         state_weights_: the weights of features and tags, (features, L).
         transition_weights_: the weights of a tag (last axis) after another, (L, L).
         log_likelihood_: the log-likelihood of the training tags before the second training.
-        expected_values_: mean expected value of the training sentences before and after it; empty
-            without it.
+        expected_values_: mean expected value of training sentences before and after it, if it was.
         n_iter_: the iterations of both trainings.
     """
 
@@ -317,25 +252,50 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         indices: Ints = np.searchsorted(classes, np.array([tag for one in tags for tag in one]))
         given = [loss.alphabet.decode(one) for one in lengths.split(indices)]
 
+        columns, at = csr_array(rows.T), np.arange(len(indices))
+        after = np.setdiff1d(at, lengths.begins)  # positions that are not the first of a sentence
+        moves = indices[after - 1], indices[after]
+
         def likelihood(unary: Floats, pairwise: Floats) -> tuple[float, Floats, Floats]:
-            return log_likelihood(unary, pairwise, lengths, indices)
+            """The log-likelihood of the tags, and its derivatives for both tables."""
+            log_partition, single, double = chain_marginals(unary, pairwise, lengths)
+            score = unary[at, indices].sum() + pairwise[moves].sum()
+            single, double = -single, -double
+            single[at, indices] += 1.0
+            np.add.at(double, moves, 1.0)
+            return float(score) - log_partition, single, double
 
         def utility(unary: Floats, pairwise: Floats) -> tuple[float, Floats, Floats]:
-            values, single, double = expected_values(loss, unary, pairwise, lengths, given)
+            """The sum of E[utility(Z, y)], that of the loss with its tapes exchanged."""
+            models = models_of(unary, pairwise, lengths, loss.alphabet.labels)
+            values, slopes = value_and_gradient_many(loss.swapped, given, models)
+            tables: list[Any] = list(slopes)
+            single = np.concatenate([one["unary"] for one in tables])
+            double = np.sum([one["pairwise"] for one in tables], axis=0)
             return sign * float(values.sum()), sign * single, sign * double
 
-        aim = _of_weights(rows, len(classes), likelihood, c2, 0.0)
-        end = likely = base.climb(aim, start, steps, tolerance=1e-4)
-        self.log_likelihood_ = likely.value + c2 * float(likely.weights @ likely.weights)
-        self.expected_values_, self.n_iter_ = list[float](), [likely.steps]
+        def less(scored: Any, c2: float, centre: Any) -> base.Objective:
+            """The function less c2 times the squared distance to a centre, of the weights."""
+
+            def objective(weights: Floats) -> tuple[float, Floats]:
+                both, moved = weights.reshape(-1, len(classes)), weights - centre
+                value, single, double = scored(rows @ both[: len(names)], both[len(names) :])
+                slopes = np.concatenate((columns @ single, double)).ravel()
+                return value - c2 * float(moved @ moved), slopes - 2 * c2 * moved
+
+            return objective
+
+        end = likely = base.climb(less(likelihood, c2, 0.0), start, steps, tol=1e-4)
+        self.log_likelihood_ = likely.fun + c2 * float(likely.x @ likely.x)
+        self.expected_values_, self.n_iter_ = list[float](), [int(likely.nit)]
         if more:
-            aim = _of_weights(rows, len(classes), utility, pull, likely.weights)
-            end = base.climb(aim, likely.weights, more)
-            moved = end.weights - likely.weights
-            values = aim(likely.weights)[0], end.value + pull * float(moved @ moved)
+            aim = less(utility, pull, likely.x)
+            end = base.climb(aim, likely.x, more)
+            moved = end.x - likely.x
+            values = aim(likely.x)[0], end.fun + pull * float(moved @ moved)
             self.expected_values_ = [sign * value / len(tags) for value in values]
-            self.n_iter_.append(end.steps)
-        both = end.weights.reshape(-1, len(classes))
+            self.n_iter_.append(int(end.nit))
+        both = end.x.reshape(-1, len(classes))
         self.state_weights_, self.transition_weights_ = both[: len(names)], both[len(names) :]
         return self
 

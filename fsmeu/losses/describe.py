@@ -16,7 +16,7 @@ from fsmeu.losses.language.syntax import Expr, Register, Spec, linear_registers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import memory_of
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
-from fsmeu.losses.semantics.walk import trace_pairs
+from fsmeu.losses.semantics.walk import walk
 
 
 def whole_or_float(value: float) -> int | float:
@@ -31,7 +31,7 @@ def steps_of(loss: SpecLoss, z: Sequence[Any], y: Sequence[Any]) -> list[dict[st
     """
     rows = (loss.alphabet.encode(sequence)[None, :] for sequence in (z, y))
     steps = []
-    for i, state in enumerate(trace_pairs(loss.bound, *rows)):
+    for i, state in enumerate(walk(loss.bound, *rows, np.array([len(z)]))):
         held = {
             r.name: _contents(loss.bound, r, float(state[r.name][0]), len(z))
             for r in loss.spec.registers

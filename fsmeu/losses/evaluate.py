@@ -23,7 +23,7 @@ from fsmeu.losses.language.syntax import names_read, steps
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss, encoded_pair, label_indices
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant_at
-from fsmeu.losses.semantics.walk import registers_of_pairs, value_of_state
+from fsmeu.losses.semantics.walk import registers_at, registers_of_pairs, value_of_state
 
 
 def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
@@ -79,12 +79,9 @@ def sentence_counts(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> dic
 
 def added_counts(bound: BoundLoss, ended: Mapping[str, Floats], lengths: Ints) -> dict[str, Floats]:
     """The same, given the registers of each pair at its end, (pairs,) by name, and its length."""
-    counts = {}
-    for r in bound.spec.registers:
-        if r.name in counts_read(bound):
-            starts = {n: constant_at(bound, r.start, n) for n in np.unique(lengths).tolist()}
-            counts[r.name] = ended[r.name] - np.array([starts[n] for n in lengths.tolist()])
-    return counts
+    rows = lengths.tolist()
+    starts = {n: registers_at(bound, n)[0] for n in set(rows)}
+    return {x: ended[x] - np.array([starts[n][x] for n in rows]) for x in counts_read(bound)}
 
 
 def value_of_totals(bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes: int) -> Floats:

@@ -1,4 +1,4 @@
-"""Expectations of a corpus, against a listing of all references in fractions."""
+"""Expectations of a corpus, against a listing of all references."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_expectations_are_those_of_a_listing(name, kind):
         models, listed = [m for m, _ in both], [d for _, d in both]
         zs = [tuple(labels[k] for k in rng.integers(0, len(labels), n)) for n in lengths]
         truth = float(listing.expected(zs, listed, count, value))
-        slack = 1e-15 * abs(truth)  # of the fraction as a double
+        slack = 1e-15 * abs(truth)  # of the sum
         alone = [fsmeu.expect(loss, zs[0], models[0])] if len(lengths) == 1 else []
         for found in (fsmeu.expect_corpus(loss, zs, models), *alone):
             assert found.value == pytest.approx(truth, rel=1e-12, abs=1e-15)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import OptimizeResult
 from scipy.sparse import csr_array
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
@@ -22,7 +23,7 @@ from fsmeu.learning import (
     base,
     expected_utility,
 )
-from fsmeu.learning.base import Climb, climb
+from fsmeu.learning.base import climb
 from fsmeu.learning.expected_utility import CountTree, SmoothF, _expected, _of_weights
 from tests import brute_force
 from tests.support.examples import data
@@ -207,7 +208,7 @@ def test_starts_go_on_while_they_gain(gains, monkeypatch):
 
     def climb(objective, start, *_, **__):
         drawn.append(start)
-        return Climb(start, next(values), 1)
+        return OptimizeResult(x=start, fun=next(values), nit=1)
 
     monkeypatch.setattr(base, "climb", climb)
     found = MaxExpectedFClassifier(random_state=0).fit(*TOY, progress=told.append)

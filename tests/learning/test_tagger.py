@@ -20,7 +20,6 @@ from fsmeu.learning.tagger import (
     feature_names,
 )
 from tests import brute_force
-from tests.support.values import differences
 
 TAGS = ("B-NP", "B-VP", "I-NP", "I-VP", "O")
 WORDS = dict(zip(TAGS, ("the a my", "has is", "dog cat man", "seen been", ". ,"), strict=True))
@@ -131,29 +130,6 @@ def test_likelihood_training_is_that_of_crfsuite():
         for a, b in zip(one, other, strict=True):
             assert b == pytest.approx(a, abs=1e-3)
     assert made.predict_most_probable(sentences) == [list(one) for one in known.predict(sentences)]
-
-
-@pytest.mark.parametrize("name", ["chunk_fscore", "hamming", "zero_one"])
-def test_the_expected_value_equals_enumeration(name):
-    loss = fsmeu.load(name, labels=TAGS)
-    unary, pairwise = tables(5, [3, 2], 4)
-    y = [["B-NP", "I-NP", "O"], ["O", "B-VP"]]
-    lengths = Lengths([3, 2])
-
-    known = [{z: loss(z, tags) for z in itertools.product(TAGS, repeat=len(tags))} for tags in y]
-
-    def total(unary, pairwise):
-        fields = (
-            brute_force.potentials(rows, pairwise, TAGS, len(rows)) for rows in lengths.split(unary)
-        )
-        return [brute_force.expectation(*both) for both in zip(fields, known, strict=True)]
-
-    values, single, double = tagger.expected_values(loss, unary, pairwise, lengths, y)
-    assert values == pytest.approx(total(unary, pairwise), rel=1e-11)
-    by_unary = differences(lambda one: sum(total(one, pairwise)), unary)
-    by_pairwise = differences(lambda one: sum(total(unary, one)), pairwise)
-    assert single == pytest.approx(by_unary, abs=1e-8)
-    assert double == pytest.approx(by_pairwise, abs=1e-8)
 
 
 QUICK = {"likelihood_iterations": 20, "utility_iterations": 8, "utility_c2": 0.01}

@@ -1,6 +1,7 @@
 """Numbers that tests hold others against, and probabilities that they are asked for."""
 
 import numpy as np
+import pytest
 
 from fsmeu.losses.machine.view import SpecView
 
@@ -13,6 +14,11 @@ CHANCES = {
     "Beta(.05, 5)": lambda random, n: random.beta(0.05, 5, n),
 }
 """Probabilities of long sequences: concentrated counts, ties, rare ones."""
+
+
+def near(text):
+    """What equals the number of a text up to 1e-12; ``json.loads`` takes it as ``parse_float``."""
+    return pytest.approx(float(text), rel=1e-12)
 
 
 def value_table(loss, hypotheses, references):

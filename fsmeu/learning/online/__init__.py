@@ -44,8 +44,7 @@ THETA, MEAN, START, RADIUS, GAMMA, DONE, STAGE, STAGES, LENGTH = range(8, 17)
 HORIZON, DOUBLES, OPEN, SCALE, LAST = range(17, 22)
 
 FIRST_HORIZON = 1024
-MEANS = {"False": 0, "True": 1, "suffix": 2}
-"""Vectors that the mean of weights needs beside the weights, by ``average``."""
+MEANS = {"False": 0, "True": 1, "suffix": 2}  # vectors that the mean of weights needs, by average
 Self = TypeVar("Self", bound="OnlineClassifier")
 
 
@@ -66,6 +65,14 @@ def skipped(seen: float) -> float:
     return 2.0 ** (math.floor(math.log2(seen)) - 1.0) if seen >= 2.0 else 0.0
 
 
+def threshold(kind: int, state: Any) -> Any:
+    """The probability from which on a learner predicts a positive: of one without a rule, 1/2."""
+    if kind == FOFO:  # the average threshold of the stage (Algorithm 2, line 6), or the last
+        return state[THETA] if state[LAST] else state[MEAN]
+    below = state[KNOWN] * state[POSITIVE] + state[PREDICTED] if kind == OFO else 0.0
+    return state[TRUE_POSITIVE] / below if below > 0.0 else 0.0 if kind == OFO else 0.5
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineClassifier(base.LogisticClassifier):
     """An online learner of the positive class's probability and of a threshold on it.
@@ -74,10 +81,8 @@ class OnlineClassifier(base.LogisticClassifier):
     threshold moves does not change it: learners with the same settings see the same probabilities.
 
     Attributes:
-        classes_: both classes, the positive one last.
         weights_: (1, features + 1), the last column for the intercept.
-        delays_: what turns them into their mean over time (``kernels.run``), (0, 1 or 2,
-            features + 1).
+        delays_: what makes their mean over time (``kernels.run``), (0, 1 or 2, features + 1).
         state_: what else the learner remembers, by the places that this module names.
     """
 
@@ -127,8 +132,8 @@ class OnlineClassifier(base.LogisticClassifier):
 
     @property
     def threshold_(self) -> float:
-        """The probability from which on an example is predicted positive: 1/2."""
-        return 0.5
+        """The probability from which on an example is predicted positive."""
+        return float(threshold(self._kind, self.state_))
 
     @property
     def score_(self) -> float:
@@ -211,9 +216,6 @@ class OnlineClassifier(base.LogisticClassifier):
 def _flat(rows: base.Rows) -> tuple[Any, Any, Any]:
     """Values row by row, the column of each (none where rows are whole), where rows begin."""
     if issparse(rows):
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
         return rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
     begins = np.arange(rows.shape[0] + 1, dtype=np.int64) * rows.shape[1]
     return np.ascontiguousarray(rows).ravel(), np.empty(0, np.int64), begins
@@ -245,18 +247,10 @@ class OFOClassifier(OnlineClassifier):
     far for the best one. With F_beta, and with the Jaccard index J, the best thresholds are
     F_beta / (1 + beta^2) and J / (1 + J) (see ``FOFOClassifier``); in counts all are
     TP / (b POS + PRED) with b = beta^2, or 1 for Jaccard. It is 0 before the first example.
-
-    Args:
-        step, schedule, average, fit_intercept, measure, beta: as in ``OnlineLogisticClassifier``.
+    Parameters are those of ``OnlineLogisticClassifier``.
     """
 
     _kind = OFO
-
-    @property
-    def threshold_(self) -> float:
-        """TP / (b POS + PRED) of all predictions so far."""
-        below = self.state_[KNOWN] * self.state_[POSITIVE] + self.state_[PREDICTED]
-        return float(self.state_[TRUE_POSITIVE] / below) if below > 0 else 0.0
 
 
 @register
@@ -277,11 +271,10 @@ class FOFOClassifier(OnlineClassifier):
     floor(log2(2 n / log2 n) / 2) - 1 (at least 1), n0 = floor(n / m). Stage k begins at the mean of
     the thresholds of stage k - 1 (the first at 0), stays within R_{k-1} of its start, and has steps
     gamma_scale R_{k-1} / sqrt(10 n0), where R_0 is the width of the domain and R_k = R_{k-1} / 2.
-    Predictions use the mean of the stage so far, the start included, as the listing says. What is
-    left of n examples after m n0, and whatever comes after n, belongs to the last stage.
-
-    Where positives are rare, these steps are too short by sqrt(10 / pi). ``gamma_scale="auto"``
-    multiplies by that, with the running rate (POS + 1) / (TOTAL + 2), so that no gamma is tuned.
+    Where positives are rare, they are too short by sqrt(10 / pi): ``gamma_scale="auto"`` multiplies
+    by that, with the running rate (POS + 1) / (TOTAL + 2), so that no gamma is tuned. Predictions
+    use the mean of the stage so far, the start included, as the listing says. What is left of n
+    examples after m n0, and whatever comes after n, belongs to the last stage.
 
     Args:
         step, schedule, average, fit_intercept, measure, beta: as in ``OnlineLogisticClassifier``.
@@ -297,11 +290,6 @@ class FOFOClassifier(OnlineClassifier):
     horizon: int | None = None
     gamma_scale: float | str = 1.0
     predict_with: str = "mean"
-
-    @property
-    def threshold_(self) -> float:
-        """The mean of the thresholds of the present stage, or the last threshold."""
-        return float(self.state_[THETA if self.state_[LAST] else MEAN])
 
     @property
     def stage_(self) -> tuple[int, int]:
@@ -345,9 +333,7 @@ def places(total: int, most: int = 200) -> Ints:
     return np.asarray(steps * total // len(steps), np.int64)
 
 
-def two_classes(
-    name: str, data: Examples, positive: str | None, like: Examples | None = None
-) -> Examples:
+def two_classes(name: str, data: Examples, positive: str | None, like: Any = None) -> Examples:
     """The examples of a file with labels of two classes; an InputError where these are others.
 
     They are a positive label against all others, where it is given, or those of other examples.
@@ -385,24 +371,20 @@ class Outcome(NamedTuple):
     first: OnlineClassifier  # after the first order
 
 
+Tell = Callable[[int, str], None]
+
+
 def run_orders(
-    name: str,
-    learner: OnlineClassifier,
-    data: Examples,
-    others: Examples | None,
-    *,
-    passes: int,
-    shuffles: int,
-    seed: int,
-    tell: Callable[[int, str], None],
+    name: str, learner: OnlineClassifier, data: Examples, others: Any, plan: Any, tell: Tell
 ) -> Outcome:
     """What copies of a learner reached, one for each random order; 0 is the order of the file.
 
-    Each sees the data so many times in its order, and is measured on the others afterwards. A copy
-    that asks for the number of examples is told. ``tell`` is called with the number of examples
-    seen since the last call, and the measure in words. Speed is in examples a second of processor
-    time, in the fastest order.
+    The plan has the numbers of "passes" over the data and of "shuffles", and the "seed". A copy
+    that asks for the number of examples is told; each is measured on other examples afterwards, if
+    there are any. ``tell`` is called with the number of examples seen since the last call, and the
+    measure in words. Speed is in examples a second of processor time, in the fastest order.
     """
+    passes, shuffles, seed = (plan[key] for key in ("passes", "shuffles", "seed"))
     n, positive, measure = len(data.labels), data.classes[1], ""
     seen = places(n * passes)
     ended, curves, tests, seconds = [], [], [], []

@@ -19,17 +19,6 @@ compiled: Any = njit(cache=True, error_model="numpy")
 
 
 @compiled
-def _decide(kind, state, chance):
-    """1 where the probability reaches the threshold of the learner, else 0."""
-    if kind == at.FOFO:  # the average threshold of the stage (Algorithm 2, line 6), or the last
-        return 1 if chance >= (state[at.THETA] if state[at.LAST] else state[at.MEAN]) else 0
-    if kind == at.OFO:  # TP / (b POS + PRED), half the running F where b = 1
-        below = state[at.KNOWN] * state[at.POSITIVE] + state[at.PREDICTED]
-        return 1 if chance * below >= state[at.TRUE_POSITIVE] else 0
-    return 1 if chance >= 0.5 else 0
-
-
-@compiled
 def _ends(state):
     """Whether the stage is over and another follows."""
     if state[at.DONE] < state[at.LENGTH]:
@@ -74,57 +63,37 @@ def _learn_fofo(state, chance, weight):
 
 @compiled
 def dot(weights, values, columns, begin, end, constant):
-    """The product of a row with weights; four sums at once, which do not wait for each other."""
-    a, b, c, d = weights[-1] * constant, 0.0, 0.0, 0.0
-    if len(columns):
-        for k in range(begin, end):
-            a += weights[columns[k]] * values[k]
-        return a
-    fours = begin + (end - begin) // 4 * 4
-    for k in range(begin, fours, 4):
-        place = k - begin
-        a += weights[place] * values[k]
-        b += weights[place + 1] * values[k + 1]
-        c += weights[place + 2] * values[k + 2]
-        d += weights[place + 3] * values[k + 3]
-    for k in range(fours, end):
-        a += weights[k - begin] * values[k]
-    return (a + b) + (c + d)
+    """The product of a row with weights."""
+    total = weights[-1] * constant
+    for k in range(begin, end):
+        total += weights[columns[k] if len(columns) else k - begin] * values[k]
+    return total
 
 
 @compiled
 def move(weights, values, columns, begin, end, constant, by):
     """Adds a multiple of a row to weights."""
     weights[-1] += by * constant
-    if len(columns):
-        for k in range(begin, end):
-            weights[columns[k]] += by * values[k]
-    else:
-        for k in range(begin, end):
-            weights[k - begin] += by * values[k]
+    for k in range(begin, end):
+        weights[columns[k] if len(columns) else k - begin] += by * values[k]
 
 
 @compiled
 def logistic(margin):
     """The logistic function; no number where the margin has overflowed."""
-    if math.isinf(margin):
-        return math.nan
-    if margin >= 0.0:
-        return 1.0 / (1.0 + math.exp(-margin))
-    grown = math.exp(margin)
-    return grown / (1.0 + grown)
+    return math.nan if math.isinf(margin) else 1.0 / (1.0 + math.exp(-margin))
 
 
-_skipped = compiled(at.skipped)
+_skipped, _threshold = compiled(at.skipped), compiled(at.threshold)
 
 
 @compiled
 def _drop_first(weights, delays, seen):
     """Leaves out more of the first vectors where the number of examples is a power of 2.
 
-    ``delays[0]`` adds up (s - 1 - k) g after k vectors that the mean leaves out. ``delays[1]`` has,
-    from the last such place p, what it was then plus p - k times the weights, which is what more of
-    the first vectors have added to it by the next place.
+    ``delays[0]`` adds up (s - 1 - k) g after k vectors that are left out. ``delays[1]`` has, from
+    the last such place p, what it was then plus p - k times the weights: what more of the first
+    vectors have added to it by the next place.
     """
     before, now = _skipped(seen - 1.0), _skipped(seen)
     if now > before:
@@ -140,12 +109,10 @@ def run(kind, state, weights, delays, settings, held, positive, importance):
     After t examples the mean of the t weight vectors is ``weights + delays / t``: a step g made at
     example s is missing in the s - 1 vectors before it, so ``delays`` adds up (s - 1) g. That way
     a sparse example touches only its own features. ``delays`` has two rows for a suffix mean
-    (``_drop_first``), none where the last weights are used. State, weights and delays are changed.
-
-    ``settings`` are the value of the feature behind the intercept (1, or 0 without one), the length
-    of the first step, and whether it is divided by the root of t; ``held`` are values row by row,
-    the column of each (none where rows are whole), and where rows begin. Examples have weights,
-    ``importance``, (n,); one of weight 0 is skipped.
+    (``_drop_first``), none where the last weights are used. ``settings`` are the value of the
+    feature behind the intercept (1, or 0 without one), the length of the first step, and whether it
+    is divided by the root of t; ``held`` are values row by row, the column of each (none where rows
+    are whole), and where rows begin. An example whose ``importance`` is 0 is skipped.
     """
     constant, step, falls = settings
     values, columns, begins = held
@@ -162,7 +129,7 @@ def run(kind, state, weights, delays, settings, held, positive, importance):
         if averages and before > 0.0:
             late = dot(delays[0], values, columns, begin, end, constant)
             chance = logistic(margin + late / held_in_mean)
-        chosen = _decide(kind, state, chance)
+        chosen = 1 if chance >= _threshold(kind, state) else 0
         predicted[i], guesses[i] = chosen, chance
         state[at.TRUE_POSITIVE] += weight * y * chosen
         state[at.PREDICTED] += weight * chosen

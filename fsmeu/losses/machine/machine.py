@@ -338,10 +338,11 @@ def minimize(machine: Machine, *, layered: bool = False, limit: int | None = Non
     return smaller
 
 
-def unroll(machine: Machine) -> tuple[list[Ints], list[Ints]]:
-    """The states that are met at each depth from 0 to n, and where their steps lead.
+def unroll(machine: Machine) -> tuple[list[Ints], list[Ints], Ints]:
+    """The states that are met at each depth from 0 to n, where their steps lead, their classes.
 
-    The latter are arrays (states, pairs of labels) of places among the next states, -1 for none.
+    Steps are arrays (states, pairs of labels) of places among the next states, -1 for none. Classes
+    are those of all layers in a row, numbered through; -1 if no pair ends.
     """
     layers, steps = list(_layers(machine)), _steps(machine)
     places = []
@@ -349,7 +350,11 @@ def unroll(machine: Machine) -> tuple[list[Ints], list[Ints]]:
         place = np.full(machine.states + 1, -1, np.int64)
         place[after] = np.arange(len(after))
         places.append(place[steps[here]])
-    return layers, places
+    ends = same_values(machine.values)[layers[-1]]
+    refined = refine_layers([(steps, steps[:, :0]) for steps in places], ends)
+    begins = np.cumsum([0, *(classes.max(initial=-1) + 1 for classes in refined[:-1])])
+    held = [np.where(one < 0, -1, one + k) for one, k in zip(refined, begins, strict=True)]
+    return layers, places, np.concatenate(held)
 
 
 def same_values(values: Floats) -> Ints:
@@ -385,18 +390,9 @@ def _unrolled_size(machine: Machine, enough: int) -> int:
     return total * each // 4
 
 
-def _classes(machine: Machine, layers: list[Ints], places: list[Ints]) -> Ints:
-    """The classes of the states of all layers in a row, numbered through; -1 if no pair ends."""
-    ends = same_values(machine.values)[layers[-1]]
-    refined = refine_layers([(steps, steps[:, :0]) for steps in places], ends)
-    begins = np.cumsum([0, *(classes.max(initial=-1) + 1 for classes in refined[:-1])])
-    held = [np.where(one < 0, -1, one + k) for one, k in zip(refined, begins, strict=True)]
-    return np.concatenate(held)
-
-
 def _in_layers(machine: Machine) -> Machine:
     """The machine with one state for each class of each layer."""
-    layers, places = unroll(machine)
+    layers, places, classes = unroll(machine)
     begins = np.cumsum([len(layer) for layer in layers])
     none = np.full((len(layers[-1]), _steps(machine).shape[1]), -1, np.int64)
     steps = [np.where(held < 0, -1, held + k) for held, k in zip(places, begins, strict=False)]
@@ -407,7 +403,7 @@ def _in_layers(machine: Machine) -> Machine:
         values=np.where(last, machine.values[states], np.nan),
         registers={name: held[states] for name, held in machine.registers.items()},
     )
-    return _quotient(unrolled, by_first(_classes(machine, layers, places)))
+    return _quotient(unrolled, by_first(classes))
 
 
 def _absorbed(machine: Machine) -> Machine:
@@ -417,10 +413,9 @@ def _absorbed(machine: Machine) -> Machine:
     more, and has the same classes there. (States of which neither covers the other stay apart; to
     merge those as well is to find the smallest automaton that is consistent with a sample.)
     """
-    layers, places = unroll(machine)
+    layers, _, classes = unroll(machine)
     profiles: dict[int, set[int]] = {}
-    classes = _classes(machine, layers, places).tolist()
-    for state, held in zip(np.concatenate(layers).tolist(), classes, strict=True):
+    for state, held in zip(np.concatenate(layers).tolist(), classes.tolist(), strict=True):
         if held >= 0:
             profiles.setdefault(state, set()).add(held)
     stand_in = np.full(machine.states, -1, np.int64)

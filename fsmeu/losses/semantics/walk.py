@@ -86,11 +86,6 @@ _State = tuple[float, ...]
 _Gains = tuple[tuple[int, float], ...]
 
 
-def trace_pairs(bound: BoundLoss, z: Ints, y: Ints) -> list[dict[str, Floats]]:
-    """Register values of pairs, (pairs,) by name, before and after each position of z, y."""
-    return list(walk(bound, z, y, np.full(len(z), z.shape[1])))
-
-
 class _Steps:
     """The steps of a loss on floats, each computed once: from a state by two label indices.
 
