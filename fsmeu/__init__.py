@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from fsmeu.expectation.corpus import expect_corpus as expect_corpus
     from fsmeu.expectation.expect import expect as expect
     from fsmeu.expectation.expect import expect_many as expect_many
-    from fsmeu.expectation.gradient import gradient as gradient
-    from fsmeu.expectation.gradient import value_and_gradient as value_and_gradient
+    from fsmeu.expectation.expect import gradient as gradient
+    from fsmeu.expectation.expect import value_and_gradient as value_and_gradient
     from fsmeu.fst import tags as constraints
     from fsmeu.losses.evaluate import evaluate_corpus as evaluate_corpus
     from fsmeu.losses.evaluate import evaluate_many as evaluate_many
@@ -77,8 +77,7 @@ _HOMES = {
         "exchange.openfst": "from_openfst to_openfst",
         "expectation.composition": "compose",
         "expectation.corpus": "expect_corpus",
-        "expectation.expect": "expect expect_many",
-        "expectation.gradient": "gradient value_and_gradient",
+        "expectation.expect": "expect expect_many gradient value_and_gradient",
         "losses.evaluate": "evaluate_corpus evaluate_many evaluate_outputs",
         "losses.loss": "library load loads",
         "losses.protocol": "evaluate function_loss",

@@ -1,6 +1,5 @@
 """What losses and expectations are, by definition and by listing; slow, apart from the package."""
 
-import cmath
 import math
 from itertools import product
 
@@ -64,8 +63,9 @@ def markov(initial, transition, labels, n):
     return result
 
 
-def _exp(x):
-    return 0.0 if x.real == -math.inf else cmath.exp(x) if isinstance(x, complex) else math.exp(x)
+def normalised(weights):
+    whole = sum(weights.values())
+    return {y: w / whole for y, w in weights.items()}
 
 
 def potentials(unary, pairwise, labels, n):
@@ -77,35 +77,23 @@ def potentials(unary, pairwise, labels, n):
         for i in range(1, n):
             table = pairwise[i - 1] if each else pairwise
             score = score + table[at[i - 1]][at[i]]
-        scores[y] = score + 0.0
+        scores[y] = score
     top = max(score.real for score in scores.values())
-    weights = {
-        y: _exp(complex(s) - top if isinstance(s, complex) else float(s) - top)
-        for y, s in scores.items()
-    }
-    whole = sum(weights.values())
-    return {y: w / whole for y, w in weights.items()}
+    return normalised({y: np.exp(score - top) for y, score in scores.items()})
 
 
 def hmm(initial, transition, emission, observations, labels):
     """Bayes' rule over all hidden sequences."""
-    joint = {}
-    for y, at in _sequences(labels, len(observations)):
-        value = 1.0
-        for i, k in enumerate(at):
-            value *= initial[k] if i == 0 else transition[at[i - 1]][k]
-            value *= emission[k][observations[i]]
-        joint[y] = value
-    whole = math.fsum(joint.values())
-    return {y: w / whole for y, w in joint.items()}
+    first, *later = np.array(emission)[:, observations].T if observations else [1.0]
+    steps = [np.array(transition) * seen for seen in later]
+    return normalised(markov(np.array(initial) * first, steps, labels, len(observations)))
 
 
 def nbest(sequences, weights, labels, n):
     listed = {y: 0.0 for y, _ in _sequences(labels, n)}
     for y, w in zip(sequences, weights, strict=True):
         listed[tuple(y)] += float(w)
-    whole = math.fsum(listed.values())
-    return {y: w / whole for y, w in listed.items()}
+    return normalised(listed)
 
 
 def mixture(distributions, weights):
@@ -144,8 +132,7 @@ def path_distribution(layered):
 
 def acceptor(layered):
     """The same, normalised."""
-    weights = path_distribution(layered)
-    return {y: w / sum(weights.values()) for y, w in weights.items()}
+    return normalised(path_distribution(layered))
 
 
 def joint(values, of_y):
@@ -156,6 +143,11 @@ def joint(values, of_y):
 def expectation(distribution, g):
     """The same from a distribution and a dictionary of values; the numbers may be complex."""
     return sum(p * g[y] for y, p in distribution.items())
+
+
+def expected(z, of_y, measure=fscore):
+    """The expected measure of a hypothesis under a distribution of y."""
+    return sum(p * measure(z, y) for y, p in of_y.items())
 
 
 def mean(pairs):

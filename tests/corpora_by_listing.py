@@ -1,15 +1,14 @@
-"""Corpora of a few short sentences by listing, in fractions, apart from the package."""
+"""Corpora of a few short sentences by listing, apart from the package."""
 
 from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 
-import numpy as np
 from seqeval.metrics.sequence_labeling import get_entities
 
 import fsmeu
-from tests import brute_force
+from tests.label_models import plain_model
 
 
 def counted(parts):
@@ -66,44 +65,18 @@ def models(kind, rng, lengths, labels):
     return [KINDS[kind](rng, n, labels) for n in lengths]
 
 
-def independent(rng, n, labels):
-    rows = _rows(rng, (n, len(labels)))
-    listed = brute_force.independent(_exact(rows), labels)
-    return fsmeu.models.Independent(rows.reshape(n, len(labels)), labels), listed
+def _drawn(kind):
+    """A function that draws a model of this kind with every probability."""
+
+    def draw(rng, n, labels):
+        spec = plain_model(rng, kind, labels, n)
+        return spec.build(), spec.listed()
+
+    return draw
 
 
-def markov(rng, n, labels):
-    first, table = _rows(rng, (1, len(labels)))[0], _rows(rng, (len(labels), len(labels)))
-    listed = brute_force.markov(_exact(first), _exact(table), labels, n)
-    return fsmeu.models.Markov(first, table, n=n, labels=labels), listed
-
-
-def field(rng, n, labels):
-    """Potentials are logarithms of small whole numbers, so that fractions stay small."""
-    unary, table = rng.integers(1, 20, (n, len(labels))), rng.integers(1, 20, (len(labels),) * 2)
-    model = fsmeu.models.from_potentials(np.log(unary), np.log(table), labels)
-    if not n:
-        return model, {(): Fraction(1)}
-    steps = _exact(unary[1:, None] * table)
-    weights = brute_force.markov(_exact(unary[0]), steps, labels, n)
-    return model, {y: w / sum(weights.values()) for y, w in weights.items()}
-
-
-KINDS = {"independent": independent, "markov": markov, "field": field}
-
-
-def _rows(rng, shape):
-    """Rows of probabilities in 64ths, which doubles hold; some of them are 0."""
-    rows = rng.integers(0, 12, shape).astype(float) ** 2
-    rows[..., 0] += 1
-    rows = np.floor(64 * rows / rows.sum(axis=-1, keepdims=True))
-    rows[..., 0] += 64 - rows.sum(axis=-1)
-    return rows / 64
-
-
-def _exact(array):
-    """The same numbers as fractions."""
-    return np.vectorize(lambda x: Fraction(float(x)), otypes=[object])(array)
+markov, field = _drawn("markov"), _drawn("potentials")
+KINDS = {"independent": _drawn("independent"), "markov": markov, "field": field}
 
 
 def added(z, of_y, count):
@@ -128,7 +101,7 @@ NOTHING = {(0, 0, 0, 0): Fraction(1)}
 
 
 def expected(zs, listed, count, value):
-    """The expected value of hypotheses, a fraction."""
+    """The expected value of hypotheses."""
     n, whole = sum(map(len, zs)), NOTHING
     for z, of_y in zip(zs, listed, strict=True):
         whole = plus(whole, added(z, of_y, count))
@@ -136,7 +109,7 @@ def expected(zs, listed, count, value):
 
 
 def best(listed, labels, count, value, greatest=True):
-    """The best expected value over all hypotheses, a fraction; equal distributions count once."""
+    """The best expected value over all hypotheses; equal distributions count once."""
     choices, n = [], 0
     for of_y in listed:
         length = len(next(iter(of_y)))

@@ -11,8 +11,7 @@ from fsmeu.fst.layers import Layer, Layered
 from tests import brute_force
 
 KINDS = ("bernoulli", "independent", "markov", "potentials", "hmm", "nbest", "mixture")
-STEP = 1e-30
-"""The complex step."""
+STEP = 1e-30  # the complex step
 _EDGES = (0.0, 1.0, 0.5, 0.5, 1e-9, 1 - 1e-9, 1e-30, 0.1, 0.25)
 
 

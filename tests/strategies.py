@@ -9,14 +9,11 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.losses.language.read import read
 from fsmeu.models import Model
-from tests import brute_force
 from tests.label_models import PLAIN_KINDS, plain_model
 from tests.losses.meaning import World
 from tests.losses.writer import LABEL_SETS, Writer
 
 NAMES = ("O", "B-x", "I-x", "B-y")
-LONGEST = {1: 4, 2: 9, 3: 5, 4: 4}
-"""How long sequences get, by the number of labels: a few hundred of them at most."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +56,6 @@ def listed(spec):
     return ModelCase(spec.build(), spec.listed())
 
 
-def model_case(rng, labels, n, order):
-    """A model of the given Markov order, with every probability listed."""
-    if order:
-        return listed(plain_model(rng, "markov", labels, n, order=order))
-    binary = labels == (0, 1) and rng.random() < 0.5
-    return listed(plain_model(rng, "bernoulli" if binary else "independent", labels, n))
-
-
 @st.composite
 def cases(draw, kinds=PLAIN_KINDS, most=5):
     """A model of one of the kinds: 2 to 4 labels, n from 0 to ``most`` (one more for two)."""
@@ -76,36 +65,3 @@ def cases(draw, kinds=PLAIN_KINDS, most=5):
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     named = kind != "bernoulli" and rng.random() < 0.5
     return listed(plain_model(rng, kind, NAMES[:size] if named else tuple(range(size)), n))
-
-
-@st.composite
-def model_cases(draw, labels, n):
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    return model_case(rng, labels, n, draw(st.integers(0, 3)))
-
-
-def lengths(labels, most=None):
-    return st.integers(0, LONGEST[len(labels)] if most is None else most)
-
-
-@dataclass(frozen=True)
-class Question:
-    """A loss, a hypothesis and a model that fit together, and every value of the loss."""
-
-    case: LossCase
-    z: tuple
-    model: ModelCase
-
-    @property
-    def pairs(self):
-        """(value, probability) of every y, by the second reading of the file."""
-        values = self.case.world(len(self.z)).every_y(self.z)
-        return brute_force.joint(values, self.model.distribution)
-
-
-@st.composite
-def questions(draw, label_sets=LABEL_SETS, most=None):
-    case = draw(losses(label_sets))
-    n = draw(lengths(case.labels, most))
-    z = tuple(draw(st.lists(st.sampled_from(case.labels), min_size=n, max_size=n)))
-    return Question(case, z, draw(model_cases(case.labels, n)))

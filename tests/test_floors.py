@@ -106,19 +106,13 @@ IMPORTS = [
     ("fsmeu.models.a", "from . import b", "relative import of ."),
     ("fsmeu.cli.a", "import fsmeu.attic", "fsmeu.attic has no floor"),
     ("fsmeu.display", "import fsmeu.drawing.a", "fsmeu.drawing.a is not below display"),
-    # and imports that are in order
-    ("fsmeu.fst.a", "import pynini\nfrom fsmeu.fst.b import c\nfrom fsmeu.errors import E", ""),
-    ("fsmeu.display", "def f():\n import fsmeu.drawing.a", ""),
-    ("fsmeu.decoding.a", "from fsmeu import fst, losses", ""),
-    ("fsmeu.losses.machine.a", "from fsmeu.losses.language.b import c", ""),
-    ("fsmeu.cli.a", "import fsmeu\nfrom fsmeu.drawing import dot", ""),
 ]
 
 
 @pytest.mark.parametrize(("module", "source", "fault"), IMPORTS)
 def test_faults_are_found(module, source, fault):
     fault = f"{fault} than {module}" if fault.endswith("stage") else fault
-    assert violations(module, source) == ([fault] if fault else [])
+    assert violations(module, source) == [fault]
 
 
 def test_packages_are_attributes_in_a_fresh_process():

@@ -20,7 +20,7 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import emit, line, note, print_json, screen, write_output
 from fsmeu.errors import visible
-from fsmeu.losses.describe import Held, header_data, signature, steps_of
+from fsmeu.losses.describe import header_data, signature, steps_of
 from fsmeu.losses.evaluate import evaluate_outputs
 from fsmeu.losses.language.expressions import WORDS
 from fsmeu.losses.language.syntax import Spec
@@ -258,7 +258,7 @@ def _print_steps(loss: SpecLoss, steps: list[dict[str, Any]]) -> None:
     emit(rows, ("i", "z", "y", *(r.name for r in registers)), right=["i", *numbers])
 
 
-def _contents_text(held: Held) -> str:
+def _contents_text(held: Any) -> str:
     if isinstance(held, list):
         return " ".join("." if entry is None else str(entry) for entry in held)
     return f"{held:g}" if isinstance(held, float) else str(held)

@@ -18,14 +18,9 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Picture
 from fsmeu.errors import EmptyError, SizeLimitError, message, visible
+from fsmeu.expectation import result
 from fsmeu.expectation.query import Query, query
-from fsmeu.expectation.result import (
-    Expectation,
-    Levels,
-    bounded_expectations,
-    kept_expectation,
-    level_sets,
-)
+from fsmeu.expectation.result import Expectation, Levels, level_sets
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distance import backward, forward, total_weight
@@ -46,14 +41,12 @@ _MOST_LOG = 746  # -log of the least double
 class Composition(Picture):
     """hypothesis o loss o model as an explicit machine.
 
-    Attributes:
-        paths: the pynini machine (log64) before values are attached: input tape z, output tape y,
-            weights -log of the probabilities that hypothesis and model give.
-        machine: the compiled loss in the middle.
+    Before values are attached, ``paths`` has input tape z, output tape y, and as weights -log of
+    the probabilities that hypothesis and model give.
     """
 
-    paths: Fst
-    machine: Machine
+    paths: Fst  # of pynini, log64
+    machine: Machine  # the compiled loss in the middle
 
     def __repr__(self) -> str:
         """Names the loss in the middle and the size."""
@@ -113,11 +106,8 @@ class Composition(Picture):
 
     @property
     def total(self) -> float:
-        """The expected value: the summed weight of all paths, each with the value at its end.
-
-        There is no shift in it, which may be greater than the result by more than a double has
-        digits: positive and negative values are summed apart.
-        """
+        """The expected value: the summed weight of all paths, each with the value at its end."""
+        # without the shift, which may be greater than the result by more than a double has digits
         return total_weight(self.plain, self.values)
 
     def registers(self) -> dict[str, Floats]:
@@ -167,10 +157,7 @@ def compose_layers(
     max_states: int | None = None,
     minimize: bool = False,
 ) -> Composition:
-    """The composition with a loss that is compiled for the pairs that can occur.
-
-    Where there is only one hypothesis z, registers that follow from it are left out.
-    """
+    """The composition with a loss that is compiled for the pairs that can occur, or for one z."""
     pairs = pair_layers(hypothesis, model)
     machine = loss.compile(model.n, z, max_states, minimize, pairs)
     return Composition(_composed(hypothesis, machine.unvalued, model, max_states), machine)
@@ -180,8 +167,7 @@ def _composed(
     hypothesis: Layered, loss: Fst, model: Layered, max_states: int | None, arcs: Fst | None = None
 ) -> Fst:
     """hypothesis o loss o model, or ``arcs`` in its place, which must have a sequence in common."""
-    layers = zip(hypothesis.widths, model.widths, strict=True)
-    bound = sum(left * right for left, right in layers) * loss.num_states()
+    bound = int(np.dot(hypothesis.widths, model.widths)) * loss.num_states()
     guard_size("composition", bound, max_states)
     left = compose_fsts(fst_from_layered(hypothesis), loss, ("hypothesis z", "loss"))
     if arcs is not None:
@@ -195,10 +181,7 @@ def _composed(
 
 
 def run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
-    """The loss state inside each composed state, -1 where none.
-
-    The loss is deterministic in the pair of labels, so running it along the arcs finds them.
-    """
+    """The loss state inside each composed state, -1 where none: it follows the pairs of labels."""
     inside = np.full(table.states, -1, np.int64)
     if table.start >= 0:
         inside[table.start] = 0
@@ -227,20 +210,19 @@ def explicit_expectation(asked: Query, keep: int | None, max_states: int | None)
     def levels(asked: Query) -> Levels:
         with advising_default():  # the machine whose paths add up does not tell values apart
             whole = compose_query(asked, max_states) if built is None else built
-        return _levels(whole, whole.ending)
+        return level_sets(whole.values, whole.ending)
 
     if built is not None:
         roundings = path_roundings(built.plain, asked.n)
         if keep is not None:
-            kept = _levels(built, _pruned_masses(built, keep))
-            return kept_expectation(asked, kept, roundings)
+            kept = level_sets(built.values, _pruned_masses(built, keep))
+            return result.kept_expectation(asked, kept, roundings)
         value = size = built.total
         if (built.values < 0).any():
             size = total_weight(built.plain, np.abs(built.values))
         mass = total(asked.hypothesis) * total(asked.model.layered())
-        values, masses, sizes = np.array([[value], [mass], [size]])
-        found = Sums(values, masses, sizes, roundings)
-    return bounded_expectations([asked], found, levels)[0]
+        found = Sums._make((*np.array([[value], [mass], [size]]), roundings))
+    return result.bounded_expectations([asked], found, levels)[0]
 
 
 def path_roundings(table: ArcTable, n: int) -> int:
@@ -253,12 +235,6 @@ def path_roundings(table: ArcTable, n: int) -> int:
     great, last = (float(np.abs(some).max(initial=0.0)) for some in (logs, ends))
     most = int(np.bincount(table.target).max(initial=0))
     return (n * (most + 6) + len(ends)) * (2 + int(min(_MOST_LOG, n * great) + last))
-
-
-def _levels(built: Composition, ending: Floats) -> Levels:
-    """The distribution of the value, given the probability of ending in each state."""
-    held = ending > 0
-    return level_sets(built.values[held], ending[held])
 
 
 def _pruned_masses(built: Composition, keep: int) -> Floats:
@@ -292,8 +268,7 @@ def summed_value(asked: Query, max_states: int | None) -> Sums:
         value += sign * (part - shift)
         size += part + shift
         roundings = max(roundings, path_roundings(table, asked.n))
-    values, masses, sizes = np.array([[value], [mass], [size]])
-    return Sums(values, masses, sizes, roundings)
+    return Sums._make((*np.array([[value], [mass], [size]]), roundings))
 
 
 # -- derivatives -----------------------------------------------------------------------------------
@@ -303,11 +278,9 @@ def explicit_gradient(asked: Query) -> tuple[float, list[Floats]]:
     """The expected value, and its derivative with respect to the weight of each arc of the model.
 
     Forward distance of its source times backward distance of its target, summed over the composed
-    arcs that take an arc of the model. Requires a model with one start and no final weights, as
-    models with parameters are. It enters the composition as a transducer from labels to the
-    numbers of its arcs, all of weight one, so that each composed arc says which arc of the model it
-    took, also where that arc has probability zero. There is an array of the shape of its arcs for
-    each position.
+    arcs that take an arc of the model: an array for each position. The model, with one start and no
+    final weights, enters as a transducer from labels to the numbers of its arcs, all of weight one,
+    so that each composed arc says which one it took, also one of probability zero.
     """
     model: Layered = asked.model.layered()
     possible = isinstance(asked.model, Parametrized) and asked.model.fixed_support
@@ -324,9 +297,8 @@ def explicit_gradient(asked: Query) -> tuple[float, list[Floats]]:
     table = table_from_fst(whole, "composition")
     arc = table.olabel - 1
     inside = run_loss(table, machine, arcs.label[arc])
-    last = np.isfinite(table.final)
-    values = np.zeros(table.states)
-    values[last] = machine.values[inside[last]] * np.exp(-table.final[last])
+    ends = np.isfinite(table.final)
+    values = np.where(ends, machine.values[inside] * np.exp(-table.final), 0.0)
     weighted = replace(table, weight=minus_log(table.factor * arcs.weight[arc]))
     behind = backward(weighted, values)
     flow = forward(weighted)[table.source] * table.factor * behind[table.target]

@@ -20,13 +20,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import alike, encoded, fitted, further_tags, model_at, paired
-from fsmeu.expectation.result import Expectation, Levels, check_finite, level_sets
+from fsmeu.expectation.result import Expectation, Levels, level_sets, ranged_expectation
 from fsmeu.fst import constraint as constraints
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size, guard_work
@@ -36,7 +35,7 @@ from fsmeu.losses.evaluate import added_counts, check_totals, counts_read, value
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.losses.semantics.domains import check_range, declared_range
+from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import Independent, Model, arc_weights_many
 from fsmeu.models.chains import binary_marginals
 from fsmeu.trellis import moments
@@ -50,11 +49,6 @@ from fsmeu.trellis.windows import Window, sum_of_all
 
 MOST_CORPUS_TABLE = 4_000_000  # tuples of totals of a corpus whose distribution is tabled: 32 MB
 _MOST_ORDER = 12  # the highest order of moments of a corpus
-
-_FFT_UNITS = 16 * float(np.finfo(np.float64).eps)
-"""The error of the transforms of a convolution, for each doubling of its size, as a part of the
-sum of the norms of both tables."""
-
 _CUT = 1e-22  # what each end of a window may lose at each product; a corpus has thousands of them
 
 
@@ -86,13 +80,11 @@ class Corpus:
         """
         if self.loss.confusion is None or self.constraint is not None or not self.models:
             return None
-        labels, rows = self.models[0].labels, []
-        for model in self.models:
-            p = binary_marginals(model)
-            if p is None or model.labels != labels:
-                return None
-            rows.append(p)
-        p = np.concatenate(rows)
+        labels = self.models[0].labels
+        known = [p for m in self.models if (p := binary_marginals(m)) is not None]
+        if len(known) < len(self.models) or any(model.labels != labels for model in self.models):
+            return None
+        p = np.concatenate(known)
         return Independent(np.stack([1.0 - p, p], axis=1), labels)
 
     def alike(self) -> list[list[int]]:
@@ -101,24 +93,22 @@ class Corpus:
 
 
 def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Corpus:
-    """The loss and the models, checked against each other and over the same labels.
+    """The loss, whose value must look at counts alone, and the models, over the same labels.
 
-    Labels that the file leaves open are those of all models, and chunk tags those of zs too. The
-    value must look at counts alone.
+    Labels that the file leaves open are those of all models, and chunk tags those of zs too.
     """
     check_loss(loss, where)
     given = listed(models, where, "models must be a sequence of models", rows=True)
-    found = [model_at(one, f"{where}, models[{row}]") for row, one in enumerate(given)]
-    labels = dict.fromkeys(label for model in found for label in model.labels)
+    names = [f"{where}, models[{row}]" for row in range(len(given))]
+    made = list(map(model_at, given, names))
+    labels = dict.fromkeys(label for model in made for label in model.labels)
     labels |= dict.fromkeys(tag for z in zs for tag in further_tags(loss, z))
-    bound: list[Loss] = []
-    for row, model in enumerate(found):
-        one, found[row] = fitted(loss, model, f"{where}, models[{row}]", labels)
-        bound.append(one)
-    first = bound[0] if bound else loss
+    pairs = [fitted(loss, model, name, labels) for model, name in zip(made, names, strict=True)]
+    first = pairs[0][0] if pairs else loss
     check_totals(first, where)
     assert isinstance(first, SpecLoss)
-    return Corpus(first, [one for one in bound if isinstance(one, SpecLoss)], found)
+    losses = [one for one, _ in pairs if isinstance(one, SpecLoss)]
+    return Corpus(first, losses, [model for _, model in pairs])
 
 
 def sentence_structure(corpus: Corpus, row: int) -> Structure:
@@ -149,10 +139,9 @@ def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expec
         SizeLimitError: the distribution of the counts is too large.
     """
     hypotheses, models = paired(zs, models, "expect_corpus")
-    corpus, given = corpus_of(loss, models, "expect_corpus", hypotheses), []
-    for row, (z, model) in enumerate(zip(hypotheses, corpus.models, strict=True)):
-        name = f"expect_corpus, zs[{row}]"
-        given.append(encoded(z, model, name, name))
+    corpus = corpus_of(loss, models, "expect_corpus", hypotheses)
+    names = [f"expect_corpus, zs[{row}]" for row in range(len(hypotheses))]
+    given = list(map(encoded, hypotheses, corpus.models, names, names))
     form, one = corpus.loss.split, corpus.as_one()
     is_short = one is None or corpus.n < LONG_SEQUENCE
     if form is not None and form.counted and is_short:
@@ -173,9 +162,8 @@ def mass_to_cut(corpus: Corpus) -> float:
 def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     """The expected value where the loss splits by tape, with a counter of each at most.
 
-    Raises:
-        UncountableError: a counter does not grow by whole numbers.
-        SizeLimitError: the sweeps would take too much room.
+    An UncountableError if a counter does not grow by whole numbers, a SizeLimitError if the sweeps
+    would take too much room.
     """
     loss, n = corpus.loss, corpus.n
     assert loss.split is not None
@@ -185,9 +173,7 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
 
     known = moment_value(corpus, zs)
     if known is not None:
-        value, error = known
-        check_range(loss.bound, n, np.array([value]))
-        return Expectation(value, value - error, value + error, 1.0, levels)
+        return ranged_expectation(loss, n, "expect_corpus", (*known, 1.0, 0.0), levels)
     counts = len(loss.split.joint_counts)
     windows, hyp, cancelled = dict[int, Window](), 0, np.zeros(counts)
     for rows in corpus.alike():
@@ -211,14 +197,9 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     for one, slope, lost in zip(expected, slopes, cancelled, strict=True):
         value += float(one @ slope)
         size += float((np.abs(one) + lost * masses) @ np.abs(slope))
-    check_finite("expect_corpus", value)
-    kept = float(masses.sum())
-    check_range(loss.bound, n, np.array([value / kept]))
-    rounding = relative_error(whole.operations + masses.size + 8) * size
-    low, high = declared_range(loss.bound, n) if whole.lost else (0.0, 0.0)
-    lower = value + whole.lost * min(0.0, low) - rounding
-    upper = value + whole.lost * max(0.0, high) + rounding
-    return Expectation(value, lower, upper, kept, levels)
+    rounding, kept = relative_error(whole.operations + masses.size + 8) * size, float(masses.sum())
+    found = value, rounding, kept, whole.lost
+    return ranged_expectation(loss, n, "expect_corpus", found, levels)
 
 
 # -- moments of counts -----------------------------------------------------------------------------
@@ -249,10 +230,7 @@ class Counts:
         return math.sqrt(max(0.0, math.fsum(self.cumulants[2])))
 
     def others(self, rows: Sequence[int] | slice) -> Floats:
-        """Moments of all counts but one's own, centred, less one's own mean, (order + 1, rows).
-
-        With the powers of the own count these make up the moments of x.
-        """
+        """Moments of all counts but one's own, centred, less one's own mean, (order + 1, rows)."""
         cumulants = self.cumulants
         rest = central_moments(cumulants.sum(axis=1, keepdims=True) - cumulants[:, rows])
         return shifted(rest, -self.means[rows])
@@ -283,9 +261,7 @@ def counts_of(chances: Floats, most: Floats) -> Counts:
 
 def powers_of(coefficients: Floats) -> Floats:
     """E[... count^j] from coefficients of polynomials, which are divided by j!: the last axis."""
-    factors = np.array([float(math.factorial(j)) for j in range(coefficients.shape[-1])])
-    found: Floats = coefficients * factors
-    return found
+    return coefficients * [float(math.factorial(j)) for j in range(coefficients.shape[-1])]
 
 
 def shifted(moments: Floats, by: Floats) -> Floats:
@@ -298,10 +274,8 @@ def shifted(moments: Floats, by: Floats) -> Floats:
 
 
 def moment_roundings(structure: Structure, n: int, order: int) -> float:
-    """A bound on the relative error of moments of sentences, and of series in them.
-
-    A step multiplies by exp(t) once more than it does where counts are kept.
-    """
+    """A bound on the relative error of moments of sentences, and of series in them."""
+    # A step multiplies by exp(t) once more than it does where counts are kept.
     return relative_error(int(structure.roundings[n]) + (n + 16) * (order + 8))
 
 
@@ -398,27 +372,23 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     added = dict(zip(names, (totals + least[:, None])[1:], strict=True))
     values = value_of_totals(bound, corpus.n, added, len(chances))
     value = float(values @ chances)
-    check_finite("expect_corpus", value)
     error = whole.error * float(np.linalg.norm(values))
     error += relative_error(len(chances) + 8) * float(np.abs(values) @ chances)
-    kept, levels = float(chances.sum()), partial(level_sets, values, chances)
-    return Expectation(value, value - error, value + error, kept, levels)
+    found, levels = (value, error, float(chances.sum()), 0.0), partial(level_sets, values, chances)
+    return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", found, levels)
 
 
 def _plus(left: _Table, right: _Table) -> _Table:
     """The joint distribution of the totals of two parts, by Fourier transforms."""
-    error = left.error + right.error
-    possible = _convolved(left.possible, right.possible) > 0.5
-    chances = np.where(possible, _convolved(left.chances, right.chances), 0.0)
-    # A transform errs by a part of the norm, and is multiplied by numbers up to the other's sum, 1.
+    shape = [a + b - 1 for a, b in zip(left.chances.shape, right.chances.shape, strict=True)]
+    axes = tuple(range(len(shape)))
+    possible, chances = (  # both convolved over all axes
+        np.fft.irfftn(np.fft.rfftn(a, shape, axes) * np.fft.rfftn(b, shape, axes), shape, axes)
+        for a, b in ((left.possible, right.possible), (left.chances, right.chances))
+    )
+    # A transform errs by a part of the norm, for each doubling of the size, and is multiplied by
+    # numbers up to the other's sum, 1.
     sides = sum(float(np.linalg.norm(one.chances)) for one in (left, right))
-    error += _FFT_UNITS * math.log2(2 + chances.size) * sides
-    return _Table(np.maximum(chances, 0.0), possible, error)
-
-
-def _convolved(left: NDArray[Any], right: NDArray[Any]) -> Floats:
-    """The convolution over all axes."""
-    shape = [a + b - 1 for a, b in zip(left.shape, right.shape, strict=True)]
-    axes = tuple(range(left.ndim))
-    product = np.fft.rfftn(left, shape, axes) * np.fft.rfftn(right, shape, axes)
-    return np.fft.irfftn(product, shape, axes)
+    error = left.error + right.error + 32 * UNIT * math.log2(2 + chances.size) * sides
+    occurs = possible > 0.5
+    return _Table(np.where(occurs, np.maximum(chances, 0.0), 0.0), occurs, error)

@@ -1,9 +1,11 @@
-"""``expect`` and ``expect_many``: expected values, by the engine that was asked for.
+"""``expect``, ``expect_many`` and ``gradient``: expected values and their derivatives.
 
 Which way computes an expectation depends on the query alone (``_expectations``): moments or windows
 of counts for long sequences, a sum over windows, a structure of both tapes where the loss splits,
 else the general walk. Sequences of equal length, labels and kind of model go the last two ways
-together.
+together. The derivative for the weight of an arc of the model is the mass that arrives at it, by a
+sweep forward, times what follows it is worth, by one backward; the model pulls these back to its
+own parameters.
 """
 
 from __future__ import annotations
@@ -12,16 +14,18 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from fsmeu import errors
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import FsmeuError, LossFileError, SizeLimitError, check_int, message, one_of
+from fsmeu.errors import InputError, SizeLimitError, check_int, message
 from fsmeu.expectation import composition, result
 from fsmeu.expectation.composition import window_form
 from fsmeu.expectation.query import Query, alike, queries, query
-from fsmeu.expectation.result import Expectation, Levels, bounded_expectations
+from fsmeu.expectation.result import Expectation, Levels, bounded_expectations, check_finite
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES, LONG_SEQUENCE, WINDOW_CELLS
@@ -29,13 +33,13 @@ from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import check_range, declared_range
-from fsmeu.models import Model, arc_weights_many
+from fsmeu.models import Gradient, Model, Parametrized, arc_weights_many, as_model
 from fsmeu.models.base import prepare_many
 from fsmeu.models.chains import binary_chain, binary_marginals, is_binary_chain
 from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
 from fsmeu.trellis.roundings import Sums, joined, relative_error
-from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_many, walk_value, walk_windows
+from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_gradient, walk_many, walk_value, walk_windows
 from fsmeu.trellis.windows import Window, count_window
 
 if TYPE_CHECKING:
@@ -44,13 +48,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ENGINES = ("lattice", "openfst")
-
 WEIGHTS_AT_ONCE = 1 << 22  # weights of models whose sentences are computed together: 32 MB
-
 MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB while sorted
-
-DIGITS = 1e-10
-"""A value whose error may be a greater part of it is computed once more with counts as states."""
+DIGITS = 1e-10  # a value whose error may be a greater part is computed again, counts as states
 
 
 def expect(
@@ -78,25 +78,23 @@ def expect(
     0.731333
     """
     asked = query(loss, z, model)
-    engine = one_of("expect", "engine", engine, ENGINES)
+    engine = errors.one_of("expect", "engine", engine, ENGINES)
     if keep is not None:
         keep = check_int("expect", "keep", keep)
     if max_states is not None:
         max_states = check_int("expect", "max_states", max_states)
-    found = _expectation(asked, engine, keep, max_states)
+    found = _answer(asked, engine, keep, max_states)
     if not asked.loss.outputs:
         return found
 
     def outputs() -> dict[str, float]:
         each = ((name, replace(asked, loss=one)) for name, one in asked.loss.outputs.items())
-        return {name: _expectation(one, engine, None, max_states).value for name, one in each}
+        return {name: _answer(one, engine, None, max_states).value for name, one in each}
 
     return replace(found, _outputs=outputs)
 
 
-def _expectation(
-    asked: Query, engine: str, keep: int | None, max_states: int | None
-) -> Expectation:
+def _answer(asked: Query, engine: str, keep: int | None, max_states: int | None) -> Expectation:
     if engine == "openfst":
         return composition.explicit_expectation(asked, keep, max_states)
     if keep is None:
@@ -105,12 +103,7 @@ def _expectation(
 
 
 def expect_many(
-    loss: Loss,
-    zs: Iterable[Any],
-    models: Iterable[Any],
-    *,
-    jobs: int = 1,
-    scheduler: Any = None,
+    loss: Loss, zs: Iterable[Any], models: Iterable[Any], *, jobs: int = 1, scheduler: Any = None
 ) -> Floats:
     """The expected value of each hypothesis under its model, ``expect(...).value`` of every pair.
 
@@ -129,42 +122,37 @@ def expect_many(
     asked = queries(loss, zs, models, "expect_many")
     threads, values = checked_jobs("expect_many", jobs), np.empty(len(asked))
     apart: list[int] = []
-    distributions = {row for row, one in enumerate(asked) if one.z is None}
-    for rows in alike([one.model for one in asked], distributions):
-        some = [asked[row] for row in rows]
+    for rows in alike(asked):
+        some, size = [asked[row] for row in rows], 1
         together = _go_together(some[0])
         if scheduler is not None or (threads > 1 and not together):
             apart += rows
             continue
-        size = len(rows)
         if together:
             arcs = sum(len(layer.weight) for layer in some[0].model.layered().layers)
             size = max(1, WEIGHTS_AT_ONCE // max(1, arcs))
         for begin in range(0, len(rows), size):
             found = _expectations(some[begin : begin + size], jobs=threads)
             values[rows[begin : begin + size]] = [one.value for one in found]
-    if len(apart) == 1 and scheduler is None:
-        values[apart] = [one.value for one in _expectations([asked[apart[0]]])]
-    elif apart:
-        pairs = [(asked[row].labels, asked[row].distribution, asked[row].model) for row in apart]
-        sizes = [asked[row].n for row in apart]
-        values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, jobs, scheduler)
+    if apart:
+        some = [asked[row] for row in apart]
+        pairs = [(x.labels if x.distribution is None else x.distribution, x.model) for x in some]
+        sizes = [one.n for one in some]
+        few = min(threads, len(apart))
+        values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, few, scheduler)
     return values
 
 
-def _share(loss: Loss, parts: list[tuple[Any, Any, Model]]) -> list[float]:
-    """The values of some queries: labels or a distribution, and the model of each."""
-    zs = [labels if other is None else other for labels, other, _ in parts]
-    values: list[float] = expect_many(loss, zs, [model for *_, model in parts]).tolist()
+def _share(loss: Loss, pairs: list[tuple[Any, Model]]) -> list[float]:
+    """The values of some pairs of a hypothesis and its model."""
+    values: list[float] = expect_many(loss, *zip(*pairs, strict=True)).tolist()
     return values
 
 
 def _expectations(
     asked: Sequence[Query], max_states: int | None = None, jobs: int = 1
 ) -> list[Expectation]:
-    """The expectations of queries that are alike; here the way is chosen."""
-    if len(asked) > 1 and not _go_together(asked[0]):
-        return [found for one in asked for found in _expectations([one], max_states)]
+    """The expectations of one query, or of several that go together."""
 
     def levels(one: Query) -> Levels:
         return _walked_levels(one, None, max_states)[0]
@@ -177,7 +165,7 @@ def _expectations(
         if one.upper - one.value <= DIGITS * abs(one.value):
             continue
         # Large terms cancel; those of both signs that are left belong to different pairs.
-        with suppress(FsmeuError):
+        with suppress(errors.FsmeuError):
             cheap = max(1, CHEAP_STATES // max(1, asked[row].n))
             again = walked(asked[row], min(cheap, max_states or cheap), weights=False)
             both = one, *bounded_expectations([asked[row]], again, levels)
@@ -190,10 +178,8 @@ def _expectations(
 
 def _go_together(asked: Query) -> bool:
     """Whether queries like this are computed together: by tape, or over one small space."""
-    loss = asked.loss
-    if asked.z is None or not isinstance(loss, SpecLoss) or is_long(asked):
-        return False
-    if window_form(asked) is not None:
+    loss, alone = asked.loss, asked.z is None or is_long(asked) or window_form(asked) is not None
+    if alone or not isinstance(loss, SpecLoss):
         return False
     if loss.split is not None and loss.split.counted:
         return True
@@ -203,23 +189,21 @@ def _go_together(asked: Query) -> bool:
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _sums(asked: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
-    """The expected values of queries that are alike; of one, or of some that go together."""
-    first, loss = asked[0], asked[0].loss
+    """The expected values of one query, or of several that go together."""
+    first, loss, found = asked[0], asked[0].loss, None
     zs, models = [one.z for one in asked if one.z is not None], [one.model for one in asked]
-    found: Sums | None = None
-    form = window_form(first) if len(asked) == 1 else None
-    if form is not None and first.z is None:
-        found = composition.summed_value(first, max_states)
-    elif form is not None:
+    form = window_form(first)
+    if form is not None and zs:
         found = walk_windows(form, zs[0], first.model.layered())
+    elif form is not None:
+        found = composition.summed_value(first, max_states)
     if found is None and zs and isinstance(loss, SpecLoss):
         found = by_structure(loss, models, lambda s, w: s.expectations(w, zs, jobs), max_states)
         if found is None and len(asked) > 1:
             single = all(model is models[0] for model in models)
-            models = models[:1] if single else models
 
             def weights(rows: slice) -> Floats:
-                some = models if single else models[rows]
+                some = models[:1] if single else models[rows]
                 prepare_many(some)
                 return np.stack([model.all_weights() for model in some])
 
@@ -229,10 +213,7 @@ def _sums(asked: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def walked(asked: Query, max_states: int | None = None, *, weights: bool = True) -> Sums:
-    """The expectation at the end of the composition, in a batch of one.
-
-    Without linear counts in weights, nothing cancels but values of both signs.
-    """
+    """The expectation by a walk; without linear counts in weights, only values can cancel."""
     return walk_value(asked.view(weights=weights), asked.input(), max_states)
 
 
@@ -265,12 +246,93 @@ def by_structure(
     try:
         found, n = structure_of(loss, models[0]), models[0].n
         size = int(found.r.columns[n])
-        guard_size("composition", size * int(found.h.columns[n]) // CELLS_PER_STATE, max_states)
-        cells = (1 + found.counts) * size * int(found.r.width[n])
-        guard_size("composition", cells // CELLS_PER_STATE, max_states)
+        for cells in (int(found.h.columns[n]), (1 + found.counts) * int(found.r.width[n])):
+            guard_size("composition", size * cells // CELLS_PER_STATE, max_states)
         return ask(found, arc_weights_many(models))
-    except (LossFileError, SizeLimitError, UncountableError):
+    except (errors.LossFileError, SizeLimitError, UncountableError):
         return None
+
+
+# -- derivatives -----------------------------------------------------------------------------------
+
+
+def gradient(loss: Loss, z: Any, model: Any, *, engine: str = "lattice") -> Gradient:
+    """The derivatives of ``expect(loss, z, model).value`` with respect to the model's parameters.
+
+    Args:
+        loss: a loss or utility.
+        z: a label sequence, or a model on the hypothesis tape.
+        model: a model with parameters: ``Bernoulli`` gives dE/dp of shape (n,), ``Independent``
+            dE/dp of shape (n, L), ``Markov`` and ``from_potentials`` a dictionary of arrays.
+        engine: "lattice" or "openfst".
+
+    >>> from fsmeu.losses.loss import load
+    >>> gradient(load("hamming"), "10", [0.9, 0.5])
+    array([-0.5,  0.5])
+    """
+    return value_and_gradient(loss, z, model, engine=engine)[1]
+
+
+def value_and_gradient(
+    loss: Loss, z: Any, model: Any, *, engine: str = "lattice"
+) -> tuple[float, Gradient]:
+    """The expected value and its derivatives, from one pass forward and one backward."""
+    engine = errors.one_of("gradient", "engine", engine, ENGINES)
+    values, slopes = value_and_gradient_many(loss, [z], [model], engine)
+    return float(values[0]), slopes[0]
+
+
+def value_and_gradient_many(
+    loss: Loss, zs: Sequence[Any], models: Sequence[Any], engine: str = "lattice"
+) -> tuple[Floats, list[Gradient]]:
+    """The expected value of each hypothesis, (batch,), and the derivatives for each model.
+
+    ``value_and_gradient`` of every pair; models of one length and structure are swept together.
+    """
+    asked = [query(loss, z, model, "gradient") for z, model in zip(zs, models, strict=True)]
+    fitting = list[Parametrized]()
+    for one, model in zip(asked, models, strict=True):
+        lacking = set(one.model.labels) - set(as_model(model).labels)
+        if lacking:
+            must = "the model must have all labels of the loss and of z, as each has a derivative"
+            got = f"one without {', '.join(sorted(map(str, lacking)))}"
+            raise InputError(message("gradient", must, got, "Give them the probability 0"))
+        if not isinstance(one.model, Parametrized):
+            must = (
+                "the model must have parameters (Bernoulli, Independent, Markov, from_potentials)"
+            )
+            raise InputError(message("gradient", must, type(one.model).__name__))
+        fitting.append(one.model)
+    values, slopes = np.empty(len(asked)), dict[int, Gradient]()
+    for rows in alike(asked):
+        found = _derivatives([asked[row] for row in rows], engine)
+        for row, (value, per_arc) in zip(rows, found, strict=True):
+            for numbers in (np.asarray(value), *per_arc):
+                check_finite("gradient", numbers)
+            values[row], slopes[row] = value, fitting[row].pullback(per_arc, value)
+    return values, [slopes[row] for row in range(len(asked))]
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def _derivatives(asked: Sequence[Query], engine: str) -> list[tuple[float, list[Floats]]]:
+    """Value and arcs' derivatives of queries that are alike, together where tapes split."""
+    if engine == "openfst":
+        return [composition.explicit_gradient(one) for one in asked]
+    loss, zs = asked[0].loss, [one.z for one in asked if one.z is not None]
+    if isinstance(loss, SpecLoss) and zs and asked[0].n:
+        models = [one.model for one in asked]
+        found = by_structure(loss, models, lambda one, weights: one.gradients(weights, zs))
+        if found is not None:
+            return list(zip(found[0].tolist(), found[1], strict=True))
+    results = []
+    for one in asked:
+        fixed = isinstance(one.model, Parametrized) and one.model.fixed_support
+        value, per_arc = walk_gradient(one.view(weights=True), one.input(), fixed)
+        if one.z is None:  # arcs are paired with those of the hypothesis
+            pairs = zip(one.hypothesis.layers, per_arc, strict=True)
+            per_arc = [left.weight @ arcs.reshape(len(left.weight), -1) for left, arcs in pairs]
+        results.append((value, per_arc))
+    return results
 
 
 # -- long sequences of two labels, where the value looks at counts alone ---------------------------
@@ -300,30 +362,21 @@ def long_expectation(asked: Query, levels: Callable[[Query], Levels]) -> Expecta
     form, chain = loss.confusion, binary_chain(asked.model)
     assert form is not None
     assert z is not None
-    known: Sequence[float] | None = None
-    if p is not None:
-        known = independent_value(form, z, p)
-    elif chain is not None:
+    known: Sequence[float] | None = None if p is None else independent_value(form, z, p)
+    if p is None and chain is not None:
         known = chain_value(form, z, chain_of(*chain))
-    sides = declared_range(loss.bound, asked.n)
     if known is not None and known[1] <= PROMISED * abs(known[0]):
-        (value, error), kept = known[:2], 1.0
-        lower, upper = value - error, value + error
-    elif p is not None and all(map(math.isfinite, sides)):
-        value, lower, upper, kept = _windowed(form, z, p, sides)
+        found = *known[:2], 1.0, 0.0
+    elif p is not None and all(map(math.isfinite, declared_range(loss.bound, asked.n))):
+        found = _windowed(form, z, p)
     else:
         return None
-    result.check_finite(asked.where, value)
-    check_range(loss.bound, asked.n, np.array([value / kept]))
-    if p is None:
-        return Expectation(value, lower, upper, kept, lambda: levels(asked))
-    return Expectation(value, lower, upper, kept, lambda: _table_levels(form, z, p))
+    listed = partial(levels, asked) if p is None else partial(_table_levels, form, z, p)
+    return result.ranged_expectation(loss, asked.n, asked.where, found, listed)
 
 
-def _windowed(
-    form: Confusion, z: Ints, p: Floats, sides: tuple[float, float]
-) -> tuple[float, float, float, float]:
-    """The value by windows of counts, its bounds, and the mass of the windows; sides are finite."""
+def _windowed(form: Confusion, z: Ints, p: Floats) -> tuple[float, float, float, float]:
+    """The value by windows of counts, its error, the mass of the windows, and what they lost."""
     windows = count_window(p[z == 1]), count_window(p[z != 1])
     value = size = kept = 0.0
     for values, chances in _tables(form, z, *windows):
@@ -331,18 +384,13 @@ def _windowed(
         size += float((np.abs(values) * chances).sum())
         kept += float(chances.sum())
     operations = sum(one.operations + len(one.chances) for one in windows) + 8
-    lost, rounding = sum(one.lost for one in windows), relative_error(operations) * size
-    low, high = lost * min(0.0, sides[0]) - rounding, lost * max(0.0, sides[1]) + rounding
-    return value, value + low, value + high, kept
+    return value, relative_error(operations) * size, kept, sum(one.lost for one in windows)
 
 
 def _tables(
     form: Confusion, z: Ints, first: Window, last: Window
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Values and probabilities of the tables that have mass, (rows, width), in blocks of rows.
-
-    ``first`` is the count of true positives, ``last`` that of ones of y where z has none.
-    """
+    """Values and probabilities of the tables that have mass, (rows, width), in blocks of rows."""
     rows, rest = max(1, WINDOW_CELLS // len(last.chances)), last.counts[None, :]
     for begin in range(0, len(first.chances), rows):
         tp = first.counts[begin : begin + rows, None]
@@ -358,8 +406,5 @@ def _table_levels(form: Confusion, z: Ints, p: Floats) -> Levels:
         must = f"the distribution may have up to {MOST_LEVEL_CELLS:,} tables"
         remedy = "Ask for the value and its bounds, or for shorter sequences"
         raise SizeLimitError(message("expect", must, f"{cells:,}", remedy))
-    blocks = [
-        (values.ravel(), chances.ravel()) for values, chances in _tables(form, z, first, last)
-    ]
-    values, chances = (np.concatenate(column) for column in zip(*blocks, strict=True))
-    return result.level_sets(values, chances)
+    blocks = [np.stack(np.broadcast_arrays(*block)) for block in _tables(form, z, first, last)]
+    return result.level_sets(*np.concatenate(blocks, axis=1).reshape(2, -1))

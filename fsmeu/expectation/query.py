@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
@@ -63,23 +63,22 @@ class Query:
 def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
     """The three parts of an expectation, checked against each other."""
     check_loss(loss, where)
-    z = _hypothesis(z, model, where, "hypothesis z")
-    bound, fitting = fitted(loss, as_model(model), where, further_tags(loss, z))
-    return _checked(bound, z, fitting, where, where, "hypothesis z")
+    name = "hypothesis z"
+    z = _hypothesis(z, model, where, name)
+    bound = fitted(loss, as_model(model), where, further_tags(loss, z))
+    return _query(*bound, z, where, where, name)
 
 
 def queries(loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str) -> list[Query]:
     """The same for each hypothesis and its model; equal model objects are fitted once."""
     check_loss(loss, where)
-    known: dict[Hashable, tuple[Loss, Model]] = {}
-    results = []
+    known, results = dict[Hashable, tuple[Loss, Model]](), list[Query]()
     for row, (z, model) in enumerate(zip(*paired(zs, models, where), strict=True)):
         name, tags = f"{where}, zs[{row}]", tuple(further_tags(loss, z))
         if (id(model), tags) not in known:
             made = model_at(model, f"{where}, models[{row}]")
             known[id(model), tags] = fitted(loss, made, where, tags)
-        bound, fitting = known[id(model), tags]
-        results.append(_checked(bound, z, fitting, where, name, name))
+        results.append(_query(*known[id(model), tags], z, where, name, name))
     return results
 
 
@@ -101,14 +100,10 @@ def paired(zs: Iterable[Any], models: Iterable[Any], where: str) -> tuple[list[A
 def _hypothesis(z: Any, model: Any, where: str, name: str) -> Any:
     """The hypothesis as a model or a list, read once."""
     refuse_exchanged(z, model, where)
-    if isinstance(z, Model):
-        return z
-    if hasattr(z, "__iter__") or hasattr(z, "__array__"):
-        return listed(z, name)
-    raise InputError(message(where, "z must be a label sequence or a model", z))
+    return z if isinstance(z, Model) else listed(z, name, "z must be a label sequence or a model")
 
 
-def _checked(loss: Loss, z: Any, model: Model, caller: str, where: str, name: str) -> Query:
+def _query(loss: Loss, model: Model, z: Any, caller: str, where: str, name: str) -> Query:
     """The query, with the names of the caller and of the hypothesis in messages."""
     if not isinstance(z, Model):
         return Query(loss, encoded(z, model, where, name), None, model, caller)
@@ -140,17 +135,18 @@ def model_at(value: object, where: str) -> Model:
         raise InputError(text) from None
 
 
-def alike(models: Sequence[Model], apart: Container[int] = ()) -> list[list[int]]:
-    """The rows of models of one length, label order and structure, the longest models first.
+def alike(asked: Sequence[Query | Model]) -> list[list[int]]:
+    """The rows of one length, label order and structure of the model; distributions are alone.
 
-    The structure that serves long sequences serves shorter ones, too. Rows ``apart`` are alone.
+    The longest come first, as the structure that serves them serves shorter ones, too.
     """
     groups: dict[Hashable, list[int]] = {}
-    for row, model in enumerate(models):
+    for row, one in enumerate(asked):
+        model = one.model if isinstance(one, Query) else one
         arcs = id(model) if model.structure is None else model.structure
-        kind = row if row in apart else (model.n, model.labels, arcs)
-        groups.setdefault(kind, []).append(row)
-    return sorted(groups.values(), key=lambda rows: -models[rows[0]].n)
+        alone = isinstance(one, Query) and one.z is None
+        groups.setdefault(row if alone else (model.n, model.labels, arcs), []).append(row)
+    return sorted(groups.values(), key=lambda rows: -asked[rows[0]].n)
 
 
 def refuse_exchanged(z: Any, model: Any, where: str) -> None:
@@ -180,13 +176,10 @@ def fitted(
     refused. ``further`` are labels beside those of the model, where those of the loss are open.
     """
     check_loss(loss, where)
-    if not loss.labels_open:
-        further = loss.alphabet.labels
-        if not set(model.labels) <= set(further):
-            _refuse_labels(f"{loss.kind} {loss.name}", further, model.labels, where)
-    more = [label for label in further if label not in model.alphabet.index]
-    if more:
-        model = extended(model, Alphabet((*model.labels, *dict.fromkeys(more))))
+    known = further if loss.labels_open else loss.alphabet.labels
+    more = dict.fromkeys(label for label in known if label not in model.alphabet.index)
+    if more and (loss.labels_open or set(model.labels) <= set(known)):
+        model = extended(model, Alphabet((*model.labels, *more)))
     return bind_labels(loss, model.alphabet, where), model
 
 

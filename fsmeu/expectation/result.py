@@ -21,7 +21,7 @@ from fsmeu.expectation.query import Query
 from fsmeu.fst.distinct import same_up_to_rounding
 from fsmeu.fst.layers import pair_layers
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.domains import declared_range
+from fsmeu.losses.semantics.domains import check_range, declared_range
 from fsmeu.trellis.roundings import Sums, relative_error
 
 _SHOWN = 8  # values in a representation
@@ -164,6 +164,21 @@ def bounded_expectations(
     ]
 
 
+def ranged_expectation(
+    loss: SpecLoss, n: int, where: str, found: Sequence[float], levels: Callable[[], Levels]
+) -> Expectation:
+    """The expectation of a value that was found: value, error, and the mass kept and lost.
+
+    What was lost is worth no more than the range that the file declares, which is finite then.
+    """
+    value, error, kept, lost = found
+    check_finite(where, value)
+    check_range(loss.bound, n, np.array([value / kept]))
+    low, high = declared_range(loss.bound, n) if lost else (0.0, 0.0)
+    lower, upper = value + lost * min(0.0, low) - error, value + lost * max(0.0, high) + error
+    return Expectation(value, lower, upper, kept, levels)
+
+
 def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectation:
     """The kept part with bounds: what was lost is worth at least the least and at most the most.
 
@@ -172,22 +187,14 @@ def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectatio
     roundings += 8 * (asked.n + 1)  # of the mass of the model
     values, probabilities = levels.ungrouped
     size = np.abs(values) @ probabilities
-    means, masses, sizes = np.array([[levels.mean], [probabilities.sum()], [size]])
-    found = Sums(means, masses, sizes, roundings)
+    sums = np.array([[levels.mean], [probabilities.sum()], [size]])
+    found = Sums._make((*sums, roundings))
     [known] = bounded_expectations([asked], found, lambda asked: levels)
     lost = max(0.0, float(asked.model.total_mass()) - known.kept)
-    least, most = _value_range(asked)
-    rounding = relative_error(roundings)
-    lower = known.lower + _left_out(lost, least, -rounding)
-    upper = known.upper + _left_out(lost, most, rounding)
-    return replace(known, lower=lower, upper=upper)
-
-
-def _left_out(lost: float, extreme: float, rounding: float) -> float:
-    """What the lost mass is worth at an extreme of the value, rounded outwards."""
-    if not lost and not math.isfinite(extreme):
-        return 0.0
-    return lost * extreme + rounding * abs(extreme)
+    ends = np.array(_value_range(asked))
+    ends[np.isinf(ends) & (lost == 0.0)] = 0.0
+    low, high = lost * ends + relative_error(roundings) * np.abs(ends) * [-1.0, 1.0]  # outwards
+    return replace(known, lower=known.lower + float(low), upper=known.upper + float(high))
 
 
 def _value_range(asked: Query) -> tuple[float, float]:

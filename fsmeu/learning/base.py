@@ -137,7 +137,7 @@ class OuterClassifier(BinaryClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), self._inner()
-        if hasattr(inner, "__sklearn_tags__"):
+        if hasattr(inner, "__sklearn_tags__") and not isinstance(inner, type):
             tags.input_tags = get_tags(inner).input_tags
         return tags
 

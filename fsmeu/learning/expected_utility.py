@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, check_int, message
-from fsmeu.expectation.gradient import value_and_gradient
+from fsmeu.expectation.expect import value_and_gradient
 from fsmeu.learning import base
 from fsmeu.learning.saving import register
 from fsmeu.losses.algebra.confusion import value_of_counts

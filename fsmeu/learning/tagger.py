@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import InputError, check_bool, check_int, message
-from fsmeu.expectation.gradient import value_and_gradient_many
+from fsmeu.expectation.expect import value_and_gradient_many
 from fsmeu.learning import base
 from fsmeu.learning.saving import register
 from fsmeu.losses.protocol import Loss

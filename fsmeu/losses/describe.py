@@ -16,10 +16,7 @@ from fsmeu.losses.language.syntax import Expr, Register, Spec, linear_registers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import memory_of
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
-from fsmeu.losses.semantics.walk import trace_pairs
-
-Entry = int | float | str | None
-Held = Entry | list[Entry]
+from fsmeu.losses.semantics.walk import walk
 
 
 def whole_or_float(value: float) -> int | float:
@@ -32,9 +29,9 @@ def steps_of(loss: SpecLoss, z: Sequence[Any], y: Sequence[Any]) -> list[dict[st
 
     A register holds a number, the name of a state, or the entries of a memory, newest first.
     """
-    rows = (loss.alphabet.encode(sequence)[None, :] for sequence in (z, y))
+    zs, ys = (loss.alphabet.encode(sequence)[None, :] for sequence in (z, y))
     steps = []
-    for i, state in enumerate(trace_pairs(loss.bound, *rows)):
+    for i, state in enumerate(walk(loss.bound, zs, ys, np.array([len(z)]))):
         held = {
             r.name: _contents(loss.bound, r, float(state[r.name][0]), len(z))
             for r in loss.spec.registers
@@ -44,7 +41,7 @@ def steps_of(loss: SpecLoss, z: Sequence[Any], y: Sequence[Any]) -> list[dict[st
     return steps
 
 
-def _contents(bound: BoundLoss, register: Register, value: float, n: int) -> Held:
+def _contents(bound: BoundLoss, register: Register, value: float, n: int) -> Any:
     """What a register holds: a number, a state's name, or entries, None before the start."""
     if register.sugar == "state":
         return register.states[int(value)]
@@ -93,8 +90,7 @@ def _constant(spec: Spec, expr: Expr | None) -> int | float | None:
         return None
 
 
-_LENGTHS_TRIED = 12
-"""Lengths whose tables a report looks at for a true positive that makes things worse."""
+_LENGTHS_TRIED = 12  # lengths at which a true positive is looked for that makes things worse
 
 
 @dataclass(frozen=True)

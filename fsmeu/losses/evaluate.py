@@ -23,7 +23,7 @@ from fsmeu.losses.language.syntax import names_read, steps
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss, encoded_pair, label_indices
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant_at
-from fsmeu.losses.semantics.walk import registers_of_pairs, value_of_state, values_of_pairs
+from fsmeu.losses.semantics.walk import registers_at, registers_of_pairs, value_of_state
 
 
 def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
@@ -36,9 +36,7 @@ def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
     [0.6666666666666666, 1.0]
     """
     loss, pairs = _encoded(loss, zs, ys, "evaluate_many")
-    if isinstance(loss, SpecLoss):
-        return values_of_pairs(loss.bound, pairs)
-    return np.array([float(loss.pair_values(z[None], y[None])[0]) for z, y in pairs], np.float64)
+    return loss.pair_values([z for z, _ in pairs], [y for _, y in pairs])
 
 
 def evaluate_corpus(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> float:
@@ -81,12 +79,9 @@ def sentence_counts(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> dic
 
 def added_counts(bound: BoundLoss, ended: Mapping[str, Floats], lengths: Ints) -> dict[str, Floats]:
     """The same, given the registers of each pair at its end, (pairs,) by name, and its length."""
-    counts = {}
-    for r in bound.spec.registers:
-        if r.name in counts_read(bound):
-            starts = {n: constant_at(bound, r.start, n) for n in np.unique(lengths).tolist()}
-            counts[r.name] = ended[r.name] - np.array([starts[n] for n in lengths.tolist()])
-    return counts
+    rows = lengths.tolist()
+    starts = {n: registers_at(bound, n)[0] for n in set(rows)}
+    return {x: ended[x] - np.array([starts[n][x] for n in rows]) for x in counts_read(bound)}
 
 
 def value_of_totals(bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes: int) -> Floats:

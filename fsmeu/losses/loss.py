@@ -28,8 +28,7 @@ from fsmeu.losses.semantics.domains import domain_of
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import values_of_pairs
 
-_MOST_MEMOS = 64
-"""Lengths, or sets of labels, for which findings are kept on a loss: as many as sentences have."""
+_MOST_MEMOS = 64  # lengths, or sets of labels, for which findings are kept on a loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,8 +176,8 @@ class SpecLoss(Loss):
     def _memos(self) -> dict[Hashable, dict[Hashable, Any]]:
         return {}
 
-    def pair_values(self, z: Ints, y: Ints) -> Floats:
-        """The value of each pair of rows of label indices."""
+    def pair_values(self, z: Sequence[Ints] | Ints, y: Sequence[Ints] | Ints) -> Floats:
+        """The value of each pair of rows of label indices, (rows,)."""
         return values_of_pairs(self.bound, list(zip(z, y, strict=True)))
 
 

@@ -63,8 +63,8 @@ class Loss(Card):
         """The registers that may ride in the weight; with z given, z-only ones are constants."""
         return ()
 
-    def pair_values(self, z: Ints, y: Ints) -> Floats:
-        """The value of each pair of rows of label indices."""
+    def pair_values(self, z: Sequence[Ints] | Ints, y: Sequence[Ints] | Ints) -> Floats:
+        """The value of each pair of rows of label indices, (rows,)."""
         raise NotImplementedError
 
     def compile(
@@ -278,13 +278,12 @@ class FunctionLoss(Loss):
         """The loss as an engine walks it; nothing rides in the weight."""
         return _FunctionView(self.function, self.alphabet, n, z)
 
-    def pair_values(self, z: Ints, y: Ints) -> Floats:
-        """The value of each pair of rows of label indices."""
-        labels = self.alphabet.labels
-        values = np.empty(len(z))
-        for row in range(len(z)):
+    def pair_values(self, z: Sequence[Ints] | Ints, y: Sequence[Ints] | Ints) -> Floats:
+        """The value of each pair of rows of label indices, (rows,)."""
+        labels, values = self.alphabet.labels, np.empty(len(z))
+        for row, pair in enumerate(zip(z, y, strict=True)):
             state = self.function.start()
-            for a, b in zip(z[row], y[row], strict=True):
+            for a, b in zip(*pair, strict=True):
                 state = self.function.step(state, labels[a], labels[b])
             values[row] = _number_of(self.function.value(state), state)
         return values

@@ -24,7 +24,14 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Ints
-from fsmeu.fst.distinct import distinct, distinct_rows, distinct_sets, first_places, row_keys
+from fsmeu.fst.distinct import (
+    by_first,
+    distinct,
+    distinct_rows,
+    distinct_sets,
+    first_places,
+    row_keys,
+)
 from fsmeu.trellis.composed import Composed
 
 
@@ -243,14 +250,8 @@ def _classes(composed: Composed) -> Ints:
         refined = np.where(expanded | (sibling < 0), refined, refined[sibling])
         now = len(np.unique(refined))
         if now == count:
-            return _by_first_place(refined)
+            return by_first(refined)
         found, count = distinct(refined)[1], now
-
-
-def _by_first_place(numbers: Ints) -> Ints:
-    """The same numbers, renumbered in the order of their first places."""
-    _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[place]
 
 
 class _Sources(NamedTuple):

@@ -5,42 +5,9 @@ import pytest
 
 import fsmeu
 from fsmeu.models import Markov, from_potentials
-from tests.benchmarks.measure import compare, in_time, record, versus
+from tests.benchmarks.measure import compare, in_time, record
 
 F1, CHUNK_F1 = fsmeu.load("fscore"), fsmeu.load("chunk_fscore", types=list("ABCD"))
-
-
-def bare_f1(p):
-    """The quadratic recurrence for F1 in numpy, with nothing around it (sorted p, 0/0 is 1)."""
-    n = len(p)
-    table = np.zeros((n + 1, n + 1))
-    table[0, 0] = 1.0
-    for k in range(n):
-        table[k + 1, : k + 2] = table[k, : k + 2] * (1 - p[k])
-        table[k + 1, 1 : k + 2] += table[k, : k + 1] * p[k]
-    inverse = np.zeros(2 * n + 1)
-    inverse[1:] = 1.0 / np.arange(1, 2 * n + 1)
-    values = np.empty(n + 1)
-    hits = np.arange(n + 1)
-    for k in range(n, -1, -1):
-        values[k] = 2 * (table[k, : k + 1] * hits[: k + 1]) @ inverse[k : 2 * k + 1]
-        if k:
-            inverse[:-1] = (1 - p[k - 1]) * inverse[:-1] + p[k - 1] * inverse[1:]
-    values[0] += np.prod(1 - p)
-    return values
-
-
-def test_independent_labels():
-    """Whichever method decides, it may cost three times what the bare recurrence costs."""
-    p = np.sort(np.random.default_rng(0).random(4000))[::-1].copy()
-
-    def bare():
-        return bare_f1(p).max()
-
-    def ours():
-        return fsmeu.decode(F1, p).value
-
-    versus("decode, F1, n = 4000: bare numpy | ours", bare, ours, at_most=3)
 
 
 def uniform(n):

@@ -72,25 +72,6 @@ def test_oracles_of_a_corpus():
     assert within(f"oracles of CoNLL-2000, {len(ys):,} sentences {tables}", run, 10, 0.5)
 
 
-def test_oracles_in_lockstep():
-    """All positions of 2,000 sentences, each asked once, all sentences at a position together."""
-    ys = [conll2000.tags(sentence) for sentence in conll2000.sentences("train")[:2000]]
-    oracles = CostOracles(fsmeu.load("chunk_fscore", labels=conll2000.TAGS), ys)
-    count = int(oracles.lengths.sum())
-
-    def lockstep():
-        order = np.argsort(-oracles.lengths, kind="stable")
-        states = oracles.start(order)
-        for t in range(int(oracles.lengths.max())):
-            here = int(np.count_nonzero(oracles.lengths > t))
-            sentences, states = order[:here], states[:here]
-            costs = oracles.costs_at(sentences, states)
-            states = oracles.step(sentences, states, costs.argmin(axis=1))
-
-    title = f"oracle, {count:,} queries and steps in lockstep"
-    assert in_time(title, count / 1e5, lockstep, 3, count)
-
-
 # -- FOFO -----------------------------------------------------------------------------------------
 
 

@@ -4,9 +4,9 @@ import numpy as np
 
 import fsmeu
 from fsmeu.expectation import expect
-from fsmeu.models import Bernoulli, Markov
+from fsmeu.models import Markov
 from fsmeu.trellis import walk
-from tests.benchmarks.measure import compare, record, versus
+from tests.benchmarks.measure import versus
 
 F1 = fsmeu.load("fscore")
 
@@ -64,19 +64,6 @@ def test_algorithm_4():
     ours, listed = value(F1, z, p), p.tolist()
     title = "expected F1, n = 200: lattice | Algorithm 4"
     versus(title, ours, lambda: algorithm_4(FScore(z), z, listed), repeats=(50, 1), at_least=300)
-
-
-def test_chain():
-    """A chain of order 1 doubles the states of the model; it must not cost ten times as much."""
-    (z, p), random = question(1000), np.random.default_rng(1)
-    first, steps = random.dirichlet([1, 1]), random.dirichlet([1, 1], size=2)
-    sides = (
-        lambda: fsmeu.expect(F1, z, Bernoulli(p)).value,
-        lambda: fsmeu.expect(F1, z, Markov(first, steps, n=1000)).value,
-    )
-    compare(*sides, rounds=1)
-    times = compare(*sides, repeats=(5, 5))
-    assert record("expected F1, n = 1000: independent | order-1 chain", *times, at_most=10)
 
 
 def test_batch():

@@ -8,7 +8,7 @@ import pynini
 import pytest
 
 from tests import brute_force
-from tests.brute_force import bernoulli, fscore
+from tests.brute_force import bernoulli, expected, fscore
 
 P = (0.9, 0.5, 0.3)
 PROBS = "0.9,0.5,0.3"
@@ -22,10 +22,6 @@ COINS = ("hamming", "0" * 1200, "--probs", ",".join(["0.5"] * 1200), "--beam", 1
 def pairs_of(z, of_y):
     """The values of F1 of z, each with the probability of its reference."""
     return [(fscore(z, y), p) for y, p in of_y.items()]
-
-
-def expected(z, of_y):
-    return brute_force.mean(pairs_of(z, of_y))
 
 
 def best(of_y, allowed=lambda z: True):

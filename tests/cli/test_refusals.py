@@ -129,7 +129,6 @@ decode fscore --probs .3,.6,.2 --given ; decode fscore --corpus p.jsonl --given
   '1 1' => --given: it must allow at least one sequence of length 3
   bio => --given bio: labels must be chunk tags | Got 0 instead
   none.fst => --given: the file | must be there. Got none.fst instead
-  (0 => --given | not closed
 decode fscore --corpus p.jsonl ; expect fscore --corpus p.jsonl
   --on-error skpi => --on-error | 'skip'
   --format xml => --format | jsonl, conll
@@ -223,14 +222,11 @@ train {} -o m.npz ; train --online {}
   none.csv => none.csv
   folder => folder
 train --online t.csv --shuffles 2
-  -c FOFOClasifier => 'FOFOClassifier'
   -c DTAClassifier => an online learner
   -c OFOClassifier -c OFOClassifier => once
   -c OFOClassifier:steps=2 => 'step'
-  -p stepp=2 => 'step'
   -c OFOClassifier -p gamma_scale=2 => a parameter must be one of
   --positive 7 => 0, 1 | 7
-  --plot curves => .png
   --plot curves.gif => .png | curves.gif
   -c OFOClassifier -c FOFOClassifier --output m.npz => one learner
   --shuffles -1 => Invalid value for '--shuffles'

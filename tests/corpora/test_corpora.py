@@ -11,26 +11,16 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.corpora import records as module
-from fsmeu.corpora.records import (
-    Item,
-    Places,
-    Record,
-    Source,
-    blocks,
-    format_of,
-    inputs_and_tags,
-    open_corpus,
-    read_record,
-    read_sentences,
-    written,
-)
+from fsmeu.corpora.records import Item, Places, Record, blocks, read_record, read_sentences
 from fsmeu.corpora.run import ModelQuestion
 from fsmeu.corpora.score import ScoreQuestion, Tally, rows_of
 from fsmeu.errors import FsmeuError, InputError
 
 
 def read(content, form="jsonl"):
-    return [one for block in blocks(Source("stdin", io.BytesIO(content)), form) for one in block]
+    return [
+        one for block in blocks(module.Source("stdin", io.BytesIO(content)), form) for one in block
+    ]
 
 
 def test_lines_and_sentences_are_records():
@@ -47,13 +37,16 @@ def test_compressed_files(tmp_path):
     for name in ("c.jsonl.gz", "c.jsonl"):
         file = tmp_path / name
         file.write_bytes(gzip.compress(b"1\n2\n3\n"))
-        with open_corpus(file) as source:
+        with module.open_corpus(file) as source:
             assert list(*blocks(source, "jsonl")) == [(1, 1, b"1"), (2, 2, b"2"), (3, 3, b"3")]
             assert source.raw.tell() == source.size == file.stat().st_size
     whole = gzip.compress(bytes(range(48, 58)) * 50 + b"\n")
     for damaged in (whole[:-9], whole[:30] + bytes(9) + whole[39:]):
         file.write_bytes(damaged)
-        with open_corpus(file) as source, pytest.raises(FsmeuError, match="readable to its end"):
+        with (
+            module.open_corpus(file) as source,
+            pytest.raises(FsmeuError, match="readable to its end"),
+        ):
             list(blocks(source, "jsonl"))
 
 
@@ -74,15 +67,15 @@ def test_blocks_end_by_count_or_by_size(monkeypatch):
     monkeypatch.setattr(module, "BLOCK_BYTES", 10)
     sizes = [1, 1, 1, 12, 4, 4, 4, 1]
     content = b"\n".join(b"x" * size for size in sizes)
-    made = blocks(Source("stdin", io.BytesIO(content)), "jsonl")
+    made = blocks(module.Source("stdin", io.BytesIO(content)), "jsonl")
     assert [[r.number for r in block] for block in made] == [[1, 2, 3], [4], [5, 6, 7], [8]]
 
 
 def test_format_by_the_ending():
     tags = (f"a.{ending}" for ending in ("txt", "bio", "BIO", "iob", "iob1", "iob2", "iobes"))
     for form, names in {"jsonl": ("a.jsonl", "-"), "conll": ("a.conll.gz", *tags)}.items():
-        assert {name: format_of(name, None) for name in names} == dict.fromkeys(names, form)
-    assert format_of("a.jsonl", "conll") == "conll"
+        assert {name: module.format_of(name, None) for name in names} == dict.fromkeys(names, form)
+    assert module.format_of("a.jsonl", "conll") == "conll"
 
 
 CRFSUITE = "the\tDT\tB:0.75\tO:0.25\nend\tNN\tO:0.5\tB:0.5"
@@ -159,9 +152,9 @@ SENTENCES = st.lists(st.tuples(TOKENS, TOKENS), min_size=1, max_size=3)
 
 @given(st.lists(SENTENCES, min_size=1, max_size=3))
 def test_there_and_back(tmp_path_factory, corpus):
-    inputs, tags = inputs_and_tags(corpus)
+    inputs, tags = module.inputs_and_tags(corpus)
     file = tmp_path_factory.mktemp("conll") / "a.txt.gz"
-    file.write_bytes(gzip.compress(written(inputs, tags).encode()))
+    file.write_bytes(gzip.compress(module.written(inputs, tags).encode()))
     assert read_sentences(file) == corpus
 
 
@@ -183,7 +176,7 @@ def test_bad_files(tmp_path):
 def test_rows_and_tags_of_standard_input(monkeypatch):
     text = b"Great JJ B-NP\nAmerican NNP I-NP\n\n\nsaid VBD B-VP"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
-    inputs, tags = inputs_and_tags(read_sentences("-", least=3))
+    inputs, tags = module.inputs_and_tags(read_sentences("-", least=3))
     assert inputs == [[("Great", "JJ"), ("American", "NNP")], [("said", "VBD")]]
     assert tags == [["B-NP", "I-NP"], ["B-VP"]]
 

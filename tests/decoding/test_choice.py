@@ -86,7 +86,14 @@ REFUSALS = [
     ("moments", "pk", P, {}, "(tp, hyp, ref, n)"),
     ("moments", "mcc", [0.4] * 1200, {}, "the value must be a sum of ratios of counts"),
     ("ranking_fast", "fscore", CHAIN, {}, "labels must be independent"),
-    ("ranking_fast", "g_mean", P, {}, "ratio of sums of counts"),
+    *(
+        ("ranking_fast", loss, P, {}, "ratio of sums of counts")
+        for loss in (
+            "g_mean",
+            f"{COUNTS} 2 * a / (b + c) or 7 when b == 0 or 1 when b + c == 0",
+            f"{COUNTS} (a + 0.1 + 1e15 - 1e15) / (b + c + n)",  # digits are lost
+        )
+    ),
     ("ranking_fast", "pk", P, {}, "(tp, hyp, ref, n)"),
     ("ranking_fast", "fscore", P, {"constraint": "0* 1 0*"}, "no constraint"),
     ("ranking_fast", "fscore", P, {"keep": 3}, "keep"),
@@ -165,3 +172,33 @@ def test_a_loss_written_in_python():
     assert (decision.labels, decision.method, decision.exact) == ([0, 1, 1], "exhaustive", True)
     far = fsmeu.decode(loss, [0.2] * 18)
     assert (far.labels, far.exact) == ([0] * 18, False)
+
+
+def test_labels_in_either_order():
+    """The same decision, as fast: the ratio is looked for in both orders of the labels."""
+    p = np.random.default_rng(1).beta(0.3, 3, size=1200)
+    rows = np.stack([1.0 - p, p], axis=1)
+    for name in ("fscore", "jaccard", "balanced_accuracy"):
+        loss = fsmeu.load(name)
+        plain = fsmeu.decode(loss, Independent(rows, [0, 1]))
+        turned = fsmeu.decode(loss, Independent(rows[:, ::-1].copy(), [1, 0]))
+        assert turned.labels == plain.labels
+        assert turned.value == pytest.approx(plain.value, rel=1e-12)
+        assert turned.exact
+        assert turned.method == plain.method
+
+
+def test_ratios_of_the_first_label_one_by_one_and_together():
+    """What counts label 0 is ranked by its probability."""
+    loss = fsmeu.loads("""utility f labels 0 1 count tn when z == 0 and y == 0
+count no when z == 0 count neg when y == 0 value 2 * tn / (no + neg) or 1 when no + neg == 0""")
+    rows = np.random.default_rng(2).beta(1, 1, size=(4, 6))
+    together = fsmeu.decode_many(loss, list(rows))
+    for p, many in zip(rows, together, strict=True):
+        alone = fsmeu.decode(loss, p)
+        assert (alone.labels, alone.method) == (many.labels, "ranking_fast")
+        assert many.method == "ranking_fast"
+        mirror = fsmeu.decode(fsmeu.load("fscore"), 1.0 - p)
+        assert alone.labels == [1 - label for label in mirror.labels]
+        assert alone.value == pytest.approx(mirror.value, rel=1e-12)
+        assert many.value == pytest.approx(mirror.value, rel=1e-12)

@@ -197,7 +197,7 @@ def test_labels_that_look_like_operators():
 
 
 @pytest.mark.parametrize(
-    ("text", "n", "rule"),
+    ("constraint", "n", "rule"),
     [
         (".* 1 .{16}", 18, lambda z: z[1] == 1),
         ("((0? 1?){300}){400}", 7, lambda z: True),
@@ -206,17 +206,15 @@ def test_labels_that_look_like_operators():
         ("(1{1000}){100} | 0*", 3, lambda z: not any(z)),
         ("(0 | 1 | " * 90 + "0" + ")*" * 90, 9, lambda z: True),
         ("(0 | 1?" * 90 + "0" + ")*" * 90, 200, lambda z: True),
+        (one_before(16), 25, lambda z: z[8] == 1),  # 2^17 states, were it determinised
     ],
 )
-def test_large_expressions_of_short_sequences(text, n, rule):
+def test_large_constraints_of_short_sequences(constraint, n, rule):
     """What is longer than the sequences costs nothing."""
-    assert_accepts(as_constraint(text, BINARY, n), n, n + 1, rule)
-
-
-def assert_accepts(constraint, n, states, rule):
-    assert constraint.states <= states
+    found = as_constraint(constraint, BINARY, n)
+    assert found.states <= n + 1
     for z in np.random.default_rng(2).integers(0, 2, (50, n)):
-        assert constraint.accepts(z) == rule(z)
+        assert found.accepts(z) == rule(z)
 
 
 @pytest.mark.parametrize("text", ["(1{1000}){100}", ".* 1 .{16}", ".{18}", "1 0 1"])
@@ -228,19 +226,20 @@ def test_sequences_that_are_too_short(text, method):
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("constraint", "lengths"),
     [
-        "!(.* 1 .{16} 1 .*)",
-        "(.* 1 .{16} .*) & (.* 0 .{15} 1 .*)",
-        "((.{0,999}){0,999}){0,999} & (.* 1 .{30} 1 .{0,99} 0 .*)",
-        "0? 1? " * 15000,
-        "((0? 1?){70}){70} & !((0? 1? 0? 1?){99} 0)",
+        ("!(.* 1 .{16} 1 .*)", [200]),
+        ("(.* 1 .{16} .*) & (.* 0 .{15} 1 .*)", [200]),
+        ("((.{0,999}){0,999}){0,999} & (.* 1 .{30} 1 .{0,99} 0 .*)", [200]),
+        ("0? 1? " * 10_500, [200]),
+        ("((0? 1?){70}){70} & !((0? 1? 0? 1?){99} 0)", [200]),
+        (one_before(16), []),
     ],
 )
-def test_too_many_states_are_refused(text):
+def test_too_many_states_are_refused(constraint, lengths):
     """The sentence names the limit and how to raise it; as many states are never made."""
     with pytest.raises(SizeLimitError, match=r"at most 20,000 states, .*raise FSMEU_MAX_STATES"):
-        as_constraint(text, BINARY, 200)
+        as_constraint(constraint, BINARY, *lengths)
 
 
 def test_the_limit_can_be_raised(monkeypatch):
@@ -248,16 +247,9 @@ def test_the_limit_can_be_raised(monkeypatch):
     monkeypatch.setenv("FSMEU_MAX_STATES", str(250 * 400))
     with pytest.raises(SizeLimitError, match="at most 400 states"):
         as_constraint(".* 1 .{8}", BINARY)
+    assert as_constraint(one_before(3), BINARY).states == 2**4
     monkeypatch.setenv("FSMEU_MAX_STATES", str(250 * 1600))
     assert as_constraint(".* 1 .{8}", BINARY).states == 2**9
-
-
-def test_machines_that_read_a_sequence_in_many_ways():
-    """Determinised they have 2^17 states, but few that matter for sequences of length 25."""
-    assert_accepts(as_constraint(one_before(16), BINARY, 25), 25, 26, lambda z: z[8] == 1)
-    with pytest.raises(SizeLimitError, match="at most 20,000 states"):
-        as_constraint(one_before(16), BINARY)
-    assert as_constraint(one_before(3), BINARY).states == 2**4
 
 
 def test_labels_that_are_never_told_apart_cost_nothing():

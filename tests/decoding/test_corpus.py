@@ -1,4 +1,4 @@
-"""Decisions for a corpus, against all hypotheses of a few short sentences, in fractions."""
+"""Decisions for a corpus, against all hypotheses of a few short sentences."""
 
 from fractions import Fraction
 from itertools import product

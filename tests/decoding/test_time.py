@@ -7,7 +7,6 @@ import pytest
 
 import fsmeu
 from fsmeu.decoding import problem as clock
-from fsmeu.models import NBest
 from tests.decoding.listing import random_model, shelf_listing
 
 METHODS = ("search", "exhaustive", "nbest")
@@ -64,16 +63,3 @@ def test_progress_is_told(ticks, method):
     assert told
     assert all(0.0 <= share <= 1.0 for share in told)
     assert told == sorted(told)
-
-
-def test_a_list_of_sequences_is_searched():
-    """The value of what is found is the mean over the list."""
-    rng = np.random.default_rng(1)
-    loss = fsmeu.load("chunk_fscore", types=["X", "Y"])
-    sequences = [[loss.labels[k] for k in row] for row in rng.integers(0, 5, (20, 6))]
-    weights = rng.random(20)
-    model = NBest(sequences, weights, labels=loss.labels)
-    found = fsmeu.decode(loss, model, method="search", seconds=None)
-    value = sum(w * loss(found.labels, y) for y, w in zip(sequences, weights, strict=True))
-    assert "local optimum" in found.why
-    assert found.value == pytest.approx(value / weights.sum(), rel=1e-12)

@@ -48,15 +48,6 @@ def test_every_format_is_written(tmp_path, kind):
         assert size == pytest.approx([2 * drawing.picture.width, 2 * drawing.picture.height], abs=2)
 
 
-def test_states_show_registers_and_values():
-    drawing = fsmeu.draw(F1, n=3)
-    for caption in drawing.frame.captions:
-        tp, hyp, ref = map(int, re.findall(r"\b(?:tp|hyp|ref)=(\d)", caption.lines[0]))
-        value = 2 * tp / (hyp + ref) if hyp + ref else 1.0
-        assert caption.value == f"= {value:.4g}"
-    assert fsmeu.draw(F1, n=3, short=True).frame.captions[0].lines == ("0,0,0",)
-
-
 def test_named_states_and_memories_are_spelled_out():
     assert fsmeu.draw(fsmeu.load("zero_one"), n=1).frame.captions[1].lines == ("state=different",)
     loss = fsmeu.loads("loss a\nlabels any\nmemory m of z last 2\nvalue tally(m, 1)\n")

@@ -6,7 +6,6 @@ from fractions import Fraction
 import pytest
 
 from fsmeu.losses.language.read import read
-from tests import brute_force
 from tests.losses.meaning import World
 
 ENGINES = ("lattice", "openfst")
@@ -29,13 +28,3 @@ def close(wanted, scale=1.0):
 
 def scale_of(pairs):
     return max([abs(float(v)) for v, _ in pairs], default=0.0)
-
-
-def assert_same(answer, pairs):
-    """Value, mass, levels and variance are those of the list."""
-    scale, listed = scale_of(pairs), brute_force.levels(pairs)
-    assert answer.value == close(brute_force.mean(pairs), scale)
-    assert answer.kept == close(1.0)
-    assert answer.levels.values.tolist() == [close(v, scale) for v, _ in listed]
-    assert answer.levels.probabilities.tolist() == [close(p) for _, p in listed]
-    assert answer.variance == close(brute_force.variance(pairs), scale**2)

@@ -291,29 +291,6 @@ def test_bounds_hold_fractions(name, great, p, bits, how):
     assert_holds(fsmeu.expect(fsmeu.loads(text), z, p, **how), exact_pairs(text, z, p))
 
 
-@settings(max_examples=4, deadline=None)
-@given(st.sampled_from(["chunk_fscore", "hamming", "accuracy"]), st.integers(0, 10**6))
-def test_bounds_of_many_labels(name, seed):
-    """Losses that are swept by tape, under chains whose numbers are sixty-fourths."""
-    rng = np.random.default_rng(seed)
-    labels = ["O", *(f"{kind}-{t}" for t in "VWXY" for kind in "BI")]
-    size, n = len(labels), 3
-    rows = rng.multinomial(64, np.ones(size) / size, size + 1) / 64
-    model = fsmeu.models.Markov(rows[0], rows[1:], n=n, labels=labels)
-    loss = fsmeu.load(name, labels=labels)
-    z, ys = rng.integers(0, size, n), list(itertools.product(range(size), repeat=n))
-    values = loss.pair_values(np.tile(z, (len(ys), 1)), np.array(ys))
-    pairs = []
-    for y, value in zip(ys, values.tolist(), strict=True):
-        chance = Fraction(rows[0, y[0]])
-        for a, b in itertools.pairwise(y):
-            chance *= Fraction(rows[1 + a, b])
-        pairs.append((Fraction(value).limit_denominator(100), chance))
-    found = fsmeu.expect(loss, [labels[k] for k in z], model)
-    assert_holds(found, pairs)
-    assert found.upper - found.lower <= 1e-12 * abs(found.value)
-
-
 @pytest.mark.parametrize("keep", [None, 10**6])
 def test_values_that_are_all_zero_have_no_error(keep):
     """Where nothing is worth anything, there are no roundings to bound."""

@@ -86,20 +86,6 @@ def test_python_losses():
     assert_same(fsmeu.function_loss(Keeper(mistakes=True)), *some_pairs(12, (0, 1)))
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "count c by 0.3 * z + 0.7 * y when z != y\nvalue sqrt(c)",
-        "memory m of z + 2 * y in 0..3 last 8\nvalue tally(m, 3) * (m[0] == 3)",
-        "register r in -9..9 start 0 next if r > 8 then 1 / 0 else r + z - y\nvalue r * r",
-        "register r in 0..9 start 9 next r - (z == y)\nvalue 1 / r",
-    ],
-    ids=["amounts", "long memory", "undefined beyond reach", "value undefined beyond reach"],
-)
-def test_losses_that_no_array_spans(body):
-    assert_same(fsmeu.loads(f"loss f\n{body}"), *some_pairs(13, (0, 1)))
-
-
 @pytest.mark.parametrize("value", ["1 / (n - 3)", "log(c)", "c * c"])
 def test_a_loss_without_a_value(value):
     """The refusal is the one that a single expectation gives."""

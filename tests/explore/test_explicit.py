@@ -15,9 +15,10 @@ from fsmeu.searn import CostOracle
 from tests import shelf
 from tests.explore import checks, explicit, run
 from tests.explore.cases import written_case
+from tests.losses.test_strangers import STRANGERS, stranger
 from tests.strategies import LossCase
 
-LENGTHS = {2: 3, 3: 3, 5: 2, 9: 1}
+LENGTHS = {2: 3, 3: 3, 4: 2, 5: 2, 9: 1}
 HITS = "count tp when z == 1 and y == 1"
 TEXTS = {
     "precision of 1": f"{HITS} count hyp when z == 1 value tp / hyp or 1 when hyp == 0",
@@ -36,6 +37,7 @@ PROGRAMS = {
     for name, text in TEXTS.items()
 }
 PROGRAMS |= {name: shelf.case(name) for name in fsmeu.library()}
+PROGRAMS |= {f"{one[0]} {k}": stranger(*one) for k, one in enumerate(STRANGERS)}
 
 
 MODELS = {
@@ -46,7 +48,8 @@ MODELS = {
 }
 """Each is asked as a lattice as well, and with a constraint: see ``explicit``."""
 QUERIES = (explicit.expectation, explicit.tape, explicit.derivatives, explicit.oracle)
-QUERIES += (explicit.decision, checks.expect_many, checks.compiled, checks.summed)
+QUERIES += (explicit.decision, checks.evaluate, checks.expect_many, checks.compiled)
+QUERIES += (checks.summed,)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

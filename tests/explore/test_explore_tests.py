@@ -29,7 +29,7 @@ def test_fixed_cases_pass(seed, low, rounds, monkeypatch):
     """
     if low:
         lower_thresholds(monkeypatch)
-    cases = len(rounds(150, least=40 if low else 25))
+    cases = len(rounds(150, least=30 if low else 25))
     report = run.explore(seed + 10 * low, cases, None, jobs=1)
     assert report.failures == []
     assert report.cases == cases

@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
@@ -27,11 +27,12 @@ from fsmeu.losses.loss import grammar_folder, read_spec
 from fsmeu.searn.features import template_set
 from fsmeu.searn.searn import ColumnTagger, Searn
 from tests.fst.machines import images
+from tests.learning.test_saving import DEEP, ONLINE, WITHIN
+from tests.searn import stubs
 from tests.support import examples
 
 X, Y = examples.X[:30], examples.Y[:30]
-ROWS = [[("the", "DT"), ("man", "NN"), ("ate", "VBD")], [("a", "DT"), ("fish", "NN")]] * 2
-TAGS = [["B-NP", "I-NP", "B-VP"], ["B-NP", "I-NP"]] * 2
+ROWS, TAGS = stubs.ROWS[:4], stubs.TAGS[:4]
 WORDS = [[{"word": row[0], "pos": row[1]} for row in one] for one in ROWS]
 COLUMNS = written(ROWS, TAGS).encode()
 SEARN = {"iterations": 2, "folds": 2, "random_state": 0, "bits": 8, "loss": "hamming"}
@@ -152,18 +153,8 @@ def _models():
 
 def _classifiers():
     pipe = make_pipeline(StandardScaler(), LogisticRegression())
-    beta = fsmeu.load("fscore", beta=2)
-    made = [
-        learning.DTAClassifier("fscore", pipe),
-        learning.DTAClassifier(beta, learning.FOFOClassifier(), calibration="sigmoid"),
-        learning.EUMClassifier("jaccard", GaussianNB(), random_state=0),
-        learning.MaxExpectedFClassifier(restarts=1),
-        learning.MaxExpectedUtilityClassifier(restarts=0),
-        learning.FOFOClassifier(),
-        learning.OFOClassifier(),
-        learning.OnlineLogisticClassifier(average=True),
-    ]
-    fitted = {f"{k}.npz": one.fit(X, Y) for k, one in enumerate(made)}
+    made = [learning.DTAClassifier("fscore", pipe), DEEP, *ONLINE, *(WITHIN[k] for k in (0, 1, 4))]
+    fitted = {f"{k}.npz": clone(one).fit(X, Y) for k, one in enumerate(made)}
     rows = learning.ExampleWiseClassifier(estimator=LogisticRegression())
     return fitted | {"rows.npz": rows.fit(X, np.stack([Y, 1 - Y, Y], axis=1))}
 

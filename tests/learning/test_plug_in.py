@@ -47,11 +47,6 @@ class Known(GaussianNB):
         return np.stack([1 - X[:, 0], X[:, 0]], axis=1)
 
 
-def expected(measure, z, p):
-    """The expected value of z by listing."""
-    return sum(chance * measure(z, y) for y, chance in brute_force.bernoulli(p).items())
-
-
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("p", [[0.9, 0.15, 0.4, 0.35, 0.05], [0.2, 0.2, 0.1]])
 def test_test_sets_are_decided_best(name, p):
@@ -59,8 +54,8 @@ def test_test_sets_are_decided_best(name, p):
     p = np.array(p)
     made = DTAClassifier(name, Known()).fit(np.arange(6.0)[:, None] / 6, [0, 1] * 3)
     decision = made.decide(p[:, None])
-    every = brute_force.sequences((0, 1), len(p))
-    values = {z: expected(MEASURES[name], z, p) for z in every}
+    of_y = brute_force.bernoulli(p)
+    values = {z: brute_force.expected(z, of_y, MEASURES[name]) for z in of_y}
     assert decision.exact
     assert values[tuple(decision.labels)] == pytest.approx(max(values.values()), abs=1e-12)
     assert decision.value == pytest.approx(max(values.values()), abs=1e-12)
@@ -143,9 +138,9 @@ def test_rows_are_decided_best(name):
     made = ExampleWiseClassifier(name).fit(R[:80], TABLE[:80])
     p, z = made.predict_proba(R[80:90]), made.predict(R[80:90])
     for row, chosen in zip(p, z, strict=True):
-        every = brute_force.sequences((0, 1), 5)
-        best = max(expected(MEASURES[name], one, row) for one in every)
-        assert expected(MEASURES[name], chosen.tolist(), row) == pytest.approx(best, abs=1e-12)
+        of_y = brute_force.bernoulli(row)
+        values = {one: brute_force.expected(one, of_y, MEASURES[name]) for one in of_y}
+        assert values[tuple(chosen.tolist())] == pytest.approx(max(values.values()), abs=1e-12)
 
 
 def test_probabilities_are_those_of_an_estimator_for_each_label():

@@ -13,13 +13,12 @@ from fsmeu.errors import InputError, LossFileError, SizeLimitError
 from fsmeu.losses.language.read import read
 from fsmeu.losses.loss import Loss
 from fsmeu.losses.machine.machine import minimize, unroll
-from fsmeu.losses.machine.view import SpecView
 from tests import brute_force
 from tests.losses.meaning import World
 from tests.losses.writer import LABEL_SETS
 from tests.strategies import losses
 from tests.support.python_losses import Differs, Keeper
-from tests.support.values import value_table
+from tests.support.values import value_table, watched_cells
 
 FEW = tuple(labels for labels in LABEL_SETS if len(labels) < 4)
 LONGEST = {2: 6, 3: 3}
@@ -122,25 +121,37 @@ def test_too_many_layers_are_refused():
 
 @pytest.fixture
 def cells(monkeypatch):
-    """The cells of every step that a view is asked for."""
-    asked = []
-    plain = SpecView.advance
-
-    def advance(self, i, codes, symbols=None):
-        asked.append(len(codes) * (self.symbols if symbols is None else len(symbols)))
-        return plain(self, i, codes, symbols)
-
-    monkeypatch.setattr(SpecView, "advance", advance)
-    return asked
+    return watched_cells(monkeypatch)
 
 
-@pytest.mark.parametrize("n", [60, 400, 100_000, 10**300])
-def test_large_machines_are_refused_before_they_are_built(cells, n):
-    """(tp, hyp, ref) has (n + 3 over 3) states, as the gains of one step tell."""
-    least = f"{min(math.comb(n + 3, 3), 10**18):,}"
-    with pytest.raises(SizeLimitError, match=f"at most 20,000 states, .* have at least {least}"):
-        fsmeu.load("fscore").compile(n, max_states=20_000)
-    assert sum(cells) == 4
+LEAST = "this one would have at least"
+TOO_MANY = r"5,000 labels make 25,000,000.*FSMEU_MAX_STATES"
+MEMORY = "loss f labels any memory m of (z != y) last 30 value (m[29] == 1)"
+TARGETS = "loss f labels any register a in 0..9999 start 0 next z * 100 + y value a"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "n", "words", "most"),
+    [
+        *(("fscore", {}, n, f"at least {math.comb(n + 3, 3):,}", 4) for n in (70, 400, 100_000)),
+        ("fscore", {}, 10**300, f"at least {10**18:,}", 4),
+        ("chunk_fscore", {"types": ["NP"]}, 3000, LEAST, 1000),  # counts and ages of open chunks
+        ("windowdiff", {"k": 12}, 200, LEAST, 2_000_000),  # 2^24 pairs of windows
+        (MEMORY, {}, 200, LEAST, 2_000_000),  # 2^30 contents
+        ("hamming", {"labels": range(5000)}, 3, TOO_MANY, 0),
+        ("accuracy", {"labels": range(5000)}, 3, TOO_MANY, 0),
+        (TARGETS, {"labels": range(100)}, 2, "arcs", 10_000),  # a target for each pair
+    ],
+)
+def test_large_machines_are_refused_before_they_are_built(
+    name, given, n, words, most, cells, monkeypatch
+):
+    monkeypatch.setenv("FSMEU_MAX_STATES", "50000")
+    loss = fsmeu.loads(name, **given) if " " in name else fsmeu.load(name, **given)
+    for ask in (Loss.compile, *[fsmeu.compile_summed] * (words == TOO_MANY)):
+        with pytest.raises(SizeLimitError, match=words):
+            ask(loss, n)
+    assert sum(cells) <= most
 
 
 AGED = "age a since z == 1 up to 40 age b since y == 1 up to 40 value a + b"
@@ -170,54 +181,12 @@ def test_a_machine_of_as_many_states_as_the_limit_is_built(loss, n, states):
         loss.compile(n, max_states=states - 1)
 
 
-def test_machines_of_chunks_are_refused_early_and_none_that_fits(cells):
-    """Counts and ages of open chunks together; a chunk of one tag takes two steps to come back."""
-    loss = fsmeu.load("chunk_fscore", types=["NP"])
-    with pytest.raises(SizeLimitError, match="this one would have at least"):
-        loss.compile(3000)
-    assert sum(cells) < 1000
-    states = loss.compile(8).states
-    assert loss.compile(8, max_states=states).states == states
-
-
 @pytest.mark.parametrize("n", [10, 11, 1_000_000, 1_000_001])
 def test_where_pairs_of_a_length_end_in_turns(n):
     """Two states in turn: which one is final depends on the length being even or odd."""
     loss = fsmeu.loads("loss f labels 0 1 register r in 0..1 start 0 next 1 - r value r + 1")
     machine = loss.compile(n)
     assert [int(v) for v in machine.values if not np.isnan(v)] == [1 + n % 2]
-
-
-MEMORY = "loss f labels any memory m of (z != y) last 30 value (m[29] == 1)"
-
-
-@pytest.mark.parametrize("size", [0, 2])
-def test_memories_are_refused_at_the_limit(monkeypatch, cells, size):
-    """2^24 pairs of windows, or 2^30 contents of one memory, found up to the limit."""
-    monkeypatch.setenv("FSMEU_MAX_STATES", "50000")
-    loss = fsmeu.loads(MEMORY) if size else fsmeu.load("windowdiff", k=12)
-    with pytest.raises(SizeLimitError, match="this one would have at least"):
-        loss.compile(200)
-    assert sum(cells) < 2_000_000
-    with pytest.raises(SizeLimitError, match="FSMEU_MAX_STATES"):
-        fsmeu.compose(loss, [0, 1] * 100, [0.5] * 200)
-
-
-@pytest.mark.parametrize("name", ["hamming", "accuracy"])
-@pytest.mark.parametrize("compile_loss", [Loss.compile, fsmeu.compile_summed])
-def test_too_many_pairs_are_refused_before_a_step(cells, name, compile_loss):
-    loss = fsmeu.load(name, labels=range(5000))
-    with pytest.raises(SizeLimitError, match=r"5,000 labels make 25,000,000.*FSMEU_MAX_STATES"):
-        compile_loss(loss, 3)
-    assert cells == []
-
-
-def test_arcs_are_counted_before_there_is_room_for_them(cells):
-    """The first state has a target for each pair, and all of those arcs are too many."""
-    text = "loss f labels any register a in 0..9999 start 0 next z * 100 + y value a"
-    with pytest.raises(SizeLimitError, match="arcs"):
-        fsmeu.loads(text, labels=list(range(100))).compile(2)
-    assert sum(cells) == 100 * 100
 
 
 def test_what_counts_gain_is_asked_for_all_pairs_at_once(cells):

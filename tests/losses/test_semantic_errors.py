@@ -140,28 +140,6 @@ def test_state_of_a_fault_is_shown():
         fsmeu.evaluate(loss, ["O", "B-x"], ["B-x", "B-x"])
 
 
-def test_lazy_branches_are_not_at_fault():
-    loss = fsmeu.loads(
-        "loss f count c when y == 1 count d when c > 0 and 1 / c < 1"
-        " value if c == 0 then 0 else d / c or 1 / (c - 2) when c > 2"
-    )
-    for z, y in (("000", "000"), ("000", "011"), ("000", "111")):
-        wanted = {0: 0, 2: 0.5, 3: 1}[y.count("1")]
-        assert fsmeu.evaluate(loss, z, y) == wanted
-
-
-def test_value_outside_the_declared_range():
-    loss = fsmeu.loads("loss f count c when z != y\nvalue 2 * c\nrange 0 .. 1")
-    for way in (
-        lambda: loss.compile(3),
-        lambda: fsmeu.expect(loss, "11", [0.5, 0.5], engine="openfst"),
-        lambda: fsmeu.expect(loss, "11", [0.5, 0.5]).levels,
-        lambda: fsmeu.expect(loss, "11", [0.5, 0.5], keep=1),
-    ):
-        with pytest.raises(LossFileError, match=r"<text>:3:7: a value of .* range is 0 \.\. 1"):
-            way()
-
-
 HEADER = "loss f(k: int = 2 in 1..9, weight = 0.5 in 0.., top, cost: table = 1) value k"
 
 

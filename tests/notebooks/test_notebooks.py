@@ -12,7 +12,6 @@ from tests.notebooks.conftest import FOLDER
 
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 RESULTS = sorted((FOLDER / "results").glob("*.json"))
-MOST_BYTES = 1_000_000
 
 
 def cells(path, kind="code"):
@@ -48,7 +47,7 @@ def test_runs_quickly(path, monkeypatch):
 def test_what_is_committed(path):
     """Outputs of a full run, with a figure and a last table; no errors, nothing of the machine."""
     text = path.read_text(encoding="utf-8")
-    assert len(text.encode()) < MOST_BYTES
+    assert len(text.encode()) < 1_000_000
     code = cells(path)
     found = [output for _, outputs in code for output in outputs]
     assert not any(output["output_type"] == "error" for output in found)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fsmeu.errors import InputError
 from fsmeu.searn import features
-from fsmeu.searn.features import parse_template, parse_templates, uniform
+from fsmeu.searn.features import parse_template, parse_templates
 
 ROWS = st.tuples(st.sampled_from(["the", "The", "cat", "ran"]), st.sampled_from(["DT", "NN", "V"]))
 CORPORA = st.lists(st.lists(ROWS, min_size=1, max_size=4), min_size=1, max_size=3)
@@ -26,14 +26,6 @@ def test_hashes_are_those_of_every_run():
     assert found.matrix.sum() == 1 + 2 + 1
     assert (found.starts.tolist(), found.lengths.tolist()) == ([0, 1, 3], [1, 2])
     assert found.crossed[2, 0] == 0
-
-
-def test_draws_are_uniform():
-    """Each tenth has a tenth of them, up to Hoeffding's bound at 1e-9."""
-    found = uniform(3, np.arange(50_000), np.arange(50_000) % 7)
-    shares = np.histogram(found, 10, (0, 1))[0] / 50_000
-    assert np.abs(shares - 0.1).max() < np.sqrt(np.log(2e10) / 100_000)
-    assert not np.array_equal(found, uniform(4, np.arange(50_000), np.arange(50_000) % 7))
 
 
 # -- templates ------------------------------------------------------------------------------------

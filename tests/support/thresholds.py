@@ -15,6 +15,7 @@ LOWEST = [
     (composition, "MUCH_TO_REMEMBER", 0),  # sums over windows that are not remembered
     (view, "_SMALL_CORE", 0),  # merging of what z leaves alike
     (view, "_WORTH_MERGING", 0.0),
+    (walk, "MOST_DENSE_STEPS", 0),  # reached states alone
     (walk, "SMALL_SPACE", 4),  # spaces that are walked state by state
     (potentials, "_NORMALISED_CELLS", 1),  # blocks of chains
     (regex, "_FEW_STATES", 1),

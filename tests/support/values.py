@@ -1,6 +1,9 @@
 """Numbers that tests hold others against, and probabilities that they are asked for."""
 
 import numpy as np
+import pytest
+
+from fsmeu.losses.machine.view import SpecView
 
 CHANCES = {
     "uniform": lambda random, n: random.random(n),
@@ -13,6 +16,11 @@ CHANCES = {
 """Probabilities of long sequences: concentrated counts, ties, rare ones."""
 
 
+def near(text):
+    """What equals the number of a text up to 1e-12; ``json.loads`` takes it as ``parse_float``."""
+    return pytest.approx(float(text), rel=1e-12)
+
+
 def value_table(loss, hypotheses, references):
     """The value of each pair, array (hypotheses, references): one call for all of them."""
     z, y = (
@@ -21,6 +29,19 @@ def value_table(loss, hypotheses, references):
     )
     pairs = loss.pair_values(np.repeat(z, len(y), axis=0), np.tile(y, (len(z), 1)))
     return pairs.reshape(len(z), len(y))
+
+
+def watched_cells(monkeypatch):
+    """A list that gets the cells of every step that a view is asked for from now on."""
+    asked, plain = [], SpecView.advance
+
+    def advance(self, i, codes, symbols=None):
+        asked.append(len(codes) * (self.symbols if symbols is None else len(symbols)))
+        assert asked[-1] <= 40_000_000
+        return plain(self, i, codes, symbols)
+
+    monkeypatch.setattr(SpecView, "advance", advance)
+    return asked
 
 
 def count_weights(pairs):

@@ -133,22 +133,17 @@ UNDECIDED = _Undecided()
 class Form:
     """An expression as a function of counts; the evaluator computes with it as with a number.
 
-    Subclasses say what constants, sums, products and quotients of it are, and where it is zero.
+    Subclasses say what a constant is (``lifted``), what sums, products, quotients and roots of it
+    are, and whether it is zero whatever the counts are: False where it never is, or UNDECIDED.
     """
 
-    def lifted(self, number: Any) -> Any:
-        """A constant."""
+    def _refused(self, *_: Any) -> Any:
         raise NoFormError
 
-    plus = times = over = lifted
-
-    def is_zero(self) -> Any:
-        """Whether it is zero, whatever the counts are; False where it never is, or UNDECIDED."""
-        raise NoFormError
-
-    def root(self) -> Any:
-        """The square root."""
-        raise NoFormError
+    lifted: Any = _refused
+    plus = times = over = is_zero = root = lifted
+    __abs__ = __float__ = __mod__ = __rmod__ = _refused
+    __lt__ = __le__ = __gt__ = __ge__ = _refused
 
     def _other(self, other: Any) -> Any:
         if isinstance(other, Form) and type(other) is not type(self):
@@ -186,12 +181,6 @@ class Form:
         return ~equal if equal is UNDECIDED else not equal
 
     __hash__ = None  # type: ignore[assignment]
-
-    def _refused(self, *_: Any) -> Any:
-        raise NoFormError
-
-    __abs__ = __float__ = __mod__ = __rmod__ = _refused
-    __lt__ = __le__ = __gt__ = __ge__ = _refused
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
         """What numpy's functions of it are."""

@@ -208,7 +208,6 @@ class JointCount:
 
     register: str
     amount: Expr
-    reads_clock: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +259,7 @@ def split(bound: BoundLoss) -> Split | None:
         for register in spec.registers:
             if register.name in linear:
                 amount = _cut(ast.increment(register) or _ZERO, register.name, names, features)
-                joint_counts.append(JointCount(register.name, amount, "i" in names_read(amount)))
+                joint_counts.append(JointCount(register.name, amount))
     except _InseparableError:
         return None
     read = names_read(spec.value)

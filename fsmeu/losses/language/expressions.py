@@ -17,10 +17,8 @@ from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Place, fault, parts, walk
 
 MAX_SIZE = 64_000
-MAX_TOKENS = 8_000
 MAX_DEPTH = 150
-_MAX_PARTS = 20_000
-_MAX_PARTS_OF_FILE = 100_000
+_MAX_PARTS = 100_000
 
 _RESERVED = [
     *("utility", "loss", "labels", "reference", "let", "value", "output", "or", "range", "example"),
@@ -59,7 +57,6 @@ _TOKEN = re.compile(
     r'(?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)|(?P<text>"[^"\n]*")'
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<sign>\.\.|->|[=!<>]=|[-+*/%^()\[\],=:<>])|(?P<other>\S+)"
 )
-_COUNTED = re.compile(r"\w+|[^\w\s]")
 
 _OPERATOR = "an expression is missing after the operator"
 _OPEN = "an opened bracket is not closed, or something is missing before it closes"
@@ -93,10 +90,6 @@ class Expressions:
         if len(source) > MAX_SIZE:
             must = f"a loss file may have at most {MAX_SIZE:,} characters"
             raise LossFileError(message(origin, must, f"{len(source):,}"))
-        tokens = sum(1 for _ in _COUNTED.finditer(source))
-        if tokens > MAX_TOKENS:
-            must = f"a loss file may have at most {MAX_TOKENS:,} words and signs"
-            raise LossFileError(message(origin, must, f"{tokens:,}"))
         self.meaning = _MEANINGS.copy()
         self.lets: dict[str, Expr] = {}
         self.tables: list[str] = []
@@ -179,19 +172,15 @@ class Expressions:
         """The expression that comes next, of at least a level; ``missing`` is said if none."""
         expr = self._operators(missing, level)
         self._parts += _size(expr)[0]
-        if self._parts > _MAX_PARTS_OF_FILE:
-            said = f"with every 'let' in place, a file may have {_MAX_PARTS_OF_FILE:,} parts"
+        if self._parts > _MAX_PARTS:
+            said = f"with every 'let' in place, a file may have {_MAX_PARTS:,} parts"
             raise self.error(expr.place, said)
         return expr
 
     def made(self, expr: Expr) -> Expr:
-        """The same expression, unless it is too large for what walks it."""
-        size, depth = _size(expr)
-        if depth > MAX_DEPTH:
+        """The same expression, unless it is too deep for what walks it."""
+        if _size(expr)[1] > MAX_DEPTH:
             raise self._too_deep(expr.place)
-        if size > _MAX_PARTS:
-            said = f"with every 'let' in place, this has more than {_MAX_PARTS:,} parts"
-            raise self.error(expr.place, said)
         return expr
 
     def _too_deep(self, place: Place) -> LossFileError:

@@ -153,7 +153,7 @@ class _Reader(expressions.Expressions):
             self.tables.append(name)
         written = re.sub("#[^\n]*", "", self.source[token.at : self.token.at])
         text = " ".join(written.split())
-        self.params.append(ast.Param(name, kind, default, low, high, token.place, text))
+        self.params.append(ast.Param(name, kind, default, low, high, text))
 
     # -- parts of statements -------------------------------------------------------------------
 
@@ -346,7 +346,7 @@ class _Reader(expressions.Expressions):
         token = self.name(self.usage)
         self.expect("=", self.usage)
         value = self.at_end()
-        self.outputs.append(ast.Output(self.declare(token, "an output"), value, token.place))
+        self.outputs.append(ast.Output(self.declare(token, "an output"), value))
 
     def on_range(self) -> None:
         low = self.fixed()

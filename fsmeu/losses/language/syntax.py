@@ -188,7 +188,6 @@ class Param:
     default: Expr | None
     low: Expr | None
     high: Expr | None
-    place: Place
     text: str
     sides: int = 2  # how many labels choose an entry of a table: w[z], cost[z, y]
 
@@ -219,7 +218,6 @@ class Output:
 
     name: str
     value: Expr
-    place: Place
 
 
 @dataclass(frozen=True)

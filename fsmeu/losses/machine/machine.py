@@ -34,8 +34,7 @@ from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import trajectories
 
 _STEPS_AT_ONCE = 1 << 20  # steps that are taken at once: 8 MB an array
-_LAYERS_BEFORE_GUARD = 1000
-"""Layers after which new states come from counts, and go on to come until the end."""
+_LAYERS_BEFORE_GUARD = 1000  # layers after which new states come from counts, until the end
 _UNKNOWN = -2  # the target of a step that has not been looked at
 _ZERO = ast.Number(0.0)
 _LATER = ast.Binary("+", ast.Name("i"), ast.Number(1.0))
@@ -208,7 +207,11 @@ def explore(
     for i, layer in enumerate(pairs.layers, start=1):
         _expand_reached(i, layer, inside, explored)
         guard_size(f"{name}, with the model", len(explored.codes) * layer.width // 8, max_states)
-        inside = _reached(layer, inside, explored)
+        after = np.zeros((len(explored.codes) + 1, layer.width), bool)
+        for symbol, arcs in arcs_by_label(layer):
+            state, arc = np.nonzero(inside[:, layer.source[arcs]])
+            after[explored.steps[state, symbol], layer.target[arcs][arc]] = True
+        inside = after[:-1]  # which (state, state of the acceptor) are reached after position i
     ending = np.any(inside[:, pairs.final > 0], axis=1)
     return explored.codes, explored.targets, ending, explored.gains
 
@@ -223,15 +226,6 @@ def _expand_reached(i: int, layer: Layer, inside: Bools, explored: _Explored) ->
     for fresh, symbols in together.values():
         for block in in_blocks(fresh, len(symbols)):
             explored.expand(i, block, np.array(symbols))
-
-
-def _reached(layer: Layer, inside: Bools, explored: _Explored) -> Bools:
-    """Which (state, state of the acceptor) are reached after a position."""
-    after = np.zeros((len(explored.codes) + 1, layer.width), bool)
-    for symbol, arcs in arcs_by_label(layer):
-        state, arc = np.nonzero(inside[:, layer.source[arcs]])
-        after[explored.steps[state, symbol], layer.target[arcs][arc]] = True
-    return after[:-1]
 
 
 def in_blocks(states: Ints, symbols: int) -> list[Ints]:
@@ -343,10 +337,11 @@ def minimize(machine: Machine, *, layered: bool = False, limit: int | None = Non
     return smaller
 
 
-def unroll(machine: Machine) -> tuple[list[Ints], list[Ints]]:
-    """The states that are met at each depth from 0 to n, and where their steps lead.
+def unroll(machine: Machine) -> tuple[list[Ints], list[Ints], Ints]:
+    """The states that are met at each depth from 0 to n, where their steps lead, their classes.
 
-    The latter are arrays (states, pairs of labels) of places among the next states, -1 for none.
+    Steps are arrays (states, pairs of labels) of places among the next states, -1 for none. Classes
+    are those of all layers in a row, numbered through; -1 if no pair ends.
     """
     layers, steps = list(_layers(machine)), _steps(machine)
     places = []
@@ -354,7 +349,11 @@ def unroll(machine: Machine) -> tuple[list[Ints], list[Ints]]:
         place = np.full(machine.states + 1, -1, np.int64)
         place[after] = np.arange(len(after))
         places.append(place[steps[here]])
-    return layers, places
+    ends = same_values(machine.values)[layers[-1]]
+    refined = refine_layers([(steps, steps[:, :0]) for steps in places], ends)
+    begins = np.cumsum([0, *(classes.max(initial=-1) + 1 for classes in refined[:-1])])
+    held = [np.where(one < 0, -1, one + k) for one, k in zip(refined, begins, strict=True)]
+    return layers, places, np.concatenate(held)
 
 
 def same_values(values: Floats) -> Ints:
@@ -390,18 +389,9 @@ def _unrolled_size(machine: Machine, enough: int) -> int:
     return total * each // 4
 
 
-def _classes(machine: Machine, layers: list[Ints], places: list[Ints]) -> Ints:
-    """The classes of the states of all layers in a row, numbered through; -1 if no pair ends."""
-    ends = same_values(machine.values)[layers[-1]]
-    refined = refine_layers([(steps, steps[:, :0]) for steps in places], ends)
-    begins = np.cumsum([0, *(classes.max(initial=-1) + 1 for classes in refined[:-1])])
-    held = [np.where(one < 0, -1, one + k) for one, k in zip(refined, begins, strict=True)]
-    return np.concatenate(held)
-
-
 def _in_layers(machine: Machine) -> Machine:
     """The machine with one state for each class of each layer."""
-    layers, places = unroll(machine)
+    layers, places, classes = unroll(machine)
     begins = np.cumsum([len(layer) for layer in layers])
     none = np.full((len(layers[-1]), _steps(machine).shape[1]), -1, np.int64)
     steps = [np.where(held < 0, -1, held + k) for held, k in zip(places, begins, strict=False)]
@@ -412,7 +402,7 @@ def _in_layers(machine: Machine) -> Machine:
         values=np.where(last, machine.values[states], np.nan),
         registers={name: held[states] for name, held in machine.registers.items()},
     )
-    return _quotient(unrolled, by_first(_classes(machine, layers, places)))
+    return _quotient(unrolled, by_first(classes))
 
 
 def _absorbed(machine: Machine) -> Machine:
@@ -422,10 +412,9 @@ def _absorbed(machine: Machine) -> Machine:
     more, and has the same classes there. (States of which neither covers the other stay apart; to
     merge those as well is to find the smallest automaton that is consistent with a sample.)
     """
-    layers, places = unroll(machine)
+    layers, _, classes = unroll(machine)
     profiles: dict[int, set[int]] = {}
-    classes = _classes(machine, layers, places).tolist()
-    for state, held in zip(np.concatenate(layers).tolist(), classes, strict=True):
+    for state, held in zip(np.concatenate(layers).tolist(), classes.tolist(), strict=True):
         if held >= 0:
             profiles.setdefault(state, set()).add(held)
     stand_in = np.full(machine.states, -1, np.int64)

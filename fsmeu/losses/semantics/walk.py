@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 
@@ -15,7 +16,7 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr, names_read, steps
+from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.semantics import domains, evaluator
 from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Scope, constant_at, evaluate
 
@@ -61,48 +62,6 @@ def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str
         yield state
 
 
-def trajectories(bound: BoundLoss, n: int, z: Ints, names: set[str]) -> dict[str, Floats]:
-    """The values of registers that look at z (batch, n) and i alone, (batch, n + 1) by name."""
-    spec = bound.spec
-    ours = [r for r in spec.registers if r.name in names]
-    order = {r.name: k for k, r in enumerate(spec.registers)}
-    labels = bound.label_values[z]
-    clock = np.arange(1.0, n + 1.0)[None, :]
-    known: dict[str, Floats] = {}
-    free = {"z", "i", "n", *bound.params}
-    for r in ours:
-        amount = steps(spec)[r.name][0]
-        if amount is None or not names_read(amount) <= free | known.keys():
-            continue
-        old = {name: track[:, :-1] for name, track in known.items()}
-        now = {
-            name: track[:, 1:] if order[name] < order[r.name] else track[:, :-1]
-            for name, track in known.items()
-        }
-        scope = Scope(bound, {**now, "z": labels, "i": clock, "n": float(n)}, old, {})
-        added = np.broadcast_to(evaluate(amount, scope), z.shape) if n else np.zeros(z.shape)
-        begin = np.full((len(z), 1), constant_at(bound, r.start, n))
-        track = np.cumsum(np.concatenate([begin, added], axis=1), axis=1)
-        domains.keep_whole(r, track[:, :-1], track[:, 1:], scope)
-        known[r.name] = track
-    rest = [r for r in ours if r.name not in known]
-    tracks = dict(known)
-    if rest:
-        needed = ast.needed_registers(ours, [r.update for r in rest]) | {r.name for r in rest}
-        states = list(walk(_alone(bound, frozenset(needed)), z, z, np.full(len(z), n)))
-        tracks |= {r.name: np.stack([state[r.name] for state in states], axis=1) for r in rest}
-    for r in ours:
-        domains.keep_bounds(bound, r, tracks[r.name], *domains.bounds_of(bound, r, n))
-    return tracks
-
-
-@lru_cache(maxsize=64)
-def _alone(bound: BoundLoss, names: frozenset[str]) -> BoundLoss:
-    """The loss with these registers alone."""
-    registers = tuple(r for r in bound.spec.registers if r.name in names)
-    return replace(bound, spec=replace(bound.spec, registers=registers))
-
-
 def at_end(
     bound: BoundLoss,
     expr: Expr,
@@ -125,11 +84,6 @@ _KEPT_STEPS = 1 << 16  # steps between states that are kept for the next pairs: 
 _EVALUATED_CELLS = 1 << 20  # labels of pairs that are walked over together: 8 MB an array
 _State = tuple[float, ...]
 _Gains = tuple[tuple[int, float], ...]
-
-
-def trace_pairs(bound: BoundLoss, z: Ints, y: Ints) -> list[dict[str, Floats]]:
-    """Register values of pairs, (pairs,) by name, before and after each position of z, y."""
-    return list(walk(bound, z, y, np.full(len(z), z.shape[1])))
 
 
 class _Steps:
@@ -166,33 +120,63 @@ class _Steps:
         known = self._known[key] = tuple(now[name] for name in self.states), gains
         return known
 
+    def path(self, z: Ints, y: Ints) -> Iterator[tuple[_State, list[float]]]:
+        """States and counts of a pair, before the first position and after each.
+
+        Where something may be wrong, an ArithmeticError or LossFileError: ``walk`` tells what.
+        """
+        n, most = len(z), domains.MOST_WHOLE - 1
+        starts, declared = registers_at(self._bound, n)
+        state, totals = tuple(starts[x] for x in self.states), [starts[x] for x in self.counts]
+        bounds = [(max(declared[x][0], -most), min(declared[x][1], most)) for x in self.states]
+        yield state, totals
+        for i, labels in enumerate(zip(z.tolist(), y.tolist(), strict=True), start=1):
+            state, gains = self.step(i, n, labels, state)
+            for k, gain in gains:
+                totals[k] += gain
+                if not -domains.MOST_WHOLE < totals[k] < domains.MOST_WHOLE:
+                    raise ArithmeticError
+            for value, (low, high) in zip(state, bounds, strict=True):
+                if not low <= value <= high or not value.is_integer():
+                    raise ArithmeticError
+            yield state, totals
+
 
 _steps = lru_cache(maxsize=64)(_Steps)
 
 
 def _registers_of_pair(bound: BoundLoss, z: Ints, y: Ints) -> dict[str, float]:
     """The registers of one pair of label indices after the last position, by name."""
-    n = len(z)
-    starts, declared = registers_at(bound, n)
-    steps = _steps(bound, n if ast.steps_read_length(bound.spec) else 0)
-    state = tuple(starts[name] for name in steps.states)
-    totals, most = [starts[name] for name in steps.counts], domains.MOST_WHOLE - 1
-    bounds = [(max(declared[x][0], -most), min(declared[x][1], most)) for x in steps.states]
+    steps = _steps(bound, len(z) if ast.steps_read_length(bound.spec) else 0)
     try:
         with np.errstate(all="ignore"):
-            for i, labels in enumerate(zip(z.tolist(), y.tolist(), strict=True), start=1):
-                state, gains = steps.step(i, n, labels, state)
-                for k, gain in gains:
-                    totals[k] += gain
-                    if not -domains.MOST_WHOLE < totals[k] < domains.MOST_WHOLE:
-                        raise ArithmeticError
-                for value, (low, high) in zip(state, bounds, strict=True):
-                    if not low <= value <= high or not value.is_integer():
-                        raise ArithmeticError
-    except (ArithmeticError, LossFileError):  # the walk over arrays tells what is wrong, if it is
-        last = deque(walk(bound, z[None], y[None], np.array([n])), maxlen=1).pop()
+            state, totals = deque(steps.path(z, y), maxlen=1).pop()
+    except (ArithmeticError, LossFileError):
+        last = deque(walk(bound, z[None], y[None], np.array([len(z)])), maxlen=1).pop()
         return {name: float(values[0]) for name, values in last.items()}
     return dict(zip((*steps.states, *steps.counts), (*state, *totals), strict=True))
+
+
+def trajectories(bound: BoundLoss, n: int, z: Ints, names: set[str]) -> dict[str, Floats]:
+    """The values of registers that look at z (batch, n) and i alone, (batch, n + 1) by name."""
+    if not names:
+        return {}
+    bound = _alone(bound, frozenset(names))
+    steps = _steps(bound, n if ast.steps_read_length(bound.spec) else 0)
+    if len(z) < _MANY_PAIRS:
+        with suppress(ArithmeticError, LossFileError), np.errstate(all="ignore"):
+            rows = [[(*state, *totals) for state, totals in steps.path(one, one)] for one in z]
+            tracks = np.array(rows, np.float64).reshape(len(z), n + 1, len(names))
+            return {x: tracks[..., k] for k, x in enumerate((*steps.states, *steps.counts))}
+    states = list(walk(bound, z, z, np.full(len(z), n)))
+    return {name: np.stack([state[name] for state in states], axis=1) for name in states[0]}
+
+
+@lru_cache(maxsize=64)
+def _alone(bound: BoundLoss, names: frozenset[str]) -> BoundLoss:
+    """The loss with these registers alone."""
+    registers = tuple(r for r in bound.spec.registers if r.name in names)
+    return replace(bound, spec=replace(bound.spec, registers=registers))
 
 
 def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> dict[str, Floats]:

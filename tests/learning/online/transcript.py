@@ -33,7 +33,7 @@ class Learner:
 
 
 def fofo(rows, labels, c=1.0, average=False, scale=1.0, beta=1.0, with_last=False):
-    """Predictions, the last average threshold, weights."""
+    """Predictions, the last average threshold, weights; without a scale it is sqrt(10 / pi)."""
     n = len(rows)
     m = max(math.floor(0.5 * math.log2(2 * n / math.log2(n))) - 1, 1)
     n0 = n // m
@@ -41,7 +41,7 @@ def fofo(rows, labels, c=1.0, average=False, scale=1.0, beta=1.0, with_last=Fals
     learner, predicted = Learner(rows.shape[1], c, average), []
     theta_hat, radius, positives, t = 0.0, top, 0, 0
     for k in range(1, m + 1):
-        gamma = scale * radius / math.sqrt(10 * n0)
+        gamma = radius / math.sqrt(10 * n0)
         theta_1 = theta_hat
         thetas = [theta_1]
         for _ in range(n0 if k < m else n - (m - 1) * n0):
@@ -52,7 +52,8 @@ def fofo(rows, labels, c=1.0, average=False, scale=1.0, beta=1.0, with_last=Fals
             positives += y
             theta = thetas[-1]
             gradient = -max(eta - theta, 0) + beta**2 * positives / t * theta
-            theta = theta - gamma * gradient
+            factor = scale or math.sqrt(10 * (t + 2) / (positives + 1))
+            theta = theta - factor * gamma * gradient
             theta = np.clip(theta, max(0, theta_1 - radius), min(top, theta_1 + radius))
             thetas.append(theta)
             learner.update(x, y)

@@ -81,17 +81,15 @@ def test_malformed_files(tmp_path, text, parts):
 def test_missing_parts(tmp_path):
     with pytest.raises(InputError, match="must be there"):
         read_collections(tmp_path / "none")
-    with pytest.raises(InputError, match=r"NAME\.conllu"):
-        read_collections(tmp_path)
-    (tmp_path / "x.conllu").write_text(ROW.format(1, "a", 0))
-    with pytest.raises(InputError, match=r"must have a summary.*x\.summary1\.txt"):
-        read_collections(tmp_path)
-    (tmp_path / "x.summary.txt").write_text("...")
-    with pytest.raises(InputError, match="must hold words"):
-        read_collections(tmp_path)
-    (tmp_path / "x.summary.txt").write_text("a")
-    with pytest.raises(InputError, match="at least two"):
-        list(own_collections(tmp_path, Sizes()))
+    for name, text, says in (
+        ("notes.txt", "", r"NAME\.conllu"),
+        ("x.conllu", ROW.format(1, "a", 0), r"must have a summary.*x\.summary1\.txt"),
+        ("x.summary.txt", "...", "must hold words"),
+        ("x.summary.txt", "a", "at least two"),
+    ):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(InputError, match=says):
+            list(own_collections(tmp_path, Sizes()))
     (tmp_path / "y").mkdir()
     with pytest.raises(InputError, match="must hold documents"):
         read_collections(tmp_path)

@@ -22,7 +22,7 @@ from searn import experiment as module
 from searn import methods
 from searn.chain import DELTA, EPSILON, chain_losses, markov_loss
 from searn.experiment import Plan, differences, experiment, rows_of
-from searn.measures import Counts, Means, chunks, counts_of, interval, pair_counts
+from searn.measures import Counts, chunks, counts_of, interval, pair_counts
 from searn.results import read_folder
 from searn.task import Method, Part, Split, Task, mirrored, mirrored_tags
 
@@ -132,12 +132,6 @@ def test_rows_of_an_example_are_drawn_together():
     assert apart.high - apart.low < once.high - once.low
 
 
-def test_the_difference_of_equal_runs_is_zero():
-    runs = [Means(np.random.default_rng(1).random((9, 1)))]
-    found = interval(runs, "ROUGE-2", less=runs)
-    assert (found.value, found.low, found.high) == (0, 0, 0)
-
-
 @pytest.mark.parametrize("settings", [{"algorithm": "lbfgs", "c2": 1.0}, {"algorithm": "ap"}])
 def test_crfsuite_learns_what_only_transitions_tell(settings):
     """The first label is shown; the second, of which nothing is seen, is the one after it."""
@@ -180,11 +174,6 @@ def test_scores_are_those_of_seqeval(pair):
         ):
             assert found[name] == pytest.approx(score(y, z), abs=1e-12), name
     assert found["sequences"] == np.mean([a == b for a, b in zip(z, y, strict=True)])
-
-
-def test_lengths_must_agree():
-    with pytest.raises(InputError, match="same number and length"):
-        counts_of([["O"]], [["O", "O"]])
 
 
 def test_the_interval_is_that_of_the_normal_distribution():
