@@ -13,8 +13,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 
-_DRAWN_CELLS = 1 << 22
-"""Sentences of the corpora that are drawn at once for a bootstrap interval: 64 MB."""
+_DRAWN_CELLS = 1 << 22  # sentences of the corpora that are drawn at once: 64 MB
 
 
 @dataclass(frozen=True)

@@ -35,10 +35,8 @@ from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.loss import SpecLoss, bind_loss, load, read_spec
 from fsmeu.losses.protocol import Loss, check_loss
 
-Rows: TypeAlias = Any
-"""Examples, (examples, features): doubles, a ``csr_array``, or what an inner estimator takes."""
-Training: TypeAlias = tuple[Rows, Floats, Floats | None]
-"""Rows, 1 for positive ones and 0 for others, (examples,), and weights, (examples,), or None."""
+Rows: TypeAlias = Any  # (examples, features): doubles, a ``csr_array``, or what an estimator takes
+Training: TypeAlias = tuple[Rows, Floats, Floats | None]  # with 1 for positive ones, and weights
 
 
 def real(where: str, name: str, value: object, which: str, holds: Callable[[float], bool]) -> float:
@@ -81,10 +79,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _training(
         self, rows: Any, labels: Any, weights: Any = None, classes: Any = None, first: bool = True
     ) -> Training:
-        """Checked rows, 1 for positive ones and 0 for others, and weights or None.
-
-        The first ones set ``n_features_in_`` and ``classes_``; later ones must suit these.
-        """
+        """Checked rows, 1 for positive ones and 0 for others, and weights; first, sets classes."""
         where = f"{type(self).__name__}.fit"
         rows, labels = self._checked(rows, labels, first)
         check_classification_targets(labels)
@@ -119,10 +114,7 @@ def checked_weights(rows: Rows, weights: Any) -> Floats | None:
 
 
 class LogisticClassifier(BinaryClassifier):
-    """A classifier of linear scores, whose logistic function is the positive class's probability.
-
-    They are made of ``coef_``, (1, features), and ``intercept_``, (1,).
-    """
+    """A classifier of linear scores, ``coef_`` and ``intercept_``, with logistic probabilities."""
 
     def decision_function(self, X: Any) -> Floats:
         """The logarithm of the odds of the positive class, (examples,)."""
@@ -187,12 +179,13 @@ class OuterClassifier(BinaryClassifier):
 
 
 def positive_chances(estimator: Any, rows: Rows) -> Floats:
-    """The probability of a positive label for each row, (rows,), as a fitted estimator tells it."""
+    """The probability of a positive label for each row, (rows,), of an estimator or the same."""
+    if isinstance(estimator, float):
+        return np.full(validation._num_samples(rows), estimator)
     return np.asarray(estimator.predict_proba(rows), np.float64)[:, 1]
 
 
-Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]
-"""A function of the weights and its gradient."""
+Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]  # of weights, and its gradient
 
 
 def climb(
@@ -213,14 +206,8 @@ def climb(
     return OptimizeResult(end, fun=float(-end.fun))
 
 
-# -- the loss to learn for -------------------------------------------------------------------------
-
-
 def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
-    """The loss of a built-in name or of the path of a loss file, or the loss itself.
-
-    Names and paths may have parameters, and labels where the file leaves them open.
-    """
+    """The loss of a built-in name or path, with parameters and open labels, or the loss itself."""
     if not isinstance(params, Mapping | None) or not all(isinstance(x, str) for x in params or ()):
         must = "loss_params must be a dictionary of the parameters of the loss"
         raise InputError(message(where, must, params))

@@ -112,8 +112,8 @@ def _from_csv(name: str, label: str | None, features: int | None) -> Examples:
     begin, first = next(lines, (0, [""]))
     width = len(first)
     header = [] if any(number_in(cell) is not None for cell in first) else [*map(str.strip, first)]
-    words = [str(width)] if width != features else []
-    words = words if label is None else [word.strip() for word in label.split(",")]
+    words = [str(width)] * (width != features) if label is None else label.split(",")
+    words = [*map(str.strip, words)]
     chosen = [header.index(x) if x in header else (as_number(x) or 0) - 1 for x in words]
     for word, column in zip(words, chosen, strict=True):
         if not 0 <= column < width:

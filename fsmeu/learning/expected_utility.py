@@ -1,9 +1,8 @@
 """Logistic classifiers trained for utilities: of Jansche's approximation, and of the expectation.
 
 Jansche, M. (2005), Maximum expected F-measure training of logistic regression models, HLT/EMNLP,
-puts the classifier on the hypothesis tape; the reference is given. It maximises a ratio of
-expectations (``SmoothF``). The exact expectation is that of the loss with its tapes exchanged
-(``batch_value``).
+maximises a ratio of expectations (``SmoothF``). The exact expectation is that of the loss with its
+tapes exchanged, since the hypothesis follows the classifier (``batch_value``).
 """
 
 from __future__ import annotations
@@ -46,8 +45,7 @@ class SmoothF:
     With p_i = g(gamma (theta_0 + x_i theta)), g the logistic function and w_i the weights, it is
     A / (alpha npos + (1 - alpha) m), where A is the sum of w_i p_i over positive examples, m that
     over all examples, and npos the weight of the positive ones. One call takes O(nk) time and,
-    beside the data, O(k) memory, as Figure 1 does. (Line 10 of the figure has d for p, and lines
-    10 and 15 leave out gamma; equations 5 and 6 and the derivatives below them are followed.)
+    beside the data, O(k) memory, as Figure 1 does.
     """
 
     rows: base.Rows  # examples, (examples, features), an array or a ``csr_array``
@@ -119,14 +117,13 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
             choose it by ``GridSearchCV(..., {"l2": [1e-5, 1e-4, 1e-3]}, scoring="f1")``.
         restarts: how many starting points; "auto" goes on until four in a row have not raised the
             best objective by more than 0.001, up to 32.
-        random_state: the seed of the starting points.
+        random_state: their seed.
         spread: every second starting point gives scores of about this root mean square on the
             training data, the others of a third of it.
-        bound: the greatest absolute value of the intercept and of each coefficient times the root
-            mean square of its feature; ``math.inf`` for none.
+        bound: the greatest size of the intercept and of coefficients times the root mean square of
+            their features; ``math.inf`` for none.
         max_iter: iterations of L-BFGS for each starting point.
-        tol: L-BFGS ends where no component of the gradient exceeds it, or where an iteration
-            gains less than a thousandth of it.
+        tol: L-BFGS ends where no derivative exceeds it, or an iteration gains a thousandth of it.
         fit_intercept: whether there is an intercept.
 
     Attributes:
@@ -170,25 +167,8 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
             must = "each class must have an example of positive weight"
             raise InputError(message(f"{where}.fit", must))
         smooth = SmoothF(rows, positive, weights, float(self.alpha), float(self.gamma))
-        ends = self._search(smooth, progress)
-        self.objectives_ = np.array([end.fun for end in ends])
-        best = int(np.argmax(self.objectives_))
-        theta = ends[best].x
-        self.intercept_, self.coef_ = theta[:1].copy(), theta[None, 1:].copy()
-        self.objective_, self.spread_ = float(ends[best].fun), float(self.objectives_.std())
-        self.reached_ = int((self.objectives_ >= self.objective_ - _SAME).sum())
-        self.smooth_f_, self.n_iter_ = float(smooth(theta)[0]), int(ends[best].nit)
-        if self.n_iter_ >= self.max_iter:
-            text = f"the best start was still rising after max_iter={self.max_iter} iterations"
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
-        return self
-
-    def _search(self, smooth: SmoothF, progress: Any) -> list[Any]:
-        """Where the climb from every start ended.
-
-        It works on the parameters times the root mean squares of their features, so that features
-        of other units give the same search; the weights of the ends are the parameters.
-        """
+        # On the parameters times the root mean squares of their features, other units of features
+        # give the same search.
         units, random = smooth.root_mean_squares(), check_random_state(self.random_state)
         width, bound = float(self.spread) / math.sqrt(len(units)), float(self.bound)
         box = np.tile([-bound, bound], (len(units), 1))
@@ -204,18 +184,26 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
 
         automatic = isinstance(self.restarts, str)
         most = _MOST if automatic else int(self.restarts)
-        tol, best, raised = float(self.tol), -math.inf, 0
-        ends: list[Any] = []
+        tol, raised, ends = float(self.tol), 0, list[Any]()
         while len(ends) < most and not (automatic and len(ends) - raised >= _IN_VAIN):
             start = random.normal(0.0, width if len(ends) % 2 else width / 3, len(units))
             end = base.climb(rising, start, self.max_iter, tol, gain=tol / 1000, box=box)
+            if end.fun > max((one.fun for one in ends), default=-math.inf) + _SAME:
+                raised = len(ends) + 1
             ends.append(OptimizeResult(end, x=end.x / units))
-            if end.fun > best + _SAME:
-                raised = len(ends)
-            best = max(best, end.fun)
             if progress is not None:
                 progress(len(ends) / (min(most, raised + _IN_VAIN) if automatic else most))
-        return ends
+        self.objectives_ = np.array([end.fun for end in ends])
+        best = int(np.argmax(self.objectives_))
+        theta = ends[best].x
+        self.intercept_, self.coef_ = theta[:1].copy(), theta[None, 1:].copy()
+        self.objective_, self.spread_ = float(ends[best].fun), float(self.objectives_.std())
+        self.reached_ = int((self.objectives_ >= self.objective_ - _SAME).sum())
+        self.smooth_f_, self.n_iter_ = float(smooth(theta)[0]), int(ends[best].nit)
+        if self.n_iter_ >= self.max_iter:
+            text = f"the best start was still rising after max_iter={self.max_iter} iterations"
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+        return self
 
 
 class CountTree:
@@ -257,10 +245,7 @@ class CountTree:
 
 
 def _by_rows(left: Floats, right: Floats, full: bool = False) -> Floats:
-    """Correlations of rows with shorter ones, (nodes, size), or full convolutions of equal ones.
-
-    The means of a value over a count that adds to another, and the distribution of their sum.
-    """
+    """Correlations of rows with shorter ones, (nodes, size), or full convolutions of equal ones."""
     nodes, size = right.shape
     if size > _TOGETHER:
         each = np.convolve if full else np.correlate
@@ -379,8 +364,8 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
             return float(log_expit(margins).mean()), signs * expit(-margins) / len(signs)
 
         aim = _of_weights(rows, l2, _expected(loss, positive.astype(np.int64), batches))
-        first, zeros = _of_weights(rows, l2, likelihood), np.zeros(rows.shape[1] + 1)
-        starts = [base.climb(first, zeros, steps).x]
+        zeros = np.zeros(rows.shape[1] + 1)
+        starts = [base.climb(_of_weights(rows, l2, likelihood), zeros, steps).x]
         squares = rows.multiply(rows).sum() if hasattr(rows, "multiply") else float((rows**2).sum())
         size = 2.0 / np.sqrt(1.0 + squares / rows.shape[0])  # gives scores of about 2
         starts += [size * random.standard_normal(rows.shape[1] + 1) for _ in range(restarts)]

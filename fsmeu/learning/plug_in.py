@@ -23,7 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decode import decode, decode_many
@@ -35,24 +35,9 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Independent
 
 
-def _sigmoid(scored: Floats, positive: Floats, weights: Floats | None) -> tuple[float, float]:
-    """Slope and offset of the sigmoid that is most likely (Platt 1999)."""
-    # Each example is a positive one of so much weight, and negative for the rest.
-    w = np.ones(len(scored)) if weights is None else weights
-    target = np.where(positive > 0, 1 - 1 / (w @ positive + 2), 1 / (w @ (1 - positive) + 2))
-    scale = max(float(np.abs(scored).max()), np.finfo(np.float64).tiny)
-    line = LogisticRegression(C=np.inf, tol=1e-9, max_iter=1000)
-    rows, labels = np.tile(scored / scale, 2)[:, None], np.repeat([1, 0], len(scored))
-    line.fit(rows, labels, np.append(w * target, w * (1 - target)))
-    return float(line.coef_[0, 0] / scale), float(line.intercept_[0])
-
-
 @dataclass(eq=False, repr=False)
 class PlugInClassifier(base.OuterClassifier):
-    """What both classifiers share: an estimator of probabilities, calibrated if wanted.
-
-    ``estimator_``, fitted to classes 0 and 1, and ``calibration_``, which maps its scores, or None.
-    """
+    """An ``estimator_`` of probabilities, and ``calibration_``, a map of its scores or None."""
 
     loss: Any = "fscore"
     estimator: Any = None
@@ -70,33 +55,40 @@ class PlugInClassifier(base.OuterClassifier):
         return super()._training(rows, labels, weights, *more)
 
     def _estimate(self, rows: base.Rows, positive: Floats, weights: Any) -> None:
-        """Sets ``estimator_`` and ``calibration_``."""
-        mapped = self.calibration is not None
-        self.calibration_ = self._calibration(rows, positive, weights) if mapped else None
-        self.estimator_ = self._fitted(rows, positive, weights)
+        """Sets ``estimator_`` and ``calibration_``: a map of its scores, by numbers and arrays.
 
-    def _calibration(self, rows: base.Rows, positive: Floats, weights: Any) -> dict[str, Any]:
-        """The map from decision values, or probabilities: numbers and arrays by name.
-
-        A sigmoid (Platt 1999) or an isotonic step function (Zadrozny and Elkan 2002), as
+        It is a sigmoid (Platt 1999) or an isotonic step function (Zadrozny and Elkan 2002), as
         ``CalibratedClassifierCV(ensemble=False)`` of scikit-learn makes it. Folds are drawn at
         random, and always the same: rows may be sorted by kinds that the labels merge.
         """
-        where, inner = type(self).__name__, self._inner()
+        inner, self.calibration_ = self._inner(), None
+        self.estimator_ = self._fitted(rows, positive, weights)
+        if self.calibration is None:
+            return
         least = int(min(positive.sum(), len(positive) - positive.sum()))
         if least < self.folds:
             must = f"calibration needs at least {self.folds} examples of each class, one in a fold"
-            raise InputError(message(where, must, least, "Lower folds, or leave calibration out"))
+            remedy = "Lower folds, or leave calibration out"
+            raise InputError(message(type(self).__name__, must, least, remedy))
         method = "decision_function" if hasattr(inner, "decision_function") else "predict_proba"
         parts = StratifiedKFold(self.folds, shuffle=True, random_state=0)
         more = {"cv": parts, "method": method, "params": self._weighing(weights)}
         table = cross_val_predict(inner, rows, positive.astype(np.int64), **more)
         x: Floats = np.asarray(table, np.float64).reshape(len(positive), -1)[:, -1]
-        if self.calibration == "sigmoid":
-            slope, offset = _sigmoid(x, positive, weights)
-            return {"kind": "sigmoid", "slope": slope, "offset": offset}
-        steps = IsotonicRegression(out_of_bounds="clip").fit(x, positive, weights)
-        return {"kind": "isotonic", "at": steps.X_thresholds_, "to": steps.y_thresholds_}
+        if self.calibration == "isotonic":
+            steps = IsotonicRegression(out_of_bounds="clip").fit(x, positive, weights)
+            ends = {"at": steps.X_thresholds_, "to": steps.y_thresholds_}
+            self.calibration_ = {"kind": "isotonic", **ends}
+            return
+        # Each example is a positive one of so much weight, and negative for the rest.
+        w = np.ones(len(x)) if weights is None else weights
+        target = np.where(positive > 0, 1 - 1 / (w @ positive + 2), 1 / (w @ (1 - positive) + 2))
+        scale = max(float(np.abs(x).max()), np.finfo(np.float64).tiny)
+        line = LogisticRegression(C=np.inf, tol=1e-9, max_iter=1000)
+        doubled, labels = np.tile(x / scale, 2)[:, None], np.repeat([1, 0], len(x))
+        line.fit(doubled, labels, np.append(w * target, w * (1 - target)))
+        slope, offset = float(line.coef_[0, 0] / scale), float(line.intercept_[0])
+        self.calibration_ = {"kind": "sigmoid", "slope": slope, "offset": offset}
 
     def predict_proba(self, X: Any) -> Floats:
         """The probabilities of both classes for each row, (rows, 2)."""
@@ -130,8 +122,7 @@ class DTAClassifier(PlugInClassifier):
     Args:
         loss: a built-in name, the path of a loss file, or a loss of the confusion table.
         estimator: any classifier with ``predict_proba``; None is ``LogisticRegression``.
-        calibration: None, "sigmoid" (Platt 1999) or "isotonic", fitted by cross-validation.
-        folds: the number of folds for that.
+        calibration, folds: None, "sigmoid" (Platt 1999) or "isotonic", fitted by cross-validation.
 
     >>> rows = np.arange(8.0)[:, None]
     >>> made = DTAClassifier("jaccard").fit(rows, ["no"] * 5 + ["yes"] * 3)
@@ -270,12 +261,7 @@ class ExampleWiseClassifier(base.OuterClassifier):
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each label, (rows, labels); of both classes where y was one column."""
         check_is_fitted(self)
-        columns = [
-            np.full(_num_samples(X), one)
-            if isinstance(one, float)
-            else base.positive_chances(one, X)
-            for one in self.estimators_
-        ]
+        columns = [base.positive_chances(one, X) for one in self.estimators_]
         if self.columns_ is None:
             columns.insert(0, 1.0 - columns[0])
         return np.stack(columns, axis=1)

@@ -57,7 +57,6 @@ _PLAIN = {kind.__name__: kind for kind in (*_LINEAR, *_BAYES, *_STEPS)}
 """Classifiers of scikit-learn, and steps before them, whose whole state is arrays and numbers."""
 _SAVED = {**_PLAIN, "Ridge": Ridge}
 PROBABILISTIC = {name: kind for name, kind in _PLAIN.items() if hasattr(kind, "predict_proba")}
-"""Those of them that tell probabilities, by name."""
 
 _FORMAT = "fsmeu estimator 1"
 _PARTS = ("parameters", "learned")
@@ -121,9 +120,7 @@ def _try(made: Any, cells: int) -> None:
     rows are long).
     """
     classes = getattr(made, "classes_", None)
-    if classes is not None and (
-        classes.ndim != 1 or len({*classes.tolist()}) < max(2, len(classes))
-    ):
+    if classes is not None and (classes.shape != np.unique(classes).shape or len(classes) < 2):
         raise ValueError(classes.shape)
     if not hasattr(made, "predict") or not _learned(vars(made)):
         return
@@ -216,6 +213,5 @@ def _unpacked(value: Any, arrays: Arrays) -> Any:
     if _learned(parts["learned"]).keys() != parts["learned"].keys():
         raise ValueError(list(parts["learned"]))
     vars(made).update(parts["learned"])
-    if hasattr(made, "check_parts"):  # which sees that arrays fit together
-        made.check_parts()
+    getattr(made, "check_parts", lambda: None)()  # which sees that arrays fit together
     return made

@@ -192,18 +192,16 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     squared length of the weights. Then L-BFGS goes on with the sum over sentences of the exact
     expected utility E[utility(Z, y)], where Z follows the field and y are the given tags (Jansche
     2007, section 1.3), less utility_c2 times the squared distance from the weights of greatest
-    likelihood. Nothing is sampled and no list of best sequences stands for all. It decides for the
-    tags of the greatest expected utility (``decode_many``). With 23 tags and 25 words, a value and
-    gradient of chunk F1 takes a few milliseconds for each sentence; on CoNLL-2000 most of what
-    chunk F1 gains comes from deciding for it (``notebooks/conll2000_tagger.py``).
+    likelihood. It decides for the tags of the greatest expected utility (``decode_many``). With 23
+    tags, a value and gradient of chunk F1 takes a few milliseconds for each sentence; on CoNLL-2000
+    most of what F1 gains comes from deciding for it (``notebooks/conll2000_tagger.py``).
 
     Args:
         loss: a built-in name, the path of a loss file, or a loss over the tags.
         loss_params: parameters of the loss by name, such as {"beta": 2}.
         c2: the penalty on weights in the likelihood; 1 as in crfsuite.
         min_freq: features that stand at fewer positions are left out.
-        likelihood_iterations: the greatest number of iterations for the likelihood.
-        utility_iterations: the same for the expected utility; 0 leaves it at the likelihood.
+        likelihood_iterations, utility_iterations: the greatest numbers of iterations for both.
         utility_c2: the penalty on the distance from the weights of greatest likelihood.
         warm_start: whether ``fit`` begins with the weights of an earlier ``fit``, and with 0 for
             new features and tags. With likelihood_iterations=0 it goes on with the expected utility
@@ -212,8 +210,8 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     Attributes:
         classes_: the tags, sorted, (L,).
         feature_names_: the names of the features.
-        state_weights_: the weights of features and tags, (features, L).
-        transition_weights_: the weights of a tag (last axis) after another, (L, L).
+        state_weights_, transition_weights_: those of features and tags, (features, L), and of a tag
+            (last axis) after another, (L, L).
         log_likelihood_: the log-likelihood of the training tags before the second training.
         expected_values_: mean expected value of training sentences before and after it, if it was.
         n_iter_: the iterations of both trainings.
@@ -230,10 +228,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     warm_start: bool = False
 
     def fit(self, X: Any, y: Any) -> MaxExpectedUtilityTagger:
-        """Itself, fitted to sentences and the tags of each.
-
-        A sentence is a list of dictionaries of features, or of lists of their names.
-        """
+        """Itself, fitted to sentences, lists of what ``feature_items`` takes, and their tags."""
         where = type(self).__name__
         steps = check_int(where, "likelihood_iterations", self.likelihood_iterations, least=0)
         more = check_int(where, "utility_iterations", self.utility_iterations, least=0)
@@ -251,7 +246,6 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         rows, lengths = feature_matrix(sentences, names), Lengths([len(one) for one in sentences])
         indices: Ints = np.searchsorted(classes, np.array([tag for one in tags for tag in one]))
         given = [loss.alphabet.decode(one) for one in lengths.split(indices)]
-
         columns, at = csr_array(rows.T), np.arange(len(indices))
         after = np.setdiff1d(at, lengths.begins)  # positions that are not the first of a sentence
         moves = indices[after - 1], indices[after]
@@ -301,8 +295,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
     def _start(self, names: list[str], classes: NDArray[Any]) -> Floats:
         """The weights to begin with: 0, or with ``warm_start`` those of an earlier training."""
-        size = len(classes)
-        weights = np.zeros((len(names) + size, size))
+        weights = np.zeros((len(names) + len(classes), len(classes)))
         warm = check_bool(type(self).__name__, "warm_start", self.warm_start)
         if warm and hasattr(self, "classes_"):
             _, tags, old_tags = np.intersect1d(classes, self.classes_, return_indices=True)
@@ -315,9 +308,8 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     def _loss(self) -> Loss:
         """The loss whose k-th label stands for the k-th tag."""
         where, names = type(self).__name__, [base.label_name(one) for one in self.classes_]
-        return base.over_classes(
-            base.given_loss(self.loss, self.loss_params, where, names), names, where
-        )
+        loss = base.given_loss(self.loss, self.loss_params, where, names)
+        return base.over_classes(loss, names, where)
 
     def predict(self, X: Any) -> list[list[Any]]:
         """The tags of the greatest expected utility for each sentence."""

@@ -29,9 +29,9 @@ def steps_of(loss: SpecLoss, z: Sequence[Any], y: Sequence[Any]) -> list[dict[st
 
     A register holds a number, the name of a state, or the entries of a memory, newest first.
     """
-    rows = (loss.alphabet.encode(sequence)[None, :] for sequence in (z, y))
+    zs, ys = (loss.alphabet.encode(sequence)[None, :] for sequence in (z, y))
     steps = []
-    for i, state in enumerate(walk(loss.bound, *rows, np.array([len(z)]))):
+    for i, state in enumerate(walk(loss.bound, zs, ys, np.array([len(z)]))):
         held = {
             r.name: _contents(loss.bound, r, float(state[r.name][0]), len(z))
             for r in loss.spec.registers
@@ -90,8 +90,7 @@ def _constant(spec: Spec, expr: Expr | None) -> int | float | None:
         return None
 
 
-_LENGTHS_TRIED = 12
-"""Lengths whose tables a report looks at for a true positive that makes things worse."""
+_LENGTHS_TRIED = 12  # lengths at which a true positive is looked for that makes things worse
 
 
 @dataclass(frozen=True)

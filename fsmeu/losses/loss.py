@@ -28,8 +28,7 @@ from fsmeu.losses.semantics.domains import domain_of
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import values_of_pairs
 
-_MOST_MEMOS = 64
-"""Lengths, or sets of labels, for which findings are kept on a loss: as many as sentences have."""
+_MOST_MEMOS = 64  # lengths, or sets of labels, for which findings are kept on a loss
 
 
 @dataclass(frozen=True, eq=False)

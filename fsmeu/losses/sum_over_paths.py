@@ -35,10 +35,8 @@ from fsmeu.losses.semantics.domains import memory_of
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import at_end, trajectories
 
-_LONGEST_WINDOWED = 50_000
-"""Length up to which a loss is written as a sum over windows: each is worked out beforehand."""
-_MOST_WINDOW_GAINS = 10_000
-"""Amounts of windows that differ, up to which they are worked out: one by one, in Python."""
+_LONGEST_WINDOWED = 50_000  # length up to which windows are sought: each is worked out before
+_MOST_WINDOW_GAINS = 10_000  # amounts of windows that differ, each worked out by itself in Python
 _TAPES = frozenset({"z", "y"})
 _ZERO = ast.Number(0.0)
 

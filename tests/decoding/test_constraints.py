@@ -17,7 +17,7 @@ from fsmeu.errors import EmptyError, FsmeuError, SizeLimitError
 from fsmeu.fst import regex
 from fsmeu.fst.alphabet import BINARY, Alphabet
 from fsmeu.fst.constraint import as_constraint
-from tests.decoding.listing import ask, check, make_listing, random_model, shelf_listing
+from tests.decoding.listing import ask, check, random_model, shelf_listing
 
 FEW_ONES = "0* (1 0*){0,3}"
 
@@ -28,10 +28,6 @@ def few_ones(z):
 
 def separate(z):
     return (1, 1) not in itertools.pairwise(z)
-
-
-def never_inside_first(z):
-    return ("O", "I-X") not in itertools.pairwise(("O", *z))
 
 
 def acceptor(arcs, finals):
@@ -94,18 +90,6 @@ def test_the_best_that_is_allowed(name, constraint, allowed, rounds):
                     proven.add(method)  # a search proves nothing but an end of the range, 0..1
     assert proven >= PROVEN[name] | {"exhaustive", "auto"}
     assert not proven & {"search", "ranking", "ranking_fast", "moments"}
-
-
-def test_inside_never_follows_outside():
-    """Chunk tags: I of a type only after B or I of that type, the best F-score of chunks."""
-    loss, rng = fsmeu.load("chunk_fscore", types=["X"]), np.random.default_rng(9)
-    for n in (1, 2, 3, 4, 4, 4):
-        listing, case = make_listing(loss, loss.labels, n), random_model(rng, loss.labels, n)
-        for method in ("counting", "exhaustive", "auto"):
-            rule = "!(I-X .*) & !(.* O I-X .*)"
-            decision = fsmeu.decode(loss, case.model, method=method, constraint=rule)
-            assert decision.exact
-            check(listing, case, decision, never_inside_first)
 
 
 def test_zero_probability_is_no_obstacle():

@@ -129,14 +129,14 @@ def test_methods_that_apply_decide_and_others_refuse(name):
 
 
 def test_a_long_file_is_asked_with_bounded_effort(monkeypatch):
-    """Ninety counts of sixteen terms each: one table for each term, however many positions."""
+    """Forty counts of sixteen terms each: one table for each term, however many positions."""
     terms = " + ".join(f"(z * {k + 2} - y * i)" for k in range(8))
-    counts = "\n".join(f"count c{k} by {terms}" for k in range(90))
-    text = f"loss f labels 0 1\n{counts}\nvalue {' + '.join(f'c{k}' for k in range(90))}"
+    counts = "\n".join(f"count c{k} by {terms}" for k in range(40))
+    text = f"loss f labels 0 1\n{counts}\nvalue {' + '.join(f'c{k}' for k in range(40))}"
     made = []
     make = amounts.term_amounts
     monkeypatch.setattr(amounts, "term_amounts", lambda *given: made.append(1) or make(*given))
     found = exact_methods(fsmeu.loads(text))
     assert {(a.method, a.n) for a in found} == {("additive", 4), ("counting", 4)}
-    assert 0 < len(made) <= 90 * 16
+    assert 0 < len(made) <= 40 * 16
     assert exact_methods(fsmeu.load("hamming", labels="01"))[0].n == 12

@@ -13,7 +13,7 @@ import csv
 import io
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -96,10 +96,7 @@ class OnlineClassifier(base.LogisticClassifier):
     beta: float = 1.0
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """This classifier after one pass over the examples, in the order of the rows.
-
-        Rows are dense or sparse, (examples, features); an example of weight 0 is skipped.
-        """
+        """This classifier after one pass over rows, dense or sparse; weight 0 means absent."""
         self._learn(X, y, None, sample_weight, fresh=True)
         return self
 
@@ -264,13 +261,12 @@ class FOFOClassifier(OnlineClassifier):
         Q(theta) = 1/2 E[(eta - theta)_+^2] + 1/2 beta^2 pi theta^2    on [0, 1 / (1 + beta^2)],
 
     with beta = 1 equation (6) of the paper; that of the Jaccard index is the one of F1
-    (``docs/papers.md`` derives both, and what is said below about the lengths of steps).
-
-    The threshold is learned by projected stochastic gradient steps on Q, with the running rate
-    of positives and the present probability in place of pi and eta, in m stages of n0 steps: m =
-    floor(log2(2 n / log2 n) / 2) - 1 (at least 1), n0 = floor(n / m). Stage k begins at the mean of
-    the thresholds of stage k - 1 (the first at 0), stays within R_{k-1} of its start, and has steps
-    gamma_scale R_{k-1} / sqrt(10 n0), where R_0 is the width of the domain and R_k = R_{k-1} / 2.
+    (``docs/papers.md`` derives both, and what is said of lengths of steps). It is learned by
+    projected stochastic gradient steps on Q, with the running rate of positives and the present
+    probability in place of pi and eta, in m stages of n0 steps: m = floor(log2(2 n / log2 n) / 2)
+    - 1 (at least 1), n0 = floor(n / m). Stage k begins at the mean of the thresholds of stage k - 1
+    (the first at 0), stays within R_{k-1} of its start, and has steps of gamma_scale R_{k-1} /
+    sqrt(10 n0), where R_0 is the width of the domain and R_k = R_{k-1} / 2.
     Where positives are rare, they are too short by sqrt(10 / pi): ``gamma_scale="auto"`` multiplies
     by that, with the running rate (POS + 1) / (TOTAL + 2), so that no gamma is tuned. Predictions
     use the mean of the stage so far, the start included, as the listing says. What is left of n
@@ -281,8 +277,7 @@ class FOFOClassifier(OnlineClassifier):
         horizon: n. None is the number of examples in ``fit``; in ``partial_fit`` it is 1024 first,
             and when so many were seen, stages are planned anew for twice as many.
         gamma_scale: what the steps of the threshold are multiplied by; "auto" for sqrt(10 / pi).
-        predict_with: "mean" for the mean threshold of the stage, as in the listing, "last" for the
-            last threshold, as in the text of section 4.
+        predict_with: "mean" of the stage, as in the listing, or "last", as in section 4.
     """
 
     _kind = FOFO
@@ -301,27 +296,15 @@ class FOFOClassifier(OnlineClassifier):
         where, scale = type(self).__name__, self.gamma_scale
         if self.horizon is not None:
             horizon = check_int(where, "horizon", self.horizon)
-        if isinstance(scale, str) and scale != "auto":
-            must = 'gamma_scale must be a finite number above 0 or "auto"'
-            raise InputError(message(where, must, scale))
-        scale = (
-            0.0
-            if scale == "auto"
-            else base.real(where, "gamma_scale", scale, *base.POSITIVE_NUMBER)
-        )
+        must, above = 'finite number above 0 or "auto"', base.POSITIVE_NUMBER[1]
+        scale = 0.0 if scale == "auto" else base.real(where, "gamma_scale", scale, must, above)
         last = one_of(where, "predict_with", self.predict_with, ("mean", "last")) == "last"
         plan = (horizon or FIRST_HORIZON, horizon is None, 1.0)
         self.state_[[HORIZON, DOUBLES, OPEN, SCALE, LAST]] = *plan, scale, last
 
 
-# -- examples streamed through learners ------------------------------------------------------------
-
-
 def running_measure(predicted: Any, positive: Any, measure: str = "f", beta: float = 1.0) -> Floats:
-    """The measure of the first t predictions, for every t from 1, (examples,); 0 where it is 0/0.
-
-    Predictions and labels are 1 or True where they are positive; the measure is "f" or "jaccard".
-    """
+    """The measure, "f" or "jaccard", of the first t predictions, for every t from 1, (rows,)."""
     chosen, known = np.asarray(predicted, bool), np.asarray(positive, bool)
     counts = (np.cumsum(part) for part in (chosen & known, chosen, known))
     return values_of(coefficients(measure, beta), *counts)
@@ -371,11 +354,8 @@ class Outcome(NamedTuple):
     first: OnlineClassifier  # after the first order
 
 
-Tell = Callable[[int, str], None]
-
-
 def run_orders(
-    name: str, learner: OnlineClassifier, data: Examples, others: Any, plan: Any, tell: Tell
+    name: str, learner: OnlineClassifier, data: Examples, others: Any, plan: Any, tell: Any
 ) -> Outcome:
     """What copies of a learner reached, one for each random order; 0 is the order of the file.
 
@@ -386,8 +366,7 @@ def run_orders(
     """
     passes, shuffles, seed = (plan[key] for key in ("passes", "shuffles", "seed"))
     n, positive, measure = len(data.labels), data.classes[1], ""
-    seen = places(n * passes)
-    ended, curves, tests, seconds = [], [], [], []
+    seen, ended = places(n * passes), []
 
     def measured(chosen: Any, known: Any) -> Floats:
         both = np.asarray(chosen) == positive, np.asarray(known) == positive
@@ -407,11 +386,9 @@ def run_orders(
                 taken += time.process_time() - start
                 measure = "Jaccard" if made.measure == "jaccard" else f"F{made.beta:g}"
                 tell(len(piece), f"{measure} {made.score_:.4f}")
-        curves.append(measured(*np.concatenate(pairs, axis=1))[seen - 1])
-        ended.append(made)
-        seconds.append(taken)
-        if others is not None:
-            tests.append(measured(made.predict(others.rows), others.labels)[-1])
+        test = others and measured(made.predict(others.rows), others.labels)[-1]
+        ended.append((made, taken, measured(*np.concatenate(pairs, axis=1))[seen - 1], test))
+    learners, seconds, curves, tests = zip(*ended, strict=True)
 
     def moments(values: Any) -> dict[str, float | None]:
         spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
@@ -424,7 +401,7 @@ def run_orders(
         "test": None if others is None else moments(tests),
         "examples_per_second": round(n * passes / max(min(seconds), 1e-9)),
     }
-    return Outcome(row, seen, np.array(curves), ended[0])
+    return Outcome(row, seen, np.array(curves), learners[0])
 
 
 def curves_csv(outcomes: Sequence[Outcome]) -> str:

@@ -21,9 +21,8 @@ compiled: Any = njit(cache=True, error_model="numpy")
 @compiled
 def _ends(state):
     """Whether the stage is over and another follows."""
-    if state[at.DONE] < state[at.LENGTH]:
-        return False
-    return state[at.STAGE] < state[at.STAGES] or state[at.OPEN] > 0.0
+    more = state[at.STAGE] < state[at.STAGES] or state[at.OPEN] > 0.0
+    return more and state[at.DONE] >= state[at.LENGTH]
 
 
 @compiled
@@ -53,8 +52,7 @@ def _learn_fofo(state, chance, weight):
         scale = math.sqrt(10.0 * (state[at.TOTAL] + 2.0) / (state[at.POSITIVE] + 1.0))
     theta -= weight * scale * state[at.GAMMA] * slope
     start, radius = state[at.START], state[at.RADIUS]
-    theta = min(max(theta, start - radius, 0.0), start + radius, top)
-    state[at.THETA] = theta
+    theta = state[at.THETA] = min(max(theta, start - radius, 0.0), start + radius, top)
     state[at.DONE] += 1.0
     state[at.MEAN] += (theta - state[at.MEAN]) / (state[at.DONE] + 1.0)
     if _ends(state):

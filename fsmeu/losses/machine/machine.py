@@ -34,8 +34,7 @@ from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import trajectories
 
 _STEPS_AT_ONCE = 1 << 20  # steps that are taken at once: 8 MB an array
-_LAYERS_BEFORE_GUARD = 1000
-"""Layers after which new states come from counts, and go on to come until the end."""
+_LAYERS_BEFORE_GUARD = 1000  # layers after which new states come from counts, until the end
 _UNKNOWN = -2  # the target of a step that has not been looked at
 _ZERO = ast.Number(0.0)
 _LATER = ast.Binary("+", ast.Name("i"), ast.Number(1.0))

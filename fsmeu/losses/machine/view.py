@@ -201,10 +201,8 @@ class SpecView(View):
 # same, now and after every further step. That is found by refining the register's own small
 # automaton; the machine of the loss, which may be far too large to build, is not needed.
 
-_MOST_MERGED_CELLS = 1 << 24
-"""Cells of the steps that merging looks at: 128 MB, past which the plain walk is taken."""
-_MOST_MERGED_VALUES = 1 << 16
-"""Values of a register up to which those that nothing tells apart are merged."""
+_MOST_MERGED_CELLS = 1 << 24  # cells of steps that merging looks at: 128 MB
+_MOST_MERGED_VALUES = 1 << 16  # values of a register up to which they are merged
 _LARGEST_MERGED_DOMAIN = 1 << 23  # values by the bounds of such a register, one cell each: 64 MB
 _SETTLED: WeakKeyDictionary[BoundLoss, dict[str, domains.Merged]] = WeakKeyDictionary()
 """The classes of registers that hold for every greater length as well, by loss and name."""
@@ -338,10 +336,8 @@ def _values_met(
 
 # -- merged once the hypothesis is known -----------------------------------------------------------
 
-_SMALL_CORE = 64
-"""Values, of what may be merged given z and of what is beside it, below which it is no gain."""
-_WORTH_MERGING = 2.0
-"""The factor by which layers must get smaller to be walked in place of the plain ones."""
+_SMALL_CORE = 64  # values, of what may be merged given z and beside it, below which none is
+_WORTH_MERGING = 2.0  # the factor by which layers must get smaller to be walked
 
 
 _Layer = tuple[Ints, dict[str, Floats]]

@@ -167,8 +167,7 @@ OPERATORS = dict.fromkeys(("<", "<=", ">", ">="), ORDER) | dict.fromkeys(("and",
 NUMBER, LABEL, TEXT = "a number", "a label", "a text"
 Sort = str | Register  # one of these, or the register of a memory
 _COMPUTED = (AMOUNT, ARITHMETIC, FUNCTION, ORDER)
-_BLAME = (NUMBER, LABEL, TEXT)
-"""Of two things that differ, the later of these is to blame; a memory before all."""
+_BLAME = (NUMBER, LABEL, TEXT)  # the later is to blame where two differ; a memory before all
 
 
 def check_types(bound: BoundLoss) -> None:

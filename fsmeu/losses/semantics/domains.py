@@ -19,17 +19,12 @@ from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Register, fault, is_condition
 from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Memory, Scope, constant_at, evaluate
 
-_MAX_DOMAIN = 1_000_000
-"""Values of a register by its bounds; a count with more is numbered as its values are met."""
-_POOL_SIZE = 1 << 20
-"""Real values of a count that are told apart: few enough for several counts in one number."""
+_MAX_DOMAIN = 1_000_000  # values of a register by its bounds; a count with more has a pool
+_POOL_SIZE = 1 << 20  # real values of a count that are told apart: several counts fit in one number
 _SMALL_POOL = 1 << 4  # the least of that, where many counts share the bits of a number
-_DENSE_SPACE = 2048
-"""States of a space that arrays span whatever is reached of it: this is always cheap."""
-_LARGEST_DENSE_SPACE = 1 << 22
-"""States of a space that arrays span where most of it is reached: 32 MB a quantity."""
-_SPARED_SPACE = 4
-"""How many times what is reached such a space may be: listing states costs more than skipping."""
+_DENSE_SPACE = 2048  # states that arrays span whatever is reached of them: this is always cheap
+_LARGEST_DENSE_SPACE = 1 << 22  # states that arrays span where most are reached: 32 MB a quantity
+_SPARED_SPACE = 4  # times what is reached that such a space may be: lists cost more
 MAX_BITS = 62
 _MAX_DEPTH = 64
 _MAX_PACKED = 2**53

@@ -23,8 +23,7 @@ from fsmeu.fst.alphabet import Alphabet
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Spec, fault
 
-NONE = -1.0
-"""The code of 'no label': the type of the tag O, the entries of a memory before the start."""
+NONE = -1.0  # the code of 'no label': the type of the tag O, a memory before the start
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,7 +127,7 @@ class _Steps:
         """
         n, most = len(z), domains.MOST_WHOLE - 1
         starts, declared = registers_at(self._bound, n)
-        state, totals = tuple(map(starts.get, self.states)), list(map(starts.get, self.counts))
+        state, totals = tuple(starts[x] for x in self.states), [starts[x] for x in self.counts]
         bounds = [(max(declared[x][0], -most), min(declared[x][1], most)) for x in self.states]
         yield state, totals
         for i, labels in enumerate(zip(z.tolist(), y.tolist(), strict=True), start=1):
