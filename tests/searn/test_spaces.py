@@ -1,4 +1,4 @@
-"""Spaces over labels: their costs are those of enumeration, their outputs well-formed."""
+"""Spaces, searches and expected costs against enumeration, mixtures against their probabilities."""
 
 from itertools import product
 
@@ -11,11 +11,13 @@ import fsmeu
 from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.fst.tags import chunks_of
 from fsmeu.searn import search as searches
-from fsmeu.searn.features import HashedSentences, indices, mixed
+from fsmeu.searn.features import HashedSentences, hashed_sentences, indices, mixed, uniform
+from fsmeu.searn.search import COSTS, Mixture, interpolated, targets_of
 from fsmeu.searn.spaces import CustomSpace, tagging
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
 from tests.searn.stubs import Drawn, PlainTagging, words
+from tests.support.nightly import mostly_nightly
 
 TAGS = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 
@@ -161,3 +163,156 @@ def test_a_sentence_that_is_far_too_long_is_refused(monkeypatch):
 def test_chunks_of_ill_formed_tags():
     found = chunks_of(["I-X", "I-X", "I-Y", "O", "B-X", "B-X"])
     assert found == [(0, 2, "X"), (2, 3, "Y"), (4, 5, "X"), (5, 6, "X")]
+
+
+# -- searches -------------------------------------------------------------------------------------
+
+
+def set_up(space, seed, probabilistic=True):
+    seen = hashed_sentences(words(np.random.default_rng(seed), [4, 3]), 12)
+    search = space.fitted([["B-X", "I-X", "O", "B-Y"], ["O", "B-Y", "I-Y"]]).over(seen)
+    width = search.allowed(search.start(np.arange(1))).shape[1]
+    models = [[Drawn(seed + k, width, probabilistic)] for k in (1, 2)]
+    return search, Mixture(0.0, (0.3, 0.7), tuple(models)), width
+
+
+def scores_of(search, policy, states):
+    return searches.mixed_scores(policy, searches.seen(search, states))
+
+
+def best_by_enumeration(search, policy, example):
+    """The output of the greatest sum of scores over all ways to decide."""
+    totals, states, best = np.zeros(1), search.start(np.array([example])), (-np.inf, None)
+    while True:
+        done = search.is_done(states)
+        ends = zip(totals[done], search.outputs(states.take(done)), strict=True)
+        best = max([best, *ends], key=lambda pair: pair[0])
+        if done.all():
+            return best[1]
+        totals, states = totals[~done], states.take(~done)
+        scores = scores_of(search, policy, states)
+        rows, actions = np.nonzero(np.isfinite(scores))
+        totals = totals[rows] + scores[rows, actions]
+        states = search.step(states.take(rows), actions)
+
+
+@pytest.mark.parametrize("space", [LeftToRight(), RightToLeft(), WordAtATime(), ChunkAtATime()])
+@pytest.mark.parametrize("probabilistic", [True, False])
+def test_beams(space, probabilistic):
+    """A wide one finds the best, one of a single output is greedy search."""
+    differs = 0
+    for seed in range(8):
+        search, policy, _ = set_up(space, 10 * seed, probabilistic)
+        every = np.arange(2)
+        found = search.outputs(searches.beam(search, policy, every, 1000))
+        assert found == [best_by_enumeration(search, policy, k) for k in (0, 1)]
+        greedy = search.outputs(searches.greedy(search, policy, every))
+        assert greedy == search.outputs(searches.beam(search, policy, every, 1))
+        differs += found != greedy
+    assert differs
+
+
+class Always:
+    probabilistic = True
+
+    def __init__(self, action, width):
+        self.action, self.width = action, width
+
+    def scores(self, rows):
+        return np.tile(np.arange(self.width) == self.action, (rows.shape[0], 1)).astype(float)
+
+
+def test_mixture_draws_by_its_probabilities():
+    """Each policy decides as often as its probability says; Hoeffding's bound at 1e-9."""
+    search, _, width = set_up(LeftToRight(), 0)
+    states = search.start(np.zeros(20_000, np.int64))
+    policy = interpolated(Mixture(), 0.4, [Always(1, width)])
+    policy = interpolated(policy, 0.5, [Always(2, width)])
+    assert (policy.optimal, *policy.weights) == pytest.approx((0.3, 0.2, 0.5))
+    numbers = uniform(7, np.arange(20_000), states.progress)
+    found = searches.sampled_actions(
+        policy, searches.seen(search, states), np.zeros(20_000, np.int64), numbers
+    )
+    shares = np.bincount(found, minlength=3) / 20_000
+    assert np.abs(shares[:3] - (0.3, 0.2, 0.5)).max() < np.sqrt(np.log(2e9) / 40_000)
+    alone = policy.without_optimal()
+    assert (alone.optimal, *alone.weights) == pytest.approx((0, 2 / 7, 5 / 7))
+
+
+def test_each_fold_is_decided_by_its_own_model():
+    """The last model is that of all examples, and decides where no folds are known."""
+    search, _, width = set_up(LeftToRight(), 0)
+    models = [Always(k, width) for k in (1, 2, 3)]
+    states = search.start(np.array([0, 1]))
+    folded = Mixture(0.0, (1.0,), (models,), np.array([1, 0]))
+    found = searches.sampled_actions(folded, searches.seen(search, states), None, np.zeros(2))
+    assert found.tolist() == [2, 1]
+    assert scores_of(search, folded, states).argmax(axis=1).tolist() == [3, 3]
+
+
+def test_ties_go_to_gold_or_to_all():
+    costs = np.array([[0, 1, 0, np.inf], [0, 0, 0, 2], [1, 0, 0, 0]], float)
+    own = np.array([2, -1, 0])
+    assert targets_of(costs, own, "gold").argmax(axis=1).tolist() == [2, 0, 1]
+    assert targets_of(costs, own, "gold").sum(axis=1).tolist() == [1, 1, 1]
+    assert targets_of(costs, own, "all").tolist() == (costs == 0).tolist()
+
+
+# -- costs when a policy goes on ------------------------------------------------------------------
+
+LOSSES = [("hamming", LeftToRight()), ("chunk_fscore", WordAtATime())]
+
+
+def with_gold(loss, space, seed):
+    labels, rng = ["B-X", "I-X", "O"], np.random.default_rng(seed)
+    ys = [["O", "B-X", "I-X", "O"], *([labels[k] for k in rng.integers(3, size=4)] for _ in "ab")]
+    seen = hashed_sentences(words(rng, [4] * 3), 12)
+    search = space.fitted(ys).over(seen, ys, lambda labels: fsmeu.load(loss, labels=labels))
+    return search, Drawn(seed, 3)
+
+
+def expected(search, policies, states):
+    """The expected loss of states from there on: a sum over who decides each step."""
+    if search.is_done(states).all():
+        return search.losses(states)
+    return sum(w * expected(search, policies, search.step(states, f(states))) for w, f in policies)
+
+
+def learned(search, model):
+    def decide(states):
+        scores = model.scores(search.rows(states)[0])
+        return np.where(search.allowed(states), scores, -np.inf).argmax(axis=1)
+
+    return decide
+
+
+@pytest.mark.parametrize(("loss", "space"), LOSSES)
+@pytest.mark.parametrize("seed", mostly_nightly([0, 1], quick=1))
+def test_expected_costs_are_sums_over_who_decides(loss, space, seed):
+    search, model = with_gold(loss, space, seed)
+    policy = interpolated(interpolated(Mixture(), 0.3, [model]), 0.25, [Drawn(seed + 9, 3)])
+    own = [learned(search, one) for one in (model, Drawn(seed + 9, 3))]
+    decide = [lambda states: searches.optimal_actions(*search.costs(states)), *own]
+    policies = list(zip([policy.optimal, *policy.weights], decide, strict=True))
+    states = search.start(np.arange(3))
+    for _ in range(2):
+        rows, actions = np.nonzero(search.allowed(states))
+        want = np.full((3, 3), np.inf)
+        want[rows, actions] = expected(search, policies, search.step(states.take(rows), actions))
+        found = COSTS["expected"](search, policy, 0, states)
+        np.testing.assert_allclose(found, want - want.min(axis=1, keepdims=True), atol=1e-12)
+        states = search.step(states, own[0](states))
+
+
+@pytest.mark.parametrize(("loss", "space"), LOSSES)
+def test_samples_have_the_expected_cost_as_their_mean(loss, space):
+    """Losses are within 1 of each other: Hoeffding's bound at 1e-9 for each difference."""
+    search, model = with_gold(loss, space, 4)
+    policy = interpolated(Mixture(), 0.5, [model])
+    states = search.start(np.zeros(1, np.int64))
+    allowed = search.allowed(states)[0]
+    exact = COSTS["expected"](search, policy, 0, states)[0]
+    base = np.flatnonzero(exact == 0)[0]
+    drawn = np.array([COSTS["sampled"](search, policy, k, states)[0] for k in range(300)])
+    means = (drawn - drawn[:, [base]])[:, allowed].mean(axis=0)
+    assert np.abs(means - exact[allowed]).max() < 2 * np.sqrt(2 * np.log(2e9) / 300)
