@@ -2,8 +2,7 @@
 
 Every value is a float or a float64 array; a lane is one entry of the broadcast arrays. A lane takes
 part only where its ``active`` mask says so: the branches of ``if``, ``and``, ``or`` are lazy lane
-by lane, so that a division by zero counts only where it is asked for. In place of numbers there may
-be functions of counts (``algebra.confusion.Form``), which say themselves what their sums are.
+by lane, so that a division by zero counts only where it is asked for.
 """
 
 from __future__ import annotations
