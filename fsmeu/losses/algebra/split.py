@@ -23,7 +23,7 @@ from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Register, Spec, names_read, parts
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant, constant_at
 
-_ZERO, _ONE = ast.Number(0.0), ast.Number(1.0)
+_ZERO = ast.Number(0.0)
 _OTHER: dict[Expr, Expr] = {ast.Name("z"): ast.Name("y"), ast.Name("y"): ast.Name("z")}
 
 
@@ -85,33 +85,7 @@ def slope(spec: Spec, name: str) -> Expr:
 
     A difference of two values would lose digits of the slope that stand below those of the value.
     """
-    return slope_in(spec.value, name)
-
-
-def slope_in(expr: Expr, name: str) -> Expr:
-    """What one more of a register adds to an expression that is affine in it."""
-    if name not in names_read(expr):
-        return _ZERO
-    match expr:
-        case ast.Unary():
-            return ast.Unary("-", slope_in(expr.operand, name), place=expr.place)
-        case ast.Binary(operator="+" | "-"):
-            left, right = slope_in(expr.left, name), slope_in(expr.right, name)
-            whole = ast.Binary(expr.operator, left, right, place=expr.place)
-            return left if right == _ZERO else whole
-        case ast.Binary(operator="*"):
-            sides = (expr.left, expr.right)
-            left, right = (slope_in(e, name) if name in names_read(e) else e for e in sides)
-            whole = ast.Binary("*", left, right, place=expr.place)
-            return right if left == _ONE else left if right == _ONE else whole
-        case ast.Binary(operator="/"):
-            return ast.Binary("/", slope_in(expr.left, name), expr.right, place=expr.place)
-        case ast.Choice():
-            yes, no = slope_in(expr.yes, name), slope_in(expr.no, name)
-            return ast.Choice(expr.condition, yes, no, place=expr.place)
-        case ast.Name():
-            return _ONE
-    raise AssertionError(expr)  # not affine
+    return ast.slope_in(spec.value, name)
 
 
 def separated(bound: BoundLoss) -> BoundLoss:
