@@ -11,7 +11,6 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -204,24 +203,20 @@ class SpecView(View):
 _MOST_MERGED_CELLS = 1 << 24  # cells of steps that merging looks at: 128 MB
 _MOST_MERGED_VALUES = 1 << 16  # values of a register up to which they are merged
 _LARGEST_MERGED_DOMAIN = 1 << 23  # values by the bounds of such a register, one cell each: 64 MB
-_SETTLED: WeakKeyDictionary[BoundLoss, dict[str, domains.Merged]] = WeakKeyDictionary()
-"""The classes of registers that hold for every greater length as well, by loss and name."""
 
 
 @lru_cache(maxsize=256)
 def merged_registers(bound: BoundLoss, n: int) -> Mapping[str, domains.Merged]:
     """For sequences of length n, the registers with values that can be merged, and how."""
-    registers, settled = {}, _SETTLED.setdefault(bound, {})
+    registers = {}
     for register, seen in _candidates(bound.spec):
-        merged = settled.get(register.name)
-        if merged is None or merged.length > n:
-            merged = None
-            with suppress(LossFileError):  # something is undefined; who reaches it will say so
-                merged = _value_classes(bound, register, seen, n)
-            if merged is not None and merged.length <= n:
-                settled[register.name] = merged
-        if merged is not None and len(merged.representatives) < len(merged.values):
-            registers[register.name] = merged
+        sides = (register.start, register.update, register.low, register.high, register.depth)
+        reads_length = any("n" in names_read(x) for x in (*sides, *seen) if x is not None)
+        longer = n if reads_length else 1 << n.bit_length()  # what serves it serves shorter ones
+        with suppress(LossFileError):  # something is undefined; who reaches it will say so
+            merged = _value_classes(bound, register, seen, longer)
+            if merged is not None and len(merged.representatives) < len(merged.values):
+                registers[register.name] = merged
     return registers
 
 
@@ -267,6 +262,7 @@ def _is_one_time(expr: Expr, name: str) -> bool:
     return len(times) == 1
 
 
+@lru_cache(maxsize=256)
 def _value_classes(
     bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: int
 ) -> domains.Merged | None:
@@ -276,16 +272,13 @@ def _value_classes(
     walked = _values_met(bound, register, domain, n)
     if walked is None:
         return None
-    values, targets, length = walked
+    values, targets = walked
     rows = [_look(bound, register.name, n, expr, values) for expr in seen]
     outputs = group(bits(np.concatenate([np.zeros((len(values), 1)), *rows], axis=1)))
     classes = refine(targets, outputs)
     first = np.unique(classes, return_index=True)[1]
     order = np.argsort(values)
-    given = (register.start, register.update, register.low, register.high, register.depth, *seen)
-    if any(expr is not None and "n" in names_read(expr) for expr in given):
-        length = n + 1
-    return domains.Merged(values[order], classes[order], values[first], length)
+    return domains.Merged(values[order], classes[order], values[first])
 
 
 def _look(bound: BoundLoss, name: str, n: int, expr: Expr, values: Floats) -> Floats:
@@ -300,8 +293,8 @@ def _look(bound: BoundLoss, name: str, n: int, expr: Expr, values: Floats) -> Fl
 
 def _values_met(
     bound: BoundLoss, register: Register, domain: domains.Domain, n: int
-) -> tuple[Floats, Ints, int] | None:
-    """The values that a register takes, where each leads, and the length from which this holds.
+) -> tuple[Floats, Ints] | None:
+    """The values that a register takes, and where each leads on every pair of labels.
 
     A value that is first met at the end leads to itself, so that it is merged with its like. None
     when a value leaves the bounds, or there are too many.
@@ -331,7 +324,7 @@ def _values_met(
     last = np.arange(begin, len(values))[:, None]
     columns = rows[0].shape[1] if rows else 1
     rows.append(np.broadcast_to(last, (len(last), columns)))
-    return values, np.concatenate(rows), depth if not len(last) else n + 1
+    return values, np.concatenate(rows)
 
 
 # -- merged once the hypothesis is known -----------------------------------------------------------
