@@ -89,10 +89,11 @@ class Loss(Card):
                 machine is built, states afterwards. The registers are those of one state of many.
             pairs: an acceptor of pairs of labels, z * L + y; then only what it can reach is built.
         """
-        given, minimize = encoded(self, n, z), check_bool("compile", "minimize", minimize)
+        given, reached = encoded(self, n, z)
+        pairs, minimize = pairs or reached, check_bool("compile", "minimize", minimize)
         bound, view_of = self.bound, machines.machine_view
         view = self.view(n) if bound is None else view_of(bound, n, given, merge=minimize)
-        name, pairs = f"{self.kind} {self.name}, n = {n}", pairs or reached_by(self, n, given)
+        name = f"{self.kind} {self.name}, n = {n}"
         try:
             if bound is not None and pairs is None and not minimize:
                 machines.refuse_large(name, bound, n, max_states)
@@ -114,24 +115,17 @@ def check_loss(loss: object, where: str) -> None:
         raise InputError(message(where, must, loss, remedy))
 
 
-def encoded(loss: Loss, n: object, z: Any) -> Ints | None:
-    """The label indices of z for a machine of length n; an InputError if they do not suit."""
+def encoded(loss: Loss, n: int, z: Any) -> tuple[Ints | None, Layered | None]:
+    """The label indices of z and its pairs with each y of length n; without z, None for all."""
     if as_whole(n, least=0) is None:
         raise InputError(message("compile", "n must be a whole number, 0 or more", n))
     if z is None:
-        return None
+        return None, None
     given = loss.alphabet.encode(z, "hypothesis z")
     if len(given) != n:
         must = f"hypothesis z must have length n = {n}"
         raise InputError(message("compile", must, f"length {len(given)}"))
-    return given
-
-
-def reached_by(loss: Loss, n: int, z: Ints | None) -> Layered | None:
-    """The pairs of a hypothesis with every reference, None for all pairs."""
-    if z is None:
-        return None
-    return pair_layers(string_layers(loss.alphabet, z), any_layers(loss.alphabet, n))
+    return given, pair_layers(string_layers(loss.alphabet, given), any_layers(loss.alphabet, n))
 
 
 # -- the value of a pair, of many, and of a corpus -------------------------------------------------

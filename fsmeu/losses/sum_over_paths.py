@@ -30,7 +30,7 @@ from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Register, names_read, steps, tapes, walk
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Compiled, explore, machine_view, minimize
-from fsmeu.losses.protocol import Loss, check_loss, encoded, reached_by
+from fsmeu.losses.protocol import Loss, check_loss, encoded
 from fsmeu.losses.semantics.domains import memory_of
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import at_end, trajectories
@@ -221,12 +221,11 @@ def _compiled(loss: Loss, n: int, z: Any, max_states: int | None, sign: float) -
     if not isinstance(loss, SpecLoss):
         must = "counts ride in the weight of losses from files; of a Python loss nothing is known"
         raise InputError(message("compile_summed", must, loss.name, "Use its compile"))
-    given = encoded(loss, n, z)
-    name = f"{loss.kind} {loss.name}, n = {n}, summed"
-    form = windows(loss, n)
+    encoded(loss, n, z)  # what does not suit is refused
+    name, form = f"{loss.kind} {loss.name}, n = {n}, summed", windows(loss, n)
     if form is not None:
         return _over_windows(loss, n, name, form, max_states, sign)
-    return _over_positions(loss, n, name, given, max_states, sign)
+    return _over_positions(loss, n, name, z, max_states, sign)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
@@ -257,12 +256,13 @@ def _over_windows(
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _over_positions(
-    loss: SpecLoss, n: int, name: str, z: Ints | None, max_states: int | None, sign: float
+    loss: SpecLoss, n: int, name: str, z: Any, max_states: int | None, sign: float
 ) -> SummedMachine:
     """Paths that pay at one position, beside the path that pays the rest at the end."""
-    view = machine_view(loss.bound, n, z, merge=True, linear=loss.linear(z is not None))
+    given, pairs = encoded(loss, n, z)
+    view = machine_view(loss.bound, n, given, merge=True, linear=loss.linear(z is not None))
     size = len(loss.alphabet)
-    codes, targets, ending, gains = explore(name, view, reached_by(loss, n, z), size, max_states)
+    codes, targets, ending, gains = explore(name, view, pairs, size, max_states)
     values, slopes = view.values(codes[ending])
     values = _signed(values, sign)
     source, pair = np.nonzero(targets >= 0)
