@@ -115,11 +115,7 @@ class Properties:
 
 
 def properties(bound: BoundLoss) -> Properties:
-    """The derived properties of a loss with its labels and parameters.
-
-    When the value depends on (tp, hyp, ref, n) and is TP-monotonic, the probability ranking
-    principle holds for independent labels (Natarajan 2016, Theorem 6).
-    """
+    """The derived properties of a loss with its labels and parameters."""
     parts, form = split(bound), tables.confusion(bound)
     ratio, sums, counterexample = None, None, None
     if form is not None:

@@ -6,10 +6,8 @@ pays for the value with these counts at their start, and for each position one t
 a count gains there, and goes on. The weights of all paths of a pair sum to its value.
 
 WindowDiff remembers the last k labels of each tape, 2^k states for either, only to count them. Its
-value is linear in a count that gains something at the end of every window, and the gain looks at
-nothing but the window. So the value is a sum over windows of a loss of sequences of length k, in
-which counting takes the place of remembering: k + 1 states instead of 2^k. A path then waits, reads
-one window, pays, and goes on.
+value is a sum over windows of a loss of sequences of length k, in which counting takes the place of
+remembering: k + 1 states instead of 2^k. A path then waits, reads one window, pays, and goes on.
 """
 
 from __future__ import annotations
@@ -314,8 +312,7 @@ def _add_paid(
 ) -> Floats:
     """Final weights of added states, numbered from ``begin``: where a path is once it has paid.
 
-    ``paid`` is what is paid on each arc, ``worth`` what that is worth in each final state, both at
-    least 0. There is one state where it is worth the same everywhere.
+    On each arc so much is ``paid``, which is ``worth`` something in each final state.
     """
     source, pair, target = steps
     if (worth == worth[0]).all():

@@ -177,6 +177,7 @@ def _holds(expr: Expr, of: Callable[[Expr], Any]) -> bool | None:
 
 _EPS = float(np.finfo(np.float64).eps)
 _WHOLE = 2**53
+_LONGEST = 1_000_000  # positions over which sums are exact, where it is asked for all lengths
 _TRUSTED = 1e-10
 _RATIONAL = 10_000
 _NEAR = 1e-13
@@ -297,15 +298,10 @@ class _Sum(Form):
         return replace(self, weights=near, error=self.error + moved.astype(np.float64))
 
     def _exact(self, weights: NDArray[Any]) -> bool:
-        """True when doubles hold every such sum: whole multiples of a power of two, not too many.
-
-        Without a length this is asked for sums over a million positions.
-        """
+        """True when doubles hold every such sum: whole multiples of a power of two, few enough."""
         unit = max(weight.denominator for weight in weights)
-        if unit & (unit - 1):
-            return False
-        most = abs(weights[0]) + max(map(abs, weights[1:])) * (self.n or 1_000_000)
-        return bool(most * unit < _WHOLE)
+        most = abs(weights[0]) + max(map(abs, weights[1:])) * (self.n or _LONGEST)
+        return not unit & (unit - 1) and bool(most * unit < _WHOLE)
 
 
 @dataclass(frozen=True, eq=False)

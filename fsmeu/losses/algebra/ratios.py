@@ -148,17 +148,13 @@ class _Sum(Form):
 
 def _value(affine: Floats, a: Floats, b: Floats | float) -> Floats:
     """The affine function of two counts, (ks,)."""
-    value: Floats = affine[0] + affine[1] * a + affine[2] * b
-    return value
+    return np.asarray(affine[0] + affine[1] * a + affine[2] * b)
 
 
 def _ratios(
     bound: BoundLoss, n: int, places: Places, registers: Mapping[str, Floats]
 ) -> list[tuple[Floats, Floats, float]]:
-    """Numerators, denominators and powers of the ratios whose sum the value is.
-
-    ``registers`` has the coefficients of registers on 1 and both counts, (3, ks) each.
-    """
+    """Numerators, denominators, powers of ratios whose sum the value is; registers are (3, ks)."""
     some = _Sum(np.zeros((3, len(places.a[0]))), places)
     forms = {name: _Sum(affine, places) for name, affine in registers.items()}
     total: _Sum = form_of(bound.spec.value, forms, some, Scope(bound, {"n": float(n)}, {}, {}))

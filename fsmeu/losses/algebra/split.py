@@ -229,13 +229,16 @@ def split(bound: BoundLoss) -> Split | None:
     names = {"z": {"z", *z_names}, "y": {"y", *y_names}}
     features: dict[str, list[tuple[str, Expr]]] = {"z": [], "y": []}
     joint_counts = []
-    try:
-        for register in spec.registers:
-            if register.name in linear:
-                amount = _cut(ast.increment(register) or _ZERO, register.name, names, features)
-                joint_counts.append(JointCount(register.name, amount))
-    except _InseparableError:
-        return None
+    for register in spec.registers:
+        if register.name in linear:
+            amount = ast.increment(register) or _ZERO
+            for part in ast.walk(amount):  # of both tapes, no function of what each shows by itself
+                read = names_read(part)
+                tally = isinstance(part, ast.Call) and part.function == "tally"
+                if tally and read & names["z"] and read & names["y"]:
+                    return None
+            cut = _cut(amount, register.name, names, features)
+            joint_counts.append(JointCount(register.name, cut))
     read = names_read(spec.value)
     z_part = _part(bound, z_names, features["z"], "z", read)
     asked = ast.needed_registers(
@@ -245,10 +248,6 @@ def split(bound: BoundLoss) -> Split | None:
     y_part = _part(bound, y_names | both, features["y"], "y", read - both)
     additive = not (z_part.ends or y_part.ends)
     return Split(bound, z_part, y_part, tuple(joint_counts), additive)
-
-
-class _InseparableError(Exception):
-    """A piece that reads both tapes and is no function of what each shows by itself."""
 
 
 def _cut(
@@ -267,8 +266,6 @@ def _cut(
         if feature not in known:
             known.append(feature)
         return ast.Name(f"{tapes[0]}#{known.index(feature)}")
-    if isinstance(expr, ast.Call) and expr.function == "tally":
-        raise _InseparableError
     inside = (_cut(part, register, names, features) for part in parts(expr))
     return ast.with_parts(expr, tuple(inside))
 

@@ -105,11 +105,7 @@ class _Reader(expressions.Expressions):
         )
 
     def no_statement(self) -> LossFileError:
-        """The error of what begins no statement.
-
-        A list of labels goes on to the next word of the language, so it also takes a misspelt one:
-        then what begins the line is to blame.
-        """
+        """The error of what begins no statement; after labels, which take any word, of its line."""
         line = self.source.split("\n")[self.token.place.line - 1]
         words = line.split()
         below = self.begin.text == "labels" and self.begin.place.line < self.token.place.line

@@ -265,11 +265,8 @@ _TRUTHS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "or", "not"})
 
 
 def names_read(expr: Expr) -> frozenset[str]:
-    """The names that an expression refers to: tapes, i, n, parameters, registers.
-
-    Each expression keeps them: they are asked for at every level of long sums.
-    """
-    held = vars(expr)
+    """The names that an expression refers to: tapes, i, n, parameters, registers."""
+    held = vars(expr)  # keeps them, as they are asked for at every level of long sums
     known: frozenset[str] | None = held.get("_names_read")
     if known is None:
         own = "state" if isinstance(expr, At | Arcs) else held.get("name", held.get("memory"))

@@ -266,47 +266,17 @@ def _is_one_time(expr: Expr, name: str) -> bool:
 def _value_classes(
     bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: int
 ) -> domains.Merged | None:
-    domain = domains.domain_of(bound, register, n)
-    if isinstance(domain, domains.Pool) or domain.size > _LARGEST_MERGED_DOMAIN:
-        return None
-    walked = _values_met(bound, register, domain, n)
-    if walked is None:
-        return None
-    values, targets = walked
-    rows = [_look(bound, register.name, n, expr, values) for expr in seen]
-    outputs = group(bits(np.concatenate([np.zeros((len(values), 1)), *rows], axis=1)))
-    classes = refine(targets, outputs)
-    first = np.unique(classes, return_index=True)[1]
-    order = np.argsort(values)
-    return domains.Merged(values[order], classes[order], values[first])
+    """The classes of the values that a register takes; None if there are too many, or some leave.
 
-
-def _look(bound: BoundLoss, name: str, n: int, expr: Expr, values: Floats) -> Floats:
-    """An expression for each value of a register (rows) and each pair of labels that it reads."""
-    held, labels = values[:, None, None], bound.label_values
-    tapes = {"z": labels[None, :, None], "y": labels[None, None, :], "n": float(n)}
-    scope = Scope(bound, {name: held, **tapes}, {name: held}, domains.memories_of(bound, n))
-    seen = np.asarray(evaluate(expr, scope), np.float64)
-    columns = np.broadcast_shapes(seen.shape, (1, 1, 1))[1:]
-    return np.broadcast_to(seen, (len(values), *columns)).reshape(len(values), -1)
-
-
-def _values_met(
-    bound: BoundLoss, register: Register, domain: domains.Domain, n: int
-) -> tuple[Floats, Ints] | None:
-    """The values that a register takes, and where each leads on every pair of labels.
-
-    A value that is first met at the end leads to itself, so that it is merged with its like. None
-    when a value leaves the bounds, or there are too many.
+    A value that is first met at the end leads to itself, so that it is merged with its like.
     """
-    start = constant_at(bound, register.start, n)
-    if start != int(start) or not 0 <= start - domain.low < domain.size:
+    domain, start = domains.domain_of(bound, register, n), constant_at(bound, register.start, n)
+    known = not isinstance(domain, domains.Pool) and domain.size <= _LARGEST_MERGED_DOMAIN
+    if not known or start != int(start) or not 0 <= start - domain.low < domain.size:
         return None
-    values = np.array([start])
+    values, rows, begin, depth = np.array([start]), list[Ints](), 0, 0
     place = np.full(domain.size, -1, np.int64)
     place[int(start) - domain.low] = 0
-    rows: list[Ints] = []
-    begin, depth = 0, 0
     while begin < len(values) and depth < n:
         if len(values) * len(bound.label_values) ** 2 > _MOST_MERGED_CELLS:
             return None
@@ -322,17 +292,28 @@ def _values_met(
         if len(values) > _MOST_MERGED_VALUES:
             return None
     last = np.arange(begin, len(values))[:, None]
-    columns = rows[0].shape[1] if rows else 1
-    rows.append(np.broadcast_to(last, (len(last), columns)))
-    return values, np.concatenate(rows)
+    rows.append(np.broadcast_to(last, (len(last), rows[0].shape[1] if rows else 1)))
+    shown = [_look(bound, register.name, n, expr, values) for expr in seen]
+    outputs = group(bits(np.concatenate([np.zeros((len(values), 1)), *shown], axis=1)))
+    classes, order = refine(np.concatenate(rows), outputs), np.argsort(values)
+    first = np.unique(classes, return_index=True)[1]
+    return domains.Merged(values[order], classes[order], values[first])
+
+
+def _look(bound: BoundLoss, name: str, n: int, expr: Expr, values: Floats) -> Floats:
+    """An expression for each value of a register (rows) and each pair of labels that it reads."""
+    held, labels = values[:, None, None], bound.label_values
+    tapes = {"z": labels[None, :, None], "y": labels[None, None, :], "n": float(n)}
+    scope = Scope(bound, {name: held, **tapes}, {name: held}, domains.memories_of(bound, n))
+    seen = np.asarray(evaluate(expr, scope), np.float64)
+    columns = np.broadcast_shapes(seen.shape, (1, 1, 1))[1:]
+    return np.broadcast_to(seen, (len(values), *columns)).reshape(len(values), -1)
 
 
 # -- merged once the hypothesis is known -----------------------------------------------------------
 
 _SMALL_CORE = 64  # values, of what may be merged given z and beside it, below which none is
 _WORTH_MERGING = 2.0  # the factor by which layers must get smaller to be walked
-
-
 _Layer = tuple[Ints, dict[str, Floats]]
 """The contents of the core after a position, ascending, and what stands for each, by register."""
 
