@@ -28,8 +28,9 @@ from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Register, names_read, steps, tapes, walk
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Compiled, explore, machine_view, minimize
+from fsmeu.losses.machine.view import merged_registers
 from fsmeu.losses.protocol import Loss, check_loss, encoded
-from fsmeu.losses.semantics.domains import memory_of
+from fsmeu.losses.semantics.domains import memories_of
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import at_end, trajectories
 
@@ -44,7 +45,7 @@ class Windows:
     """A value as ``base``, that of no window, and what every window adds.
 
     ``loss`` is what a window adds, as a loss of sequences of length ``k``; one ends at each of
-    positions k, ..., n. ``contents`` is how many the greatest memory has, none of them told apart.
+    positions k, ..., n. ``contents`` is how many of the greatest memory can be told apart.
     """
 
     loss: SpecLoss
@@ -70,10 +71,10 @@ def windows(loss: SpecLoss, n: int) -> Windows | None:
         bounded = r.sugar in ("register", "state") or (r.sugar == "memory" and r.low is not None)
         if bounded or _is_partial(bound, r.update):
             return None
-    memories = [memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"]
-    if len({memory.depth for memory in memories}) != 1:
+    memories = memories_of(bound, n)
+    if len({memory.depth for memory in memories.values()}) != 1:
         return None
-    k = memories[0].depth
+    k = next(iter(memories.values())).depth
     base = float(at_end(bound, spec.value, starts_of(bound, linear, n), (), n))
     worth: Expr = _ZERO  # what a window adds to the value: an expression of registers at its end
     for name in linear:
@@ -89,8 +90,9 @@ def windows(loss: SpecLoss, n: int) -> Windows | None:
         return None
     registers, value = counted
     alone = replace(spec, registers=registers, value=value, range=None, examples=())
-    contents = max(len(memory.values) for memory in memories) ** k
-    return Windows(SpecLoss(alone, bound.params, bound.alphabet), k, base, contents)
+    merged = merged_registers(bound, n)
+    sizes = (merged[x].size if x in merged else len(m.values) ** k for x, m in memories.items())
+    return Windows(SpecLoss(alone, bound.params, bound.alphabet), k, base, max(sizes))
 
 
 def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
@@ -154,7 +156,7 @@ def _counted(
                 return None
             entry = ast.Binary("==", entry, call.arguments[1])
         else:
-            values = memory_of(bound, memory, n).values
+            values = memories_of(bound, n)[memory.name].values
             low, high = min(0.0, k * values.min()), max(0.0, k * values.max())
         update, bounds = ast.Binary("+", ast.Name(name), entry), (ast.Number(low), ast.Number(high))
         counts.setdefault(call, Register(name, "count", _ZERO, update, *bounds, memory.place))
