@@ -7,6 +7,7 @@ constants. In both, registers in which the value is linear may ride in the weigh
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -64,7 +65,8 @@ class SpecView(View):
 
     ``linear`` registers ride in the weight, ``ends`` has the last values of registers that are left
     out because no step looks at them, ``memo`` is shared by all views with the same arguments but
-    z. With ``merge``, values of a register that nothing can tell apart are one.
+    z. With ``merge``, values of a register that nothing can tell apart are one. With a ``quotient``
+    (``quotient_given_z``), steps lead to what stands for all that is alike given z.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class SpecView(View):
         self.memo = {} if memo is None else memo
         self.linear_names = tuple(r.name for r in spec.registers if r.name in linear)
         self.ends = dict(ends or {})
+        self.quotient: tuple[SpecView, list[_Layer]] | None = None
         self.clock = any(r.sugar == "clock" for r in spec.registers)
         self.linear = len(linear)
         self.memories = domains.memories_of(bound, n)
@@ -116,6 +119,8 @@ class SpecView(View):
 
     def contexts(self) -> list[Hashable]:
         """For each position the numbers that its step looks at: i, z, registers that read z."""
+        if self.quotient is not None:
+            return list(range(self.n))
         z = np.zeros((1, self.n), np.int64) if self.z is None else self.z[None, :]
         return list(map(tuple, self.context_cells(z, self.track)[0].tolist()))
 
@@ -164,7 +169,21 @@ class SpecView(View):
         if culprit is not None:
             register = next(r for r in self.carried if r.name == culprit)
             raise domains.left_bounds(self.bound, register, f"leaves its bounds at position {i}")
-        return np.broadcast_to(targets, shape), gains
+        return self.stand_in(i, np.broadcast_to(targets, shape)), gains
+
+    def stand_in(self, i: int, codes: Ints) -> Ints:
+        """What stands for the states with these codes after position i, where they are merged."""
+        if self.quotient is None:
+            return codes
+        core, layers = self.quotient
+        met, inverse = np.unique(codes, return_inverse=True)
+        taken, (known, stands) = met >= 0, layers[i]
+        held = self.space_of.decode(met[taken])
+        inner = core.space_of.encode({name: held[name] for name in stands})[0]
+        place = np.searchsorted(known, np.broadcast_to(inner, np.count_nonzero(taken)))
+        others = {name: values[place] for name, values in stands.items()}
+        met[taken] = self.space_of.encode({**held, **others})[0]
+        return met[inverse].reshape(codes.shape)
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
         """Value of ending in each state with linear registers at their start, and their slopes."""
@@ -318,48 +337,13 @@ _Layer = tuple[Ints, dict[str, Floats]]
 """The contents of the core after a position, ascending, and what stands for each, by register."""
 
 
-class _QuotientView(View):
-    """A view with z given whose steps lead to what stands for all that nothing can tell apart.
-
-    ``core`` has all registers that only add up in the weight; what they add on every continuation
-    makes its contents after positions 0, ..., n one: ``layers`` tell which stand for others. Of the
-    age of the open chunk of y, all that matters is whether z's is the same.
-    """
-
-    def __init__(self, inner: SpecView, core: SpecView, layers: list[_Layer]) -> None:
-        self._inner, self._core, self._layers = inner, core, layers
-        self.n, self.symbols, self.linear = inner.n, inner.symbols, inner.linear
-        self.start = int(self._stand_in(0, np.array([inner.start]))[0])
-        self.space, self.memo = None, {}
-
-    def contexts(self) -> list[Hashable]:
-        return list(range(self.n))
-
-    def advance(
-        self, i: int, codes: Ints, symbols: Ints | None = None
-    ) -> tuple[Ints, Floats | None]:
-        targets, gains = self._inner.advance(i, codes, symbols)
-        met, inverse = np.unique(targets, return_inverse=True)
-        taken = met >= 0
-        met[taken] = self._stand_in(i, met[taken])
-        return met[inverse].reshape(targets.shape), gains
-
-    def values(self, codes: Ints) -> tuple[Floats, Floats]:
-        return self._inner.values(codes)
-
-    def _stand_in(self, i: int, codes: Ints) -> Ints:
-        held, (known, stands) = self._inner.space_of.decode(codes), self._layers[i]
-        core = self._core.space_of.encode({name: held[name] for name in stands})[0]
-        place = np.searchsorted(known, np.broadcast_to(core, codes.shape))
-        others = {name: values[place] for name, values in stands.items()}
-        return np.asarray(self._inner.space_of.encode({**held, **others})[0])
-
-
 def quotient_given_z(view: SpecView, copies: int) -> View | None:
     """The view (with z given) with states merged that nothing can tell apart; None if no gain.
 
-    ``copies`` is how many times each content of the core is met beside what the view itself adds
-    up: the number of states of the model.
+    The core has all registers that only add up in the weight; what they add on every continuation
+    makes its contents after positions 0, ..., n one. Of the age of the open chunk of y, all that
+    matters is whether z's is the same. ``copies`` is how many times each content of the core is met
+    beside what the view itself adds up: the number of states of the model.
     """
     unread = ast.unread_registers(view.bound.spec)
     added = steps(view.bound.spec)
@@ -374,7 +358,12 @@ def quotient_given_z(view: SpecView, copies: int) -> View | None:
         return None
     core = SpecView(view.bound, view.n, view.z, (*view.linear_names, *sums))
     layers = _walk(core, names)
-    return None if layers is None else _QuotientView(view, core, layers)
+    if layers is None:
+        return None
+    merged = copy.copy(view)
+    merged.quotient, merged.merge, merged.space, merged.memo = (core, layers), False, None, {}
+    merged.start = int(merged.stand_in(0, np.array([view.start]))[0])
+    return merged
 
 
 def _walk(core: SpecView, names: list[str]) -> list[_Layer] | None:
