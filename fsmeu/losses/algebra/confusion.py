@@ -249,7 +249,10 @@ class _Sum(Form):
 
     def rounded(self, weights: NDArray[Any], error: Floats, operations: int = 1) -> _Sum:
         """The sum with these weights after some more operations of doubles."""
-        if error.any() or not self._exact(weights):
+        unit = max(weight.denominator for weight in weights)
+        most = abs(weights[0]) + max(map(abs, weights[1:])) * (self.n or _LONGEST)
+        exact = not unit & (unit - 1) and most * unit < _WHOLE  # doubles hold every such sum
+        if error.any() or not exact:
             error = error + operations * _EPS * (_sizes(weights) + error)
         return replace(self, weights=weights, error=error)
 
@@ -296,12 +299,6 @@ class _Sum(Form):
         if (moved > _NEAR * np.abs(self.weights)).any():
             raise NoFormError
         return replace(self, weights=near, error=self.error + moved.astype(np.float64))
-
-    def _exact(self, weights: NDArray[Any]) -> bool:
-        """True when doubles hold every such sum: whole multiples of a power of two, few enough."""
-        unit = max(weight.denominator for weight in weights)
-        most = abs(weights[0]) + max(map(abs, weights[1:])) * (self.n or _LONGEST)
-        return not unit & (unit - 1) and bool(most * unit < _WHOLE)
 
 
 @dataclass(frozen=True, eq=False)
