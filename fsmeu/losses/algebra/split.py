@@ -229,16 +229,16 @@ def split(bound: BoundLoss) -> Split | None:
     names = {"z": {"z", *z_names}, "y": {"y", *y_names}}
     features: dict[str, list[tuple[str, Expr]]] = {"z": [], "y": []}
     joint_counts = []
-    for register in spec.registers:
-        if register.name in linear:
-            amount = ast.increment(register) or _ZERO
-            for part in ast.walk(amount):  # of both tapes, no function of what each shows by itself
-                read = names_read(part)
-                tally = isinstance(part, ast.Call) and part.function == "tally"
-                if tally and read & names["z"] and read & names["y"]:
-                    return None
-            cut = _cut(amount, register.name, names, features)
-            joint_counts.append(JointCount(register.name, cut))
+    for register in (r for r in spec.registers if r.name in linear):
+        amount, others = ast.increment(register) or _ZERO, dict[Expr, Expr]()
+        for tape, piece in _pieces(amount, names):
+            if not tape:
+                return None
+            known, feature = features[tape], (register.name, piece)
+            if feature not in known:
+                known.append(feature)
+            others[piece] = ast.Name(f"{tape}#{known.index(feature)}")
+        joint_counts.append(JointCount(register.name, replace_parts(amount, others)))
     read = names_read(spec.value)
     z_part = _part(bound, z_names, features["z"], "z", read)
     asked = ast.needed_registers(
@@ -250,24 +250,16 @@ def split(bound: BoundLoss) -> Split | None:
     return Split(bound, z_part, y_part, tuple(joint_counts), additive)
 
 
-def _cut(
-    expr: Expr,
-    register: str,
-    names: Mapping[str, set[str]],
-    features: Mapping[str, list[tuple[str, Expr]]],
-) -> Expr:
-    """The expression with pieces that read one tape replaced by names of features, kept there."""
-    read = names_read(expr)
-    tapes = [tape for tape in names if read & names[tape]]
-    if not tapes:
-        return expr
+def _pieces(expr: Expr, names: Mapping[str, set[str]]) -> Iterator[tuple[str, Expr]]:
+    """The largest pieces that read one tape, with it; without, a tally that reads both at once."""
+    tapes = [tape for tape in names if names_read(expr) & names[tape]]
     if len(tapes) == 1:
-        known, feature = features[tapes[0]], (register, expr)
-        if feature not in known:
-            known.append(feature)
-        return ast.Name(f"{tapes[0]}#{known.index(feature)}")
-    inside = (_cut(part, register, names, features) for part in parts(expr))
-    return ast.with_parts(expr, tuple(inside))
+        yield tapes[0], expr
+    elif tapes and isinstance(expr, ast.Call) and expr.function == "tally":
+        yield "", expr
+    else:
+        for part in parts(expr):
+            yield from _pieces(part, names)
 
 
 def _part(
