@@ -222,8 +222,8 @@ def _search(corpus: Corpus, sign: float) -> _Search:
     _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
     for rows, structure in groups:
         n, layered = models[rows[0]].n, arc_weights_many([models[row] for row in rows])
-        hyp += [structure.ends(n)] * len(rows)
-        ref += [structure.y.reachable(n)] * len(rows)
+        hyp += [structure.counts_met[0][n]] * len(rows)
+        ref += [structure.counts_met[1][n]] * len(rows)
         greatest[rows] = structure.greatest[:, n]
         expected[rows], masses = _expected(structure, layered)
         for row, mass in zip(rows, masses, strict=True):
