@@ -18,7 +18,8 @@ import numpy as np
 
 from fsmeu import errors
 from fsmeu.arrays import Floats, Ints
-from fsmeu.expectation.expect import expect, expect_many
+from fsmeu.expectation.expect import expect, values_and_errors
+from fsmeu.expectation.query import queries
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
 from fsmeu.fst.layers import Layered, any_layers
@@ -174,12 +175,16 @@ class Problem:
         return memo[what]
 
     def values(self, candidates: Sequence[Ints]) -> Floats:
-        """The expected values of many sequences, kept states only where ``keep`` says so."""
+        """The expected values of sequences, and bounds on errors, (2, sequences).
+
+        With ``keep``, values are those of the states that are kept, and errors are not bounded.
+        """
         names = [self.loss.alphabet.decode(indices) for indices in candidates]
         if self.keep is not None:
             found = [expect(self.loss, z, self.model, keep=self.keep).value for z in names]
-            return np.array(found)
-        return expect_many(self.loss, names, [self.model] * len(names))
+            return np.array([found, [np.inf] * len(found)])
+        models = [self.model] * len(names)
+        return values_and_errors(queries(self.loss, names, models, "expect_many"))
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""

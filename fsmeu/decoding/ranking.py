@@ -117,7 +117,7 @@ def _ranking(problem: Problem) -> Answer:
     assert p is not None
     order = np.argsort(-p, kind="stable")
     if problem.keep is not None:
-        values = problem.values([ranked(order, k) for k in range(problem.n + 1)])
+        values = problem.values([ranked(order, k) for k in range(problem.n + 1)])[0]
         best = int((problem.sign * values).argmax())
         why = f"{_WHY}; but only {problem.keep} states per layer were kept"
         return Answer(ranked(order, best), False, why, problem.n + 1)
