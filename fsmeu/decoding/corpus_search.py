@@ -17,15 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.decoding.corpus_moments import best_sums
-from fsmeu.decoding.moments import best_number
+from fsmeu.decoding.corpus_moments import best_of, best_sums
+from fsmeu.decoding.moments import ByNumber, best_number
 from fsmeu.errors import SizeLimitError, message
-from fsmeu.expectation.corpus import Corpus, mass_to_cut, sentence_structure
+from fsmeu.expectation.corpus import Corpus, Group, by_sentence, mass_to_cut
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, WINDOW_CELLS
@@ -42,49 +44,55 @@ CORPUS_WINDOW_CELLS = 1 << 26  # cells of the counts of all sentences but one, f
 CORPUS_VALUES = 1 << 31  # pairs of totals of both sides that are valued, block by block: a minute
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def best_of_corpus(
     corpus: Corpus, sign: float, gap: float, stop: Callable[[float, float], bool]
 ) -> tuple[list[Ints], float, int]:
     """Label indices of the best hypotheses, an upper bound on all, and how many totals were tried.
 
     The sign is 1 where greater values are better, -1 where smaller ones are; ``best_number`` says
-    what a gap is and when to stop.
+    what a gap is and when to stop. An UncountableError where a counter does not grow by whole
+    numbers.
     """
-    search = _search(corpus, sign)
+    totals = _totals_of(corpus, sign)
+    whole, places = totals.whole, np.flatnonzero(totals.hyp)
+    rest, errors = np.zeros((2, len(totals.hyp)))
+    rounding = relative_error(whole.operations + len(whole.chances) + 8)
+    for ks, _, offset in totals.tables(np.arange(len(totals.hyp))):
+        rest[ks] = offset @ whole.chances
+        errors[ks] = rounding * (np.abs(offset) @ whole.chances)
+    if whole.lost:
+        errors += whole.lost * max(0.0, totals.range[1])
+    mean = float(whole.counts @ whole.chances)
+    search = ByNumber(
+        low=int(places[0]) - 1,  # neither this nor the next is tried: all between may be
+        high=int(places[-1]) + 1,
+        first=int(places[np.abs(places - mean).argmin()]),
+        gain=np.ones(len(totals.hyp)),
+        rest=rest,
+        errors=errors,
+        sums_at=totals.sums_at,
+        bounds_at=totals.bounds_at,
+        best_at=totals.best_at,
+    )
     best, upper = best_number(search, gap=gap, stop=stop)
     return search.best_at(best), upper, len(search.tried)
 
 
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """Sentences of one length and structure."""
-
-    rows: list[int]  # their places in the corpus
-    n: int
-    structure: Structure
-    models: Sequence[ArcWeights]
-    own: Floats  # the distribution of the reference's count, (batch, counts)
-
-
 @dataclass(eq=False)
-class _Search:
-    """The best values by total; what depends on a total is kept for those that were tried."""
+class _Totals:
+    """The totals of a corpus; what depends on one of them is kept for those that were tried."""
 
-    low: int
-    high: int
-    first: int
     corpus: Corpus
     sign: float  # 1 where greater values are better, -1 where smaller ones are
-    blocks: list[_Block]
+    weights: list[list[ArcWeights]]  # of the models of each group
+    own: list[Floats]  # the distributions of their references' counts, (batch, counts)
     others: list[Window]  # for each sentence the sum of all other references' counts
     whole: Window  # that of all references together
     hyp: Bools  # which totals some hypotheses have, (K + 1,)
     ref: Bools  # which totals some references have, (R + 1,)
     greatest: Floats  # bounds on sentences' joint counts without signs, (sentences, counts)
     expected: Floats  # the same of their expectations
-    means: Floats  # E[h(k, R)] over the window of R, (K + 1,)
-    errors: Floats  # bounds on what they may lack, (K + 1,)
-    tried: dict[int, Floats] = field(default_factory=dict)  # the best sums of scores by total
     slopes: dict[int, Floats] = field(default_factory=dict)  # g_q(k, r), (counts, width)
     off: dict[int, float] = field(default_factory=dict)  # bounds on the errors of sums
     counts: dict[int, Callable[[int], Ints]] = field(default_factory=dict)  # for a total
@@ -114,45 +122,31 @@ class _Search:
             part = slice(begin, begin + len(some))
             yield part, [self.sign * slope for slope in slopes], self.sign * offset
 
-    def sums(self, k: int) -> Floats:
+    def sums_at(self, k: int) -> Floats:
         """The greatest sums of scores with g(k, .), by total."""
-        if k not in self.tried:
-            scores, error, at = self._scores(k)
-            reach = slice(self.whole.low, self.whole.low + len(self.whole.chances))
-            self.slopes[k] = at[:, reach] * (self.whole.chances > 0)
-            tables = self._each(
-                lambda b, one: b.structure.best(one, np.ones((len(b.rows), 1)), b.n)[0],
-                scores,
-            )
-            for table in tables:
-                check_finite("decode_corpus", np.where(np.isneginf(table), 0.0, table))
-            sums, self.counts[k], rounding = best_sums(tables)
-            self.off[k] = error + rounding
-            self.tried[k] = np.where(self.hyp, sums, 0.0)
-        return self.tried[k]
-
-    def value(self, k: int) -> float:
-        """The best value with a total, roundings aside."""
-        return float(self.sums(k)[k] + self.means[k])
+        scores, error, at = self._scores(k)
+        reach = slice(self.whole.low, self.whole.low + len(self.whole.chances))
+        self.slopes[k] = at[:, reach] * (self.whole.chances > 0)
+        tables = self._best(scores)
+        for table in tables:
+            check_finite("decode_corpus", np.where(np.isneginf(table), 0.0, table))
+        sums, self.counts[k], rounding = best_sums(tables)
+        self.off[k] = error + rounding
+        return np.where(self.hyp, sums, 0.0)
 
     def best_at(self, k: int) -> list[Ints]:
-        """The hypotheses of that value."""
-        ends = self.counts[k](k)
+        """The hypotheses of the best value at a total."""
+        return self._best(self._scores(k)[0], self.counts[k](k))
 
-        def paths(b: _Block, some: Scores) -> Any:
-            return b.structure.best(some, np.ones((len(b.rows), 1)), b.n, ends[b.rows])[1]
-
-        return self._each(paths, self._scores(k)[0])
-
-    def bounds(self, ks: Ints, first: int, last: int) -> Floats:
+    def bounds_at(self, search: ByNumber, ks: Ints, first: int, last: int) -> Floats:
         """Upper bounds on values with totals ks, by those of two that were tried, and by both."""
         found = np.full(len(ks), self.range[1])
-        tried = sorted({first, last} & set(self.tried))
+        tried = sorted({first, last} & set(search.tried))
         for totals in [[k] for k in tried] + [tried] * (len(tried) > 1):
-            sums = np.array([self.sums(k)[ks] + self.off[k] for k in totals])
+            sums = np.array([search.sums(k)[ks] + self.off[k] for k in totals])
             factors, away = self.spread(ks, [self.slopes[k] for k in totals])
-            values = (factors * sums).sum(axis=0) + self.means[ks] + away + self.errors[ks]
-            found = np.minimum(found, values)
+            values = (factors * sums).sum(axis=0) + search.rest[ks] + away
+            found = np.minimum(found, values + search.errors[ks])
         return np.where(self.hyp[ks], found, -np.inf)
 
     def spread(self, ks: Ints, others: Sequence[Floats]) -> tuple[Floats, Floats]:
@@ -192,73 +186,59 @@ class _Search:
         greatest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
         error = self.whole.lost * float(self.greatest.sum(axis=0) @ greatest)
         found = []
-        for block in self.blocks:
-            others = [self.others[row] for row in block.rows]
-            wanted = _wanted(block, others, at)
-            found.append(block.structure.scores(block.models, wanted)[0])
-            error += _error(block, others, self.greatest[block.rows], wanted, greatest)
+        for group, weights, own in zip(self.corpus.groups, self.weights, self.own, strict=True):
+            others, most = [self.others[row] for row in group.rows], self.greatest[group.rows]
+            wanted = _wanted(own, others, at)
+            found.append(group.structure.scores(weights, wanted)[0])
+            error += _error(group, own, others, most, wanted, greatest)
         return found, error, at
 
-    def _each(self, ask: Callable[[_Block, Scores], Any], scores: Sequence[Scores]) -> list[Any]:
-        """What a function of the sentences of a block and their scores gives for each sentence."""
-        found: dict[int, Any] = {}
-        for block, some in zip(self.blocks, scores, strict=True):
-            found.update(zip(block.rows, ask(block, some), strict=True))
-        return [found[row] for row in range(len(found))]
+    def _best(self, scores: Sequence[Scores], ends: Ints | None = None) -> list[Any]:
+        """The best sums of scores by count of each sentence; or paths, where counts are given."""
+        groups = self.corpus.groups
+        pairs = zip(groups, scores, strict=True)
+        found = (best_of(group, some, np.ones((len(group.rows), 1)), ends) for group, some in pairs)
+        return by_sentence(groups, found)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
-def _search(corpus: Corpus, sign: float) -> _Search:
-    """The values by total; an UncountableError where a counter does not grow by whole numbers."""
-    form, models = corpus.loss.split, corpus.models
+def _totals_of(corpus: Corpus, sign: float) -> _Totals:
+    """The totals of a corpus, and the distributions of the references' counts."""
+    form, sentences = corpus.loss.split, len(corpus.models)
     assert form is not None
-    greatest, expected = np.zeros((2, len(models), len(form.joint_counts)))
-    own = [Window(0, np.ones((1, 1)))] * len(models)
-    groups = [(rows, sentence_structure(corpus, rows[0])) for rows in corpus.alike()]
-    hyp, ref, blocks, cells = list[Bools](), list[Bools](), list[_Block](), 0
-    for rows, structure in groups:
-        structure.guard("decode_corpus", n := models[rows[0]].n)
+    greatest, expected = np.zeros((2, sentences, len(form.joint_counts)))
+    hyp, ref, cells = list[Bools](), list[Bools](), 0
+    weights, own, windows = list[list[ArcWeights]](), list[Floats](), list[list[Window]]()
+    for rows, n, structure, _ in corpus.groups:
+        structure.guard("decode_corpus", n)
         cells += len(rows) * len(structure.score_cells(n))
     _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
-    for rows, structure in groups:
-        n, layered = models[rows[0]].n, arc_weights_many([models[row] for row in rows])
+    for rows, n, structure, models in corpus.groups:
         hyp += [structure.ends(n)] * len(rows)
         ref += [structure.y.reachable(n)] * len(rows)
+        weights.append(arc_weights_many(models))
         greatest[rows] = structure.greatest[:, n]
-        expected[rows], masses = _expected(structure, layered)
-        for row, mass in zip(rows, masses, strict=True):
-            own[row] = Window(0, mass[None], 0.0, int(structure.roundings[n]))
-        blocks.append(_Block(rows, n, structure, layered, masses))
-    cut = mass_to_cut(corpus)
-    whole, possible = sum_of_all(own, cut, 1), _totals(hyp)
-    width, size, places = len(whole.chances), len(possible), np.flatnonzero(possible)
+        expected[rows], masses = _expected(structure, weights[-1])
+        own.append(masses)
+        operations = int(structure.roundings[n])
+        windows.append([Window(0, mass[None], 0.0, operations) for mass in masses])
+    parts, cut = by_sentence(corpus.groups, windows), mass_to_cut(corpus)
+    whole, possible = sum_of_all(parts, cut, 1), _sums_of(hyp)
+    width, size = len(whole.chances), len(possible)
     each = "the distributions of the references' counts of all sentences but one may be"
-    _guard(len(own) * width, CORPUS_WINDOW_CELLS, each)
+    _guard(sentences * width, CORPUS_WINDOW_CELLS, each)
     _guard(size * width, CORPUS_VALUES, "the values of the totals of both sides may be")
-    mean = float(whole.counts @ whole.chances)
-    found = _Search(
-        low=int(places[0]) - 1,  # neither this nor the next is tried: all between may be
-        high=int(places[-1]) + 1,
-        first=int(places[np.abs(places - mean).argmin()]),
-        corpus=corpus,
-        sign=sign,
-        blocks=blocks,
-        others=all_but_one(own, cut),
-        whole=whole,
-        hyp=possible,
-        ref=_totals(ref),
-        greatest=greatest,
-        expected=expected,
-        means=np.zeros(size),
-        errors=np.zeros(size),
+    return _Totals(
+        corpus,
+        sign,
+        weights,
+        own,
+        all_but_one(parts, cut),
+        whole,
+        possible,
+        _sums_of(ref),
+        greatest,
+        expected,
     )
-    rounding = relative_error(whole.operations + width + 8)
-    for ks, _, offset in found.tables(np.arange(size)):
-        found.means[ks] = offset @ whole.chances
-        found.errors[ks] = rounding * (np.abs(offset) @ whole.chances)
-    if whole.lost:
-        found.errors += whole.lost * max(0.0, found.range[1])
-    return found
 
 
 def _expected(structure: Structure, models: Sequence[ArcWeights]) -> tuple[Floats, Floats]:
@@ -284,22 +264,18 @@ def _guard(cells: int, limit: int, what: str) -> None:
         raise SizeLimitError(message("decode_corpus", must, f"{cells:,}", remedy))
 
 
-def _totals(reachable: Sequence[Bools]) -> Bools:
-    """Which totals there are, from the counts that each sentence may have."""
-    if all(one.all() for one in reachable):
-        return np.ones(1 + sum(len(one) - 1 for one in reachable), bool)
-    parts = list(reachable)
-    while len(parts) > 1:
-        pairs = zip(parts[0::2], parts[1::2], strict=False)
-        odd = parts[len(parts) - len(parts) % 2 :]
-        parts = [np.convolve(a.astype(float), b.astype(float)) > 0.5 for a, b in pairs] + odd
-    return parts[0]
+def _sums_of(reachable: Sequence[Bools]) -> Bools:
+    """Which totals there are, from the counts that each sentence may have; sets are bits."""
+    found, size = 1, 1 + sum(len(one) - 1 for one in reachable)
+    for one in reachable:
+        found = reduce(or_, (found << count for count in np.flatnonzero(one).tolist()))
+    return np.array(list(f"{found:0{size}b}"[::-1])) == "1"
 
 
-def _wanted(block: _Block, others: Sequence[Window], at: Floats) -> Floats:
+def _wanted(own: Floats, others: Sequence[Window], at: Floats) -> Floats:
     """What joint counts are worth on average by the own count, (batch, counts, own counts)."""
-    size = block.own.shape[1]
-    found = np.zeros((len(block.rows), len(at), size))
+    size = own.shape[1]
+    found = np.zeros((len(own), len(at), size))
     for row, other in zip(found, others, strict=True):
         reach = slice(other.low, other.low + len(other.chances) + size - 1)
         for q, values in enumerate(at):
@@ -308,18 +284,24 @@ def _wanted(block: _Block, others: Sequence[Window], at: Floats) -> Floats:
 
 
 def _error(
-    block: _Block, others: Sequence[Window], most: Floats, wanted: Floats, greatest: Floats
+    group: Group,
+    own: Floats,
+    others: Sequence[Window],
+    most: Floats,
+    wanted: Floats,
+    greatest: Floats,
 ) -> float:
-    """A bound on the error of the sum of scores of a block: by roundings, and by what others lack.
+    """A bound on the error of the sum of scores of a group: by roundings, and by what others lack.
 
     ``most`` bounds joint counts, (batch, joint counts), ``greatest`` their slopes, (joint counts,).
     """
-    expected = np.einsum("bqc,bc->bq", np.abs(wanted), np.abs(block.own))
-    rounding = 2.0 * relative_error(int(block.structure.roundings[block.n]))
+    _, n, structure, _ = group
+    expected = np.einsum("bqc,bc->bq", np.abs(wanted), np.abs(own))
+    rounding = 2.0 * relative_error(int(structure.roundings[n]))
     error = rounding * float((most * expected).sum())
     off = [o.lost + relative_error(o.operations + len(o.chances) + 8) for o in others]
     error += float((most @ greatest) @ np.array(off))
-    steps = relative_error((len(block.structure.tapes.terms) + 9) * block.n + 64)
+    steps = relative_error((len(structure.tapes.terms) + 9) * n + 64)
     return error + steps * float((most * np.abs(wanted).max(axis=2, initial=0.0)).sum())
 
 

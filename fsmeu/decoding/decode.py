@@ -25,14 +25,13 @@ from fsmeu.decoding.problem import (
     Method,
     Problem,
     RefusalError,
-    allowed_by,
     checked_limits,
 )
 from fsmeu.decoding.ranking import RANKING, RANKING_FAST, WHY_FAST, fast_values, ranked_at_once
 from fsmeu.decoding.split import ADDITIVE, COUNTING
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.expectation.query import alike, bind_labels, fitted, model_at
+from fsmeu.expectation.query import alike, allowed_by, bind_labels, fitted, model_at
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss

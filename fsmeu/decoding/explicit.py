@@ -18,7 +18,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import PRECISION, with_best_of_all
 from fsmeu.decoding.problem import Answer, Problem, allowed_sequences
-from fsmeu.errors import InputError, SizeLimitError, message
+from fsmeu.errors import SizeLimitError, message
 from fsmeu.expectation.composition import (
     Composition,
     advising_default,
@@ -27,10 +27,9 @@ from fsmeu.expectation.composition import (
 )
 from fsmeu.expectation.corpus import Corpus
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.query import bind_labels
+from fsmeu.expectation.query import allowed_by, allowed_layers, bind_labels
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.constraint import as_constraint, restricted
 from fsmeu.fst.distance import signed_parts, weights_of_inputs
 from fsmeu.fst.image import ArcTable
 from fsmeu.fst.layers import any_layers
@@ -76,10 +75,7 @@ def explicit_answer(problem: Problem) -> Answer:
 def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:
     """The composition of all allowed sequences, the loss and the model, given as to ``decode``."""
     made = as_model(model)
-    hypotheses = any_layers(made.alphabet, made.n)
-    limits = as_constraint(constraint, made.alphabet, made.n)
-    if limits is not None:
-        hypotheses = restricted(hypotheses, limits)
+    hypotheses = allowed_layers(made, allowed_by(constraint, made))
     return compose_layers(bind_labels(loss, made.alphabet, "decode"), hypotheses, made.layered())
 
 
@@ -149,7 +145,7 @@ def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], _Be
     """The best hypothesis of each sentence, as label indices, and the best value of the corpus."""
     with advising_default():
         each = [
-            allowed_sequences(corpus.constraint_at(row), len(model.labels), model.n, CANDIDATES)
+            allowed_sequences(corpus.allowed(row), len(model.labels), model.n, CANDIDATES)
             for row, model in enumerate(corpus.models)
         ]
         sizes = [len(one) for one in each]
@@ -157,10 +153,6 @@ def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], _Be
         if count > CANDIDATES:
             must = f"there may be at most {CANDIDATES:,} hypotheses for all sentences together"
             raise SizeLimitError(message("decode_corpus", must, f"{float(count):.6g}"))
-        if not count:
-            row = sizes.index(0)
-            must = f"a sequence of length {corpus.models[row].n} must satisfy the constraint"
-            raise InputError(message(f"decode_corpus, models[{row}]", must))
         values, errors = _corpus_values(corpus, each)
     rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
     chosen = [one[row] for one, row in zip(each, rows, strict=True)]

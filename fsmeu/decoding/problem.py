@@ -19,10 +19,9 @@ import numpy as np
 from fsmeu import errors
 from fsmeu.arrays import Floats, Ints
 from fsmeu.expectation.expect import expect, values_and_errors
-from fsmeu.expectation.query import queries
+from fsmeu.expectation.query import allowed_layers, queries
 from fsmeu.fst.alphabet import Label
-from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
-from fsmeu.fst.layers import Layered, any_layers
+from fsmeu.fst.constraint import Constraint, restricted, walk
 from fsmeu.limits import CANDIDATES
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
@@ -46,15 +45,6 @@ def checked_limits(keep: int | None, budget: int) -> tuple[int | None, int]:
     return kept, errors.check_int("decode", "budget", budget)
 
 
-def allowed_by(given: Any, model: Model) -> Constraint | None:
-    """The constraint that was given, which must allow a sequence of the model's length."""
-    found = as_constraint(given, model.alphabet, model.n)
-    if found is not None and not len(walk(found, len(model.labels), model.n).ends):
-        must = f"it must allow at least one sequence of length {model.n}"
-        raise errors.EmptyError(errors.message("constraint", must))
-    return found
-
-
 def allowed_sequences(constraint: Constraint | None, labels: int, n: int, budget: int) -> Ints:
     """All allowed sequences of label indices in order, (sequences, n), no more than the budget."""
     steps = walk(constraint, labels, n)
@@ -64,8 +54,6 @@ def allowed_sequences(constraint: Constraint | None, labels: int, n: int, budget
     if count.sum() > budget:
         must = f"there may be at most {budget:,} allowed sequences, not {count.sum():.6g}"
         raise errors.SizeLimitError(errors.message("decode", must, None, "Raise the budget"))
-    if not count.sum():
-        return np.zeros((0, n), np.int64)
     found, state = np.zeros((1, 0), np.int64), np.zeros(1, np.int64)
     for after in steps.next:
         row, label = np.nonzero(after[state] >= 0)
@@ -188,17 +176,19 @@ class Problem:
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""
-        return self._best_paths(self.model.layered(), k)
-
-    def some_sequence(self) -> Ints:
-        """The most probable allowed sequence, or any that is allowed; there must be one."""
-        everything = any_layers(self.model.alphabet, self.n)
-        return (self.most_probable(1) or self._best_paths(everything, 1))[0]
-
-    def _best_paths(self, layered: Layered, k: int) -> list[Ints]:
+        layered = self.model.layered()
         if self.constraint is not None:
             layered = restricted(layered, self.constraint)
         return [indices for indices, _ in most_probable(layered, k)]
+
+    def some_sequence(self) -> Ints:
+        """The most probable allowed sequence, or any that is allowed; there must be one."""
+        found = self.most_probable(1)
+        return (
+            found[0]
+            if found
+            else most_probable(allowed_layers(self.model, self.constraint), 1)[0][0]
+        )
 
     def allows(self, indices: Ints) -> bool:
         """True when the constraint accepts the sequence."""

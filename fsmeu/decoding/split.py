@@ -44,8 +44,8 @@ from fsmeu.arrays import Floats
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Method, Problem
 from fsmeu.decoding.ranking import best_ranked, ranked_fault
+from fsmeu.expectation.query import allowed_layers
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.constraint import walk
 from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
@@ -70,9 +70,8 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     first = problems[0]
     assert isinstance(first.loss, SpecLoss)
     try:
-        allowed = None
-        if first.constraint is not None:
-            allowed = walk(first.constraint, len(first.loss.alphabet), first.n).layers()
+        limits = first.constraint
+        allowed = None if limits is None else allowed_layers(first.model, limits).layers
         structure = structure_of(first.loss, first.model, allowed)
         models = arc_weights_many([problem.model for problem in problems])
         decided = structure.decide(models, first.sign, first.jobs)

@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +24,20 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.query import alike, encoded, fitted, further_tags, model_at, paired
+from fsmeu.expectation.query import (
+    alike,
+    allowed_by,
+    allowed_layers,
+    encoded,
+    fitted,
+    further_tags,
+    model_at,
+    paired,
+)
 from fsmeu.expectation.result import Expectation, Levels, level_sets, ranged_expectation
-from fsmeu.fst import constraint as constraints
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size, guard_work
+from fsmeu.fst.constraint import Constraint
 from fsmeu.limits import CELLS_PER_STATE, FEW_COUNTED, LONG_SEQUENCE
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.losses.evaluate import added_counts, check_totals, counts_read, value_of_totals
@@ -52,6 +61,15 @@ _MOST_ORDER = 12  # the highest order of moments of a corpus
 _CUT = 1e-22  # what each end of a window may lose at each product; a corpus has thousands of them
 
 
+class Group(NamedTuple):
+    """Sentences of a corpus that are swept together."""
+
+    rows: list[int]  # their places in the corpus
+    n: int  # their length
+    structure: Structure  # of both tapes, their models, and of what is allowed
+    models: list[Model]
+
+
 @dataclass(frozen=True, eq=False)
 class Corpus:
     """Sentences that are independent given the model."""
@@ -60,18 +78,11 @@ class Corpus:
     losses: list[SpecLoss]  # the same over the labels of each model in their order
     models: list[Model]  # of each sentence
     constraint: Any = None  # what hypotheses must satisfy, as ``decode`` takes it
-    # those with the constraint by sentence, as far as they were asked for
-    structures: dict[int, Structure] = field(default_factory=dict, init=False)
 
     @property
     def n(self) -> int:
         """The total length."""
         return sum(model.n for model in self.models)
-
-    def constraint_at(self, row: int) -> constraints.Constraint | None:
-        """What the hypothesis of a sentence must satisfy."""
-        model = self.models[row]
-        return constraints.as_constraint(self.constraint, model.alphabet, model.n)
 
     def as_one(self) -> Model | None:
         """All sentences as one sequence, for values of a confusion table that sums over them.
@@ -87,9 +98,28 @@ class Corpus:
         p = np.concatenate(known)
         return Independent(np.stack([1.0 - p, p], axis=1), labels)
 
-    def alike(self) -> list[list[int]]:
-        """The sentences that can be swept together, the longest first."""
-        return alike(self.models)
+    def allowed(self, row: int) -> Constraint | None:
+        """What the hypothesis of a sentence must satisfy."""
+        return allowed_by(self.constraint, self.models[row], f"decode_corpus, models[{row}]")
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """The sentences that are swept together, the longest first."""
+        found = []
+        for rows in alike(self.models):
+            models, allowed = [self.models[row] for row in rows], self.allowed(rows[0])
+            layers = None if allowed is None else allowed_layers(models[0], allowed).layers
+            structure = structure_of(self.losses[rows[0]], models[0], layers)
+            found.append(Group(rows, models[0].n, structure, models))
+        return found
+
+
+def by_sentence(groups: Iterable[Group], results: Iterable[Iterable[Any]]) -> list[Any]:
+    """What was found for the sentences of each group, in the order of sentences."""
+    found = dict[int, Any]()
+    for group, some in zip(groups, results, strict=True):
+        found.update(zip(group.rows, some, strict=True))
+    return [found[row] for row in range(len(found))]
 
 
 def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Corpus:
@@ -109,20 +139,6 @@ def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Co
     assert isinstance(first, SpecLoss)
     losses = [one for one, _ in pairs if isinstance(one, SpecLoss)]
     return Corpus(first, losses, [model for _, model in pairs])
-
-
-def sentence_structure(corpus: Corpus, row: int) -> Structure:
-    """The structure of both tapes and the model of a sentence, and of what is allowed."""
-    loss, model = corpus.losses[row], corpus.models[row]
-    if corpus.constraint is None:
-        return structure_of(loss, model)  # kept on the loss where models share it
-    if row not in corpus.structures:
-        allowed = constraints.walk(corpus.constraint_at(row), len(loss.alphabet), model.n)
-        if not len(allowed.ends):
-            must = f"a sequence of length {model.n} must satisfy the constraint"
-            raise InputError(message(f"decode_corpus, models[{row}]", must))
-        corpus.structures[row] = structure_of(loss, model, allowed.layers())
-    return corpus.structures[row]
 
 
 def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expectation:
@@ -175,22 +191,19 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     if known is not None:
         return ranged_expectation(loss, n, "expect_corpus", (*known, 1.0, 0.0), levels)
     counts = len(loss.split.joint_counts)
-    windows, hyp, cancelled = dict[int, Window](), 0, np.zeros(counts)
-    for rows in corpus.alike():
-        structure, length = sentence_structure(corpus, rows[0]), corpus.models[rows[0]].n
+    windows, hyp, cancelled = list[list[Window]](), 0, np.zeros(counts)
+    for rows, length, structure, models in corpus.groups:
         cells = (1 + counts) * int(structure.r.columns[length] * structure.r.width[length])
         guard_size("expect_corpus", cells // CELLS_PER_STATE)
         guard_work("expect_corpus", length * cells)
-        weights = arc_weights_many([corpus.models[row] for row in rows])
-        ending, hyps = structure.sums(weights, [zs[row] for row in rows])
+        ending, hyps = structure.sums(arc_weights_many(models), [zs[row] for row in rows])
         hyp += int(hyps.sum())
         # Bounds on what joint counts gain, signs aside, where something is taken from them.
         takes = structure.amounts.signs(counts)[0]
         cancelled += len(rows) * np.where(takes, structure.greatest[:, length], 0.0)
-        for row, tables in zip(rows, ending, strict=True):
-            windows[row] = Window(0, tables, 0.0, int(structure.roundings[length]))
-    parts = [windows[row] for row in range(len(zs))]
-    whole = sum_of_all(parts, mass_to_cut(corpus), 1 + counts)
+        operations = int(structure.roundings[length])
+        windows.append([Window(0, tables, 0.0, operations) for tables in ending])
+    whole = sum_of_all(by_sentence(corpus.groups, windows), mass_to_cut(corpus), 1 + counts)
     masses, *expected = whole.tables
     slopes, offset = values_at(loss.split, n, hyp, whole.counts, masses > 0)
     value, size = float(masses @ offset), float(masses @ np.abs(offset))
@@ -291,13 +304,11 @@ def moment_value(corpus: Corpus, zs: Sequence[Ints]) -> tuple[float, float] | No
     while order <= _MOST_ORDER:
         found, (most, roundings) = np.zeros((len(zs), 2, order + 1)), np.zeros((2, len(zs)))
         hyp = np.zeros(len(zs), np.int64)
-        for rows in corpus.alike():
-            structure, n = sentence_structure(corpus, rows[0]), corpus.models[rows[0]].n
+        for rows, n, structure, models in corpus.groups:
             most[rows] = structure.most(n)
             roundings[rows] = moment_roundings(structure, n, order) * structure.greatest[0, n]
-            weights = arc_weights_many([corpus.models[row] for row in rows])
             sweep, given = structure.moments(order + 1), [zs[row] for row in rows]
-            found[rows], hyp[rows] = sweep.sums(weights, given)
+            found[rows], hyp[rows] = sweep.sums(arc_weights_many(models), given)
         counts, total = counts_of(found[:, 0], most), float(most.sum())
         ratio = ratio_of_totals(form, corpus.n, np.array([float(hyp.sum())]), total)
         if ratio is None or total < FEW_COUNTED:

@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import FsmeuError, InputError, message, shorten
+from fsmeu.errors import EmptyError, FsmeuError, InputError, message, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, listed
-from fsmeu.fst.layers import Layered, pair_layers, reordered, string_layers
+from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
+from fsmeu.fst.layers import Layered, any_layers, pair_layers, reordered, string_layers
 from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model, as_model
@@ -133,6 +134,21 @@ def model_at(value: object, where: str) -> Model:
     except FsmeuError as error:
         text = f"{where}: {error}"
         raise InputError(text) from None
+
+
+def allowed_by(given: Any, model: Model, where: str = "constraint") -> Constraint | None:
+    """The constraint that was given, which must allow a sequence of the model's length."""
+    found = as_constraint(given, model.alphabet, model.n)
+    if found is not None and not len(walk(found, len(model.labels), model.n).ends):
+        must = f"it must allow at least one sequence of length {model.n}"
+        raise EmptyError(message(where, must))
+    return found
+
+
+def allowed_layers(model: Model, constraint: Constraint | None) -> Layered:
+    """All sequences of a model's labels and length that a constraint allows, of weight one."""
+    free = any_layers(model.alphabet, model.n)
+    return free if constraint is None else restricted(free, constraint)
 
 
 def alike(asked: Sequence[Query | Model]) -> list[list[int]]:
