@@ -35,7 +35,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Method, Problem, each
-from fsmeu.decoding.ranking import NO_TABLE, best_ranked, ranked
+from fsmeu.decoding.ranking import NO_TABLE, ranked, ranked_answers
 from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.models.chains import binary_chain, is_binary_chain
@@ -81,7 +81,7 @@ def _by_moments(problem: Problem) -> Answer | str:
     if isinstance(found, str):
         return found
     why = f"labels are independent, so that the best sequence ranks positions; {_WHY} ({found.how})"
-    return best_ranked(problem, order, found.values, found.errors, why)
+    return ranked_answers([problem], order[None], found.values[None], found.errors[None], why)[0]
 
 
 # -- chains ----------------------------------------------------------------------------------------

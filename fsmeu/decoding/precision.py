@@ -104,11 +104,16 @@ def is_proven(
     """
     with np.errstate(invalid="ignore"):
         reach = float((values + errors).max() - values[best] + errors[best])
-    if reach <= PRECISION * abs(float(values[best])):
+    return is_within(problem, reach, float(values[best]), chosen, thorough)
+
+
+def is_within(
+    problem: Problem, reach: float, value: float, chosen: Ints, thorough: bool = True
+) -> bool:
+    """True when a reach beyond the value of a sequence is at most ``PRECISION``."""
+    if reach <= PRECISION * abs(value):
         return True
-    if not thorough or not np.isfinite(reach):
-        return False
-    return reach <= PRECISION * _step(problem, chosen)
+    return thorough and bool(np.isfinite(reach)) and reach <= PRECISION * _step(problem, chosen)
 
 
 def checked(problems: Sequence[Problem], answers: Sequence[Answer]) -> list[Answer]:

@@ -43,7 +43,7 @@ import numpy as np
 from fsmeu.arrays import Floats
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Method, Problem
-from fsmeu.decoding.ranking import best_ranked, ranked_fault
+from fsmeu.decoding.ranking import ranked_answers, ranked_fault
 from fsmeu.expectation.query import allowed_layers
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
@@ -157,7 +157,8 @@ def _in_windows(problem: Problem) -> Answer | None:
     if found is None:
         return None
     why = f"{_why(problem)}; labels are independent, counts are held in windows that lack"
-    return best_ranked(problem, order, *found[:2], f"{why} {found[2]:.0e} of the mass at most")
+    why += f" {found[2]:.0e} of the mass at most"
+    return ranked_answers([problem], order[None], found[0][None], found[1][None], why)[0]
 
 
 def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] | None:

@@ -154,13 +154,14 @@ def allowed_layers(model: Model, constraint: Constraint | None) -> Layered:
 def alike(asked: Sequence[Query | Model]) -> list[list[int]]:
     """The rows of one length, label order and structure of the model; distributions are alone.
 
-    The longest come first, as the structure that serves them serves shorter ones, too.
+    So are sequences without labels, of which chains of any order are one structure. The longest
+    come first, as the structure that serves them serves shorter ones, too.
     """
     groups: dict[Hashable, list[int]] = {}
     for row, one in enumerate(asked):
         model = one.model if isinstance(one, Query) else one
         arcs = id(model) if model.structure is None else model.structure
-        alone = isinstance(one, Query) and one.z is None
+        alone = not model.n or (isinstance(one, Query) and one.z is None)
         groups.setdefault(row if alone else (model.n, model.labels, arcs), []).append(row)
     return sorted(groups.values(), key=lambda rows: -asked[rows[0]].n)
 
