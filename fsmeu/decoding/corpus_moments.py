@@ -31,22 +31,22 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.moments import ByNumber, best_number, chords
-from fsmeu.expectation.corpus import (
-    Corpus,
-    Counts,
-    Group,
-    by_sentence,
-    counts_of,
-    moment_roundings,
-    powers_of,
-)
+from fsmeu.expectation.corpus import Corpus, Group, by_sentence
 from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED
 from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.compiled import kernels
-from fsmeu.trellis.moments import BINOMIAL, central_moments, jet_order, needed_order, series_of
+from fsmeu.trellis.engine import Structure
+from fsmeu.trellis.moments import (
+    BINOMIAL,
+    central_moments,
+    cumulants_of,
+    jet_order,
+    needed_order,
+    series_of,
+)
 from fsmeu.trellis.roundings import UNIT, relative_error
 from fsmeu.trellis.tapes import values_at
 
@@ -233,6 +233,77 @@ def best_of(group: Group, scores: Scores, factors: Floats, ends: Ints | None) ->
 def _last_moment(counts: Counts) -> float:
     """E[x^J]."""
     return float(central_moments(counts.cumulants.sum(axis=1))[-1])
+
+
+# -- moments of counts -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Moments of the counts of the references of all sentences."""
+
+    means: Floats  # the expectation of each sentence's count, (sentences,)
+    cumulants: Floats  # its cumulants, (order + 1, sentences)
+    most: Floats  # the greatest count of each sentence, (sentences,)
+
+    @property
+    def mean(self) -> float:
+        """The expectation of the total."""
+        return math.fsum(self.means)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the total."""
+        return math.sqrt(max(0.0, math.fsum(self.cumulants[2])))
+
+    def others(self, rows: Sequence[int] | slice) -> Floats:
+        """Moments of all counts but one's own, centred, less one's own mean, (order + 1, rows)."""
+        cumulants = self.cumulants
+        rest = central_moments(cumulants.sum(axis=1, keepdims=True) - cumulants[:, rows])
+        return shifted(rest, -self.means[rows])
+
+    def sizes(self, series: Floats, u: float) -> Floats:
+        """What roundings of moments are a part of, (sentences,).
+
+        The sum over j of |series[j] u^j| times a bound on E|x|^j in which all that is added up and
+        taken away counts: raw moments of a sentence are at most ``most`` to their power, and the
+        cumulant of order r is a sum of at most r! products of them, about the mean.
+        """
+        reach, order = 2.0 * self.most, len(series)
+        worst = [math.factorial(r) * float((reach**r).sum()) for r in range(order)]
+        moments = central_moments(np.abs(self.cumulants.sum(axis=1)[:order]) + worst)
+        moments[1] = math.sqrt(moments[2])
+        found = np.zeros(len(reach))
+        for j in range(order):
+            terms = (BINOMIAL[j, a] * reach**a * moments[j - a] for a in range(j + 1))
+            found += abs(series[j] * u**j) * sum(terms)
+        return found
+
+
+def counts_of(chances: Floats, most: Floats) -> Counts:
+    """The moments of counts from E[count^j] / j! times the mass, (sentences, order + 1)."""
+    raw = powers_of(chances / chances[:, :1]).T
+    return Counts(raw[1], cumulants_of(shifted(raw, -raw[1])), most)
+
+
+def powers_of(coefficients: Floats) -> Floats:
+    """E[... count^j] from coefficients of polynomials, which are divided by j!: the last axis."""
+    return coefficients * [float(math.factorial(j)) for j in range(coefficients.shape[-1])]
+
+
+def shifted(moments: Floats, by: Floats) -> Floats:
+    """Moments of sums and a number, from those of the sums, (order + 1, ...)."""
+    found = np.zeros_like(moments)
+    for j in range(len(moments)):
+        for i in range(j + 1):
+            found[j] += BINOMIAL[j, i] * by ** (j - i) * moments[i]
+    return found
+
+
+def moment_roundings(structure: Structure, n: int, order: int) -> float:
+    """A bound on the relative error of moments of sentences, and of series in them."""
+    # A step multiplies by exp(t) once more than it does where counts are kept.
+    return relative_error(int(structure.roundings[n]) + (n + 16) * (order + 8))
 
 
 # -- the best sums by total ------------------------------------------------------------------------
