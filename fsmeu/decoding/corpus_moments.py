@@ -38,7 +38,6 @@ from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.compiled import kernels
-from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.moments import (
     BINOMIAL,
     central_moments,
@@ -81,7 +80,8 @@ class _Block:
     def rounding(self) -> float:
         """A bound on the errors of joint counts: roundings, and steps whose scores are not kept."""
         _, n, structure, _ = self.group
-        part = moment_roundings(structure, n, self.chances.shape[1] - 1)
+        # A step multiplies by exp(t) once more than it does where counts are kept.
+        part = relative_error(int(structure.roundings[n]) + (n + 16) * (self.chances.shape[1] + 7))
         shown = 2 * len(structure.tapes.terms) * n
         return part * float(structure.greatest[0, n]) + _NEGLIGIBLE * shown
 
@@ -130,8 +130,9 @@ def best_by_moments(
                 greatest[block.group.rows] = block.group.structure.most(block.group.n)
             counts = counts_of(chances, greatest)
             below, _, steep = ratio.below[:, int(counts.mean)]
-            spread = counts.deviation * abs(steep / (below + steep * counts.mean))
-            needed = jet_order(needed_order(float(spread), _ENOUGH, 4))
+            deviation = math.sqrt(max(0.0, math.fsum(counts.cumulants[2])))
+            spread = deviation * abs(float(steep / (below + steep * counts.mean)))
+            needed = jet_order(needed_order(spread, _ENOUGH, 4))
         search = _search(blocks, counts, ratio, sign, largest, pool)
         best, upper = best_number(search)
         zs, total, score = search.best_at(best)
@@ -139,7 +140,7 @@ def best_by_moments(
     error = float(search.bounds(np.array([best]), best, best)[0]) - value
     ref = np.arange(min(1, most), most + 1)  # hypotheses that count nothing have T = 0
     _, offset = values_at(form, corpus.n, 0, ref, np.ones(len(ref), bool))
-    chance = _last_moment(counts) / counts.mean**order
+    chance = float(counts.moments[-1]) / counts.mean**order
     if (sign * offset).max(initial=-np.inf) + 2 * largest * chance > search.value(best):
         return None
     return zs, upper, len(search.tried), (sign * value, error) if total == best else None
@@ -202,7 +203,7 @@ def _search(
 
     def over_at(k: int, ks: Ints) -> Floats:
         apart = np.maximum(*(side[ks] / side[k] for side in sides)) * d[k] / d[ks]
-        rest = largest * _last_moment(counts) * u[k] ** order * apart**ratio.power / gain[ks]
+        rest = largest * counts.moments[-1] * u[k] ** order * apart**ratio.power / gain[ks]
         found: Floats = rest + float(roundings @ counts.sizes(series, u[k]))
         return found
 
@@ -230,11 +231,6 @@ def best_of(group: Group, scores: Scores, factors: Floats, ends: Ints | None) ->
     return group.structure.best(scores, factors, group.n, at)[0 if at is None else 1]
 
 
-def _last_moment(counts: Counts) -> float:
-    """E[x^J]."""
-    return float(central_moments(counts.cumulants.sum(axis=1))[-1])
-
-
 # -- moments of counts -----------------------------------------------------------------------------
 
 
@@ -252,9 +248,9 @@ class Counts:
         return math.fsum(self.means)
 
     @property
-    def deviation(self) -> float:
-        """The standard deviation of the total."""
-        return math.sqrt(max(0.0, math.fsum(self.cumulants[2])))
+    def moments(self) -> Floats:
+        """Central moments of the total, (order + 1,)."""
+        return central_moments(self.cumulants.sum(axis=1))
 
     def others(self, rows: Sequence[int] | slice) -> Floats:
         """Moments of all counts but one's own, centred, less one's own mean, (order + 1, rows)."""
@@ -298,12 +294,6 @@ def shifted(moments: Floats, by: Floats) -> Floats:
         for i in range(j + 1):
             found[j] += BINOMIAL[j, i] * by ** (j - i) * moments[i]
     return found
-
-
-def moment_roundings(structure: Structure, n: int, order: int) -> float:
-    """A bound on the relative error of moments of sentences, and of series in them."""
-    # A step multiplies by exp(t) once more than it does where counts are kept.
-    return relative_error(int(structure.roundings[n]) + (n + 16) * (order + 8))
 
 
 # -- the best sums by total ------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.decoding import corpus_moments, corpus_search, moments
+from fsmeu.decoding import corpus as decisions
+from fsmeu.decoding import corpus_moments, moments
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 from tests import brute_force, shelf
 from tests import corpora_by_listing as listing
@@ -252,7 +253,7 @@ def test_no_sentences():
 
 
 def test_too_many_scores_are_refused(monkeypatch):
-    monkeypatch.setattr(corpus_search, "CORPUS_SCORE_CELLS", 3)
+    monkeypatch.setattr(decisions, "CORPUS_SCORE_CELLS", 3)
     with pytest.raises(SizeLimitError, match="scores of steps"):
         fsmeu.decode_corpus(fsmeu.load("fscore"), [[0.5] * 4])
 
