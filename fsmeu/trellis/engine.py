@@ -116,7 +116,8 @@ class Structure:
         size = int(self.h.columns[longest])
         ends, best = np.zeros((len(models), 3, size)), np.zeros(len(models), np.int64)
         tries = 2 if values.prunes[batch.lengths].all() else size
-        run = kernels("best_kernels", self._work(batch, 2 * tries * max(1, self.counts)))
+        work = self._work(batch, 2 * tries * max(1, self.counts))
+        run = kernels("best_kernels", work + len(models) * self._best_work(longest))
 
         def part(rows: slice) -> None:
             some = part_of(batch, rows)
@@ -439,6 +440,7 @@ class Structure:
         """
         known: Floats | None = self._memo.get("caps")
         if known is None or len(known) <= n:
+            n = n if known is None else min(self.n, 2 * n)  # sentences come with ascending lengths
             score = self.amounts.greatest_of_rows()[self.amounts.table]
             found = np.zeros((n + 1, int(self.h.columns[n])))
             run = kernels("best_kernels", self._best_work(n))
