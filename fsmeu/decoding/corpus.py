@@ -440,7 +440,7 @@ def _sums_of(reachable: Sequence[Bools]) -> Bools:
     found, size = 1, 1 + sum(len(one) - 1 for one in reachable)
     for one in reachable:
         found = reduce(or_, (found << count for count in np.flatnonzero(one).tolist()))
-    return np.array(list(f"{found:0{size}b}"[::-1])) == "1"
+    return np.array([bit == "1" for bit in reversed(f"{found:0{size}b}")], bool)
 
 
 def _wanted(own: Floats, others: Sequence[Window], at: Floats) -> Floats:
