@@ -35,18 +35,14 @@ def _equality_alone(problem: Problem) -> str | None:
 
 
 def _zero_one_values(loss: Loss, n: int) -> tuple[float, float] | None:
-    """The value of equal and of different pairs of length n, or None when there are more values.
-
-    Walks all pairs through the compiled machine with one bit that remembers whether labels have
-    differed. None also where the machine would be too large, or a pair has no value.
-    """
+    """The value of equal and of different pairs of length n; None if there are more, or unknown."""
     same = np.eye(len(loss.alphabet), dtype=bool)
     for length in sorted({min(n, ZERO_ONE_TRIAL), n}):
         try:
             machine = loss.compile(length, max_states=ZERO_ONE_STATES)
         except FsmeuError:
             return None
-        reached = np.zeros((machine.states, 2), bool)
+        reached = np.zeros((machine.states, 2), bool)  # by labels that are equal, or have differed
         reached[0, 0] = True
         for _ in range(length):
             after = np.zeros_like(reached)
@@ -155,11 +151,7 @@ def _with_time(why: str, problem: Problem, valued: int, count: int) -> str:
 
 
 def _search(problem: Problem) -> Answer:
-    """The best of several local optima under single-label changes.
-
-    Starts from the most probable sequences, the most probable labels, and ranked sequences. Not
-    proven, unless no pair of sequences has a better value.
-    """
+    """The best of several local optima; proven only if no pair of sequences has a better value."""
     some = problem.some_sequence()
     if is_best_of_all(problem, some):
         return Answer(some, True, NO_BETTER, 1)
@@ -180,7 +172,7 @@ def _search(problem: Problem) -> Answer:
 
 
 def _starts(problem: Problem, some: Ints) -> list[Ints]:
-    """Distinct allowed sequences to climb from, the given one first."""
+    """Distinct allowed sequences to climb from: probable ones, probable labels, ranked ones."""
     marginals = problem.model.marginals()
     candidates = [some, *problem.most_probable(SEARCH_STARTS), marginals.argmax(axis=1)]
     order = np.argsort(marginals[:, 0], kind="stable")

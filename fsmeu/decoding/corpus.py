@@ -137,8 +137,7 @@ def decode_corpus(
     sign = 1.0 if loss.kind == "utility" else -1.0
     if engine == "openfst":
         hypotheses, best = best_corpus_hypotheses(corpus, sign)
-        sides = (best.value, best.lower, best.upper, best.exact)
-        return CorpusDecision(_named(corpus, hypotheses), *sides, 0)
+        return CorpusDecision(_named(corpus, hypotheses), *best, 0)
     unmet = unmet_condition(corpus.loss.split)
     one = corpus.as_one() if unmet is not None or corpus.n >= LONG_SEQUENCE else None
     if one is not None:
@@ -218,12 +217,7 @@ def _step(corpus: Corpus, zs: list[Ints], value: float) -> float:
 def _best_of_corpus(
     corpus: Corpus, sign: float, gap: float, stop: Callable[[float, float], bool]
 ) -> tuple[list[Ints], float, int]:
-    """Label indices of the best hypotheses, an upper bound on all, and how many totals were tried.
-
-    The sign is 1 where greater values are better, -1 where smaller ones are; ``best_number`` says
-    what a gap is and when to stop. An UncountableError where a counter does not grow by whole
-    numbers.
-    """
+    """Label indices of the best hypotheses, an upper bound on all, how many totals were tried."""
     totals = _totals_of(corpus, sign)
     whole, places = totals.whole, np.flatnonzero(totals.hyp)
     rest, errors = np.zeros((2, len(totals.hyp)))

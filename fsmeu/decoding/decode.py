@@ -294,12 +294,7 @@ def _first_that_fits(problems: Sequence[Problem]) -> list[tuple[str, Answer]]:
 
 
 def _answers(problems: Sequence[Problem], name: str) -> list[Answer | None]:
-    """The answers of a method that fits, None where it was seen while computing that it has none.
-
-    How large a trellis grows is known once it is built, and whether the file gives a value to all
-    labels and counts that a method looks at, possible or not, once they are valued: these two are
-    told by errors, and another method may do without.
-    """
+    """The answers of a method that fits, None where computing showed that it has none."""
     these = problems
     if name == EXHAUSTIVE.name:  # half of the time, so that there is some for the search
         these = [replace(problem, clock=problem.clock.half()) for problem in problems]
@@ -310,7 +305,7 @@ def _answers(problems: Sequence[Problem], name: str) -> list[Answer | None]:
         return [*map(dict(zip(answers, done, strict=True)).get, found)]
     except RangeError:
         raise
-    except (SizeLimitError, LossFileError):
+    except (SizeLimitError, LossFileError):  # known once a trellis is built, and all is valued
         return [None] if len(problems) == 1 else [_answers([one], name)[0] for one in problems]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -46,10 +46,7 @@ ELEMENTS_PER_STATE = 20  # pairs (prefix, state) of determinization for each sta
 
 
 def explicit_answer(problem: Problem) -> Answer:
-    """The best of all allowed sequences, with its expected value; there may be none, or too many.
-
-    Where one composition would be too large, sequences are composed one by one.
-    """
+    """The best of all allowed sequences, with its expected value; there may be too many."""
     with advising_default():
         labels = len(problem.model.labels)
         sequences = allowed_sequences(problem.constraint, labels, problem.n, problem.budget)
@@ -57,18 +54,19 @@ def explicit_answer(problem: Problem) -> Answer:
         built = hypotheses_composition(problem.loss, problem.model, problem.constraint)
         values, errors = _sums_of_inputs(built, sequences)
         how = f"is a path of one composition of {built.states:,} states"
-    except SizeLimitError:
+    except SizeLimitError:  # then one by one
         values, errors = _one_by_one(problem, sequences)
         how = "was composed with loss and model"
-    found, count = _best("decode", problem.sign, values, errors, sequences), len(values)
+    row, (value, _, _, exact) = _best("decode", problem.sign, values, errors, sequences)
+    count = len(values)
     why = f"each of the {count:,} allowed sequences {how}"
     if count < len(sequences):
         late = f"the {problem.clock.seconds:g} seconds were over"
         why = f"the best of {count:,} sequences, of {len(sequences):,}: {late}"
-    elif not found.exact:
+    elif not exact:
         why = f"{why}; but rounding hides which is best"
-    exact = found.exact and count == len(sequences)
-    answer = Answer(sequences[found.row], exact, why, count, found.value, float(errors[found.row]))
+    proven = exact and count == len(sequences)
+    answer = Answer(sequences[row], proven, why, count, value, float(errors[row]))
     return with_best_of_all(problem, answer)
 
 
@@ -80,33 +78,25 @@ def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Co
 
 
 def _sums_of_inputs(built: Composition, sequences: Ints) -> tuple[Floats, Floats]:
-    """The expected values of sequences, and bounds on their errors.
-
-    Determinization, which may take too long, sums, multiplies and divides where a sum over paths
-    only sums: thrice as many roundings.
-    """
+    """The expected values of sequences, and bounds on their errors."""
     total, size, roundings = np.zeros(len(sequences)), np.zeros(len(sequences)), 0
     for sign, part in signed_parts(built.values):
         table = built.weighted(part)
         _guard_prefixes(table, len(sequences))
         weights = weights_of_inputs(table, sequences + 1)
         total, size = total + sign * weights, size + weights
+        # Determinization sums, multiplies and divides where a sum over paths only sums.
         roundings = max(roundings, 3 * path_roundings(table, built.machine.n))
     return total, Sums(total, size, size, roundings).errors
 
 
-class _Best(NamedTuple):
-    """The best of some values: its row, bounds of what the best may be, whether it is proven."""
+def _best(
+    where: str, sign: float, values: Floats, errors: Floats, sequences: Ints
+) -> tuple[int, tuple[float, float, float, bool]]:
+    """The row of the best value; the value, bounds of the best, and whether it is proven.
 
-    row: int
-    value: float
-    lower: float
-    upper: float
-    exact: bool
-
-
-def _best(where: str, sign: float, values: Floats, errors: Floats, sequences: Ints) -> _Best:
-    """The best value, proven where no other can be better by more than ``PRECISION``."""
+    It is where no other can be better by more than ``PRECISION``.
+    """
     row = int((sign * values).argmax())
     value, error = float(values[row]), float(errors[row])
     check_finite(where, value)
@@ -114,7 +104,7 @@ def _best(where: str, sign: float, values: Floats, errors: Floats, sequences: In
     changed = (sequences[: len(values)] != sequences[row]).sum(axis=1) == 1
     step = float(np.median(np.abs(values[changed] - value))) if changed.any() else 0.0
     exact = max(ends) - min(ends) <= PRECISION * max(abs(value), step) + 4 * LEAST
-    return _Best(row, value, min(ends), max(ends), exact)
+    return row, (value, min(ends), max(ends), exact)
 
 
 def _guard_prefixes(table: ArcTable, sequences: int) -> None:
@@ -141,8 +131,10 @@ def _one_by_one(problem: Problem, sequences: Ints) -> tuple[Floats, Floats]:
 # -- a corpus --------------------------------------------------------------------------------------
 
 
-def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], _Best]:
-    """The best hypothesis of each sentence, as label indices, and the best value of the corpus."""
+def best_corpus_hypotheses(
+    corpus: Corpus, sign: float
+) -> tuple[list[Ints], tuple[float, float, float, bool]]:
+    """The best hypotheses as label indices; their value, bounds, and whether it is proven best."""
     with advising_default():
         each = [
             allowed_sequences(corpus.allowed(row), len(model.labels), model.n, CANDIDATES)
@@ -157,8 +149,8 @@ def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], _Be
     rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
     chosen = [one[row] for one, row in zip(each, rows, strict=True)]
     together = np.column_stack([np.zeros((count, 0), np.int64), *chosen])
-    found = _best("decode_corpus", sign, values, errors, together)
-    return [one[found.row] for one in chosen], found
+    row, best = _best("decode_corpus", sign, values, errors, together)
+    return [one[row] for one in chosen], best
 
 
 def _corpus_values(corpus: Corpus, each: Sequence[Ints]) -> tuple[Floats, Floats]:

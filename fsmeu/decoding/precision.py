@@ -30,9 +30,7 @@ from fsmeu.trellis.mover import Mover, Steps, steps_of
 from fsmeu.trellis.roundings import LEAST
 
 PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scale
-VALUE_PRECISION = (
-    1e-10  # a value whose error is proven to be at most this part is not computed again
-)
+VALUE_PRECISION = 1e-10  # a value with an error of at most this part is not computed again
 FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
 NO_BETTER = "no pair of sequences that is possible has a better value"
 HELD_STEPS = 1 << 24  # cells of steps held between two passes over single changes: 128 MB

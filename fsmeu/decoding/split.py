@@ -62,11 +62,7 @@ COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
-    """The best sequence for each of several problems that differ in the numbers of the model only.
-
-    Or what is only seen while computing: that a counter does not grow by whole numbers, or that the
-    score of a step is no number that doubles can hold.
-    """
+    """The best sequence for each of several problems alike, or what is seen not to hold."""
     first = problems[0]
     assert isinstance(first.loss, SpecLoss)
     try:
