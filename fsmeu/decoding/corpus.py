@@ -34,7 +34,7 @@ from fsmeu.decoding.problem import Clock
 from fsmeu.decoding.split import unmet_condition
 from fsmeu.errors import InputError, SizeLimitError, message, one_of
 from fsmeu.expectation import corpus as corpora
-from fsmeu.expectation.corpus import Corpus, Group, by_sentence
+from fsmeu.expectation.corpus import Corpus, by_sentence
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.alphabet import Label
@@ -346,14 +346,22 @@ class _Totals:
         tables, _ = values_at(self.form, self.corpus.n, k, ref, self.ref)
         at = self.sign * np.array(tables).reshape(self.greatest.shape[1], len(ref))
         check_finite("decode_corpus", at)
-        greatest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
-        error = self.whole.lost * float(self.greatest.sum(axis=0) @ greatest)
+        steepest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
+        error = self.whole.lost * float(self.greatest.sum(axis=0) @ steepest)
         found = []
         for group, weights, own in zip(self.corpus.groups, self.weights, self.own, strict=True):
-            others, most = [self.others[row] for row in group.rows], self.greatest[group.rows]
+            rows, n, structure, _ = group
+            others, most = [self.others[row] for row in rows], self.greatest[rows]
             wanted = _wanted(own, others, at)
-            found.append(group.structure.scores(weights, wanted)[0])
-            error += _error(group, own, others, most, wanted, greatest)
+            found.append(structure.scores(weights, wanted)[0])
+            # Roundings of sweeps, what others lack and their roundings, roundings of best paths.
+            expected = np.einsum("bqc,bc->bq", np.abs(wanted), np.abs(own))
+            rounding = 2.0 * relative_error(int(structure.roundings[n]))
+            error += rounding * float((most * expected).sum())
+            off = [o.lost + relative_error(o.operations + len(o.chances) + 8) for o in others]
+            error += float((most @ steepest) @ np.array(off))
+            steps = relative_error((len(structure.tapes.terms) + 9) * n + 64)
+            error += steps * float((most * np.abs(wanted).max(axis=2, initial=0.0)).sum())
         return found, error, at
 
     def _best(self, scores: Sequence[Scores], ends: Ints | None = None) -> list[Any]:
@@ -392,18 +400,8 @@ def _totals_of(corpus: Corpus, sign: float) -> _Totals:
     each = "the distributions of the references' counts of all sentences but one may be"
     _guard(sentences * width, CORPUS_WINDOW_CELLS, each)
     _guard(size * width, CORPUS_VALUES, "the values of the totals of both sides may be")
-    return _Totals(
-        corpus,
-        sign,
-        weights,
-        own,
-        all_but_one(parts, cut),
-        whole,
-        possible,
-        _sums_of(ref),
-        greatest,
-        expected,
-    )
+    others, totals = all_but_one(parts, cut), _sums_of(ref)
+    return _Totals(corpus, sign, weights, own, others, whole, possible, totals, greatest, expected)
 
 
 def _expected(structure: Structure, models: Sequence[ArcWeights]) -> tuple[Floats, Floats]:
@@ -446,28 +444,6 @@ def _wanted(own: Floats, others: Sequence[Window], at: Floats) -> Floats:
         for q, values in enumerate(at):
             row[q] = np.correlate(values[reach], other.chances, "valid")
     return found
-
-
-def _error(
-    group: Group,
-    own: Floats,
-    others: Sequence[Window],
-    most: Floats,
-    wanted: Floats,
-    greatest: Floats,
-) -> float:
-    """A bound on the error of the sum of scores of a group: by roundings, and by what others lack.
-
-    ``most`` bounds joint counts, (batch, joint counts), ``greatest`` their slopes, (joint counts,).
-    """
-    _, n, structure, _ = group
-    expected = np.einsum("bqc,bc->bq", np.abs(wanted), np.abs(own))
-    rounding = 2.0 * relative_error(int(structure.roundings[n]))
-    error = rounding * float((most * expected).sum())
-    off = [o.lost + relative_error(o.operations + len(o.chances) + 8) for o in others]
-    error += float((most @ greatest) @ np.array(off))
-    steps = relative_error((len(structure.tapes.terms) + 9) * n + 64)
-    return error + steps * float((most * np.abs(wanted).max(axis=2, initial=0.0)).sum())
 
 
 def _factors(chances: Floats, table: Floats, others: Sequence[Floats]) -> Floats:

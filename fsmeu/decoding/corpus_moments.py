@@ -36,16 +36,9 @@ from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED
 from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
+from fsmeu.trellis import moments as tm
 from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.compiled import kernels
-from fsmeu.trellis.moments import (
-    BINOMIAL,
-    central_moments,
-    cumulants_of,
-    jet_order,
-    needed_order,
-    series_of,
-)
 from fsmeu.trellis.roundings import UNIT, relative_error
 from fsmeu.trellis.tapes import values_at
 
@@ -73,7 +66,7 @@ class _Block:
         own = np.zeros((len(self.chances), len(weights)))
         for j in range(len(weights)):
             for a in range(j + 1):
-                own[:, a] += weights[j] * BINOMIAL[j, a] * others[j - a]
+                own[:, a] += weights[j] * tm.BINOMIAL[j, a] * others[j - a]
         return powers_of(own)
 
     @property
@@ -132,7 +125,7 @@ def best_by_moments(
             below, _, steep = ratio.below[:, int(counts.mean)]
             deviation = math.sqrt(max(0.0, math.fsum(counts.cumulants[2])))
             spread = deviation * abs(float(steep / (below + steep * counts.mean)))
-            needed = jet_order(needed_order(spread, _ENOUGH, 4))
+            needed = tm.jet_order(tm.needed_order(spread, _ENOUGH, 4))
         search = _search(blocks, counts, ratio, sign, largest, pool)
         best, upper = best_number(search)
         zs, total, score = search.best_at(best)
@@ -179,7 +172,7 @@ def _search(
     below, _, steep = ratio.below
     d, high = below + steep * counts.mean, len(slope) - 1
     u, order, zero = steep / d, len(counts.cumulants) - 1, np.zeros(high + 1)
-    gain, series = slope * d**-ratio.power, series_of(ratio.power, 1.0, order)
+    gain, series = slope * d**-ratio.power, tm.series_of(ratio.power, 1.0, order)
     kept: dict[int, Hulls] = {}
     sides = [below + steep * s for s in (0.0, counts.most.sum())]
     groups, roundings = [block.group for block in blocks], np.zeros(len(counts.means))
@@ -250,12 +243,12 @@ class Counts:
     @property
     def moments(self) -> Floats:
         """Central moments of the total, (order + 1,)."""
-        return central_moments(self.cumulants.sum(axis=1))
+        return tm.central_moments(self.cumulants.sum(axis=1))
 
     def others(self, rows: Sequence[int] | slice) -> Floats:
         """Moments of all counts but one's own, centred, less one's own mean, (order + 1, rows)."""
         cumulants = self.cumulants
-        rest = central_moments(cumulants.sum(axis=1, keepdims=True) - cumulants[:, rows])
+        rest = tm.central_moments(cumulants.sum(axis=1, keepdims=True) - cumulants[:, rows])
         return shifted(rest, -self.means[rows])
 
     def sizes(self, series: Floats, u: float) -> Floats:
@@ -267,11 +260,11 @@ class Counts:
         """
         reach, order = 2.0 * self.most, len(series)
         worst = [math.factorial(r) * float((reach**r).sum()) for r in range(order)]
-        moments = central_moments(np.abs(self.cumulants.sum(axis=1)[:order]) + worst)
+        moments = tm.central_moments(np.abs(self.cumulants.sum(axis=1)[:order]) + worst)
         moments[1] = math.sqrt(moments[2])
         found = np.zeros(len(reach))
         for j in range(order):
-            terms = (BINOMIAL[j, a] * reach**a * moments[j - a] for a in range(j + 1))
+            terms = (tm.BINOMIAL[j, a] * reach**a * moments[j - a] for a in range(j + 1))
             found += abs(series[j] * u**j) * sum(terms)
         return found
 
@@ -279,7 +272,7 @@ class Counts:
 def counts_of(chances: Floats, most: Floats) -> Counts:
     """The moments of counts from E[count^j] / j! times the mass, (sentences, order + 1)."""
     raw = powers_of(chances / chances[:, :1]).T
-    return Counts(raw[1], cumulants_of(shifted(raw, -raw[1])), most)
+    return Counts(raw[1], tm.cumulants_of(shifted(raw, -raw[1])), most)
 
 
 def powers_of(coefficients: Floats) -> Floats:
@@ -292,7 +285,7 @@ def shifted(moments: Floats, by: Floats) -> Floats:
     found = np.zeros_like(moments)
     for j in range(len(moments)):
         for i in range(j + 1):
-            found[j] += BINOMIAL[j, i] * by ** (j - i) * moments[i]
+            found[j] += tm.BINOMIAL[j, i] * by ** (j - i) * moments[i]
     return found
 
 

@@ -13,21 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from fsmeu import errors
 from fsmeu.arrays import Floats
 from fsmeu.decoding import ranking
 from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI
 from fsmeu.decoding.explicit import explicit_answer
 from fsmeu.decoding.moments import MOMENTS
 from fsmeu.decoding.precision import PRECISION, checked
-from fsmeu.decoding.problem import (
-    Answer,
-    Clock,
-    Decision,
-    Method,
-    Problem,
-    RefusalError,
-    checked_limits,
-)
+from fsmeu.decoding.problem import Answer, Clock, Decision, Method, Problem, RefusalError
 from fsmeu.decoding.ranking import RANKING, RANKING_FAST
 from fsmeu.decoding.split import ADDITIVE, COUNTING
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
@@ -99,7 +92,7 @@ def decode(
     method = one_of("decode", "method", method, ["auto", *METHODS])
     bound, made = fitted(loss, as_model(model), "decode")
     allowed, clock = allowed_by(constraint, made), Clock(seconds, progress)
-    problem = Problem(bound, made, allowed, *checked_limits(keep, budget), clock)
+    problem = Problem(bound, made, allowed, *_limits(keep, budget), clock)
     if one_of("decode", "engine", engine, ENGINES) == "lattice":
         return _decide([problem], method)[0]
     if method != "auto" or keep is not None:
@@ -140,7 +133,7 @@ def decode_many(
     check_loss(loss, "decode_many")
     models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
     method = one_of("decode_many", "method", method, ["auto", *METHODS])
-    limits = checked_limits(keep, budget)
+    limits = _limits(keep, budget)
     Clock(seconds, where="decode_many")  # refuses what is no number of seconds
     if progress is not None and not callable(progress):
         must = "progress must be a function of the number of decisions made"
@@ -184,6 +177,12 @@ def decode_many(
         )
         found.update(zip(apart, shares, strict=True))
     return [found[row] for row in range(len(models))]
+
+
+def _limits(keep: int | None, budget: int) -> tuple[int | None, int]:
+    """The number of states that are kept, and the budget, as they were given."""
+    kept = None if keep is None else errors.check_int("decode", "keep", keep)
+    return kept, errors.check_int("decode", "budget", budget)
 
 
 def _decide_share(question: tuple[Loss, dict[str, Any]], models: list[Any]) -> list[Decision]:

@@ -19,12 +19,8 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import PRECISION, with_best_of_all
 from fsmeu.decoding.problem import Answer, Problem, allowed_sequences
 from fsmeu.errors import SizeLimitError, message
-from fsmeu.expectation.composition import (
-    Composition,
-    advising_default,
-    compose_layers,
-    path_roundings,
-)
+from fsmeu.expectation import composition
+from fsmeu.expectation.composition import Composition, compose_layers
 from fsmeu.expectation.corpus import Corpus
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import allowed_by, allowed_layers, bind_labels
@@ -47,7 +43,7 @@ ELEMENTS_PER_STATE = 20  # pairs (prefix, state) of determinization for each sta
 
 def explicit_answer(problem: Problem) -> Answer:
     """The best of all allowed sequences, with its expected value; there may be too many."""
-    with advising_default():
+    with composition.advising_default():
         labels = len(problem.model.labels)
         sequences = allowed_sequences(problem.constraint, labels, problem.n, problem.budget)
     try:
@@ -86,7 +82,7 @@ def _sums_of_inputs(built: Composition, sequences: Ints) -> tuple[Floats, Floats
         weights = weights_of_inputs(table, sequences + 1)
         total, size = total + sign * weights, size + weights
         # Determinization sums, multiplies and divides where a sum over paths only sums.
-        roundings = max(roundings, 3 * path_roundings(table, built.machine.n))
+        roundings = max(roundings, 3 * composition.path_roundings(table, built.machine.n))
     return total, Sums(total, size, size, roundings).errors
 
 
@@ -135,7 +131,7 @@ def best_corpus_hypotheses(
     corpus: Corpus, sign: float
 ) -> tuple[list[Ints], tuple[float, float, float, bool]]:
     """The best hypotheses as label indices; their value, bounds, and whether it is proven best."""
-    with advising_default():
+    with composition.advising_default():
         each = [
             allowed_sequences(corpus.allowed(row), len(model.labels), model.n, CANDIDATES)
             for row, model in enumerate(corpus.models)
@@ -196,7 +192,7 @@ def _counts(built: Composition, names: Sequence[str], zs: Ints) -> tuple[Floats,
         final = np.full(table.states, np.inf)
         final[ends[kind == k]] = table.final[ends[kind == k]]
         found[:, k] = weights_of_inputs(replace(table, final=final), zs + 1)
-    return found, kinds, 3 * path_roundings(table, zs.shape[1])
+    return found, kinds, 3 * composition.path_roundings(table, zs.shape[1])
 
 
 def _distinct_columns(columns: Floats) -> tuple[Floats, Ints]:

@@ -39,12 +39,6 @@ class OutOfTimeError(errors.FsmeuError):
     """The time of a decision is over; whoever tries candidates answers with the best so far."""
 
 
-def checked_limits(keep: int | None, budget: int) -> tuple[int | None, int]:
-    """The number of states that are kept, and the budget, as they were given."""
-    kept = None if keep is None else errors.check_int("decode", "keep", keep)
-    return kept, errors.check_int("decode", "budget", budget)
-
-
 def allowed_sequences(constraint: Constraint | None, labels: int, n: int, budget: int) -> Ints:
     """All allowed sequences of label indices in order, (sequences, n), no more than the budget."""
     steps = walk(constraint, labels, n)

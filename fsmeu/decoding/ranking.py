@@ -26,12 +26,8 @@ from fsmeu.decoding.precision import is_within
 from fsmeu.decoding.problem import Answer, Method, Problem, each
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
-from fsmeu.losses.algebra.confusion import (
-    Confusion,
-    fractional,
-    tp_counterexample,
-    value_of_counts,
-)
+from fsmeu.losses.algebra import confusion
+from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.trellis.roundings import LEAST, relative_error
 
 LARGEST_DENOMINATOR = 200  # sum of a ratio's whole weights: its recurrence takes as many times z
@@ -116,7 +112,7 @@ def _condition(problem: Problem) -> str | None:
     if fault is not None or form is None:
         return fault
     guard_size("decode by ranking", (problem.n + 1) ** 3 // TABLES_PER_STATE)
-    found = problem.kept("tp_counterexample", lambda: tp_counterexample(form, problem.n))
+    found = problem.kept("tp_counterexample", lambda: confusion.tp_counterexample(form, problem.n))
     if found is None:
         return None
     at = f"with n={found.n} hyp={found.hyp} ref={found.ref} the value is {found.value:g}"
@@ -220,7 +216,7 @@ def _derived(problem: Problem) -> _Ratio | str:
     """The same; a RangeError where a value lies outside the declared range."""
     form, n, sign = problem.confusion, problem.n, problem.sign
     assert form is not None
-    ratio = fractional(form, n)
+    ratio = confusion.fractional(form, n)
     if ratio is None:
         return "the value must be a ratio of sums of counts"
     (c0, c1, c2, c3), (d0, d1, d2, d3) = ratio.numerator, ratio.denominator

@@ -23,17 +23,8 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, message
+from fsmeu.expectation import query
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.query import (
-    alike,
-    allowed_by,
-    allowed_layers,
-    encoded,
-    fitted,
-    further_tags,
-    model_at,
-    paired,
-)
 from fsmeu.expectation.result import Expectation, Levels, level_sets, ranged_expectation
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size, guard_work
@@ -96,15 +87,15 @@ class Corpus:
 
     def allowed(self, row: int) -> Constraint | None:
         """What the hypothesis of a sentence must satisfy."""
-        return allowed_by(self.constraint, self.models[row], f"decode_corpus, models[{row}]")
+        return query.allowed_by(self.constraint, self.models[row], f"decode_corpus, models[{row}]")
 
     @cached_property
     def groups(self) -> list[Group]:
         """The sentences that are swept together, the longest first."""
         found = []
-        for rows in alike(self.models):
+        for rows in query.alike(self.models):
             models, allowed = [self.models[row] for row in rows], self.allowed(rows[0])
-            layers = None if allowed is None else allowed_layers(models[0], allowed).layers
+            layers = None if allowed is None else query.allowed_layers(models[0], allowed).layers
             structure = structure_of(self.losses[rows[0]], models[0], layers)
             found.append(Group(rows, models[0].n, structure, models))
         return found
@@ -126,10 +117,11 @@ def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Co
     check_loss(loss, where)
     given = listed(models, where, "models must be a sequence of models", rows=True)
     names = [f"{where}, models[{row}]" for row in range(len(given))]
-    made = list(map(model_at, given, names))
+    made = list(map(query.model_at, given, names))
     labels = dict.fromkeys(label for model in made for label in model.labels)
-    labels |= dict.fromkeys(tag for z in zs for tag in further_tags(loss, z))
-    pairs = [fitted(loss, model, name, labels) for model, name in zip(made, names, strict=True)]
+    labels |= dict.fromkeys(tag for z in zs for tag in query.further_tags(loss, z))
+    fit = partial(query.fitted, loss, further=labels)
+    pairs = list(map(fit, made, names))
     first = pairs[0][0] if pairs else loss
     check_totals(first, where)
     assert isinstance(first, SpecLoss)
@@ -150,10 +142,10 @@ def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expec
         InputError: the value looks at something that cannot be summed, or parts do not fit.
         SizeLimitError: the distribution of the counts is too large.
     """
-    hypotheses, models = paired(zs, models, "expect_corpus")
+    hypotheses, models = query.paired(zs, models, "expect_corpus")
     corpus = corpus_of(loss, models, "expect_corpus", hypotheses)
     names = [f"expect_corpus, zs[{row}]" for row in range(len(hypotheses))]
-    given = list(map(encoded, hypotheses, corpus.models, names, names))
+    given = list(map(query.encoded, hypotheses, corpus.models, names, names))
     form, one = corpus.loss.split, corpus.as_one()
     is_short = one is None or corpus.n < LONG_SEQUENCE
     if form is not None and form.counted and is_short:
