@@ -136,7 +136,7 @@ class Amounts(NamedTuple):
         return np.concatenate([np.zeros((counts, 1)), np.cumsum(added, axis=1)], axis=1)
 
     def greatest_of_rows(self, absolute: bool = False) -> Floats:
-        """The greatest amount of each score row, or without signs; at least 0, (tables, rows + 1)."""
+        """The greatest amount of each score row, at least 0, (tables, rows + 1)."""
         found, amounts = np.zeros(len(self.begins) * len(self.joint)), self.row_amount
         owner = np.repeat(np.arange(len(found)), np.diff(self.row_begins, axis=1).ravel())
         np.maximum.at(found, owner, np.abs(amounts) if absolute else amounts)
