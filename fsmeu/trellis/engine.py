@@ -116,7 +116,8 @@ class Structure:
         size = int(self.h.columns[longest])
         ends, best = np.zeros((len(models), 3, size)), np.zeros(len(models), np.int64)
         tries = 2 if values.prunes[batch.lengths].all() else size
-        run = kernels("best_kernels", self._work(batch, 2 * tries * max(1, self.counts)))
+        work = self._work(batch, 2 * tries * max(1, self.counts))
+        run = kernels("best_kernels", work + len(models) * self._best_work(longest))
 
         def part(rows: slice) -> None:
             some = part_of(batch, rows)

@@ -111,7 +111,7 @@ def bounds(case, random):
         check_bounds(case, case.loss, random)
         return
     least, most = float(case.truth.values.min()), float(case.truth.values.max())
-    wide = 1e-9 * (abs(least) + abs(most))
+    wide = 1e-9 * (abs(least) + abs(most)) + STEPS * float(case.truth.slack.max())
     line = f"range {least - wide!r} .. {most + wide!r}"
     program = replace(case.program, text=f"{case.program.text}{line}\n")
     try:
@@ -131,13 +131,16 @@ def check_bounds(case, loss, random):
     if lacking:
         return
     true, room = truth.mean(z, p), truth.tolerance(z, p)
-    inside = some.lower - room / 100 <= true <= some.upper + room / 100
+    # Bounds answer for probabilities, not for the digits that a value loses as it is computed.
+    near = room / 100 + STEPS * float(truth.slack[truth.row(z), p > 0] @ p[p > 0])
+    inside = some.lower - near <= true <= some.upper + near
     holds(call, inside, f"lower {some.lower!r}, upper {some.upper!r}", repr(true))
     holds(call, 0 < some.kept <= 1 + MASS, f"kept {some.kept!r}", "0 < kept <= 1")
     if keep == 10**6:
         # Weights that OpenFst holds as logarithms lose as many units as those are great; bounds
-        # count eight roundings for each position, and what the greatest value may lose by them.
-        logs = 1000 if engine == "openfst" else 2
+        # count eight roundings for each position and state of the model that is summed over, and
+        # what the greatest value may lose by them.
+        logs = 1000 if engine == "openfst" else 8
         most = logs * STEPS * UNIT * float(np.nanmax(np.abs(truth.values))) + sys.float_info.min
         for part in ("lower", "value", "upper"):
             same(f"{call}.{part}", getattr(some, part), true, room + most)

@@ -160,7 +160,10 @@ class World:
                 equal = look(expr.left) == look(expr.right)
                 return Fraction(equal if expr.operator == "==" else not equal)
             case syntax.Binary():
-                return arithmetic(expr.operator, number(look(expr.left)), number(look(expr.right)))
+                sides = look(expr.left), look(expr.right)
+                if expr.operator in ("<", "<=", ">", ">=") and any(x is NOTHING for x in sides):
+                    return Fraction(0)
+                return arithmetic(expr.operator, *map(number, sides))
             case syntax.Call(function="tally" | "sum"):
                 held = names[expr.arguments[0].name]
                 if expr.function == "sum":

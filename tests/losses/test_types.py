@@ -255,6 +255,14 @@ def test_what_is_accepted_never_reckons_with_texts(seed, labels):
             assert value_of(loss, z, y) == wanted
 
 
+@pytest.mark.parametrize("sign", ["==", "!=", "<", "<=", ">", ">="])
+def test_only_unequal_holds_for_an_entry_from_before_the_start(sign):
+    """As the description of the language has it."""
+    text = f"loss f labels 0 1 memory m of z last 2 count c when m[1] {sign} 1 value c"
+    assert fsmeu.loads(text)([1], [1]) == (sign == "!=")
+    assert World(read(text), (0, 1), 1).run((1,), (1,)) == (sign == "!=")
+
+
 def test_the_default_of_a_table_may_look_at_its_labels():
     """Each entry by itself, in every order of the labels, and of swapped tapes."""
     text = "loss f({}) labels any count c by cost[z, y] value c"
