@@ -120,7 +120,8 @@ class _Kind:
         self.label, self.target = acceptor.label[order], acceptor.target[order]
         self.degree = int(np.bincount(acceptor.source).max(initial=0))
         self.expanded = np.zeros(0, bool)
-        self.arcs = np.zeros((columns, 0), np.int64)
+        self.parts = [np.zeros((columns, 0), np.int64)]
+        self._last, self._reached, self._most = self.expanded, self.expanded, 0
 
     def fresh(self, alive: Bools) -> Ints:
         """The pairs of a layer that were not expanded yet; they count as expanded now."""
@@ -129,11 +130,23 @@ class _Kind:
         self.expanded[found] = True
         return found
 
-    def reached(self, alive: Bools, pairs: int) -> tuple[Bools, int]:
+    def reached(self, alive: Bools, fresh: Ints, pairs: int) -> tuple[Bools, int]:
         """The pairs that the arcs of a layer's pairs lead to, (pairs,), and the most they count."""
-        found, taken = np.zeros(pairs, bool), _longer(alive, pairs)[self.arcs[0]]
-        found[self.arcs[2, taken]] = True
-        return found, int(self.arcs[3, taken].max(initial=0))
+        met = _longer(self._last, len(alive))
+        met[fresh] = True
+        arcs, found, most = self.parts[-1], _longer(self._reached, pairs), self._most
+        if not len(fresh) or not np.array_equal(met, alive):  # not those of last time and new ones
+            arcs, found, most = self.arcs(), np.zeros(pairs, bool), 0
+            arcs = arcs[:, _longer(alive, pairs)[arcs[0]]]
+        found[arcs[2]] = True
+        most = max(most, int(arcs[3].max(initial=0)))
+        self._last, self._reached, self._most = alive, found, most
+        return found, most
+
+    def arcs(self) -> Ints:
+        """All arcs, (columns, arcs)."""
+        self.parts = [np.concatenate(self.parts, axis=1)]
+        return self.parts[0]
 
 
 def _longer(truths: Bools, size: int) -> Bools:
@@ -190,14 +203,13 @@ def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool)
             if len(fresh):
                 cells += len(fresh) * here.degree
                 guard_size("decode", cells * _ARC_STATES)
-                more = _expanded(tape, i, pairs, fresh, here, weighted)
-                here.arcs = np.concatenate([here.arcs, more], axis=1)
-            alive, most = here.reached(alive, len(pairs.code))
+                here.parts.append(_expanded(tape, i, pairs, fresh, here, weighted))
+            alive, most = here.reached(alive, fresh, len(pairs.code))
             repeats = np.array_equal(alive, before)
         width.append(len(pairs.code))
         counts.append(counts[-1] + most)
     first = np.cumsum([0, *(len(tape.rows(k)) for k in range(tape.terms))])
-    tables = [_sorted_arcs(here.arcs) for here in kinds]
+    tables = [_sorted_arcs(here.arcs()) for here in kinds]
     return Composed(tables, kind, np.array(width), pairs.code, pairs.state, np.array(counts), first)
 
 

@@ -441,6 +441,7 @@ class Structure:
         """
         known: Floats | None = self._memo.get("caps")
         if known is None or len(known) <= n:
+            n = n if known is None else min(self.n, 2 * n)  # sentences come with ascending lengths
             score = self.amounts.greatest_of_rows()[self.amounts.table]
             found = np.zeros((n + 1, int(self.h.columns[n])))
             run = kernels("best_kernels", self._best_work(n))

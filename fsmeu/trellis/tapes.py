@@ -6,19 +6,22 @@ counter that the value looks at, and shows each term of a joint count a row of f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, message
+from fsmeu.errors import FsmeuError, InputError, message
 from fsmeu.fst.distinct import distinct_rows
 from fsmeu.losses.algebra.split import Split, TapeLoss, slope, starts_of
 from fsmeu.losses.language.syntax import Expr, names_read
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, number
 from fsmeu.trellis.terms import Term, joint_terms
+
+_AHEAD = 1 << 20  # steps that are found at once, at most
 
 
 class UncountableError(InputError):
@@ -37,6 +40,15 @@ class Steps(NamedTuple):
     targets: Ints
     counted: Ints
     features: tuple[Ints, ...]
+
+
+class _Known(NamedTuple):
+    """The steps of some states, ascending; features as places of rows, and the rows."""
+
+    codes: Ints
+    targets: Ints
+    counted: Ints
+    features: list[tuple[Ints, Floats]]
 
 
 class Tape:
@@ -60,16 +72,46 @@ class Tape:
         self._counter = names.index(part.counter) if part.counter is not None else None
         self.start, self.contexts = self._view.start, self._view.contexts()
         self._rows: list[dict[bytes, int]] = [{} for _ in terms]
+        self._asked: dict[Hashable, Ints] = {}
+        self._known: dict[Hashable, _Known] = {}
 
     def steps(self, position: int, codes: Ints) -> Steps:
-        """What the steps at a position, counted from 0, do that leave these states."""
+        """What the steps at a position, counted from 0, do that leave these states, ascending.
+
+        Where a register grows by one at every step, as the age of a chunk does, the states of a
+        position are those of the one before moved on by a number: then the steps of all positions
+        to come are found at once.
+        """
+        context = self.contexts[position]
+        known, asked = self._known.get(context), self._asked.get(context)
+        if known is None or not np.isin(codes, known.codes).all():
+            known = self._known[context] = self._found(position, codes, asked)
+        self._asked[context], rows = codes, np.searchsorted(known.codes, codes)
+        numbers = zip(self._rows, known.features, strict=True)
+        features = tuple(
+            _numbered(all_rows, local[rows], table) for all_rows, (local, table) in numbers
+        )
+        return Steps(known.targets[rows], known.counted[rows], features)
+
+    def _found(self, position: int, codes: Ints, asked: Ints | None) -> _Known:
+        """The steps of these states and, if they are those asked for before, moved, of the next."""
+        if asked is not None and len(asked) == len(codes) and self._view.space is not None:
+            moved, most = codes - asked, _AHEAD // (len(codes) * self._view.symbols)
+            to_come = max(1, min(len(self.contexts) - position, most))
+            ahead = codes + moved[0] * np.arange(to_come)[:, None]
+            if (moved == moved[0]).all() and ahead.min() >= 0 and ahead.max() < self._view.space:
+                with suppress(FsmeuError):
+                    return self._computed(position, np.unique(ahead))
+        return self._computed(position, codes)
+
+    def _computed(self, position: int, codes: Ints) -> _Known:
         targets, gains = self._view.advance(position + 1, codes)
         if gains is None:
             gains = np.zeros((0, *targets.shape))
         counted = self._counted(gains, targets.shape)
-        numbers = zip(self._rows, self._columns, strict=True)
-        features = tuple(_number_rows(known, gains[columns]) for known, columns in numbers)
-        return Steps(targets, counted, features)
+        return _Known(
+            codes, targets, counted, [_rows_of(gains[columns]) for columns in self._columns]
+        )
 
     def rows(self, term: int) -> Floats:
         """The distinct rows of feature values that a term has been shown, (rows, features)."""
@@ -112,17 +154,22 @@ def _view(part: TapeLoss, n: int) -> SpecView:
     return SpecView(part.bound, n, np.zeros(n, np.int64), tuple(names), merge=merge)
 
 
-def _number_rows(known: dict[bytes, int], cells: Floats) -> Ints:
-    """The number of each row of feature values (features, states, labels); new rows are added."""
+def _rows_of(cells: Floats) -> tuple[Ints, Floats]:
+    """Places of rows of feature values (features, states, labels) among distinct ones; these."""
     features, *shape = cells.shape
     if not features:
-        known.setdefault(b"", 0)
-        return np.zeros(shape, np.int64)
+        return np.zeros(shape, np.int64), np.zeros((1, 0))
     table = np.ascontiguousarray(cells.reshape(features, -1).T) + 0.0  # -0.0 becomes 0.0
     bits = table.view(np.int64)
     first, row = distinct_rows([np.unique(column, return_inverse=True)[1] for column in bits.T])
-    numbers = [known.setdefault(values.tobytes(), len(known)) for values in table[first]]
-    return np.array(numbers, np.int64)[row].reshape(shape)
+    return row.reshape(shape), table[first]
+
+
+def _numbered(known: dict[bytes, int], places: Ints, table: Floats) -> Ints:
+    """The numbers of rows of a table that stand at some places; new rows are added."""
+    used, at = np.unique(places, return_inverse=True)
+    numbers = [known.setdefault(table[row].tobytes(), len(known)) for row in used]
+    return np.array(numbers, np.int64)[at].reshape(places.shape)
 
 
 class Tapes:

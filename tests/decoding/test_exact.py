@@ -202,6 +202,19 @@ def test_trivial_optima(case, n):
     assert whole.value == pytest.approx(best, abs=1e-12)
 
 
+def test_states_that_no_sequence_reaches_may_lack_steps():
+    """A register that grows to 3 has no step from 9: who looks ahead at 4, 5, ... does not mind."""
+    steps = "if {1} == 1 and {0} < 3 then {0} + 1 else 0 / (9 - {0})"
+    grows = f"register {{0}} in 0..n start 0 next {steps}"
+    loss = fsmeu.loads(
+        f"utility f labels 0 1 {grows.format('a', 'z')} {grows.format('b', 'y')} {TP} and a == b "
+        "count hyp when z == 1 count ref when y == 1 value tp / (1 + hyp + ref)"
+    )
+    model = fsmeu.models.Bernoulli([0.3, 0.7, 0.5, 0.9, 0.2, 0.6, 0.6, 0.8, 0.9, 0.4, 0.7])
+    found, listed = (fsmeu.decode(loss, model, method=one) for one in ("counting", "exhaustive"))
+    assert found.value == pytest.approx(listed.value, rel=TOLERANCE)
+
+
 def test_a_search_of_long_sequences_ends_at_once():
     """A loss of which no algebra is known, and a reference that is certain."""
     loss = fsmeu.loads(
