@@ -223,7 +223,7 @@ def _search(corpus: Corpus, sign: float) -> _Search:
     for rows, structure in groups:
         n, layered = models[rows[0]].n, arc_weights_many([models[row] for row in rows])
         hyp += [structure.ends(n)] * len(rows)
-        ref += [structure.y.reachable(n)] * len(rows)
+        ref += [structure.reference_ends(n)] * len(rows)
         greatest[rows] = structure.greatest[:, n]
         expected[rows], masses = _expected(structure, layered)
         for row, mass in zip(rows, masses, strict=True):

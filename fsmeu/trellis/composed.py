@@ -10,20 +10,16 @@ positions of all lengths, and every sentence of a corpus.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsmeu.arrays import Bools, Ints
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.distinct import distinct, distinct_rows
+from fsmeu.fst.distinct import distinct_rows
 from fsmeu.fst.layers import Layer
 from fsmeu.trellis.tapes import Tape
 
-Words = NDArray[np.uint64]
 _ARC_STATES = 4  # states that an arc counts as: a million arcs take about ten seconds
 
 
@@ -49,66 +45,6 @@ class Composed:
     state: Ints
     columns: Ints
     first_feature: Ints
-    _memo: dict[str, tuple[list[Bools], Words]] = field(default_factory=dict)
-
-    def reachable(self, n: int) -> Bools:
-        """Which values the counter may have after n steps, (columns[n],)."""
-        if "reached" not in self._memo:
-            held = np.zeros((len(self.state), 1 + int(self.columns[-1]) // 64), np.uint64)
-            held[: self.width[0], 0] = 1
-            self._memo["reached"] = [], held
-        known, held = self._memo["reached"]
-        reached = known if n < len(known) else list(known)
-        for i in range(len(reached), n + 1):
-            found = np.bitwise_or.reduce(held, axis=0).view(np.uint8)  # as little endians have it
-            bits = np.unpackbits(found, bitorder="little")[: self.columns[i]]
-            reached.append(bits.astype(bool))
-            if i < len(self.kind):
-                held = _moved(self._moves[self.kind[i]], held)
-        self._memo["reached"] = reached, held  # at once: another thread may do the same
-        return reached[n]
-
-    @cached_property
-    def _moves(self) -> list[list[_Move]]:
-        """The steps of each kind, by what they count."""
-        return [_moves_of(*arcs[[0, 2, 3]]) for arcs in self.kinds]
-
-
-class _Move(NamedTuple):
-    """Steps that count the same: sources by target, where those of each begin, the targets."""
-
-    counted: int
-    source: Ints
-    begins: Ints
-    target: Ints
-
-
-def _moves_of(source: Ints, target: Ints, counted: Ints) -> list[_Move]:
-    """The distinct steps, by what they count."""
-    if not len(source):
-        return []
-    first, found = distinct_rows([counted, target, source])[0], []
-    source, target, counted = source[first], target[first], counted[first]
-    for amount in distinct(counted)[0].tolist():
-        these = counted == amount
-        begins = np.flatnonzero(np.diff(target[these], prepend=-1))
-        found.append(_Move(amount, source[these], begins, target[these][begins]))
-    return found
-
-
-def _moved(moves: list[_Move], held: Words) -> Words:
-    """The sets of counts of pairs after a position, bit by bit, (pairs, words)."""
-    after, words = np.zeros_like(held), held.shape[1]
-    for counted, source, begins, target in moves:
-        joined = np.bitwise_or.reduceat(held[source], begins, axis=0)
-        whole, bits = divmod(counted, 64)
-        if whole >= words:
-            continue
-        after[target, whole:] |= joined[:, : words - whole] << np.uint64(bits)
-        if bits:
-            carried = joined[:, : max(0, words - whole - 1)] >> np.uint64(64 - bits)
-            after[target, whole + 1 :] |= carried
-    return after
 
 
 class _Kind:
