@@ -95,17 +95,21 @@ def ranked_values(form: Confusion, p: Floats, sign: float) -> Ranked | str:
 
     Probabilities are in descending order, (n,), n >= 2; the sign is 1 for a utility, -1 for a loss.
     """
+    found: Ranked | str = _NO_RATIOS
     try:
         order = _likely_order(form, p, sign)
         while order <= MOST_ORDER:
-            found = _series(form, p, sign, order)
-            best = int((sign * found.values).argmax())
-            if found.errors[best] <= PROMISED * abs(found.values[best]):
-                return found
+            series = _series(form, p, sign, order)
+            scores, best = sign * series.values, int((sign * series.values).argmax())
+            enough = PROMISED * abs(scores[best])
+            if series.errors[best] <= enough:
+                found = series
+                if (scores + series.errors).max() <= scores[best] + 500 * enough:
+                    return found  # no other number of ones may be better
             order += 4
         return _exponential(form, p, sign)
     except UnfitError as error:
-        return str(error)
+        return found if isinstance(found, Ranked) else str(error)
 
 
 @np.errstate(all="ignore")  # means may be 0, or next to it
