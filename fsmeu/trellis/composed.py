@@ -228,13 +228,13 @@ def counts_met(composed: Composed, class_of: Ints) -> list[Bools]:
     columns, moves = composed.columns.tolist(), [_moves(arcs, class_of) for arcs in composed.kinds]
     held = np.zeros((int(class_of.max()) + 1, columns[-1]), bool)
     held[class_of[: composed.width[0]], 0] = True
-    found = [held[:, :1].any(axis=0)]
+    found: list[Bools] = [np.ones(1, bool)]
     for kind, size in zip(composed.kind.tolist(), columns[1:], strict=True):
         before, held = held[:, :size], np.zeros_like(held)
         for counted, source, begins, target in moves[kind]:
             joined = np.logical_or.reduceat(before[source], begins, axis=0)
             held[target, counted:size] |= joined[:, : size - counted]
-        found.append(held[:, :size].any(axis=0))
+        found.append(np.logical_or.reduce(held[:, :size], axis=0))
     return found
 
 

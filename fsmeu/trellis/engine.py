@@ -32,6 +32,7 @@ from fsmeu.trellis.batches import (
 )
 from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.composed import Composed, classes_of, counts_met
+from fsmeu.trellis.nonnegative import stays_nonnegative
 from fsmeu.trellis.roundings import LEAST, Sums, relative_error
 from fsmeu.trellis.structure import Hypotheses, References, padded, with_moments
 from fsmeu.trellis.tapes import Tapes, values_at
@@ -452,8 +453,6 @@ class Structure:
         """Whether the joint count is proven to be at least 0 for all pairs of sequences."""
         if self.counts != 1 or not (self.amounts.amount < 0).any():
             return self.counts == 1
-        from fsmeu.trellis.nonnegative import stays_nonnegative  # loads scipy
-
         return stays_nonnegative(self.z, self.y, self.amounts)
 
     def _values(self, lengths: Sequence[int], sign: float) -> Values:

@@ -295,3 +295,10 @@ def test_the_best_of_long_sequences(kind):
     assert found.value == pytest.approx(want, rel=1e-13)
     asked = fsmeu.expect(f1, found.labels, model)
     assert asked.lower <= want <= asked.upper
+
+
+def test_ten_ones_of_many_labels_are_decided_by_moments():
+    """A series that is sure of its best value, not of those of few ones, gives way to another."""
+    p = np.random.default_rng(1).beta(0.05, 5, 20000)
+    found = fsmeu.decode(fsmeu.load("fscore"), p * 10 / p.sum())
+    assert (found.method, found.exact) == ("moments", True)
