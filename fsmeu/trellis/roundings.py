@@ -37,8 +37,8 @@ class Sums(NamedTuple):
 
 def joined(parts: Sequence[Sums]) -> Sums:
     """The sums of several batches as one batch."""
-    *columns, roundings = zip(*parts, strict=True)
-    return Sums(*map(np.concatenate, columns), max(roundings))
+    values, masses, sizes, roundings = zip(*parts, strict=True)
+    return Sums(*map(np.concatenate, (values, masses, sizes)), roundings=max(roundings))
 
 
 @dataclass(frozen=True, eq=False)

@@ -301,9 +301,7 @@ def _kept_steps(
     return kept[key]
 
 
-def walk_many(
-    loss: SpecLoss, z: Ints, layered: Layered, weights: Callable[[slice], Floats]
-) -> Sums | None:
+def walk_many(loss: SpecLoss, z: Ints, layered: Layered, weights: Floats) -> Sums | None:
     """The expected value of each hypothesis under its model.
 
     None when arrays cannot span the states of the loss, be it that there are too many, or that a
@@ -313,38 +311,29 @@ def walk_many(
         loss: a loss over the labels of the models.
         z: label indices of the hypotheses, (sequences, n).
         layered: the first model; the others have the same arcs.
-        weights: the weights of the models of some rows as ``all_weights`` lists them, a row for
-            each; one row where all are the same.
+        weights: the weights of each model as ``all_weights`` lists them, or of one that all share.
     """
     acceptor = acceptor_of(layered)
-
-    def rows_of(rows: slice) -> Rows:
-        return _rows(layered, acceptor, weights(rows), len(z[rows]))
-
-    return _span_many(loss, z, acceptor, rows_of)
+    return _span_many(loss, z, acceptor, _rows(layered, acceptor, weights, len(z)))
 
 
-def _span_many(
-    loss: SpecLoss, z: Ints, acceptor: Acceptor, rows_of: Callable[[slice], Rows]
-) -> Sums | None:
+def _span_many(loss: SpecLoss, z: Ints, acceptor: Acceptor, rows: Rows) -> Sums | None:
     """The expected values of sentences, block by block; None where ``walk_many`` has none."""
     n, parts = z.shape[1], []
     view = loss.view(n, z[0], weights=True)
     if view.space is None or view.space > SMALL_SPACE:
         return None
-    cells = max((1 + view.linear) * view.space, len(acceptor.arc), int(acceptor.widths.max()))
-    size = max(1, BATCHED_CELLS // cells)
-    for begin in range(0, len(z), size):
-        rows = slice(begin, begin + size)
-        some = z[rows]
+    size = max(1, BATCHED_CELLS // max((1 + view.linear) * view.space, len(acceptor.arc)))
+    for block in (slice(begin, begin + size) for begin in range(0, len(z), size)):
+        some, columns = z[block], (column[block] for column in rows[1:])
 
         def view_of(row: int, some: Ints = some) -> SpecView:
             return loss.view(n, some[row], weights=True)
 
-        spanned = _span(view_of, some, acceptor, rows_of(rows))
-        if spanned is None:
+        final = _span(view_of, some, acceptor, Rows(rows.weights, *columns))
+        if final is None:
             return None
-        parts.append(spanned.sums())
+        parts.append(final.sums())
     return joined(parts)
 
 
@@ -354,23 +343,16 @@ def walk_windows(form: Windows, z: Ints, layered: Layered) -> Sums | None:
     All windows are walked at once, each from the mass that the model has before it, with what it
     has to go as final weights. None when arrays cannot span the states of a window.
     """
-    before, after = forward(layered), backward(layered)
-    mass, count = float(before[-1] @ after[-1]), len(z) - form.k + 1
+    before, after, k, widths = forward(layered), backward(layered), form.k, layered.widths
+    mass, first = float(before[-1] @ after[-1]), np.arange(len(z) - k + 1)
     values, sizes, roundings = np.zeros(1), np.zeros(1), 0
-    if count >= 1:
-        acceptor, width = acceptor_of(layered), max(layered.widths)
-        arcs = all_arcs(layered)
-        weights = arcs.weight[acceptor.order][None]
-
-        def rows_of(rows: slice) -> Rows:
-            first = np.arange(count)[rows]
-            start, final = np.zeros((2, len(first), width))
-            for row, i in enumerate(first.tolist()):
-                start[row, : layered.widths[i]] = before[i]
-                final[row, : layered.widths[i + form.k]] = after[i + form.k]
-            return Rows(weights, 0 * first, first, start, final)
-
-        found = _span_many(form.loss, sliding_window_view(z, form.k), acceptor, rows_of)
+    if len(first):
+        acceptor, arcs = acceptor_of(layered), all_arcs(layered)
+        start, final = np.zeros((2, len(first), max(widths)))
+        for i in first.tolist():
+            start[i, : widths[i]], final[i, : widths[i + k]] = before[i], after[i + k]
+        rows = Rows(arcs.weight[acceptor.order][None], 0 * first, first, start, final)
+        found = _span_many(form.loss, sliding_window_view(z, k), acceptor, rows)
         if found is None:
             return None
         values, sizes, roundings = found.values, found.sizes, found.roundings + _IN_PAIRS
