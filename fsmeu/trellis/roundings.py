@@ -38,7 +38,8 @@ class Sums(NamedTuple):
 def joined(parts: Sequence[Sums]) -> Sums:
     """The sums of several batches as one batch."""
     values, masses, sizes, roundings = zip(*parts, strict=True)
-    return Sums(*map(np.concatenate, (values, masses, sizes)), roundings=max(roundings))
+    whole = (np.concatenate(column) for column in (values, masses, sizes))
+    return Sums._make((*whole, max(roundings)))
 
 
 @dataclass(frozen=True, eq=False)

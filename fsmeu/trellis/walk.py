@@ -330,7 +330,7 @@ def _span_many(loss: SpecLoss, z: Ints, acceptor: Acceptor, rows: Rows) -> Sums 
         def view_of(row: int, some: Ints = some) -> SpecView:
             return loss.view(n, some[row], weights=True)
 
-        final = _span(view_of, some, acceptor, Rows(rows.weights, *columns))
+        final = _span(view_of, some, acceptor, Rows._make((rows.weights, *columns)))
         if final is None:
             return None
         parts.append(final.sums())
