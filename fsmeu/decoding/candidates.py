@@ -1,15 +1,8 @@
-"""Methods that need no algebra: they value candidates, or take the most probable labels.
-
-The error of an expectation is a part of the sum of its terms (probability times offset, expected
-counts times slopes) without their signs, which may be far greater than the value where large terms
-cancel. For a list that holds every sequence, it is first bounded by the greatest sum that any pair
-of sequences has; where that is too much, sequences are valued with all counts as states.
-"""
+"""Methods that need no algebra: they value candidates, or take the most probable labels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 import numpy as np
 
@@ -17,25 +10,16 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import NO_BETTER, Changes, is_best_of_all, is_proven
 from fsmeu.decoding.problem import Answer, Method, OutOfTimeError, Problem, allowed_sequences, each
 from fsmeu.errors import FsmeuError
-from fsmeu.expectation.expect import walked
-from fsmeu.expectation.query import query
-from fsmeu.fst.compose import guard_size, max_states
-from fsmeu.fst.distinct import distinct
-from fsmeu.losses.machine.view import View
+from fsmeu.fst.compose import max_states
 from fsmeu.losses.protocol import Loss
 from fsmeu.models.base import most_probable_many
-from fsmeu.trellis.roundings import relative_error
 
 ZERO_ONE_STATES = 20_000  # states walked to see whether only equality counts: such losses have few
 ZERO_ONE_TRIAL = 3  # the length walked first: most losses show another value there already
-BOUNDED_STATES = 200_000  # states of a layer up to which the greatest value of all pairs is sought
-MOST_WALKS = 4096  # sequences valued once more with counts as states, if that bound is too wide
 LARGEST_BLOCK = 1024  # sequences that are valued between two looks at the clock
 LIST_LENGTH = 100  # sequences of an n-best list
 SEARCH_STARTS = 4  # most probable sequences that a search climbs from, beside other starts
 CLIMB_STEPS = 100  # changes of one label in a climb, so that tiny gains come to an end
-
-_PER_STEP = 20
 
 
 # -- the most probable sequence, or labels ---------------------------------------------------------
@@ -51,18 +35,14 @@ def _equality_alone(problem: Problem) -> str | None:
 
 
 def _zero_one_values(loss: Loss, n: int) -> tuple[float, float] | None:
-    """The value of equal and of different pairs of length n, or None when there are more values.
-
-    Walks all pairs through the compiled machine with one bit that remembers whether labels have
-    differed. None also where the machine would be too large, or a pair has no value.
-    """
+    """The value of equal and of different pairs of length n; None if there are more, or unknown."""
     same = np.eye(len(loss.alphabet), dtype=bool)
     for length in sorted({min(n, ZERO_ONE_TRIAL), n}):
         try:
             machine = loss.compile(length, max_states=ZERO_ONE_STATES)
         except FsmeuError:
             return None
-        reached = np.zeros((machine.states, 2), bool)
+        reached = np.zeros((machine.states, 2), bool)  # by labels that are equal, or have differed
         reached[0, 0] = True
         for _ in range(length):
             after = np.zeros_like(reached)
@@ -141,28 +121,16 @@ def _best_listed(
     problem: Problem, candidates: Sequence[Ints], everything: bool
 ) -> tuple[Ints, bool, int]:
     """The best of the candidates, whether it is proven best of all, how many were valued."""
-    values = problem.sign * _timed_values(problem, candidates)
-    best, done = int(values.argmax()), len(values)
-    if not everything or done < len(candidates) or problem.keep is not None:
-        return candidates[best], False, done
-    width = max(problem.model.layered().widths)
-    error = relative_error((_PER_STEP + width + len(problem.loss.alphabet)) * (problem.n + 1))
-    with suppress(FsmeuError):  # some pair of sequences has no value, or there are many
-        greatest = _greatest(problem.loss.view(problem.n, None, weights=True))
-        errors = np.full(len(values), error * greatest * problem.model.total_mass())
-        if is_proven(problem, values, errors, best, candidates[best]):
-            return candidates[best], True, done
-    if len(candidates) > MOST_WALKS or problem.clock.over():
-        return candidates[best], False, done
-    names = [problem.loss.alphabet.decode(indices) for indices in candidates]
-    again = [walked(query(problem.loss, z, problem.model), weights=False) for z in names]
-    values = problem.sign * np.concatenate([one.values for one in again])
-    errors, best = np.concatenate([one.errors for one in again]), int(values.argmax())
-    return candidates[best], is_proven(problem, values, errors, best, candidates[best]), done
+    values, errors = _timed_values(problem, candidates)
+    signed, done = problem.sign * values, len(values)
+    best = int(signed.argmax())
+    proven = everything and done == len(candidates) and problem.keep is None
+    proven = proven and is_proven(problem, signed, errors, best, candidates[best])
+    return candidates[best], proven, done
 
 
 def _timed_values(problem: Problem, candidates: Sequence[Ints]) -> Floats:
-    """The values of as many candidates as there is time for, at least of the first, in blocks."""
+    """Values and errors of as many candidates as there is time for, at least of the first."""
     values, done, clock = [problem.values(candidates[:1])], 1, problem.clock
     while done < len(candidates) and not clock.over():
         clock.tell(done / len(candidates))
@@ -170,7 +138,7 @@ def _timed_values(problem: Problem, candidates: Sequence[Ints]) -> Floats:
         size = max(1, min(done, LARGEST_BLOCK, int(min(left * done, LARGEST_BLOCK))))
         values.append(problem.values(candidates[done : done + size]))
         done = min(done + size, len(candidates))
-    return np.concatenate(values)
+    return np.concatenate(values, axis=1)
 
 
 def _with_time(why: str, problem: Problem, valued: int, count: int) -> str:
@@ -179,29 +147,11 @@ def _with_time(why: str, problem: Problem, valued: int, count: int) -> str:
     return why if valued == count else f"{why}{late} (give it more with seconds=...)"
 
 
-def _greatest(view: View) -> float:
-    """The greatest sum of terms without signs that a pair of sequences has."""
-    codes, grown = np.array([view.start], np.int64), np.zeros(view.linear)
-    for i in range(1, view.n + 1):
-        targets, gains = view.advance(i, codes)
-        codes = distinct(targets[targets >= 0])[0]
-        guard_size("decode", len(codes), BOUNDED_STATES)
-        if gains is not None:
-            grown += np.abs(gains).max(axis=(1, 2))
-    offset, slopes = view.values(codes)
-    terms = (1.0 + 4.0 * grown.sum()) * np.abs(offset) + grown @ np.abs(slopes)
-    return float(terms.max(initial=0.0))
-
-
 # -- the search ------------------------------------------------------------------------------------
 
 
 def _search(problem: Problem) -> Answer:
-    """The best of several local optima under single-label changes.
-
-    Starts from the most probable sequences, the most probable labels, and ranked sequences. Not
-    proven, unless no pair of sequences has a better value.
-    """
+    """The best of several local optima; proven only if no pair of sequences has a better value."""
     some = problem.some_sequence()
     if is_best_of_all(problem, some):
         return Answer(some, True, NO_BETTER, 1)
@@ -222,7 +172,7 @@ def _search(problem: Problem) -> Answer:
 
 
 def _starts(problem: Problem, some: Ints) -> list[Ints]:
-    """Distinct allowed sequences to climb from, the given one first."""
+    """Distinct allowed sequences to climb from: probable ones, probable labels, ranked ones."""
     marginals = problem.model.marginals()
     candidates = [some, *problem.most_probable(SEARCH_STARTS), marginals.argmax(axis=1)]
     order = np.argsort(marginals[:, 0], kind="stable")

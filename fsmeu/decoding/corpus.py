@@ -1,38 +1,58 @@
 """The best hypotheses for a corpus: those of the greatest expected value of the corpus as a whole.
 
-The value is that of ``evaluate_corpus``: counts are summed over sentences, and the value is taken
-once. This is the number that is reported; the hypotheses that are best for it differ from those
-that are best sentence by sentence, because a doubtful item is worth as much in a sentence of many
-items as in one of few.
+Counts are summed over sentences, and the value is taken once, as ``evaluate_corpus`` has it. A
+large corpus is decided by moments (``corpus_moments.py``), others by branch and bound over the
+total of the hypotheses' counts. For totals k of the hypothesis and r of the reference the value is
+the sum over joint counts c_q of c_q g_q(k, r), and h(k, r); losses with the opposite sign. For
+hypotheses with a total k, one more of a joint count in a sentence whose reference counts a is worth
+the mean of g(k, a + R) over the sum R of all other references' counts: one backward sweep over that
+function of a gives the scores of all steps, one dynamic program the best score of every sentence
+for each count of its own, and ``best_sums`` the best sums for every total. Near k the value of
+other totals is nearly a multiple of that (``spread``), so that what is known at k bounds them all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from itertools import pairwise
 from numbers import Real
+from operator import or_
 from typing import Any
 
 import numpy as np
 
-from fsmeu.arrays import Ints
+from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.decoding import corpus_moments
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.explicit import best_corpus_hypotheses
+from fsmeu.decoding.moments import ByNumber, best_number
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.problem import Clock
 from fsmeu.decoding.split import unmet_condition
-from fsmeu.errors import InputError, message, one_of
-from fsmeu.expectation.corpus import Corpus, corpus_of, linear_expectation
+from fsmeu.errors import InputError, SizeLimitError, message, one_of
+from fsmeu.expectation import corpus as corpora
+from fsmeu.expectation.corpus import Corpus, by_sentence
 from fsmeu.expectation.expect import ENGINES
+from fsmeu.expectation.result import check_finite
 from fsmeu.fst.alphabet import Label
-from fsmeu.limits import LONG_SEQUENCE
+from fsmeu.fst.layers import ArcWeights
+from fsmeu.limits import CORPUS_SCORE_CELLS, LONG_SEQUENCE, WINDOW_CELLS
+from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import declared_range
-from fsmeu.models import Model
+from fsmeu.models import Model, arc_weights_many
 from fsmeu.parallel import checked_jobs
+from fsmeu.trellis.batches import Scores
+from fsmeu.trellis.engine import Structure
+from fsmeu.trellis.roundings import relative_error
+from fsmeu.trellis.tapes import values_at
+from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
 
+CORPUS_WINDOW_CELLS = 1 << 26  # cells of the counts of all sentences but one, for each: 512 MB
+CORPUS_VALUES = 1 << 31  # pairs of totals of both sides that are valued, block by block: a minute
 _CHANGES = 8  # changes of a label, about, that are valued where a gap is to be measured by them
 
 
@@ -112,13 +132,12 @@ def decode_corpus(
     tell = progress or (lambda lower, upper: None)
     clock, threads = Clock(seconds, where="decode_corpus"), checked_jobs("decode_corpus", jobs)
     engine = one_of("decode_corpus", "engine", engine, ENGINES)
-    free = corpus_of(loss, models, "decode_corpus")
+    free = corpora.corpus_of(loss, models, "decode_corpus")
     corpus = replace(free, constraint=constraint)
     sign = 1.0 if loss.kind == "utility" else -1.0
     if engine == "openfst":
         hypotheses, best = best_corpus_hypotheses(corpus, sign)
-        sides = (best.value, best.lower, best.upper, best.exact)
-        return CorpusDecision(_named(corpus, hypotheses), *sides, 0)
+        return CorpusDecision(_named(corpus, hypotheses), *best, 0)
     unmet = unmet_condition(corpus.loss.split)
     one = corpus.as_one() if unmet is not None or corpus.n >= LONG_SEQUENCE else None
     if one is not None:
@@ -128,17 +147,14 @@ def decode_corpus(
     if unmet is not None:
         remedy = "Decide sentence by sentence with decode_many"
         raise InputError(message(f"decode_corpus, {loss.kind} {loss.name}", unmet, None, remedy))
-    # Loaded here: a command over single sequences does without scipy, which takes a while to load.
-    from fsmeu.decoding.corpus_moments import best_by_moments
-    from fsmeu.decoding.corpus_search import best_of_corpus
 
     def stop(lower: float, upper: float) -> bool:
         tell(*sorted((sign * lower, sign * upper)))
         return clock.over()
 
     clock.over()  # begins here
-    large = best_by_moments(corpus, sign, threads)
-    found = large or (*best_of_corpus(corpus, sign, float(gap), stop), None)
+    large = corpus_moments.best_by_moments(corpus, sign, threads)
+    found = large or (*_best_of_corpus(corpus, sign, float(gap), stop), None)
     decision = _decided(free, *found, sign)
     if large is not None:
         tell(decision.lower, decision.upper)
@@ -167,7 +183,7 @@ def _decided(
 ) -> CorpusDecision:
     """The decision for hypotheses, given a bound on sign times all values; theirs may be known."""
     if known is None:
-        found = linear_expectation(corpus, chosen)
+        found = corpora.linear_expectation(corpus, chosen)
         value, low, high = found.value, found.lower, found.upper
     else:
         value, low, high = known[0], known[0] - known[1], known[0] + known[1]
@@ -190,5 +206,259 @@ def _step(corpus: Corpus, zs: list[Ints], value: float) -> float:
     for row, i in places[:: max(1, len(places) // _CHANGES)]:
         changed = [*zs[:row], zs[row].copy(), *zs[row + 1 :]]
         changed[row][i] = (changed[row][i] + 1) % len(corpus.models[row].alphabet)
-        changes.append(abs(linear_expectation(corpus, changed).value - value))
+        changes.append(abs(corpora.linear_expectation(corpus, changed).value - value))
     return float(np.median(changes)) if changes else 0.0
+
+
+# -- branch and bound over totals ------------------------------------------------------------------
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def _best_of_corpus(
+    corpus: Corpus, sign: float, gap: float, stop: Callable[[float, float], bool]
+) -> tuple[list[Ints], float, int]:
+    """Label indices of the best hypotheses, an upper bound on all, how many totals were tried."""
+    totals = _totals_of(corpus, sign)
+    whole, places = totals.whole, np.flatnonzero(totals.hyp)
+    rest, errors = np.zeros((2, len(totals.hyp)))
+    rounding = relative_error(whole.operations + len(whole.chances) + 8)
+    for ks, _, offset in totals.tables(np.arange(len(totals.hyp))):
+        rest[ks] = offset @ whole.chances
+        errors[ks] = rounding * (np.abs(offset) @ whole.chances)
+    if whole.lost:
+        errors += whole.lost * max(0.0, totals.most)
+    mean = float(whole.counts @ whole.chances)
+    search = ByNumber(
+        low=int(places[0]) - 1,  # neither this nor the next is tried: all between may be
+        high=int(places[-1]) + 1,
+        first=int(places[np.abs(places - mean).argmin()]),
+        gain=np.ones(len(totals.hyp)),
+        rest=rest,
+        errors=errors,
+        sums_at=totals.sums_at,
+        bounds_at=totals.bounds_at,
+        best_at=totals.best_at,
+    )
+    best, upper = best_number(search, gap=gap, stop=stop)
+    return search.best_at(best), upper, len(search.tried)
+
+
+@dataclass(eq=False)
+class _Totals:
+    """The totals of a corpus; what depends on one of them is kept for those that were tried."""
+
+    corpus: Corpus
+    sign: float  # 1 where greater values are better, -1 where smaller ones are
+    weights: list[list[ArcWeights]]  # of the models of each group
+    own: list[Floats]  # the distributions of their references' counts, (batch, counts)
+    others: list[Window]  # for each sentence the sum of all other references' counts
+    whole: Window  # that of all references together
+    hyp: Bools  # which totals some hypotheses have, (K + 1,)
+    ref: Bools  # which totals some references have, (R + 1,)
+    greatest: Floats  # bounds on sentences' joint counts without signs, (sentences, counts)
+    expected: Floats  # the same of their expectations, all sentences together, (counts,)
+    slopes: dict[int, Floats] = field(default_factory=dict)  # g_q(k, r), (counts, width)
+    off: dict[int, float] = field(default_factory=dict)  # bounds on the errors of sums
+    counts: dict[int, Callable[[int], Ints]] = field(default_factory=dict)  # for a total
+
+    @property
+    def form(self) -> Split:
+        """The loss split by tape."""
+        assert self.corpus.loss.split is not None
+        return self.corpus.loss.split
+
+    @property
+    def most(self) -> float:
+        """The greatest sign times value that the file declares."""
+        ends = declared_range(self.corpus.loss.bound, self.corpus.n)
+        return max(self.sign * side for side in ends)
+
+    def tables(self, ks: Ints) -> Iterator[tuple[slice, list[Floats], Floats]]:
+        """Parts of the totals with g_q(k, r) and h(k, r) for r in the window, (totals, width)."""
+        width = len(self.whole.chances)
+        ref = np.arange(self.whole.low, self.whole.low + width)
+        seen = self.ref[ref] & (self.whole.chances > 0)
+        size = max(1, WINDOW_CELLS // width)
+        for begin in range(0, len(ks), size):
+            some = ks[begin : begin + size, None]
+            slopes, offset = values_at(self.form, self.corpus.n, some, ref, self.hyp[some] & seen)
+            part = slice(begin, begin + len(some))
+            yield part, [self.sign * slope for slope in slopes], self.sign * offset
+
+    def sums_at(self, k: int) -> Floats:
+        """The greatest sums of scores with g(k, .), by total."""
+        scores, error, at = self._scores(k)
+        reach = slice(self.whole.low, self.whole.low + len(self.whole.chances))
+        self.slopes[k] = at[:, reach] * (self.whole.chances > 0)
+        tables = self._best(scores)
+        for table in tables:
+            check_finite("decode_corpus", np.where(np.isneginf(table), 0.0, table))
+        sums, self.counts[k], rounding = corpus_moments.best_sums(tables)
+        self.off[k] = error + rounding
+        return np.where(self.hyp, sums, 0.0)
+
+    def best_at(self, k: int) -> list[Ints]:
+        """The hypotheses of the best value at a total."""
+        return self._best(self._scores(k)[0], self.counts[k](k))
+
+    def bounds_at(self, search: ByNumber, ks: Ints, first: int, last: int) -> Floats:
+        """Upper bounds on values with totals ks, by those of two that were tried, and by both."""
+        found = np.full(len(ks), self.most)
+        tried = sorted({first, last} & set(search.tried))
+        for totals in [[k] for k in tried] + [tried] * (len(tried) > 1):
+            sums = np.array([search.sums(k)[ks] + self.off[k] for k in totals])
+            factors, away = self.spread(ks, [self.slopes[k] for k in totals])
+            values = (factors * sums).sum(axis=0) + search.rest[ks] + away
+            found = np.minimum(found, values + search.errors[ks])
+        return np.where(self.hyp[ks], found, -np.inf)
+
+    def spread(self, ks: Ints, others: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """How g(k, .) is bounded by multiples of g at one or two other totals, (counts, width).
+
+        Multiples of one other are the more exact the nearer it is; those of two, one on each side,
+        are so to the second order. All that a bound needs is that no factor is negative.
+
+        Returns:
+            Factors, (others, totals), and how far off sums of g_q(k, .) E[c_q] are at most.
+        """
+        most = self.expected * (1.0 + 1e-9)  # bounds on E|c_q|
+        factors, away, chances = (
+            np.zeros((len(others), len(ks))),
+            np.zeros(len(ks)),
+            self.whole.chances,
+        )
+        if not len(most):
+            return factors, away
+        heaviest = int((most * (np.abs(others[0]) @ chances)).argmax())
+        for part, tables, _ in self.tables(ks):
+            factors[:, part] = _factors(chances, tables[heaviest], [g[heaviest] for g in others])
+            for q, (table, weight) in enumerate(zip(tables, most.tolist(), strict=True)):
+                left = table.copy()
+                for factor, other in zip(factors[:, part], others, strict=True):
+                    left -= np.multiply.outer(factor, other[q])
+                rounding = relative_error(16) * np.abs(table).max(axis=1, initial=0.0)
+                away[part] += weight * (np.abs(left).max(axis=1, initial=0.0) + rounding)
+        return factors, away
+
+    def _scores(self, k: int) -> tuple[list[Scores], float, Floats]:
+        """The scores of steps of each block, a bound on the error of all sums, and g_q(k, r)."""
+        ref = np.arange(len(self.ref))
+        tables, _ = values_at(self.form, self.corpus.n, k, ref, self.ref)
+        at = self.sign * np.array(tables).reshape(self.greatest.shape[1], len(ref))
+        check_finite("decode_corpus", at)
+        steepest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
+        error = self.whole.lost * float(self.greatest.sum(axis=0) @ steepest)
+        found = []
+        for group, weights, own in zip(self.corpus.groups, self.weights, self.own, strict=True):
+            rows, n, structure, _ = group
+            others, most = [self.others[row] for row in rows], self.greatest[rows]
+            wanted = _wanted(own, others, at)
+            found.append(structure.scores(weights, wanted)[0])
+            # Roundings of sweeps, what others lack and their roundings, roundings of best paths.
+            expected = np.einsum("bqc,bc->bq", np.abs(wanted), np.abs(own))
+            rounding = 2.0 * relative_error(int(structure.roundings[n]))
+            error += rounding * float((most * expected).sum())
+            off = [o.lost + relative_error(o.operations + len(o.chances) + 8) for o in others]
+            error += float((most @ steepest) @ np.array(off))
+            steps = relative_error((len(structure.tapes.terms) + 9) * n + 64)
+            error += steps * float((most * np.abs(wanted).max(axis=2, initial=0.0)).sum())
+        return found, error, at
+
+    def _best(self, scores: Sequence[Scores], ends: Ints | None = None) -> list[Any]:
+        """The best sums of scores by count of each sentence; or paths, where counts are given."""
+        groups = self.corpus.groups
+        ones = (np.ones((len(group.rows), 1)) for group in groups)
+        best = partial(corpus_moments.best_of, ends=ends)
+        return by_sentence(groups, map(best, groups, scores, ones))
+
+
+def _totals_of(corpus: Corpus, sign: float) -> _Totals:
+    """The totals of a corpus, and the distributions of the references' counts."""
+    form, sentences = corpus.loss.split, len(corpus.models)
+    assert form is not None
+    greatest = np.zeros((sentences, len(form.joint_counts)))
+    expected = np.zeros(len(form.joint_counts))
+    hyp, ref, cells = list[Bools](), list[Bools](), 0
+    weights, own, windows = list[list[ArcWeights]](), list[Floats](), list[list[Window]]()
+    for rows, n, structure, _ in corpus.groups:
+        structure.guard("decode_corpus", n)
+        cells += len(rows) * len(structure.score_cells(n))
+    _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
+    for rows, n, structure, models in corpus.groups:
+        hyp += [structure.counts_met[0][n]] * len(rows)
+        ref += [structure.counts_met[1][n]] * len(rows)
+        weights.append(arc_weights_many(models))
+        greatest[rows] = structure.greatest[:, n]
+        bounds, masses = _expected(structure, weights[-1])
+        expected += bounds
+        own.append(masses)
+        operations = int(structure.roundings[n])
+        windows.append([Window(0, mass[None], 0.0, operations) for mass in masses])
+    parts, cut = by_sentence(corpus.groups, windows), corpora.mass_to_cut(corpus)
+    whole, possible = sum_of_all(parts, cut, 1), _sums_of(hyp)
+    width, size = len(whole.chances), len(possible)
+    each = "the distributions of the references' counts of all sentences but one may be"
+    _guard(sentences * width, CORPUS_WINDOW_CELLS, each)
+    _guard(size * width, CORPUS_VALUES, "the values of the totals of both sides may be")
+    others, totals = all_but_one(parts, cut), _sums_of(ref)
+    return _Totals(corpus, sign, weights, own, others, whole, possible, totals, greatest, expected)
+
+
+def _expected(structure: Structure, models: Sequence[ArcWeights]) -> tuple[Floats, Floats]:
+    """Bounds on the sums of E|joint count|, (counts,), and P(count of y), (batch, counter)."""
+    n, counts = models[0].n, structure.counts
+    one = np.ones((len(models), counts, int(structure.r.columns[n])))
+    scores, chances = structure.scores(models, one, absolute=True)
+    cells, found = structure.score_cells(n), np.zeros(counts)
+    if len(cells):
+        term = np.searchsorted(structure.z.first_feature, cells[:, 1], side="right")
+        begins = np.flatnonzero(np.diff(cells[:, 0] * (1 + term.max()) + term, prepend=-1))
+        dense = scores.dense(len(cells))[..., 0]
+        most = np.maximum.reduceat(dense, begins, axis=1)  # (batch, positions and terms)
+        np.add.at(found, structure.amounts.joint[cells[begins, 1]], most.sum(axis=0))
+    return found, chances
+
+
+def _guard(cells: int, limit: int, what: str) -> None:
+    if cells > limit:
+        remedy = "Declare a finite range in the file of the loss, decide parts of the corpus, or "
+        remedy += "sentence by sentence with decode_many"
+        must = f"{what} up to {limit:,} numbers"
+        raise SizeLimitError(message("decode_corpus", must, f"{cells:,}", remedy))
+
+
+def _sums_of(reachable: Sequence[Bools]) -> Bools:
+    """Which totals there are, from the counts that each sentence may have; sets are bits."""
+    found, size = 1, 1 + sum(len(one) - 1 for one in reachable)
+    for one in reachable:
+        found = reduce(or_, (found << count for count in np.flatnonzero(one).tolist()))
+    return np.array([bit == "1" for bit in reversed(f"{found:0{size}b}")], bool)
+
+
+def _wanted(own: Floats, others: Sequence[Window], at: Floats) -> Floats:
+    """What joint counts are worth on average by the own count, (batch, counts, own counts)."""
+    size = own.shape[1]
+    found = np.zeros((len(own), len(at), size))
+    for row, other in zip(found, others, strict=True):
+        reach = slice(other.low, other.low + len(other.chances) + size - 1)
+        for q, values in enumerate(at):
+            row[q] = np.correlate(values[reach], other.chances, "valid")
+    return found
+
+
+def _factors(chances: Floats, table: Floats, others: Sequence[Floats]) -> Floats:
+    """The multiples of one other that has the same mean, or of two with the same two values.
+
+    Tables are g(k, r) for some k, (totals, width), and for each of the others, (width,).
+    """
+    if len(others) == 1:
+        mean = float(others[0] @ chances)
+        return np.maximum(
+            0.0, (table @ chances)[None] / mean if mean else np.zeros((1, len(table)))
+        )
+    mass = np.cumsum(chances)
+    places = np.searchsorted(mass, [0.16 * mass[-1], 0.84 * mass[-1]])
+    pair = np.stack([other[places] for other in others], axis=1)  # (places, others)
+    if abs(np.linalg.det(pair)) <= 1e-12 * np.abs(pair).max() ** 2:
+        return np.zeros((2, len(table)))
+    return np.maximum(0.0, np.linalg.solve(pair, table[:, places].T))

@@ -30,23 +30,15 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.moments import ByNumber, best_number
-from fsmeu.expectation.corpus import (
-    Corpus,
-    Counts,
-    counts_of,
-    moment_roundings,
-    powers_of,
-    sentence_structure,
-)
+from fsmeu.decoding.moments import ByNumber, best_number, chords
+from fsmeu.expectation.corpus import Corpus, Group, by_sentence
 from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED
 from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
+from fsmeu.trellis import moments as tm
 from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.compiled import kernels
-from fsmeu.trellis.engine import Structure
-from fsmeu.trellis.moments import BINOMIAL, central_moments, jet_order, needed_order, series_of
 from fsmeu.trellis.roundings import UNIT, relative_error
 from fsmeu.trellis.tapes import values_at
 
@@ -57,17 +49,12 @@ _MOST_ORDER = 8  # scores are kept for as many powers
 _NEGLIGIBLE = 1e-14  # a score that is left out, and in proportion those for powers of a count
 _ENOUGH = 2e-11  # the part of a value that the remainder of the series is meant to be
 
-_Group = tuple[list[int], Structure]
-"""Sentences of one length, and the structure of both tapes and their models."""
-
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Sentences of one length and structure."""
+    """What is known of sentences that are swept together."""
 
-    rows: list[int]  # their places in the corpus
-    n: int
-    structure: Structure
+    group: Group
     scores: Scores  # those that are not negligible; J + 1 lanes for powers of the own count, by j!
     chances: Floats  # E[own count^j] / j!, (batch, J + 1)
 
@@ -76,18 +63,20 @@ class _Block:
 
         ``others`` are moments of all other counts less the own mean, (J + 1, batch).
         """
-        own = np.zeros((len(self.rows), len(weights)))
+        own = np.zeros((len(self.chances), len(weights)))
         for j in range(len(weights)):
             for a in range(j + 1):
-                own[:, a] += weights[j] * BINOMIAL[j, a] * others[j - a]
+                own[:, a] += weights[j] * tm.BINOMIAL[j, a] * others[j - a]
         return powers_of(own)
 
     @property
     def rounding(self) -> float:
         """A bound on the errors of joint counts: roundings, and steps whose scores are not kept."""
-        part = moment_roundings(self.structure, self.n, self.chances.shape[1] - 1)
-        shown = 2 * len(self.structure.tapes.terms) * self.n
-        return part * float(self.structure.greatest[0, self.n]) + _NEGLIGIBLE * shown
+        _, n, structure, _ = self.group
+        # A step multiplies by exp(t) once more than it does where counts are kept.
+        part = relative_error(int(structure.roundings[n]) + (n + 16) * (self.chances.shape[1] + 7))
+        shown = 2 * len(structure.tapes.terms) * n
+        return part * float(structure.greatest[0, n]) + _NEGLIGIBLE * shown
 
 
 def best_by_moments(
@@ -105,12 +94,10 @@ def best_by_moments(
     bounds = declared_range(loss.bound, corpus.n)
     if form is None or not corpus.models or not all(map(math.isfinite, bounds)):
         return None
-    groups = [(rows, sentence_structure(corpus, rows[0])) for rows in corpus.alike()]
     high = most = 0
     served = True  # the joint count is at least 0, and 0 for hypotheses that count nothing
-    for rows, structure in groups:
-        n = corpus.models[rows[0]].n
-        high += len(rows) * (len(structure.ends(n)) - 1)
+    for rows, n, structure, _ in corpus.groups:
+        high += len(rows) * (int(structure.h.columns[n]) - 1)
         most += len(rows) * structure.most(n)
         served = served and structure.is_nonnegative and not structure.caps(n)[0]
     if most < FEW_COUNTED or not served:
@@ -126,51 +113,50 @@ def best_by_moments(
             order = needed
             if order > _MOST_ORDER:
                 return None
-            blocks = list(pool.map(partial(_block, corpus, order), _parts(corpus, groups)))
+            blocks = list(pool.map(partial(_block, order), _parts(corpus.groups)))
             if sum(block.scores.value.size for block in blocks) > CORPUS_SCORE_CELLS:
                 return None
             chances = np.zeros((len(corpus.models), order + 1))
             greatest = np.zeros(len(corpus.models))
             for block in blocks:
-                chances[block.rows] = block.chances
-                greatest[block.rows] = block.structure.most(block.n)
+                chances[block.group.rows] = block.chances
+                greatest[block.group.rows] = block.group.structure.most(block.group.n)
             counts = counts_of(chances, greatest)
             below, _, steep = ratio.below[:, int(counts.mean)]
-            spread = counts.deviation * abs(steep / (below + steep * counts.mean))
-            needed = jet_order(needed_order(float(spread), _ENOUGH, 4))
+            deviation = math.sqrt(max(0.0, math.fsum(counts.cumulants[2])))
+            spread = deviation * abs(float(steep / (below + steep * counts.mean)))
+            needed = tm.jet_order(tm.needed_order(spread, _ENOUGH, 4))
         search = _search(blocks, counts, ratio, sign, largest, pool)
         best, upper = best_number(search)
         zs, total, score = search.best_at(best)
-    slack = float(search.sums(best)[best] - score + search.over_at(best, np.array([best]))[0])
-    value, error = float(sign * search.gain[best] * score), float(search.gain[best]) * slack
+    value = float(search.gain[best] * score)
+    error = float(search.bounds(np.array([best]), best, best)[0]) - value
     ref = np.arange(min(1, most), most + 1)  # hypotheses that count nothing have T = 0
     _, offset = values_at(form, corpus.n, 0, ref, np.ones(len(ref), bool))
-    chance = _last_moment(counts) / counts.mean**order
+    chance = float(counts.moments[-1]) / counts.mean**order
     if (sign * offset).max(initial=-np.inf) + 2 * largest * chance > search.value(best):
         return None
-    return zs, upper, len(search.tried), (value, error) if total == best else None
+    return zs, upper, len(search.tried), (sign * value, error) if total == best else None
 
 
-def _parts(corpus: Corpus, groups: list[_Group]) -> Iterator[_Group]:
+def _parts(groups: Iterable[Group]) -> Iterator[Group]:
     """The groups, divided so that all scores of a part are few."""
-    for rows, structure in groups:
-        cells = len(structure.score_cells(corpus.models[rows[0]].n))
-        size = max(1, SCORES_AT_ONCE // max(1, cells))
+    for rows, n, structure, models in groups:
+        size = max(1, SCORES_AT_ONCE // max(1, len(structure.score_cells(n))))
         for begin in range(0, len(rows), size):
-            yield rows[begin : begin + size], structure
+            part = slice(begin, begin + size)
+            yield Group(rows[part], n, structure, models[part])
 
 
-def _block(corpus: Corpus, order: int, group: _Group) -> _Block:
-    """The sentences of one length and structure."""
-    rows, structure = group
-    models = [corpus.models[row] for row in rows]
-    ends = np.zeros((len(rows), 1, order + 1))
+def _block(order: int, group: Group) -> _Block:
+    """What is known of the sentences of a group, by moments up to an order."""
+    ends = np.zeros((len(group.rows), 1, order + 1))
     ends[:, 0, 0] = 1.0
-    least = _NEGLIGIBLE * float(structure.r.columns[models[0].n]) ** np.arange(order + 1)
-    scores, chances = structure.moments(order + 1).scores(
-        arc_weights_many(models), ends, least=least / powers_of(np.ones(order + 1))
+    least = _NEGLIGIBLE * float(group.structure.r.columns[group.n]) ** np.arange(order + 1)
+    scores, chances = group.structure.moments(order + 1).scores(
+        arc_weights_many(group.models), ends, least=least / powers_of(np.ones(order + 1))
     )
-    return _Block(rows, models[0].n, structure, scores, chances)
+    return _Block(group, scores, chances)
 
 
 def _search(
@@ -186,31 +172,31 @@ def _search(
     below, _, steep = ratio.below
     d, high = below + steep * counts.mean, len(slope) - 1
     u, order, zero = steep / d, len(counts.cumulants) - 1, np.zeros(high + 1)
-    gain, series = slope * d**-ratio.power, series_of(ratio.power, 1.0, order)
+    gain, series = slope * d**-ratio.power, tm.series_of(ratio.power, 1.0, order)
     kept: dict[int, Hulls] = {}
     sides = [below + steep * s for s in (0.0, counts.most.sum())]
-    others, roundings = [counts.others(block.rows) for block in blocks], np.zeros(len(counts.means))
+    groups, roundings = [block.group for block in blocks], np.zeros(len(counts.means))
+    others = [counts.others(group.rows) for group in groups]
     for block in blocks:
-        roundings[block.rows] = block.rounding
+        roundings[block.group.rows] = block.rounding
 
-    def each(k: int, best: Callable[[_Block, Floats], Iterable[Any]]) -> list[Any]:
-        """What a function of a block and the factors of its scores gives for each sentence."""
-        weights, rows = series * u[k] ** np.arange(order), dict[int, Any]()
-        found = pool.map(lambda b, o: best(b, b.factors(weights, o)), blocks, others)
-        for block, one in zip(blocks, found, strict=True):
-            rows |= dict(zip(block.rows, one, strict=True))
-        return [rows[row] for row in range(len(rows))]
+    def best(k: int, ends: Ints | None = None) -> list[Any]:
+        weights = series * u[k] ** np.arange(order)
+
+        def one(block: _Block, others: Floats) -> Any:
+            return best_of(block.group, block.scores, block.factors(weights, others), ends)
+
+        return by_sentence(groups, pool.map(one, blocks, others))
 
     def sums_at(k: int) -> Floats:
-        tables = each(k, lambda b, own: b.structure.best(b.scores, own, b.n)[0])
-        kept[k] = hulls = hulls_of(tables)
+        kept[k] = hulls = hulls_of(best(k))
         bounds = hulls.bounds(high + 1) + 4 * len(hulls.knots) * UNIT * hulls.size
         bounds[: hulls.knots[0]] = bounds[hulls.knots[-1] + 1 :] = -np.inf
         return bounds
 
     def over_at(k: int, ks: Ints) -> Floats:
         apart = np.maximum(*(side[ks] / side[k] for side in sides)) * d[k] / d[ks]
-        rest = largest * _last_moment(counts) * u[k] ** order * apart**ratio.power / gain[ks]
+        rest = largest * counts.moments[-1] * u[k] ** order * apart**ratio.power / gain[ks]
         found: Floats = rest + float(roundings @ counts.sizes(series, u[k]))
         return found
 
@@ -218,23 +204,89 @@ def _search(
         """The hypotheses, their total, and the sum of their scores."""
         hulls = kept[k]
         place = int((gain[np.clip(hulls.knots, 1, high)] * hulls.values).argmax())
-        ends = hulls.ends(place)
-        zs = each(k, lambda b, own: b.structure.best(b.scores, own, b.n, ends[b.rows])[1])
+        zs = best(k, hulls.ends(place))
         return zs, int(hulls.knots[place]), float(hulls.values[place])
 
     first = high  # scores hardly depend on the total, and the ends are tried anyway
-    found = ByNumber(1, high, first, u, gain, zero, zero, sums_at, over_at, best_at)
+    bounds_at = chords(u, over_at)
+    found = ByNumber(1, high, first, gain, zero, zero, sums_at, bounds_at, best_at)
     for _ in range(6):  # the best total at the best total before
-        best = 1 + int((gain * found.sums(first))[1:].argmax())
-        if best in found.tried:
+        total = 1 + int((gain * found.sums(first))[1:].argmax())
+        if total in found.tried:
             break
-        found.first = first = best
+        found.first = first = total
     return found
 
 
-def _last_moment(counts: Counts) -> float:
-    """E[x^J]."""
-    return float(central_moments(counts.cumulants.sum(axis=1))[-1])
+def best_of(group: Group, scores: Scores, factors: Floats, ends: Ints | None) -> Any:
+    """The best sums of scores by count of each sentence; or paths, where counts are given."""
+    at = None if ends is None else ends[group.rows]
+    return group.structure.best(scores, factors, group.n, at)[0 if at is None else 1]
+
+
+# -- moments of counts -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Moments of the counts of the references of all sentences."""
+
+    means: Floats  # the expectation of each sentence's count, (sentences,)
+    cumulants: Floats  # its cumulants, (order + 1, sentences)
+    most: Floats  # the greatest count of each sentence, (sentences,)
+
+    @property
+    def mean(self) -> float:
+        """The expectation of the total."""
+        return math.fsum(self.means)
+
+    @property
+    def moments(self) -> Floats:
+        """Central moments of the total, (order + 1,)."""
+        return tm.central_moments(self.cumulants.sum(axis=1))
+
+    def others(self, rows: Sequence[int] | slice) -> Floats:
+        """Moments of all counts but one's own, centred, less one's own mean, (order + 1, rows)."""
+        cumulants = self.cumulants
+        rest = tm.central_moments(cumulants.sum(axis=1, keepdims=True) - cumulants[:, rows])
+        return shifted(rest, -self.means[rows])
+
+    def sizes(self, series: Floats, u: float) -> Floats:
+        """What roundings of moments are a part of, (sentences,).
+
+        The sum over j of |series[j] u^j| times a bound on E|x|^j in which all that is added up and
+        taken away counts: raw moments of a sentence are at most ``most`` to their power, and the
+        cumulant of order r is a sum of at most r! products of them, about the mean.
+        """
+        reach, order = 2.0 * self.most, len(series)
+        worst = [math.factorial(r) * float((reach**r).sum()) for r in range(order)]
+        moments = tm.central_moments(np.abs(self.cumulants.sum(axis=1)[:order]) + worst)
+        moments[1] = math.sqrt(moments[2])
+        found = np.zeros(len(reach))
+        for j in range(order):
+            terms = (tm.BINOMIAL[j, a] * reach**a * moments[j - a] for a in range(j + 1))
+            found += abs(series[j] * u**j) * sum(terms)
+        return found
+
+
+def counts_of(chances: Floats, most: Floats) -> Counts:
+    """The moments of counts from E[count^j] / j! times the mass, (sentences, order + 1)."""
+    raw = powers_of(chances / chances[:, :1]).T
+    return Counts(raw[1], tm.cumulants_of(shifted(raw, -raw[1])), most)
+
+
+def powers_of(coefficients: Floats) -> Floats:
+    """E[... count^j] from coefficients of polynomials, which are divided by j!: the last axis."""
+    return coefficients * [float(math.factorial(j)) for j in range(coefficients.shape[-1])]
+
+
+def shifted(moments: Floats, by: Floats) -> Floats:
+    """Moments of sums and a number, from those of the sums, (order + 1, ...)."""
+    found = np.zeros_like(moments)
+    for j in range(len(moments)):
+        for i in range(j + 1):
+            found[j] += tm.BINOMIAL[j, i] * by ** (j - i) * moments[i]
+    return found
 
 
 # -- the best sums by total ------------------------------------------------------------------------

@@ -13,32 +13,24 @@ from typing import Any
 
 import numpy as np
 
+from fsmeu import errors
 from fsmeu.arrays import Floats
+from fsmeu.decoding import ranking
 from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI
 from fsmeu.decoding.explicit import explicit_answer
 from fsmeu.decoding.moments import MOMENTS
 from fsmeu.decoding.precision import PRECISION, checked
-from fsmeu.decoding.problem import (
-    Answer,
-    Clock,
-    Decision,
-    Method,
-    Problem,
-    RefusalError,
-    allowed_by,
-    checked_limits,
-)
-from fsmeu.decoding.ranking import RANKING, RANKING_FAST, WHY_FAST, fast_values, ranked_at_once
+from fsmeu.decoding.problem import Answer, Clock, Decision, Method, Problem, RefusalError
+from fsmeu.decoding.ranking import RANKING, RANKING_FAST
 from fsmeu.decoding.split import ADDITIVE, COUNTING
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.expectation.query import alike, bind_labels, fitted, model_at
+from fsmeu.expectation.query import alike, allowed_by, bind_labels, fitted, model_at
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.domains import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
-from fsmeu.models.chains import binary_marginals
 from fsmeu.models.checks import vector_of_numbers
 from fsmeu.parallel import checked_jobs, in_shares
 
@@ -100,7 +92,7 @@ def decode(
     method = one_of("decode", "method", method, ["auto", *METHODS])
     bound, made = fitted(loss, as_model(model), "decode")
     allowed, clock = allowed_by(constraint, made), Clock(seconds, progress)
-    problem = Problem(bound, made, allowed, *checked_limits(keep, budget), clock)
+    problem = Problem(bound, made, allowed, *_limits(keep, budget), clock)
     if one_of("decode", "engine", engine, ENGINES) == "lattice":
         return _decide([problem], method)[0]
     if method != "auto" or keep is not None:
@@ -128,11 +120,11 @@ def decode_many(
     Args:
         loss: a loss or utility.
         models: label models; vectors of probabilities stand for ``Bernoulli``.
-        method: as for ``decode``.
-        keep: as for ``decode``.
-        constraint: as for ``decode``; the same for all.
-        budget: as for ``decode``.
-        seconds: as for ``decode``; for each decision.
+        method: as for ``decode``, as are ``keep``, ``constraint`` and ``budget``; for all the same.
+        keep: states per layer.
+        constraint: on every sequence.
+        budget: candidates of each decision.
+        seconds: time of each decision.
         progress: called with the number of decisions made since the last call.
         jobs: how many threads decide; processes, for methods that run as Python.
         scheduler: the address of a Dask scheduler, or a client of ``distributed``, whose workers
@@ -141,19 +133,12 @@ def decode_many(
     check_loss(loss, "decode_many")
     models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
     method = one_of("decode_many", "method", method, ["auto", *METHODS])
-    limits = checked_limits(keep, budget)
+    limits = _limits(keep, budget)
     Clock(seconds, where="decode_many")  # refuses what is no number of seconds
     if progress is not None and not callable(progress):
         must = "progress must be a function of the number of decisions made"
         raise InputError(message("decode_many", must, progress))
     tell, threads = progress or (lambda made: None), checked_jobs("decode_many", jobs)
-    options = {"method": method, "keep": keep, "constraint": constraint, "budget": budget}
-    question: tuple[Loss, dict[str, Any]] = loss, {**options, "seconds": seconds}
-
-    def in_processes(some: list[Model]) -> list[Decision]:
-        sizes = [model.n for model in some]
-        return in_shares("decode_many", _decide_share, question, some, sizes, jobs, scheduler, tell)
-
     found: dict[int, Decision] = {}
     if scheduler is None and keep is None and method in ("auto", RANKING_FAST.name):
         for rows, p in _independent(models):
@@ -165,44 +150,44 @@ def decode_many(
         if row not in found:
             where = f"decode_many, models[{row}]"
             left[row] = fitted(loss, model_at(model, where), where)[1]
-    if scheduler is not None:
-        return in_processes(list(left.values()))
-    alone: dict[int, Problem] = {}
-    for rows in _alike(left):
-        first = left[rows[0]]
+    places, apart = list(left), list[int]()  # what other processes decide
+    for group in alike([*left.values()]):
+        rows = [places[k] for k in group]
+        first, size = left[rows[0]], 1
         bound = bind_labels(loss, first.alphabet, "decode_many")
         allowed = allowed_by(constraint, first)
         problems = [
             Problem(bound, left[row], allowed, *limits, Clock(seconds), threads) for row in rows
         ]
-        if not _are_decided_together(problems[0], method):
-            alone.update(zip(rows, problems, strict=True))
+        if scheduler is None and _are_decided_together(problems[0], method):
+            size = DECISIONS_AT_ONCE * threads
+        elif scheduler is not None or threads > 1:
+            apart += rows
             continue
-        size = DECISIONS_AT_ONCE * threads
         for begin in range(0, len(rows), size):
             decided = _decide(problems[begin : begin + size], method)
             found.update(zip(rows[begin : begin + size], decided, strict=True))
             tell(len(decided))
-    if threads > 1 and len(alone) > 1:
-        found.update(zip(alone, in_processes([left[row] for row in alone]), strict=True))
-        alone = {}
-    for row, problem in alone.items():
-        found[row] = _decide([problem], method)[0]
-        tell(1)
+    if apart:
+        options = {"method": method, "keep": keep, "constraint": constraint, "budget": budget}
+        question, some = (loss, {**options, "seconds": seconds}), [left[row] for row in apart]
+        sizes, few = [model.n for model in some], min(threads, len(some))
+        shares = in_shares(
+            "decode_many", _decide_share, question, some, sizes, few, scheduler, tell
+        )
+        found.update(zip(apart, shares, strict=True))
     return [found[row] for row in range(len(models))]
+
+
+def _limits(keep: int | None, budget: int) -> tuple[int | None, int]:
+    """The number of states that are kept, and the budget, as they were given."""
+    kept = None if keep is None else errors.check_int("decode", "keep", keep)
+    return kept, errors.check_int("decode", "budget", budget)
 
 
 def _decide_share(question: tuple[Loss, dict[str, Any]], models: list[Any]) -> list[Decision]:
     loss, options = question
     return decode_many(loss, models, **options)
-
-
-def _alike(models: Mapping[int, Model]) -> Iterator[list[int]]:
-    """The rows of models of one length, label order and structure, independent labels apart."""
-    for independent in (True, False):
-        some = [k for k, m in models.items() if (binary_marginals(m) is not None) == independent]
-        for rows in alike([models[row] for row in some]):
-            yield [some[k] for k in rows]
 
 
 def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
@@ -215,7 +200,7 @@ def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
         if given is not None:
             by_length.setdefault(len(given), {})[row] = given
     for n, vectors in by_length.items():
-        for begin in range(0, len(vectors), size := ranked_at_once(n)):
+        for begin in range(0, len(vectors), size := ranking.ranked_at_once(n)):
             rows = list(vectors)[begin : begin + size]
             p = np.stack([vectors[row] for row in rows])
             plain = np.flatnonzero(((p >= 0.0) & (p <= 1.0)).all(axis=1))
@@ -227,32 +212,22 @@ def _ranked_together(
     loss: Loss, rows: list[int], p: Floats, method: str, constraint: Any
 ) -> dict[int, Decision]:
     """Decisions that ``ranking_fast`` proves for sequences of one length, without models."""
-    n = p.shape[1]
     try:
         bound = bind_labels(loss, BINARY, "decode_many")
         problem = Problem(bound, first := Bernoulli(p[0]), allowed_by(constraint, first))
         if _first(problem, method) != RANKING_FAST.name:
             return {}
-        order = np.argsort(-p, axis=1, kind="stable")
-        values, errors = fast_values(problem, np.take_along_axis(p, order, axis=1))
+        tables = ranking.fast_values(problem, p)
     except RangeError:
         raise
     except FsmeuError:
         return {}
-    signed, each = problem.sign * values, np.arange(len(rows))
-    best = signed.argmax(axis=1)
-    top = signed[each, best]
-    with np.errstate(invalid="ignore"):  # as ``is_proven``, but for changes of single labels
-        reach = (signed + errors).max(axis=1) - top + errors[each, best]
-        proven = (reach <= PRECISION * np.abs(top)) & np.isfinite(top)
-    chosen = np.zeros(p.shape, np.int64)
-    np.put_along_axis(chosen, order, (np.arange(n) < best[:, None]).astype(np.int64), axis=1)
-    labels = np.array(BINARY.labels, dtype=object)[chosen].tolist()
-    value = values[each, best].tolist()
+    chosen, values, _, reaches = ranking.best_ranked(problem.sign, *tables)
+    labels, count = chosen.tolist(), p.shape[1] + 1  # labels are their own indices
     return {
-        row: Decision(labels[k], value[k], RANKING_FAST.name, True, n + 1, WHY_FAST)
-        for k, row in enumerate(rows)
-        if proven[k]
+        row: Decision(z, value, RANKING_FAST.name, True, count, ranking.WHY_FAST)
+        for row, z, value, reach in zip(rows, labels, values, reaches, strict=True)
+        if reach <= PRECISION * abs(value) < np.inf  # else by ``is_within``
     }
 
 
@@ -308,23 +283,17 @@ def _first_that_fits(problems: Sequence[Problem]) -> list[tuple[str, Answer]]:
                     del left[row]
     for row, problem in left.items():
         found[row] += [(names[-1], checked([problem], [METHODS[names[-1]](problem)])[0])]
-    return [_best(answers, first.sign) for answers in found]
-
-
-def _best(answers: list[tuple[str, Answer]], sign: float) -> tuple[str, Answer]:
-    """The answer that is proven, which is the last, or else the best; the last of equal ones."""
-    if answers[-1][1].exact:
-        return answers[-1]
-    return max(reversed(answers), key=lambda pair: sign * (pair[1].value or 0.0))
+    # The answer that is proven is the last; or else the best, the last of equal ones.
+    return [
+        answers[-1]
+        if answers[-1][1].exact
+        else max(reversed(answers), key=lambda pair: first.sign * (pair[1].value or 0.0))
+        for answers in found
+    ]
 
 
 def _answers(problems: Sequence[Problem], name: str) -> list[Answer | None]:
-    """The answers of a method that fits, None where it was seen while computing that it has none.
-
-    How large a trellis grows is known once it is built, and whether the file gives a value to all
-    labels and counts that a method looks at, possible or not, once they are valued: these two are
-    told by errors, and another method may do without.
-    """
+    """The answers of a method that fits, None where computing showed that it has none."""
     these = problems
     if name == EXHAUSTIVE.name:  # half of the time, so that there is some for the search
         these = [replace(problem, clock=problem.clock.half()) for problem in problems]
@@ -335,7 +304,7 @@ def _answers(problems: Sequence[Problem], name: str) -> list[Answer | None]:
         return [*map(dict(zip(answers, done, strict=True)).get, found)]
     except RangeError:
         raise
-    except (SizeLimitError, LossFileError):
+    except (SizeLimitError, LossFileError):  # known once a trellis is built, and all is valued
         return [None] if len(problems) == 1 else [_answers([one], name)[0] for one in problems]
 
 

@@ -11,33 +11,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import PRECISION, with_best_of_all
 from fsmeu.decoding.problem import Answer, Problem, allowed_sequences
-from fsmeu.errors import InputError, SizeLimitError, message
-from fsmeu.expectation.composition import (
-    Composition,
-    advising_default,
-    compose_layers,
-    path_roundings,
-)
+from fsmeu.errors import SizeLimitError, message
+from fsmeu.expectation import composition
+from fsmeu.expectation.composition import Composition, compose_layers
 from fsmeu.expectation.corpus import Corpus
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.query import bind_labels
+from fsmeu.expectation.query import allowed_by, allowed_layers, bind_labels
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.constraint import as_constraint, restricted
 from fsmeu.fst.distance import signed_parts, weights_of_inputs
 from fsmeu.fst.image import ArcTable
 from fsmeu.fst.layers import any_layers
 from fsmeu.limits import CANDIDATES, KEPT_CELLS_PER_STATE
-from fsmeu.losses.evaluate import counts_read, value_of_totals
 from fsmeu.losses.language.syntax import Number
-from fsmeu.losses.protocol import Loss
+from fsmeu.losses.protocol import Loss, counts_read, value_of_totals
 from fsmeu.models import as_model
 from fsmeu.trellis.roundings import LEAST, Sums
 
@@ -47,70 +41,57 @@ ELEMENTS_PER_STATE = 20  # pairs (prefix, state) of determinization for each sta
 
 
 def explicit_answer(problem: Problem) -> Answer:
-    """The best of all allowed sequences, with its expected value; there may be none, or too many.
-
-    Where one composition would be too large, sequences are composed one by one.
-    """
-    with advising_default():
+    """The best of all allowed sequences, with its expected value; there may be too many."""
+    with composition.advising_default():
         labels = len(problem.model.labels)
         sequences = allowed_sequences(problem.constraint, labels, problem.n, problem.budget)
     try:
         built = hypotheses_composition(problem.loss, problem.model, problem.constraint)
         values, errors = _sums_of_inputs(built, sequences)
         how = f"is a path of one composition of {built.states:,} states"
-    except SizeLimitError:
+    except SizeLimitError:  # then one by one
         values, errors = _one_by_one(problem, sequences)
         how = "was composed with loss and model"
-    found, count = _best("decode", problem.sign, values, errors, sequences), len(values)
+    row, (value, _, _, exact) = _best("decode", problem.sign, values, errors, sequences)
+    count = len(values)
     why = f"each of the {count:,} allowed sequences {how}"
     if count < len(sequences):
         late = f"the {problem.clock.seconds:g} seconds were over"
         why = f"the best of {count:,} sequences, of {len(sequences):,}: {late}"
-    elif not found.exact:
+    elif not exact:
         why = f"{why}; but rounding hides which is best"
-    exact = found.exact and count == len(sequences)
-    answer = Answer(sequences[found.row], exact, why, count, found.value, float(errors[found.row]))
+    proven = exact and count == len(sequences)
+    answer = Answer(sequences[row], proven, why, count, value, float(errors[row]))
     return with_best_of_all(problem, answer)
 
 
 def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:
     """The composition of all allowed sequences, the loss and the model, given as to ``decode``."""
     made = as_model(model)
-    hypotheses = any_layers(made.alphabet, made.n)
-    limits = as_constraint(constraint, made.alphabet, made.n)
-    if limits is not None:
-        hypotheses = restricted(hypotheses, limits)
+    hypotheses = allowed_layers(made, allowed_by(constraint, made))
     return compose_layers(bind_labels(loss, made.alphabet, "decode"), hypotheses, made.layered())
 
 
 def _sums_of_inputs(built: Composition, sequences: Ints) -> tuple[Floats, Floats]:
-    """The expected values of sequences, and bounds on their errors.
-
-    Determinization, which may take too long, sums, multiplies and divides where a sum over paths
-    only sums: thrice as many roundings.
-    """
+    """The expected values of sequences, and bounds on their errors."""
     total, size, roundings = np.zeros(len(sequences)), np.zeros(len(sequences)), 0
     for sign, part in signed_parts(built.values):
         table = built.weighted(part)
         _guard_prefixes(table, len(sequences))
         weights = weights_of_inputs(table, sequences + 1)
         total, size = total + sign * weights, size + weights
-        roundings = max(roundings, 3 * path_roundings(table, built.machine.n))
+        # Determinization sums, multiplies and divides where a sum over paths only sums.
+        roundings = max(roundings, 3 * composition.path_roundings(table, built.machine.n))
     return total, Sums(total, size, size, roundings).errors
 
 
-class _Best(NamedTuple):
-    """The best of some values: its row, bounds of what the best may be, whether it is proven."""
+def _best(
+    where: str, sign: float, values: Floats, errors: Floats, sequences: Ints
+) -> tuple[int, tuple[float, float, float, bool]]:
+    """The row of the best value; the value, bounds of the best, and whether it is proven.
 
-    row: int
-    value: float
-    lower: float
-    upper: float
-    exact: bool
-
-
-def _best(where: str, sign: float, values: Floats, errors: Floats, sequences: Ints) -> _Best:
-    """The best value, proven where no other can be better by more than ``PRECISION``."""
+    It is where no other can be better by more than ``PRECISION``.
+    """
     row = int((sign * values).argmax())
     value, error = float(values[row]), float(errors[row])
     check_finite(where, value)
@@ -118,7 +99,7 @@ def _best(where: str, sign: float, values: Floats, errors: Floats, sequences: In
     changed = (sequences[: len(values)] != sequences[row]).sum(axis=1) == 1
     step = float(np.median(np.abs(values[changed] - value))) if changed.any() else 0.0
     exact = max(ends) - min(ends) <= PRECISION * max(abs(value), step) + 4 * LEAST
-    return _Best(row, value, min(ends), max(ends), exact)
+    return row, (value, min(ends), max(ends), exact)
 
 
 def _guard_prefixes(table: ArcTable, sequences: int) -> None:
@@ -145,11 +126,13 @@ def _one_by_one(problem: Problem, sequences: Ints) -> tuple[Floats, Floats]:
 # -- a corpus --------------------------------------------------------------------------------------
 
 
-def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], _Best]:
-    """The best hypothesis of each sentence, as label indices, and the best value of the corpus."""
-    with advising_default():
+def best_corpus_hypotheses(
+    corpus: Corpus, sign: float
+) -> tuple[list[Ints], tuple[float, float, float, bool]]:
+    """The best hypotheses as label indices; their value, bounds, and whether it is proven best."""
+    with composition.advising_default():
         each = [
-            allowed_sequences(corpus.constraint_at(row), len(model.labels), model.n, CANDIDATES)
+            allowed_sequences(corpus.allowed(row), len(model.labels), model.n, CANDIDATES)
             for row, model in enumerate(corpus.models)
         ]
         sizes = [len(one) for one in each]
@@ -157,16 +140,12 @@ def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], _Be
         if count > CANDIDATES:
             must = f"there may be at most {CANDIDATES:,} hypotheses for all sentences together"
             raise SizeLimitError(message("decode_corpus", must, f"{float(count):.6g}"))
-        if not count:
-            row = sizes.index(0)
-            must = f"a sequence of length {corpus.models[row].n} must satisfy the constraint"
-            raise InputError(message(f"decode_corpus, models[{row}]", must))
         values, errors = _corpus_values(corpus, each)
     rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
     chosen = [one[row] for one, row in zip(each, rows, strict=True)]
     together = np.column_stack([np.zeros((count, 0), np.int64), *chosen])
-    found = _best("decode_corpus", sign, values, errors, together)
-    return [one[found.row] for one in chosen], found
+    row, best = _best("decode_corpus", sign, values, errors, together)
+    return [one[row] for one in chosen], best
 
 
 def _corpus_values(corpus: Corpus, each: Sequence[Ints]) -> tuple[Floats, Floats]:
@@ -212,7 +191,7 @@ def _counts(built: Composition, names: Sequence[str], zs: Ints) -> tuple[Floats,
         final = np.full(table.states, np.inf)
         final[ends[kind == k]] = table.final[ends[kind == k]]
         found[:, k] = weights_of_inputs(replace(table, final=final), zs + 1)
-    return found, kinds, 3 * path_roundings(table, zs.shape[1])
+    return found, kinds, 3 * composition.path_roundings(table, zs.shape[1])
 
 
 def _distinct_columns(columns: Floats) -> tuple[Floats, Ints]:

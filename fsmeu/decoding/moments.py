@@ -28,14 +28,14 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import pairwise
 from math import fsum
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Method, Problem, each
-from fsmeu.decoding.ranking import NO_TABLE, best_ranked, ranked
+from fsmeu.decoding.ranking import NO_TABLE, ranked, ranked_answers
 from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.models.chains import binary_chain, is_binary_chain
@@ -81,64 +81,63 @@ def _by_moments(problem: Problem) -> Answer | str:
     if isinstance(found, str):
         return found
     why = f"labels are independent, so that the best sequence ranks positions; {_WHY} ({found.how})"
-    return best_ranked(problem, order, found.values, found.errors, why)
+    return ranked_answers([problem], order[None], found.values[None], found.errors[None], why)[0]
 
 
 # -- chains ----------------------------------------------------------------------------------------
 
 
-class _Values(Protocol):
-    """Best values by a number from low to high, greater being better, and bounds on others."""
-
-    low: int
-    high: int
-    first: int  # a number that seems best
-    tried: dict[int, Floats]  # the sums by the number that was tried
-
-    def sums(self, k: int) -> Floats: ...
-    def value(self, k: int) -> float: ...
-    def bounds(self, ks: Ints, first: int, last: int) -> Floats: ...
-
-
 @dataclass(eq=False)
 class ByNumber:
-    """Values by the number k of ones of z: gain * sum of scores + rest. Arrays are by k.
+    """Best values by a number k from low to high: gain * sum of scores + rest, greater is better.
 
-    ``best_at`` has a hypothesis of the greatest sum at k, with k ones or about as many; for a
-    corpus those of all sentences, their total and the sum of their scores.
+    For a long sequence, k is its number of ones; for a corpus, the total of the hypotheses' counts.
     """
 
     low: int
     high: int
-    first: int
-    u: Floats  # what x is multiplied by in D / d
-    gain: Floats  # what sums of scores are multiplied by
-    rest: Floats  # what is added, whatever the hypothesis
-    errors: Floats  # bounds on the errors of ``rest``
-    sums_at: Callable[[int], Floats]  # the greatest sums of scores Q(u_k), by number of ones
-    over_at: Callable[[int, Ints], Floats]  # what these may lack, for one k and several numbers
-    best_at: Callable[[int], Any]
-    tried: dict[int, Floats] = field(default_factory=dict)
+    first: int  # a number that seems best
+    gain: Floats  # what sums of scores are multiplied by, by k
+    rest: Floats  # what is added, whatever the hypothesis, by k
+    errors: Floats  # bounds on the errors of ``rest``, by k
+    sums_at: Callable[[int], Floats]  # the greatest sums of the scores at k, by number
+    bounds_at: Callable[[ByNumber, Ints, int, int], Floats]  # as ``bounds``
+    best_at: Callable[[int], Any]  # a hypothesis of the greatest sum at k, and more of a corpus
+    tried: dict[int, Floats] = field(default_factory=dict)  # the sums by the number that was tried
 
     def sums(self, k: int) -> Floats:
-        """The greatest sums of scores at k, by the number of ones."""
+        """The greatest sums of the scores at k, by number."""
         if k not in self.tried:
             self.tried[k] = self.sums_at(k)
         return self.tried[k]
 
+    def value(self, k: int) -> float:
+        """The best value at k, roundings and the remainder aside."""
+        return float(self.gain[k] * self.sums(k)[k] + self.rest[k])
+
     def bounds(self, ks: Ints, first: int, last: int) -> Floats:
-        """Upper bounds on values with ks ones, between two numbers that were tried, or at one."""
-        span = float(self.u[last] - self.u[first])
-        t = (self.u[ks] - self.u[first]) / span if span else np.zeros(len(ks))
+        """Upper bounds on values at ks, between two numbers that were tried, or at one."""
+        return self.bounds_at(self, ks, first, last)
+
+
+def chords(
+    u: Floats, over_at: Callable[[int, Ints], Floats]
+) -> Callable[[ByNumber, Ints, int, int], Floats]:
+    """The chord bound, given what x is multiplied by in D / d, by k.
+
+    ``over_at`` has what the sums at one k may lack, for several numbers.
+    """
+
+    def bounds_at(search: ByNumber, ks: Ints, first: int, last: int) -> Floats:
+        span = float(u[last] - u[first])
+        t = (u[ks] - u[first]) / span if span else np.zeros(len(ks))
         between = (t > -1e-12) & (t < 1.0 + 1e-12)
-        ends = [self.sums(k)[ks] + self.over_at(k, ks) for k in (first, last)]
+        ends = [search.sums(k)[ks] + over_at(k, ks) for k in (first, last)]
         total = (1.0 - t) * ends[0] + t * ends[1]
-        found: Floats = self.gain[ks] * total + self.rest[ks] + self.errors[ks]
+        found = search.gain[ks] * total + search.rest[ks] + search.errors[ks]
         return np.where(between, found, np.inf)
 
-    def value(self, k: int) -> float:
-        """The best value with k ones, roundings and the remainder aside."""
-        return float(self.gain[k] * self.sums(k)[k] + self.rest[k])
+    return bounds_at
 
 
 def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
@@ -172,7 +171,7 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
 
 
 def best_number(
-    search: _Values,
+    search: ByNumber,
     known: float = -np.inf,
     gap: float = 0.0,
     stop: Callable[[float, float], bool] | None = None,
@@ -279,7 +278,8 @@ def _search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | None:
 
     gain, rest = (top[1] - top[2]) * scale, rest + apart[0]
     sums_at, best_at = _by_scores(scores_at, 2 * n * UNIT)
-    return ByNumber(1, n - 1, first, u, gain, rest, errors, sums_at, over_at, best_at)
+    bounds_at = chords(u, over_at)
+    return ByNumber(1, n - 1, first, gain, rest, errors, sums_at, bounds_at, best_at)
 
 
 def _rare_search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | None:
@@ -320,7 +320,8 @@ def _rare_search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | No
 
     first = max(1, min(n - 1, round(fsum(chain.marginals))))
     gain, (sums_at, best_at) = top[1] - top[2], _by_scores(scores_at)
-    return ByNumber(1, n - 1, first, v, gain, rest, errors, sums_at, over_at, best_at)
+    bounds_at = chords(v, over_at)
+    return ByNumber(1, n - 1, first, gain, rest, errors, sums_at, bounds_at, best_at)
 
 
 def _single_ratio(

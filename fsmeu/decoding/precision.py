@@ -30,9 +30,7 @@ from fsmeu.trellis.mover import Mover, Steps, steps_of
 from fsmeu.trellis.roundings import LEAST
 
 PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scale
-VALUE_PRECISION = (
-    1e-10  # a value whose error is proven to be at most this part is not computed again
-)
+VALUE_PRECISION = 1e-10  # a value with an error of at most this part is not computed again
 FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
 NO_BETTER = "no pair of sequences that is possible has a better value"
 HELD_STEPS = 1 << 24  # cells of steps held between two passes over single changes: 128 MB
@@ -104,11 +102,16 @@ def is_proven(
     """
     with np.errstate(invalid="ignore"):
         reach = float((values + errors).max() - values[best] + errors[best])
-    if reach <= PRECISION * abs(float(values[best])):
+    return is_within(problem, reach, float(values[best]), chosen, thorough)
+
+
+def is_within(
+    problem: Problem, reach: float, value: float, chosen: Ints, thorough: bool = True
+) -> bool:
+    """True when a reach beyond the value of a sequence is at most ``PRECISION``."""
+    if reach <= PRECISION * abs(value):
         return True
-    if not thorough or not np.isfinite(reach):
-        return False
-    return reach <= PRECISION * _step(problem, chosen)
+    return thorough and bool(np.isfinite(reach)) and reach <= PRECISION * _step(problem, chosen)
 
 
 def checked(problems: Sequence[Problem], answers: Sequence[Answer]) -> list[Answer]:

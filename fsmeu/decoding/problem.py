@@ -18,10 +18,10 @@ import numpy as np
 
 from fsmeu import errors
 from fsmeu.arrays import Floats, Ints
-from fsmeu.expectation.expect import expect, expect_many
+from fsmeu.expectation.expect import expect, values_and_errors
+from fsmeu.expectation.query import allowed_layers, queries
 from fsmeu.fst.alphabet import Label
-from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
-from fsmeu.fst.layers import Layered, any_layers
+from fsmeu.fst.constraint import Constraint, restricted, walk
 from fsmeu.limits import CANDIDATES
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
@@ -39,21 +39,6 @@ class OutOfTimeError(errors.FsmeuError):
     """The time of a decision is over; whoever tries candidates answers with the best so far."""
 
 
-def checked_limits(keep: int | None, budget: int) -> tuple[int | None, int]:
-    """The number of states that are kept, and the budget, as they were given."""
-    kept = None if keep is None else errors.check_int("decode", "keep", keep)
-    return kept, errors.check_int("decode", "budget", budget)
-
-
-def allowed_by(given: Any, model: Model) -> Constraint | None:
-    """The constraint that was given, which must allow a sequence of the model's length."""
-    found = as_constraint(given, model.alphabet, model.n)
-    if found is not None and not len(walk(found, len(model.labels), model.n).ends):
-        must = f"it must allow at least one sequence of length {model.n}"
-        raise errors.EmptyError(errors.message("constraint", must))
-    return found
-
-
 def allowed_sequences(constraint: Constraint | None, labels: int, n: int, budget: int) -> Ints:
     """All allowed sequences of label indices in order, (sequences, n), no more than the budget."""
     steps = walk(constraint, labels, n)
@@ -63,8 +48,6 @@ def allowed_sequences(constraint: Constraint | None, labels: int, n: int, budget
     if count.sum() > budget:
         must = f"there may be at most {budget:,} allowed sequences, not {count.sum():.6g}"
         raise errors.SizeLimitError(errors.message("decode", must, None, "Raise the budget"))
-    if not count.sum():
-        return np.zeros((0, n), np.int64)
     found, state = np.zeros((1, 0), np.int64), np.zeros(1, np.int64)
     for after in steps.next:
         row, label = np.nonzero(after[state] >= 0)
@@ -174,26 +157,32 @@ class Problem:
         return memo[what]
 
     def values(self, candidates: Sequence[Ints]) -> Floats:
-        """The expected values of many sequences, kept states only where ``keep`` says so."""
+        """The expected values of sequences, and bounds on errors, (2, sequences).
+
+        With ``keep``, values are those of the states that are kept, and errors are not bounded.
+        """
         names = [self.loss.alphabet.decode(indices) for indices in candidates]
         if self.keep is not None:
             found = [expect(self.loss, z, self.model, keep=self.keep).value for z in names]
-            return np.array(found)
-        return expect_many(self.loss, names, [self.model] * len(names))
+            return np.array([found, [np.inf] * len(found)])
+        models = [self.model] * len(names)
+        return values_and_errors(queries(self.loss, names, models, "expect_many"))
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""
-        return self._best_paths(self.model.layered(), k)
-
-    def some_sequence(self) -> Ints:
-        """The most probable allowed sequence, or any that is allowed; there must be one."""
-        everything = any_layers(self.model.alphabet, self.n)
-        return (self.most_probable(1) or self._best_paths(everything, 1))[0]
-
-    def _best_paths(self, layered: Layered, k: int) -> list[Ints]:
+        layered = self.model.layered()
         if self.constraint is not None:
             layered = restricted(layered, self.constraint)
         return [indices for indices, _ in most_probable(layered, k)]
+
+    def some_sequence(self) -> Ints:
+        """The most probable allowed sequence, or any that is allowed; there must be one."""
+        found = self.most_probable(1)
+        return (
+            found[0]
+            if found
+            else most_probable(allowed_layers(self.model, self.constraint), 1)[0][0]
+        )
 
     def allows(self, indices: Ints) -> bool:
         """True when the constraint accepts the sequence."""

@@ -17,20 +17,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from math import isqrt, lcm
+from typing import NamedTuple
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.precision import is_proven
+from fsmeu.decoding.precision import is_within
 from fsmeu.decoding.problem import Answer, Method, Problem, each
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
-from fsmeu.losses.algebra.confusion import (
-    Confusion,
-    fractional,
-    tp_counterexample,
-    value_of_counts,
-)
+from fsmeu.losses.algebra import confusion
+from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.trellis.roundings import LEAST, relative_error
 
 LARGEST_DENOMINATOR = 200  # sum of a ratio's whole weights: its recurrence takes as many times z
@@ -66,12 +63,32 @@ def ranked(order: Ints, k: int) -> Ints:
     return indices
 
 
-def best_ranked(problem: Problem, order: Ints, values: Floats, errors: Floats, why: str) -> Answer:
-    """The best of the sequences with ones at the first k positions of an order, by their values."""
-    best = int((problem.sign * values).argmax())
-    chosen = ranked(order, best)
-    proven = is_proven(problem, problem.sign * values, errors, best, chosen)
-    return Answer(chosen, proven, why, problem.n + 1, float(values[best]), float(errors[best]))
+def best_ranked(
+    sign: float, order: Ints, values: Floats, errors: Floats
+) -> tuple[Ints, list[float], list[float], list[float]]:
+    """Sequences with ones at the first k positions of orders, (sequences, n), k the best for each.
+
+    With their values, errors, and how far others may reach beyond; those for all k are given.
+    """
+    signed, (batch, n) = sign * values, order.shape
+    best = signed.argmax(axis=1)
+    at = np.arange(batch), best
+    with np.errstate(invalid="ignore"):
+        reach = (signed + errors).max(axis=1) - signed[at] + errors[at]
+    chosen = np.zeros((batch, n), np.int64)
+    np.put_along_axis(chosen, order, np.arange(n) < best[:, None], axis=1)
+    return chosen, values[at].tolist(), errors[at].tolist(), reach.tolist()
+
+
+def ranked_answers(
+    problems: Sequence[Problem], order: Ints, values: Floats, errors: Floats, why: str
+) -> list[Answer]:
+    """The best of the sequences with ones at the first k positions of orders, by their values."""
+    found = best_ranked(problems[0].sign, order, values, errors)
+    return [
+        Answer(z, is_within(one, reach, value, z), why, one.n + 1, value, error)
+        for one, z, value, error, reach in zip(problems, *found, strict=True)
+    ]
 
 
 def prefix_counts(p: Floats) -> Floats:
@@ -95,7 +112,7 @@ def _condition(problem: Problem) -> str | None:
     if fault is not None or form is None:
         return fault
     guard_size("decode by ranking", (problem.n + 1) ** 3 // TABLES_PER_STATE)
-    found = problem.kept("tp_counterexample", lambda: tp_counterexample(form, problem.n))
+    found = problem.kept("tp_counterexample", lambda: confusion.tp_counterexample(form, problem.n))
     if found is None:
         return None
     at = f"with n={found.n} hyp={found.hyp} ref={found.ref} the value is {found.value:g}"
@@ -117,13 +134,13 @@ def _ranking(problem: Problem) -> Answer:
     assert p is not None
     order = np.argsort(-p, kind="stable")
     if problem.keep is not None:
-        values = problem.values([ranked(order, k) for k in range(problem.n + 1)])
+        values = problem.values([ranked(order, k) for k in range(problem.n + 1)])[0]
         best = int((problem.sign * values).argmax())
         why = f"{_WHY}; but only {problem.keep} states per layer were kept"
         return Answer(ranked(order, best), False, why, problem.n + 1)
     values, sizes, underflow = _candidate_values(form, p[order])
     errors = relative_error(_ROUNDINGS * (problem.n + 1)) * (sizes + underflow)
-    return best_ranked(problem, order, values, errors, _WHY)
+    return ranked_answers([problem], order[None], values[None], errors[None], _WHY)[0]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
@@ -173,10 +190,7 @@ def _ranking_fast(problems: Sequence[Problem]) -> list[Answer]:
     if len(problems) > size:
         return _ranking_fast(problems[:size]) + _ranking_fast(problems[size:])
     p = np.stack([problem.probabilities for problem in problems])  # type: ignore[misc]
-    order = np.argsort(-p, axis=1, kind="stable")
-    tables = fast_values(problems[0], np.take_along_axis(p, order, axis=1))
-    rows = zip(problems, order, *tables, strict=True)
-    return [best_ranked(*row, WHY_FAST) for row in rows]
+    return ranked_answers(problems, *fast_values(problems[0], p), WHY_FAST)
 
 
 def ranked_at_once(n: int) -> int:
@@ -184,9 +198,13 @@ def ranked_at_once(n: int) -> int:
     return max(1, RANKED_CELLS // (n + 1) ** 2)
 
 
-_Ratio = tuple[Floats, int, tuple[int, int, int, int]]
-"""Weights of 1, tp, hyp and ref - tp in the numerator; d0 n, d1, d2, d3 times a whole number that
-makes them whole, after that number."""
+class _Ratio(NamedTuple):
+    """A ratio of sums of counts, at one length."""
+
+    weights: Floats  # of 1, tp, hyp and ref - tp in the numerator
+    scale: int  # what makes the weights of the denominator whole
+    steps: tuple[int, int, int, int]  # d0 n, d1, d2, d3 times the scale
+    apart: tuple[Ints, Ints, Ints, Floats]  # hyp, tp, ref - tp where it is 0/0, and the value there
 
 
 def _ratio(problem: Problem) -> _Ratio | str:
@@ -198,7 +216,7 @@ def _derived(problem: Problem) -> _Ratio | str:
     """The same; a RangeError where a value lies outside the declared range."""
     form, n, sign = problem.confusion, problem.n, problem.sign
     assert form is not None
-    ratio = fractional(form, n)
+    ratio = confusion.fractional(form, n)
     if ratio is None:
         return "the value must be a ratio of sums of counts"
     (c0, c1, c2, c3), (d0, d1, d2, d3) = ratio.numerator, ratio.denominator
@@ -224,28 +242,35 @@ def _derived(problem: Problem) -> _Ratio | str:
         tables = [t for t in product({0, 1, n - 1, n}, repeat=4) if sum(t) == n]
         _, missed, wrong, hits = np.array(tables, np.float64).T
         value_of_counts(form, n, hits, wrong + hits, missed + hits)
-    return np.array([_float(c) for c in (c0 * n, c1 + c3, c2, c3)]), scale, steps
+    # The denominator is zero where all cells with a weight are empty. Other cells are of one kind
+    # of right labels and one of mistakes at most, so that tables are of four families.
+    t, zero = np.arange(n + 1), np.zeros(n + 1, np.int64)
+    families = [(t, zero, zero), (t, t, n - t), (zero + n, t, zero), (zero, zero, t)]
+    k, hits, rest = np.unique(np.concatenate(families, axis=1), axis=1)
+    cells = np.array([n - k - rest, rest, k - hits, hits])[np.array([tn, fn, fp, tp]) != 0]
+    k, hits, rest = (counts[~cells.any(axis=0)] for counts in (k, hits, rest))
+    apart = k, hits, rest, value_of_counts(form, n, hits, k, hits + rest)
+    return _Ratio(np.array([_float(c) for c in (c0 * n, c1 + c3, c2, c3)]), scale, steps, apart)
 
 
-def fast_values(problem: Problem, p: Floats) -> tuple[Floats, Floats]:
-    """The expected values with ones at the first k positions, and bounds, (sequences, n + 1) each.
+def fast_values(problem: Problem, p: Floats) -> tuple[Ints, Floats, Floats]:
+    """Positions by descending probability, (sequences, n), given P(one) at each position.
 
-    Probabilities are in descending order, (sequences, n); loss and length are those of a problem.
+    For ones at the first k of them, expected values and bounds on errors, (sequences, n + 1) each.
     """
-    n, form, ratio = p.shape[1], problem.confusion, _ratio(problem)
-    assert form is not None
+    order, n, ratio = np.argsort(-p, axis=1, kind="stable"), p.shape[1], _ratio(problem)
     assert not isinstance(ratio, str)
-    weights, scale, steps = ratio
-    first = prefix_counts(p)
-    extra, size = _exceptions(form, steps, first, p)
+    p = np.take_along_axis(p, order, axis=1)
+    weights, first = ratio.weights, prefix_counts(p)
+    extra, size = _exceptions(ratio, first, p)
     with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is checked
         values = sizes = _averages(ratio, first, p)
         if weights.min() < 0 < weights.max():
-            sizes = _averages((np.abs(weights), scale, steps), first, p)
+            sizes = _averages(ratio._replace(weights=np.abs(weights)), first, p)
         most = np.abs(weights) @ [1, n, n, n]
-        underflow = LEAST * (n + 1) * _float(scale) * most
+        underflow = LEAST * (n + 1) * _float(ratio.scale) * most
         errors = relative_error(_ROUNDINGS * (n + 1)) * (np.abs(sizes) + size + underflow)
-    return values + extra, errors
+    return order, values + extra, errors
 
 
 def _float(number: Fraction | int) -> float:
@@ -263,7 +288,7 @@ def _averages(ratio: _Ratio, first: Floats, p: Floats) -> Floats:
     makes i of (1 - p) i + p i', and m of (1 - p) m + p (m' + i'), primes being shifts by d3. What
     is shifted in from outside is never looked at: arrays are as long as all labels could shift.
     """
-    weights, scale, (start, d1, d2, d3) = ratio
+    weights, scale, (start, d1, d2, d3), _ = ratio
     batch, n = p.shape
     ends = [(d1 + d3) * tp + d2 * k + d3 * rest for tp in (0, n) for k in (0, n) for rest in (0, n)]
     index = _float(start + min(ends)) + np.arange(max(ends) - min(ends) + 1)  # of any size
@@ -290,28 +315,13 @@ def _averages(ratio: _Ratio, first: Floats, p: Floats) -> Floats:
     return values
 
 
-def _exceptions(
-    form: Confusion, steps: tuple[int, int, int, int], first: Floats, p: Floats
-) -> tuple[Floats, Floats]:
-    """What the file answers where the denominator is zero, by candidate; and without signs.
-
-    The denominator is a sum over the cells of the table with weights of at least 0, so it is zero
-    where all cells with a weight are empty. It has a kind of right labels and a kind of mistakes
-    among these; so pairs in other cells are of one kind of each, and tables are of four families.
-    """
-    batch, n = p.shape
-    start, d1, d2, d3 = steps
-    weighs = np.array([start, start + n * d3, start + n * d2, start + n * (d1 + d2 + d3)]) != 0
-    t, zero = np.arange(n + 1), np.zeros(n + 1, np.int64)
-    families = [(t, zero, zero), (t, t, n - t), (zero + n, t, zero), (zero, zero, t)]
-    k, tp, rest = tables = np.unique(np.concatenate(families, axis=1), axis=1)
-    filled = np.array([n - k - rest, rest, k - tp, tp])[weighs] > 0
-    k, tp, rest = tables[:, ~filled.any(axis=0)]
+def _exceptions(ratio: _Ratio, first: Floats, p: Floats) -> tuple[Floats, Floats]:
+    """What the file answers where the denominator is zero, by candidate; and without signs."""
+    (batch, n), (k, tp, rest, answers) = p.shape, ratio.apart
     none, only = (np.cumprod(q[:, ::-1], axis=1)[:, ::-1] for q in (1.0 - p, p))
     none, only = (np.append(one, np.ones((batch, 1)), axis=1)[:, k] for one in (none, only))
     others = np.where(rest == 0, none, np.where(rest == n - k, only, first[:, n, rest]))
-    chances, answers = first[:, k, tp] * others, value_of_counts(form, n, tp, k, tp + rest)
-    extra, size = np.zeros((2, batch, n + 1))
+    chances, (extra, size) = first[:, k, tp] * others, np.zeros((2, batch, n + 1))
     np.add.at(extra.T, k, (chances * answers).T)
     np.add.at(size.T, k, (chances * np.abs(answers)).T)
     return extra, size

@@ -43,9 +43,9 @@ import numpy as np
 from fsmeu.arrays import Floats
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Method, Problem
-from fsmeu.decoding.ranking import best_ranked, ranked_fault
+from fsmeu.decoding.ranking import ranked_answers, ranked_fault
+from fsmeu.expectation.query import allowed_layers
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.constraint import walk
 from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
@@ -62,17 +62,12 @@ COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
-    """The best sequence for each of several problems that differ in the numbers of the model only.
-
-    Or what is only seen while computing: that a counter does not grow by whole numbers, or that the
-    score of a step is no number that doubles can hold.
-    """
+    """The best sequence for each of several problems alike, or what is seen not to hold."""
     first = problems[0]
     assert isinstance(first.loss, SpecLoss)
     try:
-        allowed = None
-        if first.constraint is not None:
-            allowed = walk(first.constraint, len(first.loss.alphabet), first.n).layers()
+        limits = first.constraint
+        allowed = None if limits is None else allowed_layers(first.model, limits).layers
         structure = structure_of(first.loss, first.model, allowed)
         models = arc_weights_many([problem.model for problem in problems])
         decided = structure.decide(models, first.sign, first.jobs)
@@ -158,7 +153,8 @@ def _in_windows(problem: Problem) -> Answer | None:
     if found is None:
         return None
     why = f"{_why(problem)}; labels are independent, counts are held in windows that lack"
-    return best_ranked(problem, order, *found[:2], f"{why} {found[2]:.0e} of the mass at most")
+    why += f" {found[2]:.0e} of the mass at most"
+    return ranked_answers([problem], order[None], found[0][None], found[1][None], why)[0]
 
 
 def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] | None:

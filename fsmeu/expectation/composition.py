@@ -140,11 +140,10 @@ def compose(
         max_states: limit on the number of states that may be built.
         minimize: merge states of the loss that no continuation can tell apart.
     """
-    return compose_query(query(loss, z, model, "compose"), max_states, minimize)
+    return _composition(query(loss, z, model, "compose"), max_states, minimize)
 
 
-def compose_query(asked: Query, max_states: int | None, minimize: bool = False) -> Composition:
-    """The materialised machine of a checked query."""
+def _composition(asked: Query, max_states: int | None, minimize: bool = False) -> Composition:
     model = asked.model.layered()
     return compose_layers(asked.loss, asked.hypothesis, model, asked.labels, max_states, minimize)
 
@@ -200,7 +199,7 @@ def explicit_expectation(asked: Query, keep: int | None, max_states: int | None)
     with advising_default():
         if keep is not None or window_form(asked) is None:
             try:
-                built = compose_query(asked, max_states)
+                built = _composition(asked, max_states)
             except SizeLimitError:
                 if keep is not None or not isinstance(asked.loss, SpecLoss):
                     raise
@@ -209,7 +208,7 @@ def explicit_expectation(asked: Query, keep: int | None, max_states: int | None)
 
     def levels(asked: Query) -> Levels:
         with advising_default():  # the machine whose paths add up does not tell values apart
-            whole = compose_query(asked, max_states) if built is None else built
+            whole = _composition(asked, max_states) if built is None else built
         return level_sets(whole.values, whole.ending)
 
     if built is not None:

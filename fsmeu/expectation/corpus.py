@@ -4,10 +4,10 @@ Sentences are independent given the model. What ``evaluate_corpus`` says of coun
 holds here: ``expect_corpus`` is its expectation over the references.
 
 Where the loss splits by tape and looks at one count of each, the expectation comes from a product
-tree over sentences of polynomials in the reference's count (``trellis/windows.py``), or from
-moments of all counts, whose bounds are tighter. Independent labels of two kinds are one sequence,
-for any value of their confusion table. Other values (roots, correlations, or registers that read
-both tapes) need the joint distribution of all counts, whose size is guarded.
+tree over sentences of polynomials in the reference's count (``trellis/windows.py``). Independent
+labels of two kinds are one sequence, for any value of their confusion table. Other values (roots,
+correlations, or registers that read both tapes) need the joint distribution of all counts, whose
+size is guarded.
 """
 
 from __future__ import annotations
@@ -15,41 +15,46 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, message
+from fsmeu.expectation import query
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.query import alike, encoded, fitted, further_tags, model_at, paired
 from fsmeu.expectation.result import Expectation, Levels, level_sets, ranged_expectation
-from fsmeu.fst import constraint as constraints
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size, guard_work
-from fsmeu.limits import CELLS_PER_STATE, FEW_COUNTED, LONG_SEQUENCE
-from fsmeu.losses.algebra.ratios import ratio_of_totals
-from fsmeu.losses.evaluate import added_counts, check_totals, counts_read, value_of_totals
+from fsmeu.fst.constraint import Constraint
+from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
+from fsmeu.losses import protocol
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import Independent, Model, arc_weights_many
 from fsmeu.models.chains import binary_marginals
-from fsmeu.trellis import moments
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.kept import structure_of
-from fsmeu.trellis.moments import BINOMIAL, central_moments
 from fsmeu.trellis.roundings import UNIT, relative_error
 from fsmeu.trellis.tapes import UncountableError, values_at
 from fsmeu.trellis.walk import walk
 from fsmeu.trellis.windows import Window, sum_of_all
 
 MOST_CORPUS_TABLE = 4_000_000  # tuples of totals of a corpus whose distribution is tabled: 32 MB
-_MOST_ORDER = 12  # the highest order of moments of a corpus
 _CUT = 1e-22  # what each end of a window may lose at each product; a corpus has thousands of them
+
+
+class Group(NamedTuple):
+    """Sentences of a corpus that are swept together."""
+
+    rows: list[int]  # their places in the corpus
+    n: int  # their length
+    structure: Structure  # of both tapes, their models, and of what is allowed
+    models: list[Model]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,18 +65,11 @@ class Corpus:
     losses: list[SpecLoss]  # the same over the labels of each model in their order
     models: list[Model]  # of each sentence
     constraint: Any = None  # what hypotheses must satisfy, as ``decode`` takes it
-    # those with the constraint by sentence, as far as they were asked for
-    structures: dict[int, Structure] = field(default_factory=dict, init=False)
 
     @property
     def n(self) -> int:
         """The total length."""
         return sum(model.n for model in self.models)
-
-    def constraint_at(self, row: int) -> constraints.Constraint | None:
-        """What the hypothesis of a sentence must satisfy."""
-        model = self.models[row]
-        return constraints.as_constraint(self.constraint, model.alphabet, model.n)
 
     def as_one(self) -> Model | None:
         """All sentences as one sequence, for values of a confusion table that sums over them.
@@ -87,9 +85,28 @@ class Corpus:
         p = np.concatenate(known)
         return Independent(np.stack([1.0 - p, p], axis=1), labels)
 
-    def alike(self) -> list[list[int]]:
-        """The sentences that can be swept together, the longest first."""
-        return alike(self.models)
+    def allowed(self, row: int) -> Constraint | None:
+        """What the hypothesis of a sentence must satisfy."""
+        return query.allowed_by(self.constraint, self.models[row], f"decode_corpus, models[{row}]")
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """The sentences that are swept together, the longest first."""
+        found = []
+        for rows in query.alike(self.models):
+            models, allowed = [self.models[row] for row in rows], self.allowed(rows[0])
+            layers = None if allowed is None else query.allowed_layers(models[0], allowed).layers
+            structure = structure_of(self.losses[rows[0]], models[0], layers)
+            found.append(Group(rows, models[0].n, structure, models))
+        return found
+
+
+def by_sentence(groups: Iterable[Group], results: Iterable[Iterable[Any]]) -> list[Any]:
+    """What was found for the sentences of each group, in the order of sentences."""
+    found = dict[int, Any]()
+    for group, some in zip(groups, results, strict=True):
+        found.update(zip(group.rows, some, strict=True))
+    return [found[row] for row in range(len(found))]
 
 
 def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Corpus:
@@ -100,29 +117,16 @@ def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Co
     check_loss(loss, where)
     given = listed(models, where, "models must be a sequence of models", rows=True)
     names = [f"{where}, models[{row}]" for row in range(len(given))]
-    made = list(map(model_at, given, names))
+    made = list(map(query.model_at, given, names))
     labels = dict.fromkeys(label for model in made for label in model.labels)
-    labels |= dict.fromkeys(tag for z in zs for tag in further_tags(loss, z))
-    pairs = [fitted(loss, model, name, labels) for model, name in zip(made, names, strict=True)]
+    labels |= dict.fromkeys(tag for z in zs for tag in query.further_tags(loss, z))
+    fit = partial(query.fitted, loss, further=labels)
+    pairs = list(map(fit, made, names))
     first = pairs[0][0] if pairs else loss
-    check_totals(first, where)
+    protocol.check_totals(first, where)
     assert isinstance(first, SpecLoss)
     losses = [one for one, _ in pairs if isinstance(one, SpecLoss)]
     return Corpus(first, losses, [model for _, model in pairs])
-
-
-def sentence_structure(corpus: Corpus, row: int) -> Structure:
-    """The structure of both tapes and the model of a sentence, and of what is allowed."""
-    loss, model = corpus.losses[row], corpus.models[row]
-    if corpus.constraint is None:
-        return structure_of(loss, model)  # kept on the loss where models share it
-    if row not in corpus.structures:
-        allowed = constraints.walk(corpus.constraint_at(row), len(loss.alphabet), model.n)
-        if not len(allowed.ends):
-            must = f"a sequence of length {model.n} must satisfy the constraint"
-            raise InputError(message(f"decode_corpus, models[{row}]", must))
-        corpus.structures[row] = structure_of(loss, model, allowed.layers())
-    return corpus.structures[row]
 
 
 def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expectation:
@@ -138,10 +142,10 @@ def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expec
         InputError: the value looks at something that cannot be summed, or parts do not fit.
         SizeLimitError: the distribution of the counts is too large.
     """
-    hypotheses, models = paired(zs, models, "expect_corpus")
+    hypotheses, models = query.paired(zs, models, "expect_corpus")
     corpus = corpus_of(loss, models, "expect_corpus", hypotheses)
     names = [f"expect_corpus, zs[{row}]" for row in range(len(hypotheses))]
-    given = list(map(encoded, hypotheses, corpus.models, names, names))
+    given = list(map(query.encoded, hypotheses, corpus.models, names, names))
     form, one = corpus.loss.split, corpus.as_one()
     is_short = one is None or corpus.n < LONG_SEQUENCE
     if form is not None and form.counted and is_short:
@@ -171,154 +175,34 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     def levels() -> Levels:  # these need the distribution of all counts together
         return _by_tables(corpus, zs).levels
 
-    known = moment_value(corpus, zs)
-    if known is not None:
-        return ranged_expectation(loss, n, "expect_corpus", (*known, 1.0, 0.0), levels)
     counts = len(loss.split.joint_counts)
-    windows, hyp, cancelled = dict[int, Window](), 0, np.zeros(counts)
-    for rows in corpus.alike():
-        structure, length = sentence_structure(corpus, rows[0]), corpus.models[rows[0]].n
+    windows, hyp, (cancelled, off) = list[list[Window]](), 0, np.zeros((2, counts))
+    for rows, length, structure, models in corpus.groups:
         cells = (1 + counts) * int(structure.r.columns[length] * structure.r.width[length])
         guard_size("expect_corpus", cells // CELLS_PER_STATE)
         guard_work("expect_corpus", length * cells)
-        weights = arc_weights_many([corpus.models[row] for row in rows])
-        ending, hyps = structure.sums(weights, [zs[row] for row in rows])
+        ending, hyps = structure.sums(arc_weights_many(models), [zs[row] for row in rows])
         hyp += int(hyps.sum())
-        # Bounds on what joint counts gain, signs aside, where something is taken from them.
-        takes = structure.amounts.signs(counts)[0]
-        cancelled += len(rows) * np.where(takes, structure.greatest[:, length], 0.0)
-        for row, tables in zip(rows, ending, strict=True):
-            windows[row] = Window(0, tables, 0.0, int(structure.roundings[length]))
-    parts = [windows[row] for row in range(len(zs))]
-    whole = sum_of_all(parts, mass_to_cut(corpus), 1 + counts)
+        # Where something is taken from joint counts, their sums have errors that are a part of what
+        # is added up signs aside. Products of the tree have errors that are a part of the sums, if
+        # these are not negative.
+        operations, takes = int(structure.roundings[length]), structure.amounts.signs(counts)[0]
+        taken = len(rows) * np.where(takes, structure.greatest[:, length], 0.0)
+        off += relative_error(operations) * taken
+        if takes.any() and not structure.is_nonnegative:
+            cancelled += taken
+        windows.append([Window(0, tables, 0.0, operations) for tables in ending])
+    whole = sum_of_all(by_sentence(corpus.groups, windows), mass_to_cut(corpus), 1 + counts)
     masses, *expected = whole.tables
     slopes, offset = values_at(loss.split, n, hyp, whole.counts, masses > 0)
-    value, size = float(masses @ offset), float(masses @ np.abs(offset))
-    for one, slope, lost in zip(expected, slopes, cancelled, strict=True):
+    value, size, error = float(masses @ offset), float(masses @ np.abs(offset)), 0.0
+    for one, slope, lost, part in zip(expected, slopes, cancelled, off, strict=True):
         value += float(one @ slope)
         size += float((np.abs(one) + lost * masses) @ np.abs(slope))
-    rounding, kept = relative_error(whole.operations + masses.size + 8) * size, float(masses.sum())
-    found = value, rounding, kept, whole.lost
+        error += float(part * (masses @ np.abs(slope)))
+    error += relative_error(whole.operations + masses.size + 8) * size
+    found = value, error, float(masses.sum()), whole.lost
     return ranged_expectation(loss, n, "expect_corpus", found, levels)
-
-
-# -- moments of counts -----------------------------------------------------------------------------
-#
-# Cumulants of independent counts add up, and those of all sentences but one are the difference. So
-# with x = S - E[S] for the total S of the references' counts, E[T x^j] is a sum over sentences of
-# mixed moments of each with the moments of all others, and the value b T / D^a of totals is a
-# series in these (``trellis/moments.py``): what is left out is at most B E[(u x)^J], B being the
-# greatest absolute value that the file declares, D = d (1 + u x).
-
-
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """Moments of the counts of the references of all sentences."""
-
-    means: Floats  # the expectation of each sentence's count, (sentences,)
-    cumulants: Floats  # its cumulants, (order + 1, sentences)
-    most: Floats  # the greatest count of each sentence, (sentences,)
-
-    @property
-    def mean(self) -> float:
-        """The expectation of the total."""
-        return math.fsum(self.means)
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation of the total."""
-        return math.sqrt(max(0.0, math.fsum(self.cumulants[2])))
-
-    def others(self, rows: Sequence[int] | slice) -> Floats:
-        """Moments of all counts but one's own, centred, less one's own mean, (order + 1, rows)."""
-        cumulants = self.cumulants
-        rest = central_moments(cumulants.sum(axis=1, keepdims=True) - cumulants[:, rows])
-        return shifted(rest, -self.means[rows])
-
-    def sizes(self, series: Floats, u: float) -> Floats:
-        """What roundings of moments are a part of, (sentences,).
-
-        The sum over j of |series[j] u^j| times a bound on E|x|^j in which all that is added up and
-        taken away counts: raw moments of a sentence are at most ``most`` to their power, and the
-        cumulant of order r is a sum of at most r! products of them, about the mean.
-        """
-        reach, order = 2.0 * self.most, len(series)
-        worst = [math.factorial(r) * float((reach**r).sum()) for r in range(order)]
-        moments = central_moments(np.abs(self.cumulants.sum(axis=1)[:order]) + worst)
-        moments[1] = math.sqrt(moments[2])
-        found = np.zeros(len(reach))
-        for j in range(order):
-            terms = (BINOMIAL[j, a] * reach**a * moments[j - a] for a in range(j + 1))
-            found += abs(series[j] * u**j) * sum(terms)
-        return found
-
-
-def counts_of(chances: Floats, most: Floats) -> Counts:
-    """The moments of counts from E[count^j] / j! times the mass, (sentences, order + 1)."""
-    raw = powers_of(chances / chances[:, :1]).T
-    return Counts(raw[1], moments.cumulants_of(shifted(raw, -raw[1])), most)
-
-
-def powers_of(coefficients: Floats) -> Floats:
-    """E[... count^j] from coefficients of polynomials, which are divided by j!: the last axis."""
-    return coefficients * [float(math.factorial(j)) for j in range(coefficients.shape[-1])]
-
-
-def shifted(moments: Floats, by: Floats) -> Floats:
-    """Moments of sums and a number, from those of the sums, (order + 1, ...)."""
-    found = np.zeros_like(moments)
-    for j in range(len(moments)):
-        for i in range(j + 1):
-            found[j] += BINOMIAL[j, i] * by ** (j - i) * moments[i]
-    return found
-
-
-def moment_roundings(structure: Structure, n: int, order: int) -> float:
-    """A bound on the relative error of moments of sentences, and of series in them."""
-    # A step multiplies by exp(t) once more than it does where counts are kept.
-    return relative_error(int(structure.roundings[n]) + (n + 16) * (order + 8))
-
-
-def moment_value(corpus: Corpus, zs: Sequence[Ints]) -> tuple[float, float] | None:
-    """The expected value of a corpus, hypotheses given, and a bound on its error.
-
-    None where the value is no such ratio, or moments do not suffice for the promised precision.
-    """
-    form, sides = corpus.loss.split, declared_range(corpus.loss.bound, corpus.n)
-    if form is None or len(form.joint_counts) != 1 or not all(map(math.isfinite, sides)):
-        return None
-    order = 8 if corpus.n >= FEW_COUNTED else _MOST_ORDER + 1  # four seldom suffice
-    while order <= _MOST_ORDER:
-        found, (most, roundings) = np.zeros((len(zs), 2, order + 1)), np.zeros((2, len(zs)))
-        hyp = np.zeros(len(zs), np.int64)
-        for rows in corpus.alike():
-            structure, n = sentence_structure(corpus, rows[0]), corpus.models[rows[0]].n
-            most[rows] = structure.most(n)
-            roundings[rows] = moment_roundings(structure, n, order) * structure.greatest[0, n]
-            weights = arc_weights_many([corpus.models[row] for row in rows])
-            sweep, given = structure.moments(order + 1), [zs[row] for row in rows]
-            found[rows], hyp[rows] = sweep.sums(weights, given)
-        counts, total = counts_of(found[:, 0], most), float(most.sum())
-        ratio = ratio_of_totals(form, corpus.n, np.array([float(hyp.sum())]), total)
-        if ratio is None or total < FEW_COUNTED:
-            return None
-        d = float(ratio.below[0, 0] + ratio.below[2, 0] * counts.mean)
-        u, slope = float(ratio.below[2, 0]) / d, float(ratio.top[1, 0]) * d**-ratio.power
-        needed = moments.needed_order(abs(u) * counts.deviation)
-        if needed > order:
-            order = moments.jet_order(needed)
-            continue
-        joint = powers_of(found[:, 1] / found[:, 0, :1]).T  # E[joint count * count^j]
-        series, others = moments.series_of(ratio.power, 1.0, order), counts.others(slice(None))
-        value = 0.0
-        for j in range(order):
-            terms = [BINOMIAL[j, a] * joint[a] * others[j - a] for a in range(j + 1)]
-            value += slope * series[j] * u**j * math.fsum(np.sum(terms, axis=0))
-        last = float(central_moments(counts.cumulants.sum(axis=1))[order]) * u**order
-        error = max(map(abs, sides)) * last + 64 * UNIT * abs(value)
-        error += abs(slope) * float(roundings @ counts.sizes(series, u))
-        return (value, error) if error <= 100 * moments.PROMISED * abs(value) else None
-    return None
 
 
 # -- the joint distribution of all counts ----------------------------------------------------------
@@ -338,14 +222,14 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     Distributions of sentences are convolved in a tree. The table of the corpus has a cell for every
     tuple of totals: this serves small corpora, and a SizeLimitError refuses others.
     """
-    bound, names, parts = corpus.loss.bound, counts_read(corpus.loss.bound), list[_Table]()
+    bound, names, parts = corpus.loss.bound, protocol.counts_read(corpus.loss.bound), list[_Table]()
     least = size = np.zeros(1 + len(names))  # the first axis has one place, as there may be no name
     for loss, z, model in zip(corpus.losses, zs, corpus.models, strict=True):
         view = SpecView(loss.bound, len(z), z, merge=False)
         final = walk(view, model.layered())
         held = final.mass[0] > 0
         ended, lengths = view.registers(final.codes[held]), np.full(int(held.sum()), len(z))
-        added = added_counts(loss.bound, ended, lengths)
+        added = protocol.added_counts(loss.bound, ended, lengths)
         counts = np.stack([0.0 * lengths, *(added[name] for name in names)])
         low = counts.min(axis=1)
         places = (counts - low[:, None]).astype(np.int64)
@@ -370,7 +254,7 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     [whole] = parts
     totals, chances = np.array(np.nonzero(whole.possible)), whole.chances[whole.possible]
     added = dict(zip(names, (totals + least[:, None])[1:], strict=True))
-    values = value_of_totals(bound, corpus.n, added, len(chances))
+    values = protocol.value_of_totals(bound, corpus.n, added, len(chances))
     value = float(values @ chances)
     error = whole.error * float(np.linalg.norm(values))
     error += relative_error(len(chances) + 8) * float(np.abs(values) @ chances)

@@ -120,27 +120,37 @@ def expect_many(
     array([0.3, 0.5])
     """
     asked = queries(loss, zs, models, "expect_many")
-    threads, values = checked_jobs("expect_many", jobs), np.empty(len(asked))
-    apart: list[int] = []
-    for rows in alike(asked):
-        some, size = [asked[row] for row in rows], 1
-        together = _go_together(some[0])
-        if scheduler is not None or (threads > 1 and not together):
-            apart += rows
-            continue
-        if together:
-            arcs = sum(len(layer.weight) for layer in some[0].model.layered().layers)
-            size = max(1, WEIGHTS_AT_ONCE // max(1, arcs))
-        for begin in range(0, len(rows), size):
-            found = _expectations(some[begin : begin + size], jobs=threads)
-            values[rows[begin : begin + size]] = [one.value for one in found]
+    threads, values = checked_jobs("expect_many", jobs), np.full(len(asked), np.nan)
+    if scheduler is None:
+        values = values_and_errors(asked, threads)[0]
+    apart = np.flatnonzero(np.isnan(values)).tolist()
     if apart:
         some = [asked[row] for row in apart]
         pairs = [(x.labels if x.distribution is None else x.distribution, x.model) for x in some]
-        sizes = [one.n for one in some]
-        few = min(threads, len(apart))
+        sizes, few = [one.n for one in some], min(threads, len(apart))
         values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, few, scheduler)
     return values
+
+
+def values_and_errors(asked: Sequence[Query], jobs: int = 1) -> Floats:
+    """The expected values of queries, and bounds on their errors, (2, queries).
+
+    With several jobs, they are nan where queries are not computed together: processes may do that.
+    """
+    found = np.full((2, len(asked)), np.nan)
+    for rows in alike(asked):
+        first, size = asked[rows[0]], 1
+        if _go_together(first):
+            arcs = sum(len(layer.weight) for layer in first.model.layered().layers)
+            size = max(1, WEIGHTS_AT_ONCE // max(1, arcs))
+        elif jobs > 1:
+            continue
+        for begin in range(0, len(rows), size):
+            some = rows[begin : begin + size]
+            each = _expectations([asked[row] for row in some], jobs=jobs)
+            found[0, some] = [one.value for one in each]
+            found[1, some] = [max(one.upper - one.value, one.value - one.lower) for one in each]
+    return found
 
 
 def _share(loss: Loss, pairs: list[tuple[Any, Model]]) -> list[float]:

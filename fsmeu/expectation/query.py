@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import FsmeuError, InputError, message, shorten
+from fsmeu.errors import EmptyError, FsmeuError, InputError, message, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, listed
-from fsmeu.fst.layers import Layered, pair_layers, reordered, string_layers
+from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
+from fsmeu.fst.layers import Layered, any_layers, pair_layers, reordered, string_layers
 from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model, as_model
@@ -135,16 +136,32 @@ def model_at(value: object, where: str) -> Model:
         raise InputError(text) from None
 
 
+def allowed_by(given: Any, model: Model, where: str = "constraint") -> Constraint | None:
+    """The constraint that was given, which must allow a sequence of the model's length."""
+    found = as_constraint(given, model.alphabet, model.n)
+    if found is not None and not len(walk(found, len(model.labels), model.n).ends):
+        must = f"it must allow at least one sequence of length {model.n}"
+        raise EmptyError(message(where, must))
+    return found
+
+
+def allowed_layers(model: Model, constraint: Constraint | None) -> Layered:
+    """All sequences of a model's labels and length that a constraint allows, of weight one."""
+    free = any_layers(model.alphabet, model.n)
+    return free if constraint is None else restricted(free, constraint)
+
+
 def alike(asked: Sequence[Query | Model]) -> list[list[int]]:
     """The rows of one length, label order and structure of the model; distributions are alone.
 
-    The longest come first, as the structure that serves them serves shorter ones, too.
+    So are sequences without labels, of which chains of any order are one structure. The longest
+    come first, as the structure that serves them serves shorter ones, too.
     """
     groups: dict[Hashable, list[int]] = {}
     for row, one in enumerate(asked):
         model = one.model if isinstance(one, Query) else one
         arcs = id(model) if model.structure is None else model.structure
-        alone = isinstance(one, Query) and one.z is None
+        alone = not model.n or (isinstance(one, Query) and one.z is None)
         groups.setdefault(row if alone else (model.n, model.labels, arcs), []).append(row)
     return sorted(groups.values(), key=lambda rows: -asked[rows[0]].n)
 

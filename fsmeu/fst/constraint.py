@@ -27,14 +27,6 @@ class Walk:
     widths: tuple[int, ...]  # the number of states before each position, and at the end
     ends: Ints  # states in which a sequence may end: all at the end, where others were left out
 
-    def layers(self) -> list[Layer]:
-        """The arcs of each position, of weight one."""
-        layers = []
-        for after, width in zip(self.next, self.widths[1:], strict=True):
-            source, label = np.nonzero(after >= 0)
-            layers.append(Layer(source, label, after[source, label], np.ones(len(source)), width))
-        return layers
-
 
 def walk(constraint: Constraint | None, labels: int, n: int) -> Walk:
     """The states of each position; state 0 is the start, and the only one without a constraint."""

@@ -31,7 +31,7 @@ from fsmeu.trellis.batches import (
     part_of,
 )
 from fsmeu.trellis.compiled import kernels
-from fsmeu.trellis.composed import Composed
+from fsmeu.trellis.composed import Composed, classes_of, counts_met
 from fsmeu.trellis.nonnegative import stays_nonnegative
 from fsmeu.trellis.roundings import LEAST, Sums, relative_error
 from fsmeu.trellis.structure import Hypotheses, References, padded, with_moments
@@ -166,7 +166,7 @@ class Structure:
     def _tables(self, n: int) -> tuple[Floats, Floats]:
         """Offset and slopes, (k, 1 + counts, s), and what counts may lose, (1 + counts, 1)."""
         if ("tables", n) not in self._memo:
-            z, y = self.ends(n), self.reference_ends(n)  # other counts have the value 0
+            z, y = (side[n] for side in self.counts_met)  # other counts have the value 0
             hyp, ref = np.arange(len(z))[:, None], np.arange(len(y))[None, :]
             slopes, offset = values_at(self.tapes.form, n, hyp, ref, z[:, None] & y)
             lost = np.where(self.amounts.signs(self.counts)[0], self.greatest[:, n], 0.0)
@@ -292,21 +292,10 @@ class Structure:
         run.best_batch(self.h, n, self.score_cells(n), scores, factors, rooms, ended, found, labels)
         return found, labels
 
-    def ends(self, n: int) -> Bools:
-        """Which counts hypotheses of length n that are allowed end with, (k,)."""
-        none = Scores(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros((0, 1)))
-        found: Bools = np.isfinite(self.best(none, np.ones((1, 1)), n)[0][0])
-        return found
-
-    def reference_ends(self, n: int) -> Bools:
-        """Which counts references of length n end with, whatever the model's weights, (s,)."""
-        states = 1 + int(self.r.state.max())
-        ones = np.ones(int(self.weight_at[n])), np.ones(int(self.r.width[0])), np.ones(states)
-        size = int(self.r.columns[n])
-        with np.errstate(over="ignore", invalid="ignore"):  # infinite masses are above 0 as well
-            found = self.scores([ArcWeights(n, *ones)], np.zeros((1, self.counts, size)))[1]
-        reached: Bools = found[0] > 0
-        return reached
+    @cached_property
+    def counts_met(self) -> tuple[list[Bools], list[Bools]]:
+        """Which counts hypotheses and references of each length end with."""
+        return counts_met(self.z, classes_of(self.z)), counts_met(self.y, self.r.class_of)
 
     def most(self, n: int) -> int:
         """The greatest count of references of length n."""
