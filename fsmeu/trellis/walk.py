@@ -48,7 +48,7 @@ class Final:
     view: View  # the loss with the first hypothesis
     codes: Ints  # states of the loss
     masses: Floats  # (1 + linear registers, batch, states); row 0 is probability
-    cancelled: Floats  # what registers with gains of both signs gain at most, signs aside, or 0
+    cancelled: Floats  # (linear registers, batch): gains without signs at most; 0: none is negative
     roundings: int  # a bound on the number of roundings behind each mass
     ends: Mapping[str, Floats] | None = None  # where registers that look at z alone end, (batch, 1)
 
