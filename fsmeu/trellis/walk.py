@@ -114,18 +114,22 @@ class Acceptor(NamedTuple):
 
 def acceptor_of(layered: Layered) -> Acceptor:
     """The arcs of a layered acceptor as kernels read them."""
-    every, widths = all_arcs(layered), np.array(layered.widths, np.int64)
-    arcs = np.array([0, *(len(layer.source) for layer in layered.layers)]).cumsum()
-    begins, position = widths.cumsum() - widths, np.arange(layered.n).repeat(np.diff(arcs))
-    source, target = every.source - begins[position], every.target - begins[position + 1]
-    keys = every.target * len(layered.alphabet) ** 2 + every.label  # which may be that of a pair
+    layers, widths, none = layered.layers, np.array(layered.widths, np.int64), np.zeros(0, np.int64)
+    source = np.concatenate([none, *(layer.source for layer in layers)])
+    label = np.concatenate([none, *(layer.label for layer in layers)])
+    target = np.concatenate([none, *(layer.target for layer in layers)])
+    counts, symbols = [len(layer.source) for layer in layers], len(layered.alphabet) ** 2
+    arcs, position = np.array([0, *counts]).cumsum(), np.arange(len(layers)).repeat(counts)
+    keys = (
+        position * max(layered.widths) + target
+    ) * symbols + label  # which may be that of a pair
     order = keys.argsort(kind="stable")
     keys = keys[order]
     is_first = np.ones(len(keys) + 1, bool)
     is_first[1:-1] = keys[1:] != keys[:-1]
     first = is_first.nonzero()[0]
     heads, group = order[first[:-1]], np.zeros((len(first), 3), np.int64)
-    group[:, 0], group[:-1, 1], group[:-1, 2] = first, target[heads], every.label[heads]
+    group[:, 0], group[:-1, 1], group[:-1, 2] = first, target[heads], label[heads]
     arc = np.zeros((len(order), 3), np.int64)
     arc[:, 0], arc[:, 2] = source[order], np.arange(len(order))
     largest = np.array([(first[1:] - first[:-1]).max(initial=0)])
