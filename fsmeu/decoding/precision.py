@@ -26,8 +26,8 @@ from fsmeu.fst.layers import any_layers, pair_layers
 from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import RangeError, check_range, declared_range
-from fsmeu.trellis.mover import Mover, Steps, steps_of
 from fsmeu.trellis.roundings import LEAST
+from fsmeu.trellis.walk import Mover, Steps, steps_of
 
 PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scale
 VALUE_PRECISION = 1e-10  # a value with an error of at most this part is not computed again

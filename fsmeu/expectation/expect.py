@@ -210,13 +210,9 @@ def _sums(asked: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
     if found is None and zs and isinstance(loss, SpecLoss):
         found = by_structure(loss, models, lambda s, w: s.expectations(w, zs, jobs), max_states)
         if found is None and len(asked) > 1:
-            single = all(model is models[0] for model in models)
-
-            def weights(rows: slice) -> Floats:
-                some = models[:1] if single else models[rows]
-                prepare_many(some)
-                return np.stack([model.all_weights() for model in some])
-
+            some = models[:1] if all(model is models[0] for model in models) else models
+            prepare_many(some)
+            weights = np.stack([model.all_weights() for model in some])
             found = walk_many(loss, np.stack(zs), models[0].layered(), weights)
     return found or joined([walked(one, max_states) for one in asked])
 

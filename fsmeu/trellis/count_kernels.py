@@ -42,27 +42,6 @@ def add(into, goal, shift, factor, row, at, size):
 
 
 @inner
-def class_after(arc, a, classes):
-    """The class that an arc leads to."""
-    return arc[a, 0]
-
-
-@inner
-def counted_by(arc, a, classes):
-    """What an arc counts."""
-    return arc[a, 1]
-
-
-@inner
-def add_along(into, wider, arc, a, weight, rows, c, classes, size):
-    """Adds to the row of the class that an arc leads to a multiple of that of class c.
-
-    Rows after have ``wider`` numbers, those before ``size``.
-    """
-    add(into, arc[a, 0] * wider, arc[a, 1], weight, rows, c * size, size)
-
-
-@inner
 def spread_out(rows, classes, size, copies):
     """Rows serve for all that is counted: there is nothing to fill."""
 

@@ -82,7 +82,7 @@ class Structure:
         return len(self.tapes.form.joint_counts)
 
     def moments(self, size: int) -> Structure:
-        """The same structure with rows of E[count^j] / j!, j < size, in place of counts."""
+        """The structure with rows of E[count^j] / j!, j < size, in place of counts: for scores."""
         key = ("moments", size)
         if key not in self._memo:
             r = with_moments(self.r, size)
@@ -141,7 +141,7 @@ class Structure:
         longest = max(model.n for model in models)
         found = np.zeros((len(models), 1 + self.counts, int(self.r.columns[longest])))
         ended = np.zeros(len(models), np.int64)
-        run = kernels("sum_kernels", self._work(batch, 1 + self.counts), self.rows)
+        run = kernels("sum_kernels", self._work(batch, 1 + self.counts))
 
         def part(rows: slice) -> None:
             some = part_of(batch, rows)

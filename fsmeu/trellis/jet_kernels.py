@@ -54,28 +54,6 @@ def add_arcs(into, goal, shift, size, held, stride, arc, begin, end, weights, fi
 
 
 @inner
-def class_after(arc, a, classes):
-    """The class that an arc leads to."""
-    return arc[a, 0] % classes
-
-
-@inner
-def counted_by(arc, a, classes):
-    """What an arc counts."""
-    return arc[a, 0] // classes
-
-
-@inner
-def add_along(into, wider, arc, a, weight, rows, c, classes, size):
-    """Adds to the row of the class that an arc leads to a multiple of that of class c.
-
-    Rows after have ``wider`` numbers, those before ``size``.
-    """
-    counted, to = divmod(arc[a, 0], classes)
-    add(into, to * SIZE, 0, weight, rows, (c + counted * classes) * SIZE, SIZE)
-
-
-@inner
 def spread_out(rows, classes, size, copies):
     """Fills the rows of classes for arcs that count 1, ..., copies - 1, from those that do not."""
     fill(rows, classes * SIZE, classes * SIZE * copies, 0.0)

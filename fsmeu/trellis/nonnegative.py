@@ -64,7 +64,8 @@ def stays_nonnegative(z: Composed, y: Composed, amounts: Amounts) -> bool:
             return False
         positions.append((*steps, added))
         parts.append(taken)
-    phi = _reduced(*(np.concatenate(column) for column in zip(*parts, strict=True)), np.maximum)
+    keys, most = (np.concatenate(column) for column in zip(*parts, strict=True))
+    phi = _reduced(keys, most, np.maximum)
     if (phi.keys < y.width[0]).any():  # both tapes start in their first states
         return False
     return all(_kept(*one, phi, size[1], amounts.features) for one in positions)

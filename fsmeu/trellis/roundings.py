@@ -37,8 +37,9 @@ class Sums(NamedTuple):
 
 def joined(parts: Sequence[Sums]) -> Sums:
     """The sums of several batches as one batch."""
-    *columns, roundings = zip(*parts, strict=True)
-    return Sums(*map(np.concatenate, columns), max(roundings))
+    values, masses, sizes, roundings = zip(*parts, strict=True)
+    whole = (np.concatenate(column) for column in (values, masses, sizes))
+    return Sums._make((*whole, max(roundings)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ Kernels are plain Python, and run as such or compiled by numba (``compiled.py``)
 operations in the same order, so the same bits. Loops are written out, because array expressions
 and assigned slices take numba seconds to compile.
 
-What a row is, another module says: numbers by the value of y's counter (``count_kernels.py``), or
-moments of it (``jet_kernels.py``).
+What a row is, another module says: numbers by the value of y's counter (``count_kernels.py``), or,
+for flows, moments of it (``jet_kernels.py``).
 
 The mass of pair p of layer i by count is ``f.scale[i, p]`` times a row of ``f.mass``, which begins
 at ``f.place[i, p, 0]``, has the length ``f.place[i, p, 2]`` and counts from ``f.place[i, p, 1]`` on
@@ -27,9 +27,7 @@ from fsmeu.trellis.compiled import entry, inner, part, ring, within
 
 _rows = part(ring())
 add, add_arcs, add_flow = _rows.add, _rows.add_arcs, _rows.add_flow
-add_along, fill, padded = _rows.add_along, _rows.fill, _rows.padded
-class_after, counted_by = _rows.class_after, _rows.counted_by
-room, spread_out = _rows.room, _rows.spread_out
+fill, padded, room, spread_out = _rows.fill, _rows.padded, _rows.room, _rows.spread_out
 
 
 @inner
@@ -238,23 +236,19 @@ def add_means(r, i, weights, first, f, here, there, mean, after, gain):
         gain: what the joint count gains beside each feature of y.
     """
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
-    classes = len(r.member)
-    if r.copies[0] > 1:
-        spread_out(mean, classes, size, r.copies[0])
     for c in range(r.classes[i]):
         for e in range(r.parts[kind, c], r.parts[kind, c + 1]):
             for a in range(r.arc_set[r.part[e]], r.arc_set[r.part[e] + 1]):
-                weight = weights[first + r.arc[a, 2]]
-                add_along(after, wider, r.arc, a, weight, mean, c, classes, size)
+                to, weight = r.arc[a, 0] * wider, weights[first + r.arc[a, 2]]
+                add(after, to, r.arc[a, 1], weight, mean, c * size, size)
     for u in range(r.uses[kind], r.uses[kind + 1]):
         p, amount = r.use[u, 0], gain[r.use[u, 2]]
         if p >= r.width[i]:
             break
         if amount != 0.0 and f.total[here, p] > 0.0:
             for a in range(r.arc_set[r.use[u, 1]], r.arc_set[r.use[u, 1] + 1]):
-                to = class_after(r.arc, a, classes) * wider
-                weight = amount * weights[first + r.arc[a, 2]]
-                add_pair(after, to, counted_by(r.arc, a, classes), weight, f, here, p)
+                to, weight = r.arc[a, 0] * wider, amount * weights[first + r.arc[a, 2]]
+                add_pair(after, to, r.arc[a, 1], weight, f, here, p)
     for u in range(r.shows[kind], r.shows[kind + 1]):
         p, amount = r.show[u, 0], gain[r.show[u, 1]]
         if p >= r.width[i + 1]:

@@ -1,9 +1,9 @@
 """The general walk: the composition of a loss and a model, layer by layer, never built.
 
-One layer is in memory at a time (Jansche 2007, Algorithm 4, for any model): mass over (quantity,
-model state, loss state) moves forward, quantity 0 being probability, the others expectations of the
-registers that are linear in the value. With ``keep`` only the most probable states of each layer
-are expanded (section 4 of the paper).
+One layer is in memory at a time (Jansche 2007, Algorithm 4, for any model): mass moves forward, of
+shape (quantities, model states, loss states), quantity 0 being probability, the others expectations
+of the registers that are linear in the value. With ``keep`` only the most probable states of each
+layer are expanded (section 4 of the paper).
 
 Where arrays may span all states of a loss, the steps of all of them are computed once for each kind
 of position, and one call walks many sentences. Otherwise each layer holds the states that are
@@ -31,7 +31,6 @@ from fsmeu.losses.semantics.walk import trajectories
 from fsmeu.losses.sum_over_paths import Windows
 from fsmeu.models.paths import backward, forward
 from fsmeu.trellis.compiled import kernels
-from fsmeu.trellis.mover import Acceptor, Mover, Steps, acceptor_of, steps_of
 from fsmeu.trellis.roundings import Sums, joined
 
 SMALL_SPACE = 4096  # states of a space that are walked all at once, for many sentences, not merged
@@ -48,7 +47,7 @@ class Final:
     view: View  # the loss with the first hypothesis
     codes: Ints  # states of the loss
     masses: Floats  # (1 + linear registers, batch, states); row 0 is probability
-    cancelled: Floats  # what registers with gains of both signs gain at most, signs aside, or 0
+    cancelled: Floats  # (linear registers, batch): gains without signs at most; 0: none is negative
     roundings: int  # a bound on the number of roundings behind each mass
     ends: Mapping[str, Floats] | None = None  # where registers that look at z alone end, (batch, 1)
 
@@ -96,6 +95,124 @@ def merged_view(view: View, layered: Layered) -> View:
     if not (isinstance(view, SpecView) and view.merge):
         return view
     return quotient_given_z(view, max(len(layered.start), len(layered.final))) or view
+
+
+# -- the product of a loss and a model at one position ---------------------------------------------
+
+
+class Acceptor(NamedTuple):
+    """The arcs of a layered acceptor, those of a position sorted by state after and label."""
+
+    widths: Ints  # states of each layer, (n + 1,)
+    arcs: Ints  # where the arcs of each position begin, (n + 1,)
+    groups: Ints  # where the groups of each position begin, (n + 1,)
+    group: Ints  # first arc, state after and label of each group, and the end, (groups + 1, 3)
+    arc: Ints  # state before, 0, its own number, of each arc, (arcs, 3)
+    order: Ints  # where each arc stands among those of the layers, one layer after the other
+    largest: Ints  # the greatest number of arcs in a group, (1,)
+
+
+def acceptor_of(layered: Layered) -> Acceptor:
+    """The arcs of a layered acceptor as kernels read them."""
+    layers, widths, none = layered.layers, np.array(layered.widths, np.int64), np.zeros(0, np.int64)
+    source = np.concatenate([none, *(layer.source for layer in layers)])
+    label = np.concatenate([none, *(layer.label for layer in layers)])
+    target = np.concatenate([none, *(layer.target for layer in layers)])
+    counts, symbols = [len(layer.source) for layer in layers], len(layered.alphabet) ** 2
+    arcs, position = np.array([0, *counts]).cumsum(), np.arange(len(layers)).repeat(counts)
+    keys = (
+        position * max(layered.widths) + target
+    ) * symbols + label  # which may be that of a pair
+    order = keys.argsort(kind="stable")
+    keys = keys[order]
+    is_first = np.ones(len(keys) + 1, bool)
+    is_first[1:-1] = keys[1:] != keys[:-1]
+    first = is_first.nonzero()[0]
+    heads, group = order[first[:-1]], np.zeros((len(first), 3), np.int64)
+    group[:, 0], group[:-1, 1], group[:-1, 2] = first, target[heads], label[heads]
+    arc = np.zeros((len(order), 3), np.int64)
+    arc[:, 0], arc[:, 2] = source[order], np.arange(len(order))
+    largest = np.array([(first[1:] - first[:-1]).max(initial=0)])
+    return Acceptor(widths, arcs, first.searchsorted(arcs), group, arc, order, largest)
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Where each (symbol, state) of a layer leads."""
+
+    step: Ints  # the state after, -1 for none, (symbols * states,)
+    gain: Floats  # what linear registers gain, (linear registers * symbols * states,)
+    width: int  # the number of states after
+    most: int  # the greatest number of (symbol, state) that lead to one state
+    cancelling: Floats  # greatest gain of each linear register, signs aside; 0: none is negative
+
+
+def steps_of(targets: Ints, gains: Floats | None, width: int) -> Steps:
+    """The steps with targets (states, symbols) and gains (linear registers, states, symbols)."""
+    most = int(np.bincount(targets[targets >= 0]).max(initial=0))
+    if gains is None:
+        return Steps(targets.T.flatten(), np.zeros(0), width, most, np.zeros(0))
+    greatest = np.abs(gains).max(axis=(1, 2), initial=0.0)
+    cancelling = np.where((gains < 0).any(axis=(1, 2)), greatest, 0.0)
+    return Steps(targets.T.flatten(), gains.transpose(0, 2, 1).flatten(), width, most, cancelling)
+
+
+class Mover:
+    """Moves masses and backward values over the arcs of a layered acceptor.
+
+    ``i`` is a position, counted from 0, ``mass`` the masses before it, ``beyond`` the backward
+    values after it, in the shape of masses. An offset is added to labels of arcs, to make them
+    symbols of the loss's steps.
+    """
+
+    def __init__(self, layered: Layered, linear: int) -> None:
+        self.layered, self.acceptor = layered, acceptor_of(layered)
+        self.weight: Floats = all_arcs(layered).weight[self.acceptor.order]
+        self.start = np.zeros((1 + linear, len(layered.start), 1))
+        self.start[0, :, 0] = layered.start
+        self._work = 0
+
+    def forward(self, i: int, mass: Floats, steps: Steps, offset: int = 0) -> Floats:
+        """The masses after position i."""
+        after = np.zeros((len(mass), self.layered.widths[i + 1], steps.width))
+        self._run("push", i, mass, steps, offset, after.ravel())
+        return after
+
+    def backward(
+        self, i: int, mass: Floats, steps: Steps, beyond: Floats, offset: int = 0
+    ) -> tuple[Floats, Floats]:
+        """The backward values before position i, and derivatives with respect to its weights."""
+        begin, end = self.acceptor.arcs[i : i + 2]
+        before, slopes, found = np.zeros(mass.shape), np.zeros(end - begin), np.empty(end - begin)
+        self._run("pull", i, mass, steps, offset, beyond.ravel(), before.ravel(), slopes)
+        found[self.acceptor.order[begin:end] - begin] = slopes
+        return before, found
+
+    def changed(self, i: int, mass: Floats, steps: Steps, beyond: Floats, labels: int) -> Floats:
+        """The expected value with each label of z at position i, (labels,).
+
+        Symbols of the steps are pairs z * labels + y.
+        """
+        values = np.zeros(labels)
+        self._run("change", i, mass, steps, labels, beyond.ravel(), values)
+        return values
+
+    def _run(
+        self, name: str, i: int, mass: Floats, steps: Steps, number: int, *arrays: Floats
+    ) -> None:
+        """Calls a kernel for a position."""
+        quantities, _, states = mass.shape
+        if not states:
+            return
+        arcs, groups = (at[i + 1] - at[i] for at in (self.acceptor.arcs, self.acceptor.groups))
+        self._work += int(arcs + 2 * groups) * quantities * states
+        shape = (quantities, len(steps.step) // states, states, steps.width, 0, states)
+        room, run = (
+            np.empty(quantities * states),
+            getattr(kernels("walk_kernels", self._work), name),
+        )
+        flat, step, gain = mass.ravel(), steps.step, steps.gain
+        run(self.acceptor, i, self.weight, flat, shape, step, gain, number, room, *arrays)
 
 
 # -- layers of reached states ----------------------------------------------------------------------
@@ -301,9 +418,7 @@ def _kept_steps(
     return kept[key]
 
 
-def walk_many(
-    loss: SpecLoss, z: Ints, layered: Layered, weights: Callable[[slice], Floats]
-) -> Sums | None:
+def walk_many(loss: SpecLoss, z: Ints, layered: Layered, weights: Floats) -> Sums | None:
     """The expected value of each hypothesis under its model.
 
     None when arrays cannot span the states of the loss, be it that there are too many, or that a
@@ -313,38 +428,29 @@ def walk_many(
         loss: a loss over the labels of the models.
         z: label indices of the hypotheses, (sequences, n).
         layered: the first model; the others have the same arcs.
-        weights: the weights of the models of some rows as ``all_weights`` lists them, a row for
-            each; one row where all are the same.
+        weights: the weights of each model as ``all_weights`` lists them, or of one that all share.
     """
     acceptor = acceptor_of(layered)
-
-    def rows_of(rows: slice) -> Rows:
-        return _rows(layered, acceptor, weights(rows), len(z[rows]))
-
-    return _span_many(loss, z, acceptor, rows_of)
+    return _span_many(loss, z, acceptor, _rows(layered, acceptor, weights, len(z)))
 
 
-def _span_many(
-    loss: SpecLoss, z: Ints, acceptor: Acceptor, rows_of: Callable[[slice], Rows]
-) -> Sums | None:
+def _span_many(loss: SpecLoss, z: Ints, acceptor: Acceptor, rows: Rows) -> Sums | None:
     """The expected values of sentences, block by block; None where ``walk_many`` has none."""
     n, parts = z.shape[1], []
     view = loss.view(n, z[0], weights=True)
     if view.space is None or view.space > SMALL_SPACE:
         return None
-    cells = max((1 + view.linear) * view.space, len(acceptor.arc), int(acceptor.widths.max()))
-    size = max(1, BATCHED_CELLS // cells)
-    for begin in range(0, len(z), size):
-        rows = slice(begin, begin + size)
-        some = z[rows]
+    size = max(1, BATCHED_CELLS // max((1 + view.linear) * view.space, len(acceptor.arc)))
+    for block in (slice(begin, begin + size) for begin in range(0, len(z), size)):
+        some, columns = z[block], (column[block] for column in rows[1:])
 
         def view_of(row: int, some: Ints = some) -> SpecView:
             return loss.view(n, some[row], weights=True)
 
-        spanned = _span(view_of, some, acceptor, rows_of(rows))
-        if spanned is None:
+        final = _span(view_of, some, acceptor, Rows._make((rows.weights, *columns)))
+        if final is None:
             return None
-        parts.append(spanned.sums())
+        parts.append(final.sums())
     return joined(parts)
 
 
@@ -354,23 +460,16 @@ def walk_windows(form: Windows, z: Ints, layered: Layered) -> Sums | None:
     All windows are walked at once, each from the mass that the model has before it, with what it
     has to go as final weights. None when arrays cannot span the states of a window.
     """
-    before, after = forward(layered), backward(layered)
-    mass, count = float(before[-1] @ after[-1]), len(z) - form.k + 1
+    before, after, k, widths = forward(layered), backward(layered), form.k, layered.widths
+    mass, first = float(before[-1] @ after[-1]), np.arange(len(z) - k + 1)
     values, sizes, roundings = np.zeros(1), np.zeros(1), 0
-    if count >= 1:
-        acceptor, width = acceptor_of(layered), max(layered.widths)
-        arcs = all_arcs(layered)
-        weights = arcs.weight[acceptor.order][None]
-
-        def rows_of(rows: slice) -> Rows:
-            first = np.arange(count)[rows]
-            start, final = np.zeros((2, len(first), width))
-            for row, i in enumerate(first.tolist()):
-                start[row, : layered.widths[i]] = before[i]
-                final[row, : layered.widths[i + form.k]] = after[i + form.k]
-            return Rows(weights, 0 * first, first, start, final)
-
-        found = _span_many(form.loss, sliding_window_view(z, form.k), acceptor, rows_of)
+    if len(first):
+        acceptor, arcs = acceptor_of(layered), all_arcs(layered)
+        start, final = np.zeros((2, len(first), max(widths)))
+        for i in first.tolist():
+            start[i, : widths[i]], final[i, : widths[i + k]] = before[i], after[i + k]
+        rows = Rows(arcs.weight[acceptor.order][None], 0 * first, first, start, final)
+        found = _span_many(form.loss, sliding_window_view(z, k), acceptor, rows)
         if found is None:
             return None
         values, sizes, roundings = found.values, found.sizes, found.roundings + _IN_PAIRS

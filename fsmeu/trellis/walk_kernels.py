@@ -10,13 +10,12 @@ same state are a *group*; the masses before them are added up once, row[q, s] = 
 mass[q, source, s]; then the row goes where the loss's steps lead. Quantity 0 is probability, the
 others are expectations of linear registers: q gains gain[q, s] row[0, s].
 
-These functions run as plain Python or compiled (``compiled.py``), with the same bits. States are
-taken in ascending order, and states without mass add zeros, so that it does not matter which of
-these are among them.
+States are taken in ascending order, and states without mass add zeros, so that it does not matter
+which of these are among them.
 """
 
 # Arrays are flat: masses (quantities, model states, states), steps (symbols, states) and gains
-# (linear registers, symbols, states). Numba reads types of arguments; acceptor is walk.Acceptor.
+# (linear registers, symbols, states). ``acceptor`` is walk.Acceptor, ``rows`` walk.Rows.
 # ruff: noqa: D417
 
 from __future__ import annotations
@@ -142,7 +141,6 @@ def span(acceptor, rows, kinds, size, place, steps, gains, rooms, ending):
     """Adds to ``ending`` (batch, quantities * states) the masses in which sentences end.
 
     Args:
-        rows: walk.Rows.
         kinds: the kind of each position of each sentence, (batch, n).
         size: quantities, symbols, states; the states are the same in all layers.
         place: the state to start in.

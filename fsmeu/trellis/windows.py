@@ -90,7 +90,7 @@ def all_but_one(parts: Sequence[Window], cut: float) -> list[Window]:
     outside = [Window(0, np.ones((1, 1)))] if parts else []
     for level in reversed(_tree(masses, cut)[:-1]):
         pairs = ((outside[k // 2], level[k ^ 1 : (k ^ 1) + 1]) for k in range(len(level)))
-        outside = [above.plus(*sibling, cut) if sibling else above for above, sibling in pairs]
+        outside = [above.plus(sibling[0], cut) if sibling else above for above, sibling in pairs]
     return outside
 
 

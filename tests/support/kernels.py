@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from fsmeu.trellis import compiled, engine, mover, walk
+from fsmeu.trellis import compiled, engine, walk
 
 MOST_PLAIN = 2_000_000
 """Sums and products, some seconds: what takes more is compiled whatever was asked for."""
@@ -16,7 +16,7 @@ def kernels_that_run(how):
     def chosen(name, work, rows="count_kernels"):
         return (compiled.load_plain if work <= most else compiled.load_compiled)(name, rows)
 
-    before = [(user, user.kernels) for user in (engine, mover, walk)]
+    before = [(user, user.kernels) for user in (engine, walk)]
     for user, _ in before:
         user.kernels = chosen
     try:
