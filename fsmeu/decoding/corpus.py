@@ -352,7 +352,12 @@ class _Totals:
         for group, weights, own in zip(self.corpus.groups, self.weights, self.own, strict=True):
             rows, n, structure, _ = group
             others, most = [self.others[row] for row in rows], self.greatest[rows]
-            wanted = _wanted(own, others, at)
+            # What joint counts are worth on average by the own count, (batch, counts, own counts).
+            wanted = np.zeros((len(rows), len(at), own.shape[1]))
+            for row, other in zip(wanted, others, strict=True):
+                reach = slice(other.low, other.low + len(other.chances) + own.shape[1] - 1)
+                for q, values in enumerate(at):
+                    row[q] = np.correlate(values[reach], other.chances, "valid")
             found.append(structure.scores(weights, wanted)[0])
             # Roundings of sweeps, what others lack and their roundings, roundings of best paths.
             expected = np.einsum("bqc,bc->bq", np.abs(wanted), np.abs(own))
@@ -433,17 +438,6 @@ def _sums_of(reachable: Sequence[Bools]) -> Bools:
     for one in reachable:
         found = reduce(or_, (found << count for count in np.flatnonzero(one).tolist()))
     return np.array([bit == "1" for bit in reversed(f"{found:0{size}b}")], bool)
-
-
-def _wanted(own: Floats, others: Sequence[Window], at: Floats) -> Floats:
-    """What joint counts are worth on average by the own count, (batch, counts, own counts)."""
-    size = own.shape[1]
-    found = np.zeros((len(own), len(at), size))
-    for row, other in zip(found, others, strict=True):
-        reach = slice(other.low, other.low + len(other.chances) + size - 1)
-        for q, values in enumerate(at):
-            row[q] = np.correlate(values[reach], other.chances, "valid")
-    return found
 
 
 def _factors(chances: Floats, table: Floats, others: Sequence[Floats]) -> Floats:
