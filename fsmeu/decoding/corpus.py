@@ -322,11 +322,8 @@ class _Totals:
             Factors, (others, totals), and how far off sums of g_q(k, .) E[c_q] are at most.
         """
         most = self.expected * (1.0 + 1e-9)  # bounds on E|c_q|
-        factors, away, chances = (
-            np.zeros((len(others), len(ks))),
-            np.zeros(len(ks)),
-            self.whole.chances,
-        )
+        factors, away = np.zeros((len(others), len(ks))), np.zeros(len(ks))
+        chances = self.whole.chances
         if not len(most):
             return factors, away
         heaviest = int((most * (np.abs(others[0]) @ chances)).argmax())
@@ -446,10 +443,8 @@ def _factors(chances: Floats, table: Floats, others: Sequence[Floats]) -> Floats
     Tables are g(k, r) for some k, (totals, width), and for each of the others, (width,).
     """
     if len(others) == 1:
-        mean = float(others[0] @ chances)
-        return np.maximum(
-            0.0, (table @ chances)[None] / mean if mean else np.zeros((1, len(table)))
-        )
+        mean = float(others[0] @ chances) or np.inf
+        return np.maximum(0.0, (table @ chances)[None] / mean)
     mass = np.cumsum(chances)
     places = np.searchsorted(mass, [0.16 * mass[-1], 0.84 * mass[-1]])
     pair = np.stack([other[places] for other in others], axis=1)  # (places, others)

@@ -171,11 +171,9 @@ def decode_many(
     if apart:
         options = {"method": method, "keep": keep, "constraint": constraint, "budget": budget}
         question, some = (loss, {**options, "seconds": seconds}), [left[row] for row in apart]
-        sizes, few = [model.n for model in some], min(threads, len(some))
-        shares = in_shares(
-            "decode_many", _decide_share, question, some, sizes, few, scheduler, tell
-        )
-        found.update(zip(apart, shares, strict=True))
+        work = question, some, [model.n for model in some], min(threads, len(some))
+        decided = in_shares("decode_many", _decide_share, *work, scheduler, tell)
+        found.update(zip(apart, decided, strict=True))
     return [found[row] for row in range(len(models))]
 
 

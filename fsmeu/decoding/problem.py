@@ -178,11 +178,9 @@ class Problem:
     def some_sequence(self) -> Ints:
         """The most probable allowed sequence, or any that is allowed; there must be one."""
         found = self.most_probable(1)
-        return (
-            found[0]
-            if found
-            else most_probable(allowed_layers(self.model, self.constraint), 1)[0][0]
-        )
+        if not found:
+            found = [most_probable(allowed_layers(self.model, self.constraint), 1)[0][0]]
+        return found[0]
 
     def allows(self, indices: Ints) -> bool:
         """True when the constraint accepts the sequence."""
