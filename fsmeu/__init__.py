@@ -47,13 +47,13 @@ if TYPE_CHECKING:
     from fsmeu.expectation.expect import gradient as gradient
     from fsmeu.expectation.expect import value_and_gradient as value_and_gradient
     from fsmeu.fst import tags as constraints
-    from fsmeu.losses.evaluate import evaluate_corpus as evaluate_corpus
-    from fsmeu.losses.evaluate import evaluate_many as evaluate_many
-    from fsmeu.losses.evaluate import evaluate_outputs as evaluate_outputs
     from fsmeu.losses.loss import library as library
     from fsmeu.losses.loss import load as load
     from fsmeu.losses.loss import loads as loads
     from fsmeu.losses.protocol import evaluate as evaluate
+    from fsmeu.losses.protocol import evaluate_corpus as evaluate_corpus
+    from fsmeu.losses.protocol import evaluate_many as evaluate_many
+    from fsmeu.losses.protocol import evaluate_outputs as evaluate_outputs
     from fsmeu.losses.protocol import function_loss as function_loss
     from fsmeu.losses.sum_over_paths import compile_summed as compile_summed
     from fsmeu.models.derived import calibrate as calibrate
@@ -78,9 +78,8 @@ _HOMES = {
         "expectation.composition": "compose",
         "expectation.corpus": "expect_corpus",
         "expectation.expect": "expect expect_many gradient value_and_gradient",
-        "losses.evaluate": "evaluate_corpus evaluate_many evaluate_outputs",
         "losses.loss": "library load loads",
-        "losses.protocol": "evaluate function_loss",
+        "losses.protocol": "evaluate evaluate_corpus evaluate_many evaluate_outputs function_loss",
         "losses.sum_over_paths": "compile_summed",
         "models.derived": "calibrate",
     }.items()

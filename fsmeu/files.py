@@ -172,13 +172,10 @@ def unpacked(raw: Any, name: str | Path = "") -> Any:
 
 def read_array(path: str | Path, where: str) -> NDArray[Any]:
     """The array of numbers in an npy file, as numpy.save writes it."""
-    with readable(where):
-        try:
-            found = np.load(path, mmap_mode="r", allow_pickle=False)
-            kind = found.dtype.kind
-        except (ValueError, EOFError, AttributeError):  # no array, a cut one, objects, an archive
-            kind = "O"
-    if kind not in "biuf":
+    found = None
+    with readable(where), suppress(ValueError, EOFError):  # no array, a cut one, objects
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    if not isinstance(found, np.ndarray) or found.dtype.kind not in "biuf":
         raise InputError(message(where, "must be an array of numbers, as numpy.save writes it"))
     if found.size * _CELL > input_limit():
         _refuse(where, f"may hold at most {input_limit() // _CELL:,} numbers", f"{found.size:,}")

@@ -48,8 +48,7 @@ def _property_facts(found: Report, known: Properties) -> list[tuple[str, str]]:
     if known.additive:
         additive = "yes: a sum over positions, each tape's share of which is known"
     elif known.splits:
-        ends = _listed([*known.z_ends, *known.y_ends])
-        additive = f"no: the value also looks at {ends}, each of one tape"
+        additive = f"no: the value also looks at {_listed(known.ends)}, each of one tape"
     rows = [("value", linear), ("additive", additive)]
     if not known.confusion:
         return [*rows, ("confusion table", _clash_text(found))]

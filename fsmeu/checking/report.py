@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,13 +15,13 @@ from fsmeu.checking.exact_methods import Applies, exact_methods
 from fsmeu.checking.examples import ExampleResult, labels_of_examples, run_examples
 from fsmeu.checking.growth import LONGEST, Growth, growth
 from fsmeu.errors import FsmeuError, InputError, message
-from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
+from fsmeu.fst.alphabet import as_alphabet
 from fsmeu.fst.distinct import group
 from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.describe import Properties, properties
 from fsmeu.losses.language import syntax
 from fsmeu.losses.language.syntax import Spec, names_read
-from fsmeu.losses.loss import SpecLoss, bind_loss
+from fsmeu.losses.loss import Labels, SpecLoss, bind_loss
 from fsmeu.losses.machine.machine import Machine, build_machine, machine_view, same_values
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 
@@ -29,8 +29,6 @@ _MOST_STATES = 4000  # of a machine in which redundant registers are looked for
 _MOST_CLOSED = 20_000  # states up to which arcs are followed until nothing new is met
 _LENGTHS = (2, 4, 8, 16, 32, 64, 128)
 _ALL_PAIRS = 6  # the length up to which all pairs are compared
-
-Labels = Alphabet | Sequence[Label] | str | None
 
 
 class _MissingError(InputError):

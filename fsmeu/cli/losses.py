@@ -21,10 +21,10 @@ from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import emit, line, note, print_json, screen, write_output
 from fsmeu.errors import visible
 from fsmeu.losses.describe import header_data, signature, steps_of
-from fsmeu.losses.evaluate import evaluate_outputs
 from fsmeu.losses.language.expressions import WORDS
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, library, read_spec
+from fsmeu.losses.protocol import evaluate_outputs
 
 EXAMPLE_FAILS = 1
 _LONGEST = 200  # the greatest length that `check` measures, unless --sizes is given

@@ -22,7 +22,7 @@ from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import EmptyError, FsmeuError, InputError, as_number, message
 from fsmeu.fst.alphabet import Alphabet, Label, as_labels
 from fsmeu.fst.tags import KINDS, chunks_of, is_tag
-from fsmeu.losses import evaluate
+from fsmeu.losses import protocol
 from fsmeu.losses.loss import SpecLoss, load
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import registers_of_pairs, values_of_registers
@@ -56,8 +56,8 @@ def tag_scores(
     if are_chunk_tags([*predicted, *given]):
         alphas = {"precision": 0, "recall": 1, "F1": 0.5}.items()
         losses = {k: load("chunk_fscore", alpha=x, empty=0) for k, x in alphas} | losses
-    scores = {k: evaluate.evaluate_corpus(loss, predicted, given) for k, loss in losses.items()}
-    wrong = evaluate.evaluate_many(load("zero_one"), predicted, given)
+    scores = {k: protocol.evaluate_corpus(loss, predicted, given) for k, loss in losses.items()}
+    wrong = protocol.evaluate_many(load("zero_one"), predicted, given)
     return {**scores, "sequences": 1.0 - float(wrong.mean())}
 
 
@@ -161,7 +161,7 @@ def with_totals(loss: SpecLoss, labels: tuple[Label, ...]) -> tuple[BoundLoss, l
     """The loss over these labels, if its own are open, and the counts a corpus sums up, or None."""
     loss = loss.with_labels(Alphabet(labels)) if loss.labels_open and labels else loss
     try:
-        return loss.bound, evaluate.counts_read(evaluate.check_totals(loss, "corpus"))
+        return loss.bound, protocol.counts_read(protocol.check_totals(loss, "corpus"))
     except InputError:
         return loss.bound, None
 
@@ -180,7 +180,7 @@ def scores_of(
         ended = registers_of_pairs(bound, list(zip(chosen, given, strict=True)))
         columns.append(values_of_registers(bound, ended, lengths))
         if counts is not None:
-            columns += evaluate.added_counts(bound, ended, lengths).values()
+            columns += protocol.added_counts(bound, ended, lengths).values()
     table: Floats = np.array(columns).reshape(len(columns), len(decided), len(golds))
     return np.asarray(table.T)
 
@@ -259,7 +259,7 @@ def _values(
     for size in np.unique(sizes):  # n is the same for corpora of one size
         rows = np.flatnonzero(sizes == size)
         added = {name: totals[rows, :, j].ravel() for j, name in enumerate(names)}
-        values = evaluate.value_of_totals(bound, int(size), added, whole[rows].size)
+        values = protocol.value_of_totals(bound, int(size), added, whole[rows].size)
         whole[rows] = values.reshape(len(rows), -1)
     return {"sentence": means, "corpus": whole}
 

@@ -97,7 +97,7 @@ def best_by_moments(
     high = most = 0
     served = True  # the joint count is at least 0, and 0 for hypotheses that count nothing
     for rows, n, structure, _ in corpus.groups:
-        high += len(rows) * (len(structure.ends(n)) - 1)
+        high += len(rows) * (int(structure.h.columns[n]) - 1)
         most += len(rows) * structure.most(n)
         served = served and structure.is_nonnegative and not structure.caps(n)[0]
     if most < FEW_COUNTED or not served:

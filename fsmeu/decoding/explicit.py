@@ -30,9 +30,8 @@ from fsmeu.fst.distance import signed_parts, weights_of_inputs
 from fsmeu.fst.image import ArcTable
 from fsmeu.fst.layers import any_layers
 from fsmeu.limits import CANDIDATES, KEPT_CELLS_PER_STATE
-from fsmeu.losses.evaluate import counts_read, value_of_totals
 from fsmeu.losses.language.syntax import Number
-from fsmeu.losses.protocol import Loss
+from fsmeu.losses.protocol import Loss, counts_read, value_of_totals
 from fsmeu.models import as_model
 from fsmeu.trellis.roundings import LEAST, Sums
 

@@ -30,7 +30,7 @@ from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.fst.constraint import Constraint
 from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
-from fsmeu.losses.evaluate import added_counts, check_totals, counts_read, value_of_totals
+from fsmeu.losses import protocol
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss, check_loss
@@ -123,7 +123,7 @@ def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Co
     fit = partial(query.fitted, loss, further=labels)
     pairs = list(map(fit, made, names))
     first = pairs[0][0] if pairs else loss
-    check_totals(first, where)
+    protocol.check_totals(first, where)
     assert isinstance(first, SpecLoss)
     losses = [one for one, _ in pairs if isinstance(one, SpecLoss)]
     return Corpus(first, losses, [model for _, model in pairs])
@@ -222,14 +222,14 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     Distributions of sentences are convolved in a tree. The table of the corpus has a cell for every
     tuple of totals: this serves small corpora, and a SizeLimitError refuses others.
     """
-    bound, names, parts = corpus.loss.bound, counts_read(corpus.loss.bound), list[_Table]()
+    bound, names, parts = corpus.loss.bound, protocol.counts_read(corpus.loss.bound), list[_Table]()
     least = size = np.zeros(1 + len(names))  # the first axis has one place, as there may be no name
     for loss, z, model in zip(corpus.losses, zs, corpus.models, strict=True):
         view = SpecView(loss.bound, len(z), z, merge=False)
         final = walk(view, model.layered())
         held = final.mass[0] > 0
         ended, lengths = view.registers(final.codes[held]), np.full(int(held.sum()), len(z))
-        added = added_counts(loss.bound, ended, lengths)
+        added = protocol.added_counts(loss.bound, ended, lengths)
         counts = np.stack([0.0 * lengths, *(added[name] for name in names)])
         low = counts.min(axis=1)
         places = (counts - low[:, None]).astype(np.int64)
@@ -254,7 +254,7 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     [whole] = parts
     totals, chances = np.array(np.nonzero(whole.possible)), whole.chances[whole.possible]
     added = dict(zip(names, (totals + least[:, None])[1:], strict=True))
-    values = value_of_totals(bound, corpus.n, added, len(chances))
+    values = protocol.value_of_totals(bound, corpus.n, added, len(chances))
     value = float(values @ chances)
     error = whole.error * float(np.linalg.norm(values))
     error += relative_error(len(chances) + 8) * float(np.abs(values) @ chances)

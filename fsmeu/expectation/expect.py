@@ -39,7 +39,7 @@ from fsmeu.models.chains import binary_chain, binary_marginals, is_binary_chain
 from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
 from fsmeu.trellis.roundings import Sums, joined, relative_error
-from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_gradient, walk_many, walk_value, walk_windows
+from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_gradient, walk_many, walk_windows
 from fsmeu.trellis.windows import Window, count_window
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def _sums(asked: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def walked(asked: Query, max_states: int | None = None, *, weights: bool = True) -> Sums:
     """The expectation by a walk; without linear counts in weights, only values can cancel."""
-    return walk_value(asked.view(weights=weights), asked.input(), max_states)
+    return walk(asked.view(weights=weights), asked.input(), max_states=max_states).sums()
 
 
 def _walked_levels(asked: Query, keep: int | None, max_states: int | None) -> tuple[Levels, int]:

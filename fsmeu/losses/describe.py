@@ -104,8 +104,7 @@ class Properties:
 
     linear: tuple[str, ...]  # accumulators in which the value is jointly affine
     splits: bool
-    z_ends: tuple[str, ...]  # the registers of z that the value looks at, if it splits
-    y_ends: tuple[str, ...]
+    ends: tuple[str, ...]  # the registers of one tape that the value looks at, if it splits
     additive: bool  # whether the value is a sum over positions
     confusion: bool  # whether it depends on the pair through (tp, hyp, ref, n) alone
     fractional: tables.Fractional | None  # it as a ratio of sums of counts, the same at every n
@@ -116,11 +115,7 @@ class Properties:
 
 
 def properties(bound: BoundLoss) -> Properties:
-    """The derived properties of a loss with its labels and parameters.
-
-    When the value depends on (tp, hyp, ref, n) and is TP-monotonic, the probability ranking
-    principle holds for independent labels (Natarajan 2016, Theorem 6).
-    """
+    """The derived properties of a loss with its labels and parameters."""
     parts, form = split(bound), tables.confusion(bound)
     ratio, sums, counterexample = None, None, None
     if form is not None:
@@ -131,8 +126,7 @@ def properties(bound: BoundLoss) -> Properties:
     return Properties(
         linear=linear_registers(bound.spec),
         splits=parts is not None,
-        z_ends=parts.z.ends if parts is not None else (),
-        y_ends=parts.y.ends if parts is not None else (),
+        ends=(*parts.z.ends, *parts.y.ends) if parts is not None else (),
         additive=parts is not None and parts.additive,
         confusion=form is not None,
         fractional=ratio,

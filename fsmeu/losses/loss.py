@@ -28,6 +28,8 @@ from fsmeu.losses.semantics.domains import domain_of
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import values_of_pairs
 
+Labels = Alphabet | Sequence[Label] | str | None  # a text has one label per character
+Types = Sequence[str] | None  # of chunks
 _MOST_MEMOS = 64  # lengths, or sets of labels, for which findings are kept on a loss
 
 
@@ -196,10 +198,7 @@ def _side(table: Any) -> int:
 
 
 def bind_loss(
-    spec: Spec,
-    params: Mapping[str, Any],
-    labels: Alphabet | Sequence[Label] | str | None = None,
-    types: Sequence[str] | None = None,
+    spec: Spec, params: Mapping[str, Any], labels: Labels = None, types: Types = None
 ) -> SpecLoss:
     """A loss of a spec with parameters and, if wanted, labels (or the chunk types that make them).
 
@@ -248,11 +247,7 @@ def library() -> list[str]:
 
 
 def load(
-    name: str | Path,
-    *,
-    labels: Alphabet | Sequence[Label] | str | None = None,
-    types: Sequence[str] | None = None,
-    **params: Any,
+    name: str | Path, *, labels: Labels = None, types: Types = None, **params: Any
 ) -> SpecLoss:
     """A built-in loss by its name, or a loss by the path of its file.
 
@@ -272,13 +267,7 @@ def load(
     return bind_loss(read_spec(name), params, labels, types)
 
 
-def loads(
-    text: str,
-    *,
-    labels: Alphabet | Sequence[Label] | str | None = None,
-    types: Sequence[str] | None = None,
-    **params: Any,
-) -> SpecLoss:
+def loads(text: str, *, labels: Labels = None, types: Types = None, **params: Any) -> SpecLoss:
     """A loss from the text of a loss file."""
     if not isinstance(text, str):
         raise InputError(message("loads", "the loss file must be given as text", type(text)))

@@ -1,7 +1,8 @@
-"""What every loss is; those that no file can say, in Python (Jansche 2007, Algorithm 2)."""
+"""What every loss is, its values, and losses in Python that no file can say (Jansche 2007)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -14,9 +15,11 @@ from fsmeu.errors import InputError, SizeLimitError, as_whole, check_bool, messa
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet, listed
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
+from fsmeu.losses.language.syntax import names_read, steps
 from fsmeu.losses.machine import machine as machines
 from fsmeu.losses.machine.view import View
-from fsmeu.losses.semantics.evaluator import BoundLoss
+from fsmeu.losses.semantics.evaluator import BoundLoss, constant_at
+from fsmeu.losses.semantics.walk import registers_at, registers_of_pairs, value_of_state
 
 
 class Loss(Card):
@@ -86,10 +89,11 @@ class Loss(Card):
                 machine is built, states afterwards. The registers are those of one state of many.
             pairs: an acceptor of pairs of labels, z * L + y; then only what it can reach is built.
         """
-        given, minimize = encoded(self, n, z), check_bool("compile", "minimize", minimize)
+        given, reached = encoded(self, n, z)
+        pairs, minimize = pairs or reached, check_bool("compile", "minimize", minimize)
         bound, view_of = self.bound, machines.machine_view
         view = self.view(n) if bound is None else view_of(bound, n, given, merge=minimize)
-        name, pairs = f"{self.kind} {self.name}, n = {n}", pairs or reached_by(self, n, given)
+        name = f"{self.kind} {self.name}, n = {n}"
         try:
             if bound is not None and pairs is None and not minimize:
                 machines.refuse_large(name, bound, n, max_states)
@@ -111,24 +115,20 @@ def check_loss(loss: object, where: str) -> None:
         raise InputError(message(where, must, loss, remedy))
 
 
-def encoded(loss: Loss, n: object, z: Any) -> Ints | None:
-    """The label indices of z for a machine of length n; an InputError if they do not suit."""
+def encoded(loss: Loss, n: int, z: Any) -> tuple[Ints | None, Layered | None]:
+    """The label indices of z and its pairs with each y of length n; without z, None for all."""
     if as_whole(n, least=0) is None:
         raise InputError(message("compile", "n must be a whole number, 0 or more", n))
     if z is None:
-        return None
+        return None, None
     given = loss.alphabet.encode(z, "hypothesis z")
     if len(given) != n:
         must = f"hypothesis z must have length n = {n}"
         raise InputError(message("compile", must, f"length {len(given)}"))
-    return given
+    return given, pair_layers(string_layers(loss.alphabet, given), any_layers(loss.alphabet, n))
 
 
-def reached_by(loss: Loss, n: int, z: Ints | None) -> Layered | None:
-    """The pairs of a hypothesis with every reference, None for all pairs."""
-    if z is None:
-        return None
-    return pair_layers(string_layers(loss.alphabet, z), any_layers(loss.alphabet, n))
+# -- the value of a pair, of many, and of a corpus -------------------------------------------------
 
 
 def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
@@ -136,29 +136,113 @@ def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
 
     Labels that the loss leaves open are read from both.
     """
-    loss, zs, ys = encoded_pair(loss, z, y, "evaluate")
-    return float(loss.pair_values(zs[None, :], ys[None, :])[0])
+    loss, pairs = _encoded(loss, [z], [y], "evaluate", single=True)
+    return float(loss.pair_values(*zip(*pairs, strict=True))[0])
 
 
-def encoded_pair(
-    loss: Loss, z: Iterable[object], y: Iterable[object], where: str
-) -> tuple[Loss, Ints, Ints]:
-    """The loss over the labels of a pair of sequences, and their label indices, each (n,)."""
+def evaluate_outputs(loss: Loss, z: Any, y: Any) -> dict[str, float]:
+    """The outputs of one pair of sequences, by name.
+
+    >>> from fsmeu.losses.loss import load
+    >>> evaluate_outputs(load("fscore"), "0110", "0100")
+    {'precision': 0.5, 'recall': 1.0}
+    """
+    loss, pairs = _encoded(loss, [z], [y], "evaluate_outputs", single=True)
+    tapes = list(zip(*pairs, strict=True))
+    return {name: float(one.pair_values(*tapes)[0]) for name, one in loss.outputs.items()}
+
+
+def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
+    """The value of each pair of sequences, shape (pairs,).
+
+    Labels that the loss leaves open are read from all hypotheses ``zs`` and references ``ys``.
+
+    >>> from fsmeu.losses.loss import load
+    >>> evaluate_many(load("fscore"), ["0110", "1"], ["0100", "1"]).tolist()
+    [0.6666666666666666, 1.0]
+    """
+    loss, pairs = _encoded(loss, zs, ys, "evaluate_many")
+    return loss.pair_values([z for z, _ in pairs], [y for _, y in pairs])
+
+
+def _encoded(
+    loss: Loss, zs: Iterable[Any], ys: Iterable[Any], where: str, single: bool = False
+) -> tuple[Loss, list[tuple[Ints, Ints]]]:
+    """The loss over the labels of these sentences, or of one, and pairs of their label indices."""
     check_loss(loss, where)
-    z, y = listed(z, "hypothesis z"), listed(y, "reference y")
-    loss = loss.over((z, y))
-    return loss, *label_indices(loss, z, y, where, ("hypothesis z", "reference y"))
+    sides = []
+    for side, name, one in ((zs, "zs", "hypothesis z"), (ys, "ys", "reference y")):
+        rows = listed(side, where, f"{name} must be a sequence of label sequences", rows=True)
+        names = [one] if single else [f"{where}, {name}[{row}]" for row in range(len(rows))]
+        sides.append([(name, listed(x, name)) for name, x in zip(names, rows, strict=True)])
+    if len(sides[0]) != len(sides[1]):
+        must = "there must be as many hypotheses as references"
+        raise InputError(message(where, must, f"{len(sides[0])} and {len(sides[1])}"))
+    loss = loss.over([x for side in sides for _, x in side])
+    encoded = [[loss.alphabet.encode(x, name) for name, x in side] for side in sides]
+    pairs = list(zip(*encoded, strict=True))
+    for row, lengths in enumerate((len(z), len(y)) for z, y in pairs):
+        if lengths[0] != lengths[1]:
+            at = where if single else f"{where}, sentence {row}"
+            must = "hypothesis z and reference y must have the same length"
+            raise InputError(message(at, must, f"lengths {lengths[0]} and {lengths[1]}"))
+    return loss, pairs
 
 
-def label_indices(
-    loss: Loss, z: list[Any], y: list[Any], where: str, names: tuple[str, str]
-) -> tuple[Ints, Ints]:
-    """The label indices of two sequences, which must be as long, by their names in messages."""
-    zs, ys = loss.alphabet.encode(z, names[0]), loss.alphabet.encode(y, names[1])
-    if len(zs) != len(ys):
-        must = "hypothesis z and reference y must have the same length"
-        raise InputError(message(where, must, f"lengths {len(zs)} and {len(ys)}"))
-    return zs, ys
+def evaluate_corpus(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> float:
+    """The value of a corpus: counts summed over sentences, the value taken once at the end.
+
+    Labels that the loss leaves open are read from all hypotheses ``zs`` and references ``ys``.
+    Registers start anew with each sentence, ``n`` is the total length: F1 of a corpus is that of
+    all its items together (micro-averaged), as conlleval, seqeval and scikit-learn report it, not a
+    mean over sentences. ``bad / (n - k + 1)``, the share of windows of one sequence, is taken by
+    its letter. What a state, a flag, an age or a memory is after several sentences is not said.
+
+    Raises:
+        InputError: the value looks at something that cannot be summed, or lengths differ.
+    """
+    loss, pairs = _encoded(loss, zs, ys, "evaluate_corpus")
+    bound = check_totals(loss, "evaluate_corpus")
+    lengths = np.array([len(z) for z, _ in pairs], np.int64)
+    counts = added_counts(bound, registers_of_pairs(bound, pairs), lengths)
+    totals = {name: np.array([math.fsum(each.tolist())]) for name, each in counts.items()}
+    return float(value_of_totals(bound, int(lengths.sum()), totals, 1)[0])
+
+
+def check_totals(loss: Loss, where: str) -> BoundLoss:
+    """The loss with labels and parameters; an InputError if a corpus has no value of it."""
+    check_loss(loss, where)
+    if loss.bound is None:
+        must = "a corpus needs the loss of a file, whose counts are known"
+        raise InputError(message(where, must, f"{loss.kind} {loss.name}, which is a function"))
+    added, read = steps(loss.bound.spec), counts_read(loss.bound)
+    kept = [name for name in read if added[name][0] is None]
+    if kept:
+        must = f"the value of {loss.kind} {loss.name} may look at sums over positions alone"
+        remedy = "Only counts can be summed over sentences; ask for each sentence by itself"
+        raise InputError(message(where, must, f"a value that looks at {', '.join(kept)}", remedy))
+    return loss.bound
+
+
+def added_counts(bound: BoundLoss, ended: Mapping[str, Floats], lengths: Ints) -> dict[str, Floats]:
+    """What each pair adds to counts that the value looks at, by name, given its last registers."""
+    rows = lengths.tolist()
+    starts = {n: registers_at(bound, n)[0] for n in set(rows)}
+    return {x: ended[x] - np.array([starts[n][x] for n in rows]) for x in counts_read(bound)}
+
+
+def value_of_totals(bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes: int) -> Floats:
+    """The value of corpora of n positions whose sentences add so much to the counts, (lanes,)."""
+    starts = {r.name: constant_at(bound, r.start, n) for r in bound.spec.registers}
+    state = {name: np.full(lanes, start) for name, start in starts.items()}
+    state |= {name: starts[name] + each for name, each in added.items()}
+    return value_of_state(bound, state, (lanes,), n)
+
+
+def counts_read(bound: BoundLoss) -> list[str]:
+    """The registers that the value looks at."""
+    read = names_read(bound.spec.value)
+    return [r.name for r in bound.spec.registers if r.name in read]
 
 
 # -- in Python -------------------------------------------------------------------------------------

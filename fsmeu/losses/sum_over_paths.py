@@ -6,10 +6,8 @@ pays for the value with these counts at their start, and for each position one t
 a count gains there, and goes on. The weights of all paths of a pair sum to its value.
 
 WindowDiff remembers the last k labels of each tape, 2^k states for either, only to count them. Its
-value is linear in a count that gains something at the end of every window, and the gain looks at
-nothing but the window. So the value is a sum over windows of a loss of sequences of length k, in
-which counting takes the place of remembering: k + 1 states instead of 2^k. A path then waits, reads
-one window, pays, and goes on.
+value is a sum over windows of a loss of sequences of length k, in which counting takes the place of
+remembering: k + 1 states instead of 2^k. A path then waits, reads one window, pays, and goes on.
 """
 
 from __future__ import annotations
@@ -30,8 +28,9 @@ from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Register, names_read, steps, tapes, walk
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Compiled, explore, machine_view, minimize
-from fsmeu.losses.protocol import Loss, check_loss, encoded, reached_by
-from fsmeu.losses.semantics.domains import memory_of
+from fsmeu.losses.machine.view import merged_registers
+from fsmeu.losses.protocol import Loss, check_loss, encoded
+from fsmeu.losses.semantics.domains import memories_of
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import at_end, trajectories
 
@@ -46,7 +45,7 @@ class Windows:
     """A value as ``base``, that of no window, and what every window adds.
 
     ``loss`` is what a window adds, as a loss of sequences of length ``k``; one ends at each of
-    positions k, ..., n. ``contents`` is how many the greatest memory has, none of them told apart.
+    positions k, ..., n. ``contents`` is how many of the greatest memory can be told apart.
     """
 
     loss: SpecLoss
@@ -72,10 +71,10 @@ def windows(loss: SpecLoss, n: int) -> Windows | None:
         bounded = r.sugar in ("register", "state") or (r.sugar == "memory" and r.low is not None)
         if bounded or _is_partial(bound, r.update):
             return None
-    memories = [memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"]
-    if len({memory.depth for memory in memories}) != 1:
+    memories = memories_of(bound, n)
+    if len({memory.depth for memory in memories.values()}) != 1:
         return None
-    k = memories[0].depth
+    k = next(iter(memories.values())).depth
     base = float(at_end(bound, spec.value, starts_of(bound, linear, n), (), n))
     worth: Expr = _ZERO  # what a window adds to the value: an expression of registers at its end
     for name in linear:
@@ -91,8 +90,9 @@ def windows(loss: SpecLoss, n: int) -> Windows | None:
         return None
     registers, value = counted
     alone = replace(spec, registers=registers, value=value, range=None, examples=())
-    contents = max(len(memory.values) for memory in memories) ** k
-    return Windows(SpecLoss(alone, bound.params, bound.alphabet), k, base, contents)
+    merged = merged_registers(bound, n)
+    sizes = (merged[x].size if x in merged else len(m.values) ** k for x, m in memories.items())
+    return Windows(SpecLoss(alone, bound.params, bound.alphabet), k, base, max(sizes))
 
 
 def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
@@ -156,7 +156,7 @@ def _counted(
                 return None
             entry = ast.Binary("==", entry, call.arguments[1])
         else:
-            values = memory_of(bound, memory, n).values
+            values = memories_of(bound, n)[memory.name].values
             low, high = min(0.0, k * values.min()), max(0.0, k * values.max())
         update, bounds = ast.Binary("+", ast.Name(name), entry), (ast.Number(low), ast.Number(high))
         counts.setdefault(call, Register(name, "count", _ZERO, update, *bounds, memory.place))
@@ -221,12 +221,11 @@ def _compiled(loss: Loss, n: int, z: Any, max_states: int | None, sign: float) -
     if not isinstance(loss, SpecLoss):
         must = "counts ride in the weight of losses from files; of a Python loss nothing is known"
         raise InputError(message("compile_summed", must, loss.name, "Use its compile"))
-    given = encoded(loss, n, z)
-    name = f"{loss.kind} {loss.name}, n = {n}, summed"
-    form = windows(loss, n)
+    encoded(loss, n, z)  # what does not suit is refused
+    name, form = f"{loss.kind} {loss.name}, n = {n}, summed", windows(loss, n)
     if form is not None:
         return _over_windows(loss, n, name, form, max_states, sign)
-    return _over_positions(loss, n, name, given, max_states, sign)
+    return _over_positions(loss, n, name, z, max_states, sign)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
@@ -257,12 +256,13 @@ def _over_windows(
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _over_positions(
-    loss: SpecLoss, n: int, name: str, z: Ints | None, max_states: int | None, sign: float
+    loss: SpecLoss, n: int, name: str, z: Any, max_states: int | None, sign: float
 ) -> SummedMachine:
     """Paths that pay at one position, beside the path that pays the rest at the end."""
-    view = machine_view(loss.bound, n, z, merge=True, linear=loss.linear(z is not None))
+    given, pairs = encoded(loss, n, z)
+    view = machine_view(loss.bound, n, given, merge=True, linear=loss.linear(z is not None))
     size = len(loss.alphabet)
-    codes, targets, ending, gains = explore(name, view, reached_by(loss, n, z), size, max_states)
+    codes, targets, ending, gains = explore(name, view, pairs, size, max_states)
     values, slopes = view.values(codes[ending])
     values = _signed(values, sign)
     source, pair = np.nonzero(targets >= 0)
@@ -314,8 +314,7 @@ def _add_paid(
 ) -> Floats:
     """Final weights of added states, numbered from ``begin``: where a path is once it has paid.
 
-    ``paid`` is what is paid on each arc, ``worth`` what that is worth in each final state, both at
-    least 0. There is one state where it is worth the same everywhere.
+    On each arc so much is ``paid``, which is ``worth`` something in each final state.
     """
     source, pair, target = steps
     if (worth == worth[0]).all():

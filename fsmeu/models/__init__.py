@@ -21,7 +21,6 @@ Questions, each a function of layers with a method of the same name on every mod
 (``paths``). ``Parametrized`` models pull derivatives back to their parameters (``base``).
 """
 
-from fsmeu.limits import MAX_ARCS
 from fsmeu.models.adapters import from_crfsuite, from_hmmlearn, from_json, from_logits, hmm
 from fsmeu.models.base import (
     Gradient,
@@ -32,6 +31,7 @@ from fsmeu.models.base import (
     marginals_many,
 )
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
+from fsmeu.models.checks import MAX_ARCS
 from fsmeu.models.derived import calibrate, tempered
 from fsmeu.models.lattices import Acceptor, Mixture, NBest
 from fsmeu.models.paths import backward, dense_tables, forward, log_total, normalize, total

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, SizeLimitError, limit_from, message
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
-from fsmeu.limits import MAX_ARCS
 
+MAX_ARCS = 20_000_000  # arcs of a model, by default (FSMEU_MAX_ARCS): 640 MB, 32 bytes each
 SUM_TOLERANCE = 1e-9
 """How far probabilities in double precision may sum from 1 before they are refused."""
 

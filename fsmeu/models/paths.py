@@ -16,9 +16,9 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, SizeLimitError, as_whole, check_int, message
 from fsmeu.fst.layers import Layer, Layered, all_weights, check_layers, in_logs
-from fsmeu.limits import MAX_DENSE_ENTRIES
 from fsmeu.models.checks import check_arcs
 
+MAX_DENSE_ENTRIES = 4_000_000  # cells of a model as one array: 32 MB
 _LEAST = 1e-290  # products below may have lost digits
 _MAX_PREFIXES = 200_000
 """Prefixes that are extended for the most probable sequences, where a sequence has many paths."""

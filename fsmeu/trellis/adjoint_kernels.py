@@ -8,19 +8,10 @@ from __future__ import annotations
 from fsmeu.trellis.compiled import entry, inner, part, within
 
 _rows, _sums = part("count_kernels"), part("sum_kernels")
-add = _rows.add
-add_means = _sums.add_means
-class_sums = _sums.class_sums
-class_values = _sums.class_values
-dot = _rows.dot
-ending = _sums.ending
-ending_values = _sums.ending_values
-fill = _rows.fill
-flow_of = _rows.flow_of
-forward = _sums.forward
-hypothesis_gains = _sums.hypothesis_gains
-padded = _rows.padded
-set_sums = _sums.set_sums
+add, dot, fill, flow_of, padded = _rows.add, _rows.dot, _rows.fill, _rows.flow_of, _rows.padded
+add_means, forward, hypothesis_gains = _sums.add_means, _sums.forward, _sums.hypothesis_gains
+class_sums, class_values, set_sums = _sums.class_sums, _sums.class_values, _sums.set_sums
+ending, ending_values = _sums.ending, _sums.ending_values
 
 
 @within

@@ -83,15 +83,8 @@ def _moved(
 ) -> float:
     """Fills ``after`` with jets after position i, from those before; returns the sum of masses.
 
-    Args:
-        jets: jets of so many sums, one after the other, of all states, (rows, J + 1).
-        layers: how many sums; the masses are those of the first.
-        steps: the chain.
-        i: the position.
-        shift: ``_powers`` of what x gains with each label.
-        order: J.
-        mixed: room for a jet, (1 or more, J + 1).
-        after: what is filled, in the same rows.
+    Jets of several sums stand one after the other, those of all states, (rows, J + 1); the masses
+    are those of the first. ``shift`` has ``_powers`` of what x gains with each label.
     """
     total, states = 0.0, len(steps[0])
     for target in range(states):
@@ -111,22 +104,10 @@ def chain_jets(
     steps: Floats, marginals: Floats, z: Ints, below: Floats, top: Floats, order: int,
     binomial: Floats, found: Floats,
 ) -> float:  # fmt: skip
-    """Jets of a denominator and of its product with a numerator, z given, under a chain.
+    """Jets of a denominator and of its product with a numerator, z given: E[x^j] and E[v x^j].
 
     Both are centred: x adds below[z_i] (y_i - P(y_i = 1)), and v adds top[z_i] (y_i - P(y_i = 1)).
-
-    Args:
-        steps: the chain.
-        marginals: P(y_i = 1), (n,).
-        z: the labels of the hypothesis, (n,).
-        below: what a one of y adds to D where z has label 0 or 1, (2,).
-        top: what it adds to N, (2,).
-        order: J.
-        binomial: binomial coefficients.
-        found: E[x^j] and E[v x^j], (2, J + 1).
-
-    Returns:
-        The greatest E[(x so far)^J].
+    The jets are added to ``found``, (2, J + 1). Returns the greatest E[(x so far)^J].
     """
     states, greatest = steps.shape[1], 0.0
     jets, after = np.zeros((2 * states, order + 1)), np.zeros((2 * states, order + 1))
@@ -155,20 +136,9 @@ def chain_jets(
 def mixed_jets(
     steps: Floats, marginals: Floats, order: int, binomial: Floats, total: Floats, mixed: Floats
 ) -> float:
-    """E[x^j] and E[y_i x^j] of all positions under a chain, x = ref - E[ref].
+    """E[x^j], (J + 1,), and E[y_i x^j] of all positions, (J, n), under a chain, x = ref - E[ref].
 
-    As ``chain_jets``, forwards and backwards.
-
-    Args:
-        steps: the chain.
-        marginals: P(y_i = 1), (n,).
-        order: J, even.
-        binomial: binomial coefficients.
-        total: E[x^j], (J + 1,).
-        mixed: E[y_i x^j], (J, n).
-
-    Returns:
-        The greatest E[(x so far)^J].
+    As ``chain_jets``, forwards and backwards; J is even. Returns the greatest E[(x so far)^J].
     """
     n, states, greatest = len(steps), steps.shape[1], 0.0
     kept = np.zeros((n, states >> 1, order + 1))  # E[(x up to i)^j; state], states with y_i = 1
@@ -238,23 +208,12 @@ def _farthest(steps: Any, each: float) -> float:
 def tilted_chain(
     steps: Floats, z: Ints, amounts: Floats, nodes: Floats, logs: Floats, shares: Floats
 ) -> float:
-    """log E[exp(-t S)], and E[y_i exp(-t S)] / E[exp(-t S)], under a chain.
+    """log E[exp(-t S)], (nodes,), and E[y_i exp(-t S)] / E[exp(-t S)], (nodes, n), under a chain.
 
-    S is the sum over i of amounts[z_i] y_i.
-
+    S is the sum over i of amounts[z_i] y_i, and amounts, (2,), and the nodes t are at least 0.
     Masses are divided by their sums at every position, 1 less what a one takes: the logarithm is
-    a sum of small numbers where ones are rare, and errors are a part of these.
-
-    Args:
-        steps: the chain.
-        z: the labels of the hypothesis, (n,).
-        amounts: what a one of y adds where z has label 0 or 1, at least 0, (2,).
-        nodes: the numbers t, at least 0, (nodes,).
-        logs: the logarithms, (nodes,).
-        shares: the ratios, (nodes, n).
-
-    Returns:
-        A bound on the relative errors of ratios; that of a logarithm is twice as large at most.
+    a sum of small numbers where ones are rare, and errors are a part of these. Returns a bound on
+    the relative errors of ratios; that of a logarithm is twice as large at most.
     """
     n, states = len(steps), len(steps[0])
     kept, back, older = np.zeros((n + 1, states)), np.zeros(states), np.zeros(states)

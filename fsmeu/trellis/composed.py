@@ -10,20 +10,16 @@ positions of all lengths, and every sentence of a corpus.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsmeu.arrays import Bools, Ints
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.distinct import distinct, distinct_rows
+from fsmeu.fst.distinct import by_first, distinct, distinct_rows, distinct_sets
 from fsmeu.fst.layers import Layer
 from fsmeu.trellis.tapes import Tape
 
-Words = NDArray[np.uint64]
 _ARC_STATES = 4  # states that an arc counts as: a million arcs take about ten seconds
 
 
@@ -49,66 +45,6 @@ class Composed:
     state: Ints
     columns: Ints
     first_feature: Ints
-    _memo: dict[str, tuple[list[Bools], Words]] = field(default_factory=dict)
-
-    def reachable(self, n: int) -> Bools:
-        """Which values the counter may have after n steps, (columns[n],)."""
-        if "reached" not in self._memo:
-            held = np.zeros((len(self.state), 1 + int(self.columns[-1]) // 64), np.uint64)
-            held[: self.width[0], 0] = 1
-            self._memo["reached"] = [], held
-        known, held = self._memo["reached"]
-        reached = known if n < len(known) else list(known)
-        for i in range(len(reached), n + 1):
-            found = np.bitwise_or.reduce(held, axis=0).view(np.uint8)  # as little endians have it
-            bits = np.unpackbits(found, bitorder="little")[: self.columns[i]]
-            reached.append(bits.astype(bool))
-            if i < len(self.kind):
-                held = _moved(self._moves[self.kind[i]], held)
-        self._memo["reached"] = reached, held  # at once: another thread may do the same
-        return reached[n]
-
-    @cached_property
-    def _moves(self) -> list[list[_Move]]:
-        """The steps of each kind, by what they count."""
-        return [_moves_of(*arcs[[0, 2, 3]]) for arcs in self.kinds]
-
-
-class _Move(NamedTuple):
-    """Steps that count the same: sources by target, where those of each begin, the targets."""
-
-    counted: int
-    source: Ints
-    begins: Ints
-    target: Ints
-
-
-def _moves_of(source: Ints, target: Ints, counted: Ints) -> list[_Move]:
-    """The distinct steps, by what they count."""
-    if not len(source):
-        return []
-    first, found = distinct_rows([counted, target, source])[0], []
-    source, target, counted = source[first], target[first], counted[first]
-    for amount in distinct(counted)[0].tolist():
-        these = counted == amount
-        begins = np.flatnonzero(np.diff(target[these], prepend=-1))
-        found.append(_Move(amount, source[these], begins, target[these][begins]))
-    return found
-
-
-def _moved(moves: list[_Move], held: Words) -> Words:
-    """The sets of counts of pairs after a position, bit by bit, (pairs, words)."""
-    after, words = np.zeros_like(held), held.shape[1]
-    for counted, source, begins, target in moves:
-        joined = np.bitwise_or.reduceat(held[source], begins, axis=0)
-        whole, bits = divmod(counted, 64)
-        if whole >= words:
-            continue
-        after[target, whole:] |= joined[:, : words - whole] << np.uint64(bits)
-        if bits:
-            carried = joined[:, : max(0, words - whole - 1)] >> np.uint64(64 - bits)
-            after[target, whole + 1 :] |= carried
-    return after
 
 
 class _Kind:
@@ -252,3 +188,61 @@ def _expanded(tape: Tape, i: int, pairs: _Pairs, fresh: Ints, kind: _Kind, weigh
 def _sorted_arcs(arcs: Ints) -> Ints:
     """The distinct arcs, sorted by source, (columns, arcs)."""
     return np.ascontiguousarray(arcs[:, distinct_rows(list(arcs))[0]])
+
+
+def classes_of(composed: Composed) -> Ints:
+    """The coarsest classes of pairs that have one future, numbered by their first pair.
+
+    A pair that is never expanded is in the last layer only, where the acceptor's state is all that
+    matters: it joins any pair with that state.
+    """
+    found, count = composed.state.copy(), 0
+    expanded = np.zeros(len(found), bool)
+    for arcs in composed.kinds:
+        expanded[arcs[0]] = True
+    while True:
+        keys = [found]
+        for source, weight, target, counted, *_ in composed.kinds:
+            present, owner = distinct(source)
+            member = distinct_rows([weight, found[target], counted])[1] if len(source) else owner
+            lists = np.zeros(len(found), np.int64)
+            first = distinct_rows([owner, member])[0] if len(source) else owner
+            lists[present] = 1 + distinct_sets(owner[first], member[first], len(present))[0]
+            keys.append(lists)
+        refined = distinct_rows(keys)[1]
+        latest = np.full(int(found.max()) + 1, -1)
+        latest[found[expanded]] = np.flatnonzero(expanded)
+        sibling = latest[found]
+        refined = np.where(expanded | (sibling < 0), refined, refined[sibling])
+        now = len(np.unique(refined))
+        if now == count:
+            return by_first(refined)
+        found, count = distinct(refined)[1], now
+
+
+def counts_met(composed: Composed, class_of: Ints) -> list[Bools]:
+    """Which values the counter may have after 0, 1, ... steps, (columns,) each.
+
+    Pairs of a class have the same steps, so that these are walked for all of them at once.
+    """
+    columns, moves = composed.columns.tolist(), [_moves(arcs, class_of) for arcs in composed.kinds]
+    held = np.zeros((int(class_of.max()) + 1, columns[-1]), bool)
+    held[class_of[: composed.width[0]], 0] = True
+    found: list[Bools] = [np.ones(1, bool)]
+    for kind, size in zip(composed.kind.tolist(), columns[1:], strict=True):
+        before, held = held[:, :size], np.zeros_like(held)
+        for counted, source, begins, target in moves[kind]:
+            joined = np.logical_or.reduceat(before[source], begins, axis=0)
+            held[target, counted:size] |= joined[:, : size - counted]
+        found.append(np.logical_or.reduce(held[:, :size], axis=0))
+    return found
+
+
+def _moves(arcs: Ints, class_of: Ints) -> list[tuple[int, Ints, Ints, Ints]]:
+    """For what steps count: classes before by target, where those of each begin, the targets."""
+    found, source, target, counted = [], class_of[arcs[0]], class_of[arcs[2]], arcs[3]
+    for amount in np.unique(counted).tolist():
+        once = np.unique(np.stack([target, source])[:, counted == amount], axis=1)
+        begins = np.flatnonzero(np.diff(once[0], prepend=-1))
+        found.append((amount, once[1], begins, once[0, begins]))
+    return found

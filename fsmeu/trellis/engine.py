@@ -31,7 +31,8 @@ from fsmeu.trellis.batches import (
     part_of,
 )
 from fsmeu.trellis.compiled import kernels
-from fsmeu.trellis.composed import Composed
+from fsmeu.trellis.composed import Composed, classes_of, counts_met
+from fsmeu.trellis.nonnegative import stays_nonnegative
 from fsmeu.trellis.roundings import LEAST, Sums, relative_error
 from fsmeu.trellis.structure import Hypotheses, References, padded, with_moments
 from fsmeu.trellis.tapes import Tapes, values_at
@@ -165,7 +166,7 @@ class Structure:
     def _tables(self, n: int) -> tuple[Floats, Floats]:
         """Offset and slopes, (k, 1 + counts, s), and what counts may lose, (1 + counts, 1)."""
         if ("tables", n) not in self._memo:
-            z, y = self.z.reachable(n), self.y.reachable(n)  # other counts have the value 0
+            z, y = (side[n] for side in self.counts_met)  # other counts have the value 0
             hyp, ref = np.arange(len(z))[:, None], np.arange(len(y))[None, :]
             slopes, offset = values_at(self.tapes.form, n, hyp, ref, z[:, None] & y)
             lost = np.where(self.amounts.signs(self.counts)[0], self.greatest[:, n], 0.0)
@@ -291,11 +292,10 @@ class Structure:
         run.best_batch(self.h, n, self.score_cells(n), scores, factors, rooms, ended, found, labels)
         return found, labels
 
-    def ends(self, n: int) -> Bools:
-        """Which counts hypotheses of length n that are allowed end with, (k,)."""
-        none = Scores(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros((0, 1)))
-        found: Bools = np.isfinite(self.best(none, np.ones((1, 1)), n)[0][0])
-        return found
+    @cached_property
+    def counts_met(self) -> tuple[list[Bools], list[Bools]]:
+        """Which counts hypotheses and references of each length end with."""
+        return counts_met(self.z, classes_of(self.z)), counts_met(self.y, self.r.class_of)
 
     def most(self, n: int) -> int:
         """The greatest count of references of length n."""
@@ -453,8 +453,6 @@ class Structure:
         """Whether the joint count is proven to be at least 0 for all pairs of sequences."""
         if self.counts != 1 or not (self.amounts.amount < 0).any():
             return self.counts == 1
-        from fsmeu.trellis.nonnegative import stays_nonnegative  # loads scipy
-
         return stays_nonnegative(self.z, self.y, self.amounts)
 
     def _values(self, lengths: Sequence[int], sign: float) -> Values:

@@ -5,8 +5,6 @@ c more multiplies a row by exp(c t), and what follows is counted by the product 
 the expectation semiring of Li and Eisner 2009 carried to higher orders, for one variable.
 """
 
-# ruff: noqa: D417
-
 from __future__ import annotations
 
 import numpy as np
@@ -16,11 +14,8 @@ from fsmeu.trellis.compiled import inner, part, row_size, unsigned_of
 fill = part("count_kernels").fill
 unsigned = unsigned_of()
 
-SIZE = row_size()
-"""The length of rows: known to the compiler, which unrolls loops over them."""
-
-INVERSE = 1.0 / np.arange(1.0, SIZE + 1.0)
-"""1 / (j + 1)."""
+SIZE = row_size()  # the length of rows: known to the compiler, which unrolls loops over them
+INVERSE = 1.0 / np.arange(1.0, SIZE + 1.0)  # 1 / (j + 1)
 
 
 @inner
@@ -94,11 +89,8 @@ def spread_out(rows, classes, size, copies):
 def add_flow(amounts, table, feature, group, q, f, layer, p, other, at, copy, copies, score):
     """Adds to scores of rows of z what flows through a pair that shows a feature of y.
 
-    Args:
-        group: the group of each joint count; those of group q are looked at.
-        other: backward values, those of what follows the pair from ``at`` on.
-        copy: how far apart rows are that count one more, of which there are ``copies``.
-        score: the scores of a position, those of each row one after the other.
+    As in ``count_kernels.py``; the scores of each row stand one after the other, and rows that
+    count one more, of which there are ``copies``, are ``copy`` apart.
     """
     row, shift = unsigned(f.place[layer, p, 0]), f.place[layer, p, 1]
     held = min(shift, copies - 1)
@@ -112,17 +104,10 @@ def add_flow(amounts, table, feature, group, q, f, layer, p, other, at, copy, co
                 while a <= j:
                     flow += f.mass[row + a] * other[at + (j - a)]
                     a += unsigned(1)
-                add_power(score, goal, j, scale * flow, left)
+                flow, k = scale * flow, j + unsigned(1)
+                score[goal + j] += flow  # the coefficient j, times exp(left t)
+                while left > 0 and k < unsigned(SIZE):
+                    flow *= left * INVERSE[k - j - unsigned(1)]
+                    score[goal + k] += flow
+                    k += unsigned(1)
                 j += unsigned(1)
-
-
-@inner
-def add_power(score, goal, j, flow, left):
-    """Adds to a row of scores the coefficient j of a polynomial times exp(left t)."""
-    score[goal + j] += flow
-    if left > 0:
-        k = j + unsigned(1)
-        while k < unsigned(SIZE):
-            flow *= left * INVERSE[k - j - unsigned(1)]
-            score[goal + k] += flow
-            k += unsigned(1)

@@ -1,8 +1,11 @@
 """Kernels for values of long sequences of independent labels of two kinds.
 
 Cumulants of labels are added up, compensated, and the moments of all numbers of ones follow from
-running sums; or the values are sums of exponentials, products over labels.
+running sums; or the values are sums of exponentials, products over labels. ``polynomials`` are the
+cumulants of one label as polynomials of p, (J + 1, J + 1).
 """
+
+# ruff: noqa: D417
 
 from __future__ import annotations
 
@@ -39,12 +42,9 @@ def _cumulant(q: float, r: int, polynomials: Any) -> float:
 
 @entry
 def cumulant_sums(p: Floats, polynomials: Floats, sums: Floats) -> None:
-    """Adds up cumulants of independent labels, compensated, and bounds of what they are summed of.
+    """Adds up cumulants of independent labels with these probabilities of ones, compensated.
 
-    Args:
-        p: probabilities of ones, (n,).
-        polynomials: cumulants of one label as polynomials of p, (J + 1, J + 1).
-        sums: the sums, what they lost, and the sums of all terms without signs, (3, J + 1).
+    ``sums`` are the sums, what they lost, and the sums of all terms without signs, (3, J + 1).
     """
     for i in range(len(p)):
         for r in range(1, sums.shape[1]):
@@ -81,8 +81,6 @@ def ranked_series(
             left as those of the last k.
         totals: cumulants of the sum of all labels, (J + 1,).
         sizes: bounds on its absolute moments, (J + 1,).
-        polynomials: cumulants of one label as polynomials of p, (J + 1, J + 1).
-        binomial: binomial coefficients.
         ratios: numerators (R, 3, ks), denominators (R, 3, ks), powers (R,), bounds (R, ks).
         order: J, even.
         values: the expected values, (ks,).
@@ -147,19 +145,12 @@ def ranked_series(
 def _tilted(p: Any, t: float, amount: float, forwards: bool, logs: Any, shares: Any) -> None:
     """Running sums over labels of log E[exp(-t amount y)] and of E[y exp(..)] / E[exp(..)]."""
     factor, less, n = np.exp(-t * amount), np.expm1(-t * amount), len(p)
-    total = lost = share = more = 0.0
+    total, lost = np.zeros(2), np.zeros(2)
     for i in range(n):
         q = p[i] if forwards else p[n - 1 - i]
-        term = np.log1p(q * less) if less > -0.5 else np.log((1.0 - q) + q * factor)
-        after = total + term
-        lost += (total - after) + term if abs(total) >= abs(term) else (term - after) + total
-        total = after
-        logs[i + 1] = total + lost
-        term = q * factor / ((1.0 - q) + q * factor)
-        after = share + term
-        more += (share - after) + term if share >= term else (term - after) + share
-        share = after
-        shares[i + 1] = share + more
+        _add(total, lost, 0, np.log1p(q * less) if less > -0.5 else np.log((1.0 - q) + q * factor))
+        _add(total, lost, 1, q * factor / ((1.0 - q) + q * factor))
+        logs[i + 1], shares[i + 1] = total[0] + lost[0], total[1] + lost[1]
 
 
 @entry
@@ -167,18 +158,10 @@ def ranked_exponentials(
     p: Floats, nodes: Floats, weights: Floats, off: float, top: Floats, below: Floats,
     amounts: Floats, values: Floats, errors: Floats,
 ) -> None:  # fmt: skip
-    """The same for one ratio N / D^power by a sum of exponentials: E[N exp(-t D)] for each node t.
+    """Adds the same for one ratio N / D^power, by a sum of exponentials: E[N exp(-t D)] of nodes t.
 
-    Args:
-        p: probabilities of ones, descending, (n,).
-        nodes: the nodes t, (nodes,).
-        weights: their weights, (nodes,).
-        off: the relative error of the sum of exponentials.
-        top: coefficients of N on 1, A and B, (3, n + 1).
-        below: D without A and B, (n + 1,).
-        amounts: the coefficients of D on A and B, the same for all k, (2,).
-        values: the expected values are added here, (n + 1,).
-        errors: bounds on their errors are added here, (n + 1,).
+    ``top`` has coefficients of N on 1, A and B, (3, n + 1), ``below`` D without A and B, (n + 1,),
+    and ``amounts`` those of D on A and B, the same for all k. The sum is off by a part of ``off``.
     """
     n = len(p)
     logs, shares = np.zeros((2, n + 1)), np.zeros((2, n + 1))

@@ -33,11 +33,9 @@ from fsmeu.losses.algebra.ratios import Ratio, RatioSum, sum_of_ratios
 from fsmeu.trellis.compiled import load_compiled
 from fsmeu.trellis.roundings import UNIT
 
-MOST_ORDER = 20
-"""The highest order of moments: where it does not suffice, counts are small."""
-
-PROMISED = 1e-12
-"""An error that is this part of the value needs no higher order."""
+MOST_ORDER = 20  # the highest order of moments: where it does not suffice, counts are small
+PROMISED = 1e-12  # an error that is this part of the value needs no higher order
+_BLOCK = 1 << 16  # candidates whose ratios are tabled at once
 
 _NO_RATIOS = "the value must be a sum of ratios of counts"
 _WORSE = "more true positives must never make it worse"
@@ -50,23 +48,14 @@ BINOMIAL = np.array(
 Chances = tuple[tuple[float, float], tuple[float, float]]
 """The probabilities that no label is a one, and that all are, each with a bound on its error."""
 
-_BLOCK = 1 << 16
-"""Candidates whose ratios are tabled at once."""
-
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """The expected values of all sequences whose ones are at the most probable positions.
+    """The expected values of all sequences whose ones are at the most probable positions."""
 
-    Attributes:
-        values: the value with k ones, (n + 1,).
-        errors: bounds on remainders and roundings, (n + 1,).
-        how: the series that was summed, in words.
-    """
-
-    values: Floats
-    errors: Floats
-    how: str
+    values: Floats  # the value with k ones, (n + 1,)
+    errors: Floats  # bounds on remainders and roundings, (n + 1,)
+    how: str  # the series that was summed, in words
 
 
 @lru_cache(maxsize=1)
@@ -104,22 +93,23 @@ def parts_of(form: Confusion, n: int, sign: float) -> Iterator[tuple[slice, Rati
 def ranked_values(form: Confusion, p: Floats, sign: float) -> Ranked | str:
     """The expected value with ones at the first k positions, for all k; or what must hold for it.
 
-    Args:
-        form: the value as a function of the confusion table.
-        p: probabilities in descending order, (n,), n >= 2.
-        sign: 1 for a utility, -1 for a loss.
+    Probabilities are in descending order, (n,), n >= 2; the sign is 1 for a utility, -1 for a loss.
     """
+    found: Ranked | str = _NO_RATIOS
     try:
         order = _likely_order(form, p, sign)
         while order <= MOST_ORDER:
-            found = _series(form, p, sign, order)
-            best = int((sign * found.values).argmax())
-            if found.errors[best] <= PROMISED * abs(found.values[best]):
-                return found
+            series = _series(form, p, sign, order)
+            scores, best = sign * series.values, int((sign * series.values).argmax())
+            enough = PROMISED * abs(scores[best])
+            if series.errors[best] <= enough:
+                found = series
+                if (scores + series.errors).max() <= scores[best] + 500 * enough:
+                    return found  # no other number of ones may be better
             order += 4
         return _exponential(form, p, sign)
     except UnfitError as error:
-        return str(error)
+        return found if isinstance(found, Ranked) else str(error)
 
 
 @np.errstate(all="ignore")  # means may be 0, or next to it
@@ -316,12 +306,8 @@ def _gauss(places: Floats, weights: Floats, most: int) -> tuple[Floats, Floats]:
 def independent_value(form: Confusion, z: Ints, p: Floats) -> tuple[float, float] | None:
     """The expected value of z with independent labels, and a bound on its error.
 
-    None where the value is no sum of ratios.
-
-    Args:
-        form: the value as a function of the confusion table.
-        z: labels of the hypothesis, (n,), n >= 2.
-        p: probabilities of ones, (n,).
+    There are at least two labels, ones with probability p. None where the value is no sum of
+    ratios.
     """
     part = sum_of_ratios(form, len(z), np.array([float(z.sum())]))
     if part is None:
@@ -374,18 +360,14 @@ def chain_value(form: Confusion, z: Ints, chain: Chain) -> tuple[float, float, f
 class Chain:
     """A chain of two labels, as ``chain_kernels.py`` has it.
 
-    Attributes:
-        steps: P(next label | last m), (n, 2^m, 2); labels before the first one are 0. Rows sum to
-            1, or are 0 where a state is not reached.
-        marginals: P(y_i = 1), (n,).
-        off: a bound on the errors of these.
-        apart: the probabilities of no ones and of ones only.
+    Labels before the first one are 0. Rows of steps sum to 1, or are 0 where a state is not
+    reached.
     """
 
-    steps: Floats
-    marginals: Floats
-    off: float
-    apart: Chances
+    steps: Floats  # P(next label | last m), (n, 2^m, 2)
+    marginals: Floats  # P(y_i = 1), (n,)
+    off: float  # a bound on the errors of these
+    apart: Chances  # the probabilities of no ones and of ones only
 
 
 def chain_of(first: Floats, steps: Floats) -> Chain:
@@ -443,20 +425,13 @@ def _chain_exponentials(ratio: Ratio, z: Ints, chain: Chain) -> tuple[float, flo
     if (below[1:] < 0).any() or not below[1:].any():
         return 0.0, np.inf, 0.0
     nodes, weights, off = exponentials(ratio.power, ratio.least_below, ratio.most_below)
-    gains, logs, shares = (
-        np.where(z == 1, *top[1:]),
-        np.zeros(len(nodes)),
-        np.zeros((len(nodes), n)),
-    )
-    far = load_compiled("chain_kernels").tilted_chain(
-        chain.steps, z, below[:0:-1].copy(), nodes, logs, shares
-    )
+    logs, shares, gains = np.zeros(len(nodes)), np.zeros((len(nodes), n)), np.where(z, *top[1:])
+    amounts, run = below[:0:-1].copy(), load_compiled("chain_kernels")
+    far = run.tilted_chain(chain.steps, z, amounts, nodes, logs, shares)
     masses = weights * np.exp(logs - nodes * below[0])
     value = float(masses @ (top[0] + shares @ gains))
     sizes = masses * (abs(top[0]) + shares @ np.abs(gains))
-    digits = (
-        off + far + 2 * far * np.abs(logs) + 32 * UNIT * (1.0 + np.abs(logs) + nodes * below[0])
-    )
+    digits = off + far + (2 * far + 32 * UNIT) * np.abs(logs) + 32 * UNIT * (1.0 + nodes * below[0])
     return value, float(digits @ sizes) + n * UNIT * float(sizes.sum()), float(sizes.sum())
 
 

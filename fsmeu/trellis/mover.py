@@ -17,71 +17,46 @@ from fsmeu.trellis.compiled import kernels
 
 
 class Acceptor(NamedTuple):
-    """The arcs of a layered acceptor, those of a position sorted by state after and label.
+    """The arcs of a layered acceptor, those of a position sorted by state after and label."""
 
-    Attributes:
-        widths: states of each layer, (n + 1,).
-        arcs: where the arcs of each position begin, (n + 1,).
-        groups: where the groups of each position begin, (n + 1,).
-        group: first arc, state after and label of each group, and the end, (groups + 1, 3).
-        arc: state before, 0, its own number, of each arc, (arcs, 3).
-        order: where each arc stands among those of the layers, one layer after the other.
-        largest: the greatest number of arcs in a group, (1,).
-    """
-
-    widths: Ints
-    arcs: Ints
-    groups: Ints
-    group: Ints
-    arc: Ints
-    order: Ints
-    largest: Ints
+    widths: Ints  # states of each layer, (n + 1,)
+    arcs: Ints  # where the arcs of each position begin, (n + 1,)
+    groups: Ints  # where the groups of each position begin, (n + 1,)
+    group: Ints  # first arc, state after and label of each group, and the end, (groups + 1, 3)
+    arc: Ints  # state before, 0, its own number, of each arc, (arcs, 3)
+    order: Ints  # where each arc stands among those of the layers, one layer after the other
+    largest: Ints  # the greatest number of arcs in a group, (1,)
 
 
 def acceptor_of(layered: Layered) -> Acceptor:
     """The arcs of a layered acceptor as kernels read them."""
-    layers, widths = layered.layers, np.array(layered.widths, np.int64)
-    none = np.zeros(0, np.int64)
-    source = np.concatenate([none, *(layer.source for layer in layers)])
-    label = np.concatenate([none, *(layer.label for layer in layers)])
-    target = np.concatenate([none, *(layer.target for layer in layers)])
-    counts = [len(layer.source) for layer in layers]
-    position = np.arange(len(layers)).repeat(counts)
-    symbols = len(layered.alphabet) ** 2  # labels may be those of pairs
-    keys = (position * max(layered.widths) + target) * symbols + label
+    every, widths = all_arcs(layered), np.array(layered.widths, np.int64)
+    arcs = np.array([0, *(len(layer.source) for layer in layered.layers)]).cumsum()
+    begins, position = widths.cumsum() - widths, np.arange(layered.n).repeat(np.diff(arcs))
+    source, target = every.source - begins[position], every.target - begins[position + 1]
+    keys = every.target * len(layered.alphabet) ** 2 + every.label  # which may be that of a pair
     order = keys.argsort(kind="stable")
     keys = keys[order]
-    begins = np.ones(len(keys) + 1, bool)
-    begins[1:-1] = keys[1:] != keys[:-1]
-    first = begins.nonzero()[0]
-    heads = order[first[:-1]]
-    group = np.zeros((len(first), 3), np.int64)
-    group[:, 0], group[:-1, 1], group[:-1, 2] = first, target[heads], label[heads]
-    arcs = np.array([0, *counts]).cumsum()
-    largest = (first[1:] - first[:-1]).max(initial=0)
+    is_first = np.ones(len(keys) + 1, bool)
+    is_first[1:-1] = keys[1:] != keys[:-1]
+    first = is_first.nonzero()[0]
+    heads, group = order[first[:-1]], np.zeros((len(first), 3), np.int64)
+    group[:, 0], group[:-1, 1], group[:-1, 2] = first, target[heads], every.label[heads]
     arc = np.zeros((len(order), 3), np.int64)
     arc[:, 0], arc[:, 2] = source[order], np.arange(len(order))
-    return Acceptor(widths, arcs, first.searchsorted(arcs), group, arc, order, np.array([largest]))
+    largest = np.array([(first[1:] - first[:-1]).max(initial=0)])
+    return Acceptor(widths, arcs, first.searchsorted(arcs), group, arc, order, largest)
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Where each (symbol, state) of a layer leads.
+    """Where each (symbol, state) of a layer leads."""
 
-    Attributes:
-        step: the state after, -1 for none, (symbols * states,).
-        gain: what linear registers gain, (linear registers * symbols * states,).
-        width: the number of states after.
-        most: the greatest number of (symbol, state) that lead to one state.
-        cancelling: for each linear register its greatest gain without sign, 0 where none is
-            negative.
-    """
-
-    step: Ints
-    gain: Floats
-    width: int
-    most: int
-    cancelling: Floats
+    step: Ints  # the state after, -1 for none, (symbols * states,)
+    gain: Floats  # what linear registers gain, (linear registers * symbols * states,)
+    width: int  # the number of states after
+    most: int  # the greatest number of (symbol, state) that lead to one state
+    cancelling: Floats  # greatest gain of each linear register, signs aside; 0: none is negative
 
 
 def steps_of(targets: Ints, gains: Floats | None, width: int) -> Steps:
@@ -95,7 +70,12 @@ def steps_of(targets: Ints, gains: Floats | None, width: int) -> Steps:
 
 
 class Mover:
-    """Moves masses and backward values over the arcs of a layered acceptor."""
+    """Moves masses and backward values over the arcs of a layered acceptor.
+
+    ``i`` is a position, counted from 0, ``mass`` the masses before it, ``beyond`` the backward
+    values after it, in the shape of masses. An offset is added to labels of arcs, to make them
+    symbols of the loss's steps.
+    """
 
     def __init__(self, layered: Layered, linear: int) -> None:
         self.layered, self.acceptor = layered, acceptor_of(layered)
@@ -105,14 +85,7 @@ class Mover:
         self._work = 0
 
     def forward(self, i: int, mass: Floats, steps: Steps, offset: int = 0) -> Floats:
-        """The masses after position i.
-
-        Args:
-            i: the position, counted from 0.
-            mass: the masses before it.
-            steps: the loss's steps there.
-            offset: added to labels of arcs, to make them symbols of the steps.
-        """
+        """The masses after position i."""
         after = np.zeros((len(mass), self.layered.widths[i + 1], steps.width))
         self._run("push", i, mass, steps, offset, after.ravel())
         return after
@@ -120,15 +93,7 @@ class Mover:
     def backward(
         self, i: int, mass: Floats, steps: Steps, beyond: Floats, offset: int = 0
     ) -> tuple[Floats, Floats]:
-        """The backward values before position i, and derivatives with respect to its weights.
-
-        Args:
-            i: the position, counted from 0.
-            mass: the masses before it.
-            steps: the loss's steps there.
-            beyond: the backward values after it, in the shape of masses.
-            offset: added to labels of arcs, to make them symbols of the steps.
-        """
+        """The backward values before position i, and derivatives with respect to its weights."""
         begin, end = self.acceptor.arcs[i : i + 2]
         before, slopes, found = np.zeros(mass.shape), np.zeros(end - begin), np.empty(end - begin)
         self._run("pull", i, mass, steps, offset, beyond.ravel(), before.ravel(), slopes)
@@ -138,7 +103,7 @@ class Mover:
     def changed(self, i: int, mass: Floats, steps: Steps, beyond: Floats, labels: int) -> Floats:
         """The expected value with each label of z at position i, (labels,).
 
-        The arguments are those of ``backward``; symbols of the steps are pairs z * labels + y.
+        Symbols of the steps are pairs z * labels + y.
         """
         values = np.zeros(labels)
         self._run("change", i, mass, steps, labels, beyond.ravel(), values)
@@ -154,8 +119,9 @@ class Mover:
         arcs, groups = (at[i + 1] - at[i] for at in (self.acceptor.arcs, self.acceptor.groups))
         self._work += int(arcs + 2 * groups) * quantities * states
         shape = (quantities, len(steps.step) // states, states, steps.width, 0, states)
-        run = getattr(kernels("walk_kernels", self._work), name)
-        row, flat = np.empty(quantities * states), mass.ravel()
-        run(
-            self.acceptor, i, self.weight, flat, shape, steps.step, steps.gain, number, row, *arrays
+        room, run = (
+            np.empty(quantities * states),
+            getattr(kernels("walk_kernels", self._work), name),
         )
+        flat, step, gain = mass.ravel(), steps.step, steps.gain
+        run(self.acceptor, i, self.weight, flat, shape, step, gain, number, room, *arrays)

@@ -16,137 +16,130 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.distinct import distinct_rows
 from fsmeu.trellis.composed import Composed
 from fsmeu.trellis.terms import Amounts
 
-_MOST = 1 << 18
-"""Pairs of states, or of steps, that are looked at; where there are more, nothing is proven."""
-_FEW = 64
-"""Pairs of steps to one pair of states that are listed; of more, the least amounts are added."""
+_MOST = 1 << 18  # pairs of states, or of steps, that are looked at; nothing is proven for more
+_FEW = 64  # pairs of steps to one pair of states that are listed; of more, the least amounts count
+
+
+class _Sparse(NamedTuple):
+    """Numbers by ascending keys; those of other keys are 0."""
+
+    keys: Ints
+    values: Floats
+
+    def at(self, keys: Ints) -> Floats:
+        """The numbers of these keys."""
+        place = np.searchsorted(self.keys, keys)
+        held = np.append(self.keys, -1)[place] == keys
+        return np.where(held, np.append(self.values, 0.0)[place], 0.0)
+
+
+def _reduced(keys: Ints, values: Floats, how: np.ufunc) -> _Sparse:
+    """Distinct keys, and their values taken together."""
+    order = np.argsort(keys, kind="stable")
+    known, first = np.unique(keys[order], return_index=True)
+    return _Sparse(known, how.reduceat(values[order], first) if len(first) else np.zeros(0))
 
 
 def stays_nonnegative(z: Composed, y: Composed, amounts: Amounts) -> bool:
     """True when the joint count is proven to be at least 0 for all pairs of sequences.
 
-    Requires that all terms belong to one joint count.
-
-    Args:
-        z: the tape of z with all sequences, or more than are allowed.
-        y: the tape of y with a model.
-        amounts: what terms add.
+    All terms must belong to one joint count; z may have more sequences than are allowed.
     """
-    n = min(len(z.kind), len(y.kind))
+    n, size = min(len(z.kind), len(y.kind)), (int(z.width[-1]), int(y.width[-1]))
     kinds = {(int(z.kind[i]), int(y.kind[i]), int(amounts.table[i])) for i in range(n)}
-    positions = [
-        _Position(z.kinds[a], y.kinds[b], _terms(amounts, table, z, y)) for a, b, table in kinds
-    ]
-    shape = (int(z.width[-1]), int(y.width[-1]))
-    phi = csr_array(shape)
-    for one in positions:
-        taken = _taken(one, shape)
+    positions, parts = [], [_Sparse(np.zeros(0, np.int64), np.zeros(0))]
+    for a, b, table in kinds:
+        begins, steps = amounts.row_begins[table], (_steps(z, a), _steps(y, b))
+        row, held = np.repeat(np.arange(len(begins) - 1), np.diff(begins)), slice(*begins[[0, -1]])
+        keys = row * amounts.features + amounts.feature[held]
+        added = _reduced(keys, amounts.row_amount[held], np.add)
+        taken = _taken(*steps, added, z.first_feature, y.first_feature, size)
         if taken is None:
             return False
-        phi = csr_array(phi.maximum(taken))
-    starts = phi[:1, : int(y.width[0])]
-    return starts.nnz == 0 and all(_kept(one, phi) for one in positions)
+        positions.append((*steps, added))
+        parts.append(taken)
+    phi = _reduced(*(np.concatenate(column) for column in zip(*parts, strict=True)), np.maximum)
+    if (phi.keys < y.width[0]).any():  # both tapes start in their first states
+        return False
+    return all(_kept(*one, phi, size[1], amounts.features) for one in positions)
 
 
-class _Position(NamedTuple):
-    """The steps of both tapes at a position, and for each term what it adds, (rows, features)."""
-
-    z: Ints
-    y: Ints
-    terms: list[csr_array]
-
-
-def _terms(amounts: Amounts, table: int, z: Composed, y: Composed) -> list[csr_array]:
-    """The amounts of each term by its own rows and features."""
-    begins = amounts.row_begins[table][:-1]
-    part = slice(int(begins[0]), int(begins[-1]))
-    held = (amounts.row_amount[part], amounts.feature[part], begins - begins[0])
-    matrix = csr_array(held, shape=(len(begins) - 1, amounts.features))
-    blocks = zip(
-        z.first_feature, z.first_feature[1:], y.first_feature, y.first_feature[1:], strict=False
-    )
-    return [csr_array(matrix[a:b, c:d]) for a, b, c, d in blocks]
+def _steps(tape: Composed, kind: int) -> Ints:
+    """Distinct steps by target: target, source, feature of each term among those of all."""
+    arcs = tape.kinds[kind]
+    rows = np.concatenate([arcs[2:3], arcs[:1], arcs[4:-1] + tape.first_feature[:-1, None]])
+    return rows[:, distinct_rows(list(rows))[0]]
 
 
-def _taken(one: _Position, shape: tuple[int, int]) -> csr_array | None:
+def _pairs(rows: Ints, columns: Ints, z: Ints, y: Ints) -> tuple[Ints, Ints, Ints]:
+    """For each (row, column) all pairs of members of both: its number, and places of the members.
+
+    Members of a row, and of a column, begin where z and y say.
+    """
+    wide = np.diff(y)[columns]
+    sizes = np.diff(z)[rows] * wide
+    owner = np.repeat(np.arange(len(rows)), sizes)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    across, down = place % wide[owner], place // wide[owner]
+    return owner, z[rows[owner]] + down, y[columns[owner]] + across
+
+
+def _taken(
+    z: Ints, y: Ints, amounts: _Sparse, z_terms: Ints, y_terms: Ints, size: tuple[int, int]
+) -> _Sparse | None:
     """phi of the steps of a position: for each term the most that is taken, added up."""
-    total = csr_array(shape)
-    for t, matrix in enumerate(one.terms):
-        left = _holders(one.z, t, shape[0], matrix.shape[0])
-        right = _holders(one.y, t, shape[1], matrix.shape[1])
-        below = csr_array(matrix.minimum(csr_array(matrix.shape)))
-        below.eliminate_zeros()
-        pairs = left.sum(axis=0) @ abs(below).sign() @ right.sum(axis=0)
-        if pairs > _MOST:
-            return None
-        most = csr_array(shape)
-        for amount in np.unique(below.data).tolist():
-            these = csr_array((below.data == amount, below.indices, below.indptr), below.shape)
-            some = (left @ these.astype(np.float64) @ right.T).sign() * -amount
-            most = csr_array(most.maximum(csr_array(some)))
-        total = csr_array(total + most)
-    return total
+    below, holders, begins = amounts.values < 0, [], []  # states that show each feature
+    rows, columns = np.divmod(amounts.keys[below], y_terms[-1])
+    for steps, terms in ((z, z_terms), (y, y_terms)):
+        shown = np.stack([steps[2:].ravel(), np.tile(steps[1], len(steps) - 2)])
+        shown = shown[:, distinct_rows(list(shown))[0]]
+        holders.append(shown[1])
+        begins.append(np.searchsorted(shown[0], np.arange(terms[-1] + 1)))
+    if (np.diff(begins[0])[rows] * np.diff(begins[1])[columns]).sum() > _MOST:
+        return None
+    owner, down, across = _pairs(rows, columns, *begins)
+    term = np.searchsorted(z_terms, rows[owner], "right")
+    keys = (term * size[0] + holders[0][down]) * size[1] + holders[1][across]
+    most = _reduced(keys, -amounts.values[below][owner], np.maximum)
+    return _reduced(most.keys % (size[0] * size[1]), most.values, np.add)
 
 
-def _holders(arcs: Ints, term: int, states: int, features: int) -> csr_array:
-    """Which states show which features of a term, (states, features): ones."""
-    held = (np.ones(arcs.shape[1]), (arcs[0], arcs[4 + term]))
-    return csr_array(coo_array(held, shape=(states, features)).tocsr().sign())
-
-
-def _kept(one: _Position, phi: csr_array) -> bool:
+def _kept(z: Ints, y: Ints, amounts: _Sparse, phi: _Sparse, width: int, features: int) -> bool:
     """Whether phi + amount >= phi after, for every step of a position."""
-    z, z_begins = _incoming(one.z, phi.shape[0])
-    y, y_begins = _incoming(one.y, phi.shape[1])
-    after = phi.tocoo()
-    rows, columns = after.coords
-    sizes = (np.diff(z_begins)[rows], np.diff(y_begins)[columns])
-    steps = sizes[0] * sizes[1]
-    few = (steps > 0) & (steps <= _FEW)
-    if steps[few].sum() > _MOST or np.count_nonzero(steps > _FEW) > _FEW:
+    rows, columns = np.divmod(phi.keys, width)
+    z_begins, y_begins = (
+        np.searchsorted(steps[0], np.arange(int(after.max(initial=0)) + 2))
+        for steps, after in ((z, rows), (y, columns))
+    )
+    sizes = np.diff(z_begins)[rows] * np.diff(y_begins)[columns]
+    few, many = sizes <= _FEW, np.flatnonzero(sizes > _FEW).tolist()
+    if sizes[few].sum() > _MOST or len(many) > _FEW:
         return False
-    owner = np.repeat(np.flatnonzero(few), steps[few])
-    begins = np.repeat(np.cumsum(steps[few]) - steps[few], steps[few])
-    place = np.arange(len(owner)) - begins
-    left = z[:, z_begins[rows[owner]] + place // sizes[1][owner]]
-    right = y[:, y_begins[columns[owner]] + place % sizes[1][owner]]
-    held = _at(phi, left[0], right[0])
-    for t, matrix in enumerate(one.terms):
-        held = held + _at(matrix, left[1 + t], right[1 + t])
-    if (held < after.data[owner]).any():
+    owner, down, across = _pairs(rows[few], columns[few], z_begins, y_begins)
+    left, right = z[1:, down], y[1:, across]
+    held = phi.at(left[0] * width + right[0])
+    for row, feature in zip(left[1:], right[1:], strict=True):
+        held = held + amounts.at(row * features + feature)
+    if (held < phi.values[few][owner]).any():
         return False
-    for k in np.flatnonzero(steps > _FEW).tolist():
-        left = z[:, z_begins[rows[k]] : z_begins[rows[k] + 1]]
-        right = y[:, y_begins[columns[k]] : y_begins[columns[k] + 1]]
-        least = sum(
-            _least(matrix, np.unique(left[1 + t]), np.unique(right[1 + t]))
-            for t, matrix in enumerate(one.terms)
-        )
-        if least < after.data[k]:
+    for k in many:
+        left = z[2:, z_begins[rows[k]] : z_begins[rows[k] + 1]]
+        right = y[2:, y_begins[columns[k]] : y_begins[columns[k] + 1]]
+        each = zip(left, right, strict=True)
+        if sum(_least(amounts, *terms, features) for terms in each) < phi.values[k]:
             return False
     return True
 
 
-def _incoming(arcs: Ints, states: int) -> tuple[Ints, Ints]:
-    """Distinct (source, features) by target, (columns, arcs), and where those of each begin."""
-    rows = np.concatenate([arcs[2:3], arcs[:1], arcs[4:-1]])
-    rows = rows[:, distinct_rows(list(rows))[0]]
-    return rows[1:], np.searchsorted(rows[0], np.arange(states + 1))
-
-
-def _at(matrix: csr_array, rows: Ints, columns: Ints) -> Floats:
-    """The numbers at so many places of a matrix."""
-    return np.asarray(matrix[rows, columns], np.float64).ravel() if len(rows) else np.zeros(0)
-
-
-def _least(matrix: csr_array, rows: Ints, columns: Ints) -> float:
-    """The least number in some rows and columns of a matrix."""
-    part = csr_array(matrix[rows][:, columns])
-    return float(part.min()) if part.nnz or part.shape[0] * part.shape[1] else 0.0
+def _least(amounts: _Sparse, rows: Ints, columns: Ints, features: int) -> float:
+    """The least amount of some rows and features."""
+    row, feature = np.divmod(amounts.keys, features)
+    rows, columns = np.unique(rows), np.unique(columns)
+    held = amounts.values[np.isin(row, rows) & np.isin(feature, columns)]
+    return float(held.min(initial=0.0 if len(held) < len(rows) * len(columns) else np.inf))

@@ -10,11 +10,8 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 
-UNIT = float(np.finfo(np.float64).eps) / 2
-"""The relative error of one operation."""
-
-LEAST = float(np.finfo(np.float64).tiny)
-"""Where doubles begin to lose digits; an operation there loses a unit of rounding of it."""
+UNIT = float(np.finfo(np.float64).eps) / 2  # the relative error of one operation
+LEAST = float(np.finfo(np.float64).tiny)  # below it doubles lose digits, UNIT * LEAST each time
 
 
 def relative_error(operations: int) -> float:
@@ -23,19 +20,12 @@ def relative_error(operations: int) -> float:
 
 
 class Sums(NamedTuple):
-    """Expectations as sums of terms, and what bounds their rounding errors.
+    """Expectations as sums of terms, and what bounds their rounding errors."""
 
-    Attributes:
-        values: the expectations, (batch,).
-        masses: the masses of the models, (batch,).
-        sizes: the same sums of the terms without their signs, or more, (batch,).
-        roundings: a bound on the number of roundings behind each term.
-    """
-
-    values: Floats
-    masses: Floats
-    sizes: Floats
-    roundings: int
+    values: Floats  # the expectations, (batch,)
+    masses: Floats  # the masses of the models, (batch,)
+    sizes: Floats  # the same sums of the terms without their signs, or more, (batch,)
+    roundings: int  # a bound on the number of roundings behind each term
 
     @property
     def errors(self) -> Floats:
@@ -47,12 +37,8 @@ class Sums(NamedTuple):
 
 def joined(parts: Sequence[Sums]) -> Sums:
     """The sums of several batches as one batch."""
-    return Sums(
-        np.concatenate([part.values for part in parts]),
-        np.concatenate([part.masses for part in parts]),
-        np.concatenate([part.sizes for part in parts]),
-        max(part.roundings for part in parts),
-    )
+    *columns, roundings = zip(*parts, strict=True)
+    return Sums(*map(np.concatenate, columns), max(roundings))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +47,10 @@ class Twofold:
 
     Sums lose a relative error of a few units of rounding squared (Dekker 1971), of the terms
     without signs.
-
-    Attributes:
-        high: the numbers, rounded.
-        low: what is missing there, of the same shape.
     """
 
-    high: Floats
-    low: Floats
+    high: Floats  # the numbers, rounded
+    low: Floats  # what is missing there, of the same shape
 
     def __getitem__(self, index: Any) -> Twofold:
         """Some of the numbers, as numpy indexes arrays."""

@@ -25,14 +25,13 @@ import numpy as np
 
 from fsmeu.arrays import Ints
 from fsmeu.fst.distinct import (
-    by_first,
     distinct,
     distinct_rows,
     distinct_sets,
     first_places,
     row_keys,
 )
-from fsmeu.trellis.composed import Composed
+from fsmeu.trellis.composed import Composed, classes_of
 
 
 class _Features(NamedTuple):
@@ -146,7 +145,7 @@ class References(NamedTuple):
 def references(composed: Composed) -> References:
     """The tables of the tape of y."""
     width, kinds = int(composed.width[-1]), composed.kinds
-    class_of = _classes(composed)
+    class_of = classes_of(composed)
     count = int(class_of.max()) + 1
     member = first_places(class_of, count)
     link, group, entry, summed = _Table(5), _Table(4), _Table(3), _Table(2)
@@ -222,36 +221,6 @@ def padded(columns: Ints) -> Ints:
     """Rows of counts have a length that four divides, or 1: loops take four numbers at a time."""
     found: Ints = np.where(columns == 1, 1, (columns + 3) // 4 * 4)
     return found
-
-
-def _classes(composed: Composed) -> Ints:
-    """The coarsest classes of pairs that have one future, numbered by their first pair.
-
-    A pair that is never expanded is in the last layer only, where the acceptor's state is all that
-    matters: it joins any pair with that state.
-    """
-    found, count = composed.state.copy(), 0
-    expanded = np.zeros(len(found), bool)
-    for arcs in composed.kinds:
-        expanded[arcs[0]] = True
-    while True:
-        keys = [found]
-        for source, weight, target, counted, *_ in composed.kinds:
-            present, owner = distinct(source)
-            member = distinct_rows([weight, found[target], counted])[1] if len(source) else owner
-            lists = np.zeros(len(found), np.int64)
-            first = distinct_rows([owner, member])[0] if len(source) else owner
-            lists[present] = 1 + distinct_sets(owner[first], member[first], len(present))[0]
-            keys.append(lists)
-        refined = distinct_rows(keys)[1]
-        latest = np.full(int(found.max()) + 1, -1)
-        latest[found[expanded]] = np.flatnonzero(expanded)
-        sibling = latest[found]
-        refined = np.where(expanded | (sibling < 0), refined, refined[sibling])
-        now = len(np.unique(refined))
-        if now == count:
-            return by_first(refined)
-        found, count = distinct(refined)[1], now
 
 
 class _Sources(NamedTuple):

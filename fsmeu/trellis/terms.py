@@ -10,8 +10,9 @@ position have a table for every position that differs from others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -29,21 +30,13 @@ AMOUNTS_AT_ONCE = 1 << 20  # amounts of pairs of feature values that are evaluat
 
 @dataclass(frozen=True)
 class Term:
-    """A term of what a joint count adds at a step.
+    """A term of what a joint count adds at a step."""
 
-    Attributes:
-        count: the number of the joint count among those of the loss.
-        amount: what it adds, an expression of features ``z#k`` and ``y#k``.
-        z: the numbers k of the features of z that it reads.
-        y: the numbers k of the features of y that it reads.
-        reads_clock: whether it looks at the position.
-    """
-
-    count: int
-    amount: Expr
-    z: tuple[int, ...]
-    y: tuple[int, ...]
-    reads_clock: bool
+    count: int  # the number of the joint count among those of the loss
+    amount: Expr  # what it adds, an expression of features ``z#k`` and ``y#k``
+    z: tuple[int, ...]  # the numbers k of the features of z that it reads
+    y: tuple[int, ...]  # the numbers k of the features of y that it reads
+    reads_clock: bool  # whether it looks at the position
 
 
 def joint_terms(form: Split) -> tuple[Term, ...]:
@@ -53,13 +46,12 @@ def joint_terms(form: Split) -> tuple[Term, ...]:
         for sign, amount in terms_of_sum(joint_count.amount):
             signed = amount if sign == "+" else Unary("-", amount)
             read = names_read(amount)
-            z, y = (tuple(sorted(_numbers(read, f"{tape}#"))) for tape in "zy")
+            z, y = (
+                tuple(sorted(int(name[2:]) for name in read if name.startswith(f"{tape}#")))
+                for tape in "zy"
+            )
             found.append(Term(count, signed, z, y, "i" in read))
     return tuple(found)
-
-
-def _numbers(names: frozenset[str], prefix: str) -> list[int]:
-    return [int(name[len(prefix) :]) for name in names if name.startswith(prefix)]
 
 
 class Entries(NamedTuple):
@@ -70,94 +62,61 @@ class Entries(NamedTuple):
     amount: Floats
 
 
-class TermAmounts(NamedTuple):
-    """What a term adds: distinct tables, and the table of each position, (n,)."""
+def term_amounts(
+    form: Split, term: Term, z_rows: Floats, y_rows: Floats, n: int
+) -> tuple[list[Entries], Ints]:
+    """What a term adds for each pair of rows of feature values, (rows, features) of each tape.
 
-    tables: list[Entries]
-    table: Ints
-
-
-def term_amounts(form: Split, term: Term, z_rows: Floats, y_rows: Floats, n: int) -> TermAmounts:
-    """What a term adds at every position, for each pair of rows of feature values.
-
-    Args:
-        form: the split loss.
-        term: the term.
-        z_rows: values of the features of z that it reads, (rows, features).
-        y_rows: values of the features of y that it reads, (rows, features).
-        n: the length.
+    Distinct tables, at least one, and the table of each position, (n,). A LossFileError where an
+    amount is no finite number.
     """
-    if not term.reads_clock:
-        parts = list(_by_rows(form, term, z_rows, y_rows, n))
-        joined = Entries(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-        return TermAmounts([joined], np.zeros(n, np.int64))
-    known: dict[bytes, int] = {}
-    tables: list[Entries] = []
-    table = np.zeros(max(n, 1), np.int64)
+    clocks = np.arange(1.0, max(n, 1) + 1.0) if term.reads_clock else np.ones(1)
+    known, tables, table = dict[bytes, int](), list[Entries](), np.zeros(len(clocks), np.int64)
+    # Blocks of positions where all rows fit, else of rows of a position.
+    rows = max(1, AMOUNTS_AT_ONCE // max(1, len(y_rows)))
     size = max(1, AMOUNTS_AT_ONCE // max(1, len(z_rows) * len(y_rows)))
-    for begin in range(0, len(table), size):
-        clock = np.arange(begin + 1, min(len(table), begin + size) + 1, dtype=np.float64)
-        block = _block(form, term, z_rows, y_rows, clock[:, None, None], n)
-        for i, one in enumerate(block, start=begin):
-            table[i] = known.setdefault(one.tobytes(), len(tables))
+    for begin in range(0, len(clocks), size):
+        clock, parts = clocks[begin : begin + size], []
+        for first in range(0, max(1, len(z_rows)), rows):
+            block = _block(form, term, z_rows[first : first + rows], y_rows, clock, n)
+            at, row, feature = np.nonzero(block)
+            parts.append((at, row + first, feature, block[at, row, feature]))
+        at, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+        ends = np.searchsorted(at, np.arange(len(clock) + 1))
+        for i, (low, high) in enumerate(pairwise(ends.tolist()), start=begin):
+            entries = Entries(*(column[low:high] for column in columns))
+            key = b"".join(column.tobytes() for column in entries)
+            table[i] = known.setdefault(key, len(tables))
             if table[i] == len(tables):
-                tables.append(_entries(one, 0))
-    return TermAmounts(tables, table[:n])
-
-
-def _by_rows(form: Split, term: Term, z_rows: Floats, y_rows: Floats, n: int) -> Iterator[Entries]:
-    """The amounts of a term that does not look at the position, a block of rows at a time."""
-    size = max(1, AMOUNTS_AT_ONCE // max(1, len(y_rows)))
-    for begin in range(0, max(1, len(z_rows)), size):
-        yield _entries(_block(form, term, z_rows[begin : begin + size], y_rows, 1.0, n), begin)
-
-
-def _entries(table: Floats, first: int) -> Entries:
-    """The entries of a table that are not 0, its first row having this number.
-
-    Raises:
-        LossFileError: an amount is no finite number.
-    """
-    if not np.isfinite(table).all():
-        raise LossFileError(message("decode", "what is counted must be a finite number"))
-    row, feature = np.nonzero(table)
-    return Entries(row + first, feature, table[row, feature])
+                tables.append(entries)
+    return tables, table[:n] if term.reads_clock else np.zeros(n, np.int64)
 
 
 def _block(
-    form: Split, term: Term, z_rows: Floats, y_rows: Floats, i: Floats | float, n: int
+    form: Split, term: Term, z_rows: Floats, y_rows: Floats, clock: Floats, n: int
 ) -> Floats:
-    """What a term adds, (rows of z, rows of y); where i is (positions, 1, 1), of each position."""
-    current: dict[str, Floats | float] = {"i": i, "n": float(n)}
+    """What a term adds, (positions, rows of z, rows of y)."""
+    current: dict[str, Floats | float] = {"i": clock[:, None, None], "n": float(n)}
     current |= {f"z#{k}": column[:, None] for k, column in zip(term.z, z_rows.T, strict=True)}
     current |= {f"y#{k}": column[None, :] for k, column in zip(term.y, y_rows.T, strict=True)}
     table = evaluate(term.amount, Scope(form.bound, current, current, {}))
-    shape = np.broadcast_shapes(np.shape(i), (len(z_rows), len(y_rows)))
-    return np.broadcast_to(table, shape).astype(np.float64)
+    found = np.broadcast_to(table, (len(clock), len(z_rows), len(y_rows))).astype(np.float64)
+    if not np.isfinite(found).all():
+        raise LossFileError(message("decode", "what is counted must be a finite number"))
+    return found
 
 
 class Amounts(NamedTuple):
-    """Amounts (score rows, features) by feature and by row, for every distinct table.
+    """Amounts (score rows, features) by feature and by row, for every distinct table."""
 
-    Attributes:
-        table: the table of each position, (n,).
-        begins: where the amounts of each feature begin, (tables, features + 1).
-        row: their score rows.
-        amount: the amounts.
-        joint: the joint count of each score row; -1 for one more, which is none.
-        row_begins: where the amounts of each score row begin, (tables, rows + 2).
-        feature: their features.
-        row_amount: the amounts.
-    """
-
-    table: Ints
-    begins: Ints
-    row: Ints
-    amount: Floats
-    joint: Ints
-    row_begins: Ints
-    feature: Ints
-    row_amount: Floats
+    table: Ints  # the table of each position, (n,)
+    begins: Ints  # where the amounts of each feature begin, (tables, features + 1)
+    row: Ints  # their score rows
+    amount: Floats  # the amounts
+    joint: Ints  # the joint count of each score row; -1 for one more, which is none
+    row_begins: Ints  # where the amounts of each score row begin, (tables, rows + 2)
+    feature: Ints  # their features
+    row_amount: Floats  # the amounts
 
     @property
     def features(self) -> int:
@@ -167,29 +126,21 @@ class Amounts(NamedTuple):
     def greatest(self, counts: int, terms: Sequence[Term], sizes: Sequence[int]) -> Floats:
         """Bounds on what joint counts gain by so many positions, signs aside, (counts, n + 1).
 
-        Args:
-            counts: the number of joint counts.
-            terms: the terms.
-            sizes: how many score rows each has.
+        ``sizes`` says how many score rows each of the terms has.
         """
+        by_term, found = (np.zeros((size, len(self.begins))) for size in (len(terms), counts))
         owner = np.repeat(np.arange(len(terms)), sizes)
-        of_count = np.array([term.count for term in terms], np.int64)
-        found = np.zeros((counts, len(self.begins)))
-        for t, begins in enumerate(self.row_begins):
-            most = np.zeros(len(terms))
-            rows = np.repeat(np.arange(len(owner)), np.diff(begins[: len(owner) + 1]))
-            np.maximum.at(most, owner[rows], np.abs(self.row_amount[begins[0] : begins[-1]]))
-            np.add.at(found[:, t], of_count, most)
+        np.maximum.at(by_term, owner, self.greatest_of_rows(absolute=True).T[:-1])
+        np.add.at(found, np.array([term.count for term in terms], np.int64), by_term)
         added = found.take(self.table, axis=1)  # in the order of C, as compiled loops expect
         return np.concatenate([np.zeros((counts, 1)), np.cumsum(added, axis=1)], axis=1)
 
-    def greatest_of_rows(self) -> Floats:
+    def greatest_of_rows(self, absolute: bool = False) -> Floats:
         """The greatest amount of each score row, at least 0, (tables, rows + 1)."""
-        found = np.zeros((len(self.begins), len(self.joint)))
-        for t, begins in enumerate(self.row_begins):
-            rows = np.repeat(np.arange(len(self.joint)), np.diff(begins))
-            np.maximum.at(found[t], rows, self.row_amount[begins[0] : begins[-1]])
-        return found
+        found, amounts = np.zeros(len(self.begins) * len(self.joint)), self.row_amount
+        owner = np.repeat(np.arange(len(found)), np.diff(self.row_begins, axis=1).ravel())
+        np.maximum.at(found, owner, np.abs(amounts) if absolute else amounts)
+        return found.reshape(len(self.begins), -1)
 
     def signs(self, counts: int) -> Bools:
         """Whether some amounts of each joint count are below 0, and above, (2, counts)."""
@@ -213,55 +164,32 @@ def amounts_of(
 ) -> Amounts:
     """The amounts of all terms for sequences of length n, or of every length up to n.
 
-    Args:
-        form: the split loss.
-        terms: the terms of its joint counts.
-        z_rows: for each term, the rows of feature values that z may show, (rows, features).
-        y_rows: the same of y.
-        n: the length.
+    ``z_rows`` and ``y_rows`` have for each term the rows of feature values that a tape may show.
     """
     guard_size("decode", sum(len(z) * len(y) for z, y in zip(z_rows, y_rows, strict=True)) // 64)
-    found = [
-        term_amounts(form, term, z, y, n) for term, z, y in zip(terms, z_rows, y_rows, strict=True)
-    ]
-    columns = [one.table for one in found]
+    each = zip(terms, z_rows, y_rows, strict=True)
+    found = [term_amounts(form, term, z, y, n) for term, z, y in each]
+    columns = [numbers for _, numbers in found]
     first, table = distinct_rows(columns) if columns and n else (np.zeros(1, int), np.zeros(n, int))
     rows, features = (np.cumsum([0, *map(len, some)]) for some in (z_rows, y_rows))
-    joined = [
-        Entries(
-            *(
-                np.concatenate([np.zeros(0, kind), *parts])
-                for kind, parts in (
-                    (np.int64, [one.row + at for one, at in zip(held, rows, strict=False)]),
-                    (np.int64, [one.feature + at for one, at in zip(held, features, strict=False)]),
-                    (np.float64, [one.amount for one in held]),
-                )
-            )
-        )
-        for held in ([one.tables[one.table[i] if n else 0] for one in found] for i in first)
-    ]
+    parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+    for k, i in enumerate(first.tolist()):
+        for (tables, numbers), a, b in zip(found, rows, features, strict=False):
+            one = tables[numbers[i] if n else 0]
+            parts.append((np.full(len(one.row), k), one.row + a, one.feature + b, one.amount))
+    owner, row, feature, amount = (np.concatenate(column) for column in zip(*parts, strict=True))
+    begins, order = _grouped(owner, feature, len(first), int(features[-1]))
+    row_begins, row_order = _grouped(owner, row, len(first), int(rows[-1]) + 1)
     count = np.repeat([term.count for term in terms], np.diff(rows)).astype(np.int64)
-    begins, order = _grouped([one.feature for one in joined], int(features[-1]))
-    row_begins, row_order = _grouped([one.row for one in joined], int(rows[-1]) + 1)
-    row, feature, amount = (np.concatenate(column) for column in zip(*joined, strict=True))
     return Amounts(
-        table=table,
-        begins=begins,
-        row=row[order],
-        amount=amount[order],
-        joint=np.append(count, -1),
-        row_begins=row_begins,
-        feature=feature[row_order],
-        row_amount=amount[row_order],
-    )
+        table, begins, row[order], amount[order], np.append(count, -1),
+        row_begins, feature[row_order], amount[row_order],
+    )  # fmt: skip
 
 
-def _grouped(keys: Sequence[Ints], count: int) -> tuple[Ints, Ints]:
-    """Where the entries of each key begin, (tables, count + 1), and the order of all entries."""
-    begins, orders, known = [], [], 0
-    for one in keys:
-        order = np.argsort(one, kind="stable")
-        begins.append(known + np.searchsorted(one[order], np.arange(count + 1)))
-        orders.append(known + order)
-        known += len(one)
-    return np.array(begins, np.int64), np.concatenate(orders)
+def _grouped(owner: Ints, keys: Ints, tables: int, count: int) -> tuple[Ints, Ints]:
+    """Where the entries of each key of each table begin, (tables, count + 1), and their order."""
+    keys = owner * count + keys
+    order = np.argsort(keys, kind="stable")
+    places = np.arange(tables)[:, None] * count + np.arange(count + 1)
+    return np.searchsorted(keys[order], places), order

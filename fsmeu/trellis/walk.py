@@ -38,70 +38,46 @@ SMALL_SPACE = 4096  # states of a space that are walked all at once, for many se
 MOST_DENSE_STEPS = 1 << 25  # steps, or masses of a layer, past which reached states alone are met
 BATCHED_CELLS = 4_000_000  # cells that a block of sequences walked in one call holds: 32 MB
 
-_IN_PAIRS = 64
-"""Roundings of the sum of an array, which numpy adds up in pairs of blocks; generously."""
+_IN_PAIRS = 64  # roundings of the sum of an array, which numpy adds up in pairs of blocks
 
 
 @dataclass(frozen=True, eq=False)
 class Final:
-    """The last layer: loss states and the mass in which sequences end there.
+    """The last layer: loss states and the masses in which the sentences of a batch end there."""
 
-    Attributes:
-        codes: states of the loss.
-        mass: shape (1 + linear registers, states); row 0 is probability.
-        cancelled: how much linear registers whose gains have both signs may have gained, signs
-            aside; 0 for others, whose row of the mass says so itself.
-        roundings: a bound on the number of roundings behind each mass.
-    """
+    view: View  # the loss with the first hypothesis
+    codes: Ints  # states of the loss
+    masses: Floats  # (1 + linear registers, batch, states); row 0 is probability
+    cancelled: Floats  # what registers with gains of both signs gain at most, signs aside, or 0
+    roundings: int  # a bound on the number of roundings behind each mass
+    ends: Mapping[str, Floats] | None = None  # where registers that look at z alone end, (batch, 1)
 
-    codes: Ints
-    mass: Floats
-    cancelled: Floats
-    roundings: int
+    @property
+    def mass(self) -> Floats:
+        """The masses of the first sentence, (1 + linear registers, states)."""
+        found: Floats = self.masses[:, 0]
+        return found
 
-    def sums(self, view: View) -> Sums:
-        """The expected value, and what bounds its error."""
-        held = self.mass[0] > 0
-        value, slopes = view.values(self.codes[held])
-        return _sums(value, slopes, self.mass[:, held], self.cancelled[:, None], self.roundings)
-
-
-def _sums(value: Floats, slopes: Floats, mass: Floats, lost: Floats, roundings: int) -> Sums:
-    """Expected values from masses at the end.
-
-    Args:
-        value: what each state is worth, (..., states).
-        slopes: of linear registers, (linear registers, ..., states).
-        mass: (1 + linear registers, ..., states).
-        lost: what linear registers may have gained beside, by unit of mass.
-        roundings: a bound on the number of roundings behind each mass.
-    """
-    terms = mass * np.concatenate([value[None], slopes])
-    sizes = (np.abs(mass[1:]) + lost * mass[:1]) * np.abs(slopes)
-    values = terms.sum(axis=-1).sum(axis=0)
-    size = (mass[0] * np.abs(value)).sum(axis=-1) + sizes.sum(axis=-1).sum(axis=0)
-    values, masses, size = map(np.atleast_1d, (values, mass[0].sum(axis=-1), size))
-    return Sums(values, masses, size, roundings + _IN_PAIRS)
-
-
-def walk_value(view: View, layered: Layered, max_states: int | None = None) -> Sums:
-    """The expected value of a loss under a model, in a batch of one.
-
-    Args:
-        view: the loss; its symbols are those of the model.
-        layered: the model.
-        max_states: limit on the number of states of a layer.
-    """
-    spanned = _span_one(view, layered, max_states)
-    if isinstance(spanned, _Spanned):
-        return spanned.sums()
-    return _walk(spanned, layered, None, max_states).sums(view)
+    def sums(self) -> Sums:
+        """The expected value of each sentence, and what bounds its error."""
+        mass, shape = self.masses, self.masses.shape[1:]
+        if self.ends is None:
+            value, slopes = self.view.values(self.codes)
+            value, slopes = value[None], slopes[:, None]
+        else:
+            assert isinstance(self.view, SpecView)
+            value, slopes = self.view.values_with(self.ends, self.codes, shape, mass[0] > 0)
+        terms = mass * np.concatenate([value[None], slopes])  # (1 + linear, batch, states)
+        sizes = (np.abs(mass[1:]) + self.cancelled[:, :, None] * mass[:1]) * np.abs(slopes)
+        size = (mass[0] * np.abs(value)).sum(axis=-1) + sizes.sum(axis=-1).sum(axis=0)
+        values, masses = terms.sum(axis=-1).sum(axis=0), mass[0].sum(axis=-1)
+        return Sums(values, masses, size, self.roundings + _IN_PAIRS)
 
 
 def walk(
     view: View, layered: Layered, keep: int | None = None, max_states: int | None = None
 ) -> Final:
-    """The mass at the end of the composition.
+    """The mass at the end of the composition of a loss and a layered acceptor, in a batch of one.
 
     Args:
         view: the loss; its symbols are those of the model.
@@ -111,10 +87,8 @@ def walk(
     """
     if keep is not None:
         return _walk(merged_view(view, layered), layered, keep, max_states)
-    spanned = _span_one(view, layered, max_states)
-    if isinstance(spanned, _Spanned):
-        return spanned.final()
-    return _walk(spanned, layered, None, max_states)
+    found = _span_one(view, layered, max_states)
+    return found if isinstance(found, Final) else _walk(found, layered, None, max_states)
 
 
 def merged_view(view: View, layered: Layered) -> View:
@@ -144,21 +118,17 @@ def _walk(view: View, layered: Layered, keep: int | None, max_states: int | None
         cancelled += steps.cancelling
         roundings += steps.most + int(mover.acceptor.largest[0]) + 6
         codes, mass = _drop_empty(codes, mover.forward(i, mass, steps))
-    ending = (layered.final[:, None] * mass).sum(axis=1)
-    return Final(codes, ending, cancelled, roundings + len(layered.final))
+    ending = (layered.final[:, None] * mass).sum(axis=1, keepdims=True)
+    codes, ending = _drop_empty(codes, ending)
+    return Final(view, codes, ending, cancelled[:, None], roundings + len(layered.final))
 
 
 def next_layer(
     view: View, i: int, codes: Ints, layer: Layer, mass: Floats | None
 ) -> tuple[Ints, Steps]:
-    """The states after position i, ascending, and the steps that lead there.
+    """The states after position i, from 0 on, ascending, and the steps that lead there.
 
-    Args:
-        view: the loss.
-        i: the position, counted from 0.
-        codes: the states before it.
-        layer: the arcs of the model there.
-        mass: the masses before, so that what has probability 0 may be undefined; else None.
+    With the masses before it, what has probability 0 may be undefined.
     """
     try:
         targets, gains = view.advance(i + 1, codes)
@@ -207,10 +177,7 @@ def _most_probable(codes: Ints, mass: Floats, keep: int) -> tuple[Ints, Floats]:
 def walk_gradient(view: View, layered: Layered, fixed: bool) -> tuple[float, list[Floats]]:
     """The expected value, and for each position its derivatives with respect to arcs' weights.
 
-    Args:
-        view: the loss; its symbols are those of the model.
-        layered: the model.
-        fixed: whether what has probability 0 keeps it, and so may be undefined.
+    ``fixed`` says whether what has probability 0 keeps it, and so may be undefined.
     """
     view = merged_view(view, layered)
     mover, codes = Mover(layered, view.linear), np.array([view.start], np.int64)
@@ -237,57 +204,16 @@ def walk_gradient(view: View, layered: Layered, fixed: bool) -> tuple[float, lis
 
 
 class Rows(NamedTuple):
-    """Sentences that are walked over one space.
+    """Sentences that are walked over one space."""
 
-    Attributes:
-        weights: weights of all arcs, in the order of the acceptor, (models, arcs).
-        model: the row of weights of each sentence, (batch,).
-        first: the position at which each begins, (batch,).
-        start: start weights, (batch, states).
-        final: final weights, (batch, states).
-        kinds: the kind of each position of each, (batch, n).
-    """
-
-    weights: Floats
-    model: Ints
-    first: Ints
-    start: Floats
-    final: Floats
-    kinds: Ints
+    weights: Floats  # weights of all arcs, in the order of the acceptor, (models, arcs)
+    model: Ints  # the row of weights of each sentence, (batch,)
+    first: Ints  # the position at which each begins, (batch,)
+    start: Floats  # start weights, (batch, states)
+    final: Floats  # final weights, (batch, states)
 
 
-@dataclass(frozen=True, eq=False)
-class _Spanned:
-    """The ends of a batch of sentences.
-
-    Attributes:
-        view: the loss with the first hypothesis.
-        ends: where registers that look at z alone end, (batch, 1) each.
-        mass: (1 + linear registers, batch, states).
-        cancelled: as in ``Final``, (linear registers, batch).
-        roundings: a bound on the number of roundings behind each mass.
-    """
-
-    view: SpecView
-    ends: Mapping[str, Floats]
-    mass: Floats
-    cancelled: Floats
-    roundings: int
-
-    def final(self) -> Final:
-        """The end of the first sentence."""
-        codes = np.arange(self.mass.shape[2])
-        return Final(codes, self.mass[:, 0], self.cancelled[:, 0], self.roundings)
-
-    def sums(self) -> Sums:
-        """The expected value of each sentence."""
-        shape = self.mass.shape[1:]
-        codes, reached = np.arange(shape[1]), self.mass[0] > 0
-        value, slopes = self.view.values_with(self.ends, codes, shape, reached)
-        return _sums(value, slopes, self.mass, self.cancelled[:, :, None], self.roundings)
-
-
-def _span_one(view: View, layered: Layered, max_states: int | None) -> _Spanned | View:
+def _span_one(view: View, layered: Layered, max_states: int | None) -> Final | View:
     """The end of one sentence, or the view whose reached states are to be walked."""
     small = view.space is not None and view.space <= SMALL_SPACE
     merged = view if small else merged_view(view, layered)
@@ -306,20 +232,14 @@ def _span_one(view: View, layered: Layered, max_states: int | None) -> _Spanned 
 def _rows(layered: Layered, acceptor: Acceptor, weights: Floats, batch: int) -> Rows:
     """Sentences of whole length, from weights as ``all_weights`` lists them, (models, weights)."""
     begin, end = len(layered.start), weights.shape[1] - len(layered.final)
-    model = np.arange(batch) if len(weights) > 1 else np.zeros(batch, np.int64)
-    return Rows(
-        weights[:, begin:end].take(acceptor.order, axis=1),
-        model,
-        np.zeros(batch, np.int64),
-        weights[model, :begin],
-        weights[model, end:],
-        np.zeros((batch, 0), np.int64),
-    )
+    arcs, first = weights[:, begin:end].take(acceptor.order, axis=1), np.zeros(batch, np.int64)
+    model = np.arange(batch) if len(weights) > 1 else first
+    return Rows(arcs, model, first, weights[model, :begin], weights[model, end:])
 
 
 def _span(
     view_of: Callable[[int], SpecView], z: Ints, acceptor: Acceptor, rows: Rows
-) -> _Spanned | None:
+) -> Final | None:
     """The ends of sentences with hypotheses z (batch, n) over the space of a loss.
 
     None where steps or masses take too much room, or a step is undefined in a state that may never
@@ -343,21 +263,22 @@ def _span(
     rooms = np.zeros(room), np.zeros(room), np.empty(quantities * space)
     work = batch * quantities * space * (len(acceptor.arc) + 2 * len(acceptor.group))
     kernels("walk_kernels", work).span(
-        acceptor, rows._replace(kinds=kinds), quantities, view.symbols, space, view.start,
-        steps, gains, rooms, ending,
+        acceptor, rows, kinds, (quantities, view.symbols, space), view.start, steps, gains, rooms,
+        ending,
     )  # fmt: skip
     mass = np.ascontiguousarray(ending.reshape(batch, quantities, space).transpose(1, 0, 2))
     lost = np.array([one.cancelling for one in found]).reshape(len(found), view.linear)
     most = max((one.most for one in found), default=0) + int(acceptor.largest[0]) + 6
     ends = {name: track[:, n:] for name, track in tracks.items()}
     roundings = n * most + rows.final.shape[1]
-    return _Spanned(view, ends, mass, lost[kinds].sum(axis=1).T, roundings)
+    codes, lost = np.arange(space), lost[kinds].sum(axis=1).T
+    return Final(view, codes, mass, lost, roundings, ends)
 
 
 def _kinds(cells: Floats) -> tuple[Ints, Ints]:
-    """The kind of each position, the same where all numbers of its context are; (batch, n).
+    """The kind of each position, the same where its context is, (batch, n), and their first places.
 
-    Beside it the first position of each kind, counted through all sentences.
+    Places are counted through all sentences.
     """
     batch, n, columns = cells.shape
     kinds = np.zeros(batch * n, np.int64)
@@ -385,16 +306,15 @@ def walk_many(
 ) -> Sums | None:
     """The expected value of each hypothesis under its model.
 
+    None when arrays cannot span the states of the loss, be it that there are too many, or that a
+    step is undefined in some that no sequence reaches.
+
     Args:
         loss: a loss over the labels of the models.
         z: label indices of the hypotheses, (sequences, n).
         layered: the first model; the others have the same arcs.
         weights: the weights of the models of some rows as ``all_weights`` lists them, a row for
             each; one row where all are the same.
-
-    Returns:
-        The sums; None when arrays cannot span the states of the loss, be it that there are too
-        many, or that a step is undefined in some that no sequence reaches.
     """
     acceptor = acceptor_of(layered)
 
@@ -432,15 +352,7 @@ def walk_windows(form: Windows, z: Ints, layered: Layered) -> Sums | None:
     """The expected value of a sum over windows, in a batch of one.
 
     All windows are walked at once, each from the mass that the model has before it, with what it
-    has to go as final weights.
-
-    Args:
-        form: the loss as a sum over windows.
-        z: label indices of the hypothesis.
-        layered: the model.
-
-    Returns:
-        The sums; None when arrays cannot span the states of a window.
+    has to go as final weights. None when arrays cannot span the states of a window.
     """
     before, after = forward(layered), backward(layered)
     mass, count = float(before[-1] @ after[-1]), len(z) - form.k + 1
@@ -456,7 +368,7 @@ def walk_windows(form: Windows, z: Ints, layered: Layered) -> Sums | None:
             for row, i in enumerate(first.tolist()):
                 start[row, : layered.widths[i]] = before[i]
                 final[row, : layered.widths[i + form.k]] = after[i + form.k]
-            return Rows(weights, 0 * first, first, start, final, np.zeros((len(first), 0), int))
+            return Rows(weights, 0 * first, first, start, final)
 
         found = _span_many(form.loss, sliding_window_view(z, form.k), acceptor, rows_of)
         if found is None:

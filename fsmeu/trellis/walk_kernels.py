@@ -40,12 +40,11 @@ def gather(acceptor, g, weight, mass, quantities, width, states, low, high, row)
         )
 
 
-@inner
-def push_layer(acceptor, i, weight, mass, shape, step, gain, offset, row, after):
+@entry
+def push(acceptor, i, weight, mass, shape, step, gain, offset, row, after):
     """Adds to ``after`` the masses of the next layer; returns the range of the states reached.
 
     Args:
-        i: the position.
         weight: the weights of all arcs.
         shape: quantities, symbols, states before, states after, first state, end of the states.
         step: the state after each (symbol, state), -1 for none.
@@ -75,17 +74,11 @@ def push_layer(acceptor, i, weight, mass, shape, step, gain, offset, row, after)
 
 
 @entry
-def push(acceptor, i, weight, mass, shape, step, gain, offset, row, after):
-    """``push_layer``, for one layer by itself."""
-    push_layer(acceptor, i, weight, mass, shape, step, gain, offset, row, after)
-
-
-@entry
 def pull(acceptor, i, weight, mass, shape, step, gain, offset, row, beyond, before, slopes):
     """Adds to ``before`` the backward values of a layer, from those ``beyond`` it.
 
     Fills ``slopes`` with the derivatives with respect to the weights of the position's arcs: the
-    mass before an arc times what follows it. The other arguments are those of ``push_layer``.
+    mass before an arc times what follows it. The other arguments are those of ``push``.
     """
     quantities, symbols, states, after = shape[0], shape[1], shape[2], shape[3]
     width, wider, fours = acceptor.widths[i], acceptor.widths[i + 1], states // 4 * 4
@@ -145,26 +138,28 @@ def clear(mass, quantities, width, states, low, high):
 
 
 @entry
-def span(acceptor, rows, quantities, symbols, states, place, steps, gains, rooms, ending):
+def span(acceptor, rows, kinds, size, place, steps, gains, rooms, ending):
     """Adds to ``ending`` (batch, quantities * states) the masses in which sentences end.
 
     Args:
         rows: walk.Rows.
-        states: the number of states, the same in all layers.
+        kinds: the kind of each position of each sentence, (batch, n).
+        size: quantities, symbols, states; the states are the same in all layers.
         place: the state to start in.
         steps: of each kind of position, (kinds, symbols * states).
         gains: of each kind of position, (kinds, linear registers * symbols * states).
         rooms: two arrays of zeros for masses of a layer, and one for a row.
     """
     mass, after, row = rooms
-    for b in range(len(rows.kinds)):
-        weight, i, n = rows.weights[rows.model[b]], rows.first[b], rows.kinds.shape[1]
+    quantities, symbols, states = size
+    for b in range(len(kinds)):
+        weight, i, n = rows.weights[rows.model[b]], rows.first[b], kinds.shape[1]
         for m in range(acceptor.widths[i]):
             mass[m * states + place] = rows.start[b, m]
         low, high = place, place + 1
         for k in range(n):
-            kind, shape = rows.kinds[b, k], (quantities, symbols, states, states, low, high)
-            reached = push_layer(
+            kind, shape = kinds[b, k], (quantities, symbols, states, states, low, high)
+            reached = push(
                 acceptor, i + k, weight, mass, shape, steps[kind], gains[kind], 0, row, after
             )
             clear(mass, quantities, acceptor.widths[i + k], states, low, high)

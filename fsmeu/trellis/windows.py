@@ -22,28 +22,18 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 
-_CUT = 1e-20
-"""What each end of a window may be short of when two counts of events are added."""
-
-_LEAVES = 64
-"""Events whose counts are convolved for all groups at once, before windows are cut."""
+_CUT = 1e-20  # what each end of a window may be short of when two counts of events are added
+_LEAVES = 64  # events whose counts are convolved for all groups at once, before windows are cut
 
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """Masses and expectations by a count: ``tables[0][j]`` is P(count = low + j).
+    """Masses and expectations by a count: ``tables[0][j]`` is P(count = low + j)."""
 
-    Attributes:
-        low: the least count of the window.
-        tables: masses, then the expectation of each joint count there, (1 + joint counts, width).
-        lost: a bound on the mass that is missing.
-        operations: a bound on the number of roundings behind each number.
-    """
-
-    low: int
-    tables: Floats
-    lost: float = 0.0
-    operations: int = 0
+    low: int  # the least count of the window
+    tables: Floats  # masses, then the expectation of each joint count, (1 + joint counts, width)
+    lost: float = 0.0  # a bound on the mass that is missing
+    operations: int = 0  # a bound on the number of roundings behind each number
 
     @property
     def chances(self) -> Floats:
@@ -55,11 +45,6 @@ class Window:
     def counts(self) -> Floats:
         """The counts of the window, (width,)."""
         return np.arange(self.low, self.low + self.tables.shape[1], dtype=np.float64)
-
-    @property
-    def masses(self) -> Window:
-        """The window without the expectations."""
-        return Window(self.low, self.tables[:1], self.lost, self.operations)
 
     def plus(self, other: Window, cut: float) -> Window:
         """The sums of two independent parts; each end of the window may lose a mass.
@@ -75,50 +60,37 @@ class Window:
         return found.without_ends(cut)
 
     def without_ends(self, cut: float) -> Window:
-        """The window without what its ends hold, up to a mass each."""
-        kept, off = _without_ends(self.chances, cut)
-        tables = np.ascontiguousarray(self.tables[:, kept])
-        return Window(self.low + kept.start, tables, self.lost + off, self.operations)
-
-
-def nothing(quantities: int) -> Window:
-    """The sums over no sentence."""
-    tables = np.zeros((quantities, 1))
-    tables[0] = 1.0
-    return Window(0, tables)
+        """The window without what its ends hold, up to a mass each; whole where that is all."""
+        mass = self.chances
+        begin = int(np.searchsorted(np.cumsum(mass), cut, side="right"))
+        end = len(mass) - int(np.searchsorted(np.cumsum(mass[::-1]), cut, side="right"))
+        if end <= begin:
+            return self
+        lost = self.lost + 2 * float(mass[:begin].sum() + mass[end:].sum())
+        tables = np.ascontiguousarray(self.tables[:, begin:end])
+        return Window(self.low + begin, tables, lost, self.operations)
 
 
 def sum_of_all(parts: Sequence[Window], cut: float, quantities: int) -> Window:
     """The sums over all parts, by a product tree.
 
-    Args:
-        parts: those of each sentence.
-        cut: what each end of a window may lose at each product.
-        quantities: how many tables a window has, should there be no parts.
+    Each end of a window may lose a mass at each product; ``quantities`` says how many tables a
+    window has, should there be no parts.
     """
-    return _tree(parts, cut)[-1][0] if parts else nothing(quantities)
+    return _tree(parts, cut)[-1][0] if parts else Window(0, np.eye(quantities, 1))
 
 
 def all_but_one(parts: Sequence[Window], cut: float) -> list[Window]:
     """For each part the masses of the sum over all others: a product tree from the top down.
 
-    Nothing is divided out: each product is of numbers that are not negative.
-
-    Args:
-        parts: those of each sentence.
-        cut: what each end of a window may lose at each product.
+    Nothing is divided out: each product is of numbers that are not negative. Each end of a window
+    may lose a mass at each product.
     """
-    if not parts:
-        return []
-    levels = _tree([part.masses for part in parts], cut)
-    outside = [nothing(1)]
-    for level in reversed(levels[:-1]):
-        inside: list[Window] = []
-        for k in range(len(level)):
-            sibling = k ^ 1
-            above = outside[k // 2]
-            inside.append(above.plus(level[sibling], cut) if sibling < len(level) else above)
-        outside = inside
+    masses = [Window(part.low, part.tables[:1], part.lost, part.operations) for part in parts]
+    outside = [Window(0, np.ones((1, 1)))] if parts else []
+    for level in reversed(_tree(masses, cut)[:-1]):
+        pairs = ((outside[k // 2], level[k ^ 1 : (k ^ 1) + 1]) for k in range(len(level)))
+        outside = [above.plus(*sibling, cut) if sibling else above for above, sibling in pairs]
     return outside
 
 
@@ -132,69 +104,36 @@ def _tree(parts: Sequence[Window], cut: float) -> list[list[Window]]:
     return levels
 
 
-def _without_ends(mass: Floats, cut: float) -> tuple[slice, float]:
-    """The places that are left where each end may lose a mass, and a bound on what both lose.
-
-    All places are left where the mass of all is no more than that.
-
-    Args:
-        mass: the mass of each place, at least 0, (places,).
-        cut: what each end may lose.
-    """
-    begin = int(np.searchsorted(np.cumsum(mass), cut, side="right"))
-    end = len(mass) - int(np.searchsorted(np.cumsum(mass[::-1]), cut, side="right"))
-    if end <= begin:
-        return slice(0, len(mass)), 0.0
-    return slice(begin, end), 2 * float(mass[:begin].sum() + mass[end:].sum())
-
-
 def count_window(p: Floats) -> Window:
     """The number of events that happen, given the probability of each, (n,)."""
-    return sum_of_all(_groups(p), _CUT, 1).without_ends(_CUT)  # groups are padded
+    return sum_of_all(_groups(p), _CUT, 1).without_ends(_CUT)
 
 
 class Others(NamedTuple):
-    """For each of some events, the distribution of the count of all others.
+    """For each of some events, the distribution of the count of all others."""
 
-    Attributes:
-        begin: the number of the first of these events.
-        low: the least count.
-        chances: P(count = low + j) without each event, (events, width).
-        lost: a bound on the mass that is missing in each.
-        operations: a bound on the number of roundings behind each probability.
-    """
-
-    begin: int
-    low: int
-    chances: Floats
-    lost: float
-    operations: int
+    begin: int  # the number of the first of these events
+    low: int  # the least count
+    chances: Floats  # P(count = low + j) without each event, (events, width)
+    lost: float  # a bound on the mass that is missing in each
+    operations: int  # a bound on the number of roundings behind each probability
 
 
 def without_each(p: Floats) -> Iterator[Others]:
-    """The number of events that happen without each one of them, in their order.
-
-    Args:
-        p: the probability of each event, (n,).
-    """
+    """The number of events, of probabilities p, that happen without each one, in their order."""
     for k, outside in enumerate(all_but_one(_groups(p), _CUT)):
-        yield _without_each(k * _LEAVES, p[k * _LEAVES : (k + 1) * _LEAVES], outside)
-
-
-def _without_each(begin: int, p: Floats, outside: Window) -> Others:
-    """The same for the events of one group, given the count of all other groups."""
-    chances = np.zeros(_LEAVES)
-    chances[: len(p)] = p
-    halves, roundings = [np.stack([1.0 - chances, chances], axis=1)], [0]
-    while len(halves[-1]) > 2:
-        roundings.append(2 * roundings[-1] + halves[-1].shape[1] + 1)
-        halves.append(_products(halves[-1][0::2], halves[-1][1::2]))
-    rows, operations = outside.chances[None], outside.operations
-    for parts, behind in zip(reversed(halves), reversed(roundings), strict=True):
-        other = parts.reshape(-1, 2, parts.shape[1])[:, ::-1].reshape(parts.shape)
-        rows = _products(np.repeat(rows, 2, axis=0), other)
-        operations += behind + parts.shape[1] + 1
-    return Others(begin, outside.low, rows[: len(p)], outside.lost, operations)
+        some = p[k * _LEAVES : (k + 1) * _LEAVES]
+        events = np.append(some, np.zeros(_LEAVES - len(some)))
+        halves, roundings = [np.stack([1.0 - events, events], axis=1)], [0]
+        while len(halves[-1]) > 2:  # a product tree for all events of the group at once
+            roundings.append(2 * roundings[-1] + halves[-1].shape[1] + 1)
+            halves.append(_products(halves[-1][0::2], halves[-1][1::2]))
+        rows, operations = outside.chances[None], outside.operations
+        for parts, behind in zip(reversed(halves), reversed(roundings), strict=True):
+            siblings = parts.reshape(-1, 2, parts.shape[1])[:, ::-1].reshape(parts.shape)
+            rows = _products(np.repeat(rows, 2, axis=0), siblings)
+            operations += behind + parts.shape[1] + 1
+        yield Others(k * _LEAVES, outside.low, rows[: len(some)], outside.lost, operations)
 
 
 def _products(left: Floats, right: Floats) -> Floats:
@@ -207,20 +146,16 @@ def _products(left: Floats, right: Floats) -> Floats:
 
 
 def _groups(p: Floats) -> list[Window]:
-    """The counts of groups of up to 64 events."""
-    return [Window(0, row[None], 0.0, 2 * _LEAVES) for row in _small_counts(p)]
+    """The counts of groups of 64 events, padded by some that do not happen."""
+    padded = np.append(p, np.zeros(-len(p) % _LEAVES)).reshape(-1, _LEAVES)
+    return [Window(0, row[None], 0.0, 2 * _LEAVES) for row in _counts(padded)]
 
 
-def _small_counts(p: Floats) -> Floats:
-    """The distribution of the count of each group of up to 64 events, (groups, 65)."""
-    groups = -(-len(p) // _LEAVES)
-    padded = np.zeros(groups * _LEAVES)
-    padded[: len(p)] = p
-    events = padded.reshape(groups, _LEAVES)
-    found = np.zeros((groups, _LEAVES + 1))
+def _counts(p: Floats) -> Floats:
+    """The distributions of the counts of groups of events, (groups, events + 1)."""
+    found = np.zeros((len(p), p.shape[1] + 1))
     found[:, 0] = 1.0
-    for k in range(_LEAVES):
-        one = events[:, k : k + 1]
+    for k, one in enumerate(p.T[:, :, None]):
         moved = found[:, : k + 1] * one
         found[:, : k + 1] *= 1.0 - one
         found[:, 1 : k + 2] += moved

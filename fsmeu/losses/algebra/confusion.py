@@ -4,13 +4,14 @@ Such a loss adds up amounts that depend on the pair of labels at a position alon
 are linear in the four cells of the confusion table. The first label is the negative one, the second
 the positive one: tp counts pairs (1, 1), hyp ones of z, ref ones of y.
 
-Where the value is a ratio of sums of counts (``fractional``), the evaluator computes with sums of
-counts in place of numbers, in fractions. A bound on the rounding of doubles is carried along, cell
-by cell, so that a sum is taken for what its fractions say only where its doubles say the same.
+Where the value is a ratio of sums of counts (``fractional``), it is computed with sums of counts in
+place of numbers, in fractions. A bound on the rounding of doubles is carried along, cell by cell,
+so that a sum is taken for what its fractions say only where its doubles say the same.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -20,7 +21,8 @@ from numpy.typing import NDArray
 
 from fsmeu.arrays import Floats
 from fsmeu.errors import LossFileError
-from fsmeu.losses.language.syntax import names_read, steps
+from fsmeu.losses.language import syntax as ast
+from fsmeu.losses.language.syntax import Expr, names_read, steps
 from fsmeu.losses.semantics.domains import check_range
 from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at, evaluate, number
 
@@ -106,35 +108,10 @@ class NoFormError(Exception):
     """An expression that is no function of the kind that is looked for."""
 
 
-class _Undecided:
-    """A condition that holds at some tables: what else is asked may decide without it."""
-
-    def __and__(self, other: Any) -> Any:
-        return False if other is False else self
-
-    def __or__(self, other: Any) -> Any:
-        return True if other is True else self
-
-    def __invert__(self) -> Any:
-        return self
-
-    def __bool__(self) -> bool:
-        raise NoFormError
-
-    def __mul__(self, other: Any) -> Any:
-        raise NoFormError
-
-    __rand__, __ror__, __rmul__ = __and__, __or__, __mul__
-
-
-UNDECIDED = _Undecided()
-
-
 class Form:
-    """An expression as a function of counts; the evaluator computes with it as with a number.
+    """A function of counts: what a constant of its kind is, and sums, products, quotients, roots.
 
-    Subclasses say what a constant is (``lifted``), what sums, products, quotients and roots of it
-    are, and whether it is zero whatever the counts are: False where it never is, or UNDECIDED.
+    ``is_zero`` tells whether it is 0 whatever the counts are: False where it never is, else None.
     """
 
     def _refused(self, *_: Any) -> Any:
@@ -142,59 +119,65 @@ class Form:
 
     lifted: Any = _refused
     plus = times = over = is_zero = root = lifted
-    __abs__ = __float__ = __mod__ = __rmod__ = _refused
-    __lt__ = __le__ = __gt__ = __ge__ = _refused
 
-    def _other(self, other: Any) -> Any:
-        if isinstance(other, Form) and type(other) is not type(self):
+
+def form_of(expr: Expr, forms: Mapping[str, Form], some: Any, scope: Scope) -> Any:
+    """The expression as a function of counts, as these names are, or a number like ``some``.
+
+    A condition must hold at all counts or at none. A NoFormError if it is no such function.
+    """
+
+    def of(part: Expr) -> Any:
+        return form_of(part, forms, some, scope)
+
+    def decided(condition: Expr) -> bool:
+        known = _holds(condition, of)
+        if known is None:
             raise NoFormError
-        return other if isinstance(other, Form) else self.lifted(float(other))
+        return known
 
-    def __add__(self, other: Any) -> Any:
-        return self.plus(self._other(other))
+    if not names_read(expr) & forms.keys():
+        return some.lifted(float(evaluate(expr, scope)))
+    match expr:
+        case ast.Name() | ast.Old():
+            return forms[expr.name]
+        case ast.Call(function="sqrt"):
+            return of(expr.arguments[0]).root()
+        case ast.Unary(operator="-"):
+            return of(expr.operand).times(some.lifted(-1.0))
+        case ast.Binary(operator="+" | "-" | "*" | "/"):
+            left, right = of(expr.left), of(expr.right)
+            if type(left) is type(right) and (expr.operator != "/" or right.is_zero() is False):
+                right = right.times(some.lifted(-1.0)) if expr.operator == "-" else right
+                return {"*": left.times, "/": left.over}.get(expr.operator, left.plus)(right)
+        case ast.Choice():
+            return of(expr.yes if decided(expr.condition) else expr.no)
+        case ast.Unary() | ast.Binary(operator="==" | "!=" | "and" | "or"):
+            return some.lifted(float(decided(expr)))
+    raise NoFormError
 
-    def __mul__(self, other: Any) -> Any:
-        return self.times(self._other(other))
 
-    __radd__, __rmul__ = __add__, __mul__
-
-    def __neg__(self) -> Any:
-        return self.times(self.lifted(-1.0))
-
-    def __sub__(self, other: Any) -> Any:
-        return self.plus(-self._other(other))
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._other(other).plus(-self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self.over(self._other(other))
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._other(other).over(self)
-
-    def __eq__(self, other: object) -> Any:
-        return (self - other).is_zero()
-
-    def __ne__(self, other: object) -> Any:
-        equal = self == other
-        return ~equal if equal is UNDECIDED else not equal
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
-        """What numpy's functions of it are."""
-        if ufunc is np.isfinite:
-            return np.True_
-        if ufunc is np.sign:  # the evaluator asks before it takes a root, whose user looks himself
-            return 1.0
-        if ufunc is np.sqrt:
-            return self.root()
-        raise NoFormError
+def _holds(expr: Expr, of: Callable[[Expr], Any]) -> bool | None:
+    """Whether a condition of functions of counts holds; None where that depends on the counts."""
+    opposite: bool | None
+    match expr:
+        case ast.Binary(operator="and" | "or"):
+            ends, first = expr.operator == "or", _holds(expr.left, of)
+            second = ends if first is ends else _holds(expr.right, of)
+            return second if first is not None or second is ends else None
+        case ast.Binary(operator="==" | "!="):
+            opposite = of(replace(expr, operator="-")).is_zero()
+            return opposite if expr.operator == "==" or opposite is None else not opposite
+        case ast.Unary(operator="not"):
+            opposite = _holds(expr.operand, of)
+        case _:
+            opposite = of(expr).is_zero()
+    return None if opposite is None else not opposite
 
 
 _EPS = float(np.finfo(np.float64).eps)
 _WHOLE = 2**53
+_LONGEST = 1_000_000  # positions over which sums are exact, where it is asked for all lengths
 _TRUSTED = 1e-10
 _RATIONAL = 10_000
 _NEAR = 1e-13
@@ -226,16 +209,16 @@ def fractional(form: Confusion, n: int | None = None) -> Fractional | None:
         return None
     tested: list[_Sum] = []
     length = _Sum(_fractions(0, 1, 1, 1, 1), np.zeros(5), n, tested)
-    current: dict[str, Any] = {"n": length if n is None else float(n)}
-    scope = Scope(form.bound, current, current, {})
+    forms: dict[str, Form] = {"n": length} if n is None else {}
+    scope = Scope(form.bound, {} if n is None else {"n": float(n)}, {}, {})
     try:
         for register in form.bound.spec.registers:
-            start = length._other(evaluate(register.start, scope))
+            start = form_of(register.start, forms, length, scope)
             cells = _fractions(0, *form.amounts[register.name].ravel().tolist())
-            current[register.name] = start.rounded(start.weights + cells, start.error, (n or 1) + 1)
-        value = evaluate(form.bound.spec.value, scope)
+            forms[register.name] = start.rounded(start.weights + cells, start.error, (n or 1) + 1)
+        value = form_of(form.bound.spec.value, forms, length, scope)
         if isinstance(value, _Sum) and n is not None:
-            value = _Quotient(value * float(n), length)
+            value = _Quotient(value.times(value.lifted(float(n))), length)
         if not isinstance(value, _Quotient):
             return None
         below = value.below.rational().cells()
@@ -266,7 +249,10 @@ class _Sum(Form):
 
     def rounded(self, weights: NDArray[Any], error: Floats, operations: int = 1) -> _Sum:
         """The sum with these weights after some more operations of doubles."""
-        if error.any() or not self._exact(weights):
+        unit = max(weight.denominator for weight in weights)
+        most = abs(weights[0]) + max(map(abs, weights[1:])) * (self.n or _LONGEST)
+        exact = not unit & (unit - 1) and most * unit < _WHOLE  # doubles hold every such sum
+        if error.any() or not exact:
             error = error + operations * _EPS * (_sizes(weights) + error)
         return replace(self, weights=weights, error=error)
 
@@ -313,17 +299,6 @@ class _Sum(Form):
         if (moved > _NEAR * np.abs(self.weights)).any():
             raise NoFormError
         return replace(self, weights=near, error=self.error + moved.astype(np.float64))
-
-    def _exact(self, weights: NDArray[Any]) -> bool:
-        """True when doubles hold every such sum: whole multiples of a power of two, not too many.
-
-        Without a length this is asked for sums over a million positions.
-        """
-        unit = max(weight.denominator for weight in weights)
-        if unit & (unit - 1):
-            return False
-        most = abs(weights[0]) + max(map(abs, weights[1:])) * (self.n or 1_000_000)
-        return bool(most * unit < _WHOLE)
 
 
 @dataclass(frozen=True, eq=False)

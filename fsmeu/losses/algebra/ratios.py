@@ -13,15 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import LossFileError
-from fsmeu.losses.algebra.confusion import UNDECIDED, Confusion, Form, NoFormError, value_of_counts
+from fsmeu.losses.algebra.confusion import Confusion, Form, NoFormError, form_of, value_of_counts
 from fsmeu.losses.algebra.split import Split, starts_of
-from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at, evaluate
+from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at
 
 _CLEAR = 1e-9  # a sum is not 0 if it is more than this part of its terms without signs
 
@@ -137,34 +136,28 @@ class _Sum(Form):
             return _Sum(np.sqrt(self.affine), self.places)
         return replace(self, rooted=True)
 
-    def is_zero(self) -> Any:
+    def is_zero(self) -> bool | None:
         if self.ratios:
-            return UNDECIDED
+            return None
         values, clear = self.places.values(self.affine)
         one_sign = (values >= 0).all(axis=0) | (values <= 0).all(axis=0)
         if clear.all() and one_sign.all():
             return False
-        return UNDECIDED if self.affine.any() else True
+        return None if self.affine.any() else True
 
 
 def _value(affine: Floats, a: Floats, b: Floats | float) -> Floats:
     """The affine function of two counts, (ks,)."""
-    value: Floats = affine[0] + affine[1] * a + affine[2] * b
-    return value
+    return np.asarray(affine[0] + affine[1] * a + affine[2] * b)
 
 
 def _ratios(
     bound: BoundLoss, n: int, places: Places, registers: Mapping[str, Floats]
 ) -> list[tuple[Floats, Floats, float]]:
-    """Numerators, denominators and powers of the ratios whose sum the value is.
-
-    ``registers`` has the coefficients of registers on 1 and both counts, (3, ks) each.
-    """
-    current: dict[str, Any] = {name: _Sum(affine, places) for name, affine in registers.items()}
-    current["n"] = float(n)
-    value = evaluate(bound.spec.value, Scope(bound, current, current, {}))
+    """Numerators, denominators, powers of ratios whose sum the value is; registers are (3, ks)."""
     some = _Sum(np.zeros((3, len(places.a[0]))), places)
-    total = some._other(value)
+    forms = {name: _Sum(affine, places) for name, affine in registers.items()}
+    total: _Sum = form_of(bound.spec.value, forms, some, Scope(bound, {"n": float(n)}, {}, {}))
     if total.rooted:
         raise NoFormError
     if total.ratios and not total.affine.any():

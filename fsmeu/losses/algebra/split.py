@@ -23,7 +23,7 @@ from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Register, Spec, names_read, parts
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant, constant_at
 
-_ZERO, _ONE = ast.Number(0.0), ast.Number(1.0)
+_ZERO = ast.Number(0.0)
 _OTHER: dict[Expr, Expr] = {ast.Name("z"): ast.Name("y"), ast.Name("y"): ast.Name("z")}
 
 
@@ -85,33 +85,7 @@ def slope(spec: Spec, name: str) -> Expr:
 
     A difference of two values would lose digits of the slope that stand below those of the value.
     """
-    return slope_in(spec.value, name)
-
-
-def slope_in(expr: Expr, name: str) -> Expr:
-    """What one more of a register adds to an expression that is affine in it."""
-    if name not in names_read(expr):
-        return _ZERO
-    match expr:
-        case ast.Unary():
-            return ast.Unary("-", slope_in(expr.operand, name), place=expr.place)
-        case ast.Binary(operator="+" | "-"):
-            left, right = slope_in(expr.left, name), slope_in(expr.right, name)
-            whole = ast.Binary(expr.operator, left, right, place=expr.place)
-            return left if right == _ZERO else whole
-        case ast.Binary(operator="*"):
-            sides = (expr.left, expr.right)
-            left, right = (slope_in(e, name) if name in names_read(e) else e for e in sides)
-            whole = ast.Binary("*", left, right, place=expr.place)
-            return right if left == _ONE else left if right == _ONE else whole
-        case ast.Binary(operator="/"):
-            return ast.Binary("/", slope_in(expr.left, name), expr.right, place=expr.place)
-        case ast.Choice():
-            yes, no = slope_in(expr.yes, name), slope_in(expr.no, name)
-            return ast.Choice(expr.condition, yes, no, place=expr.place)
-        case ast.Name():
-            return _ONE
-    raise AssertionError(expr)  # not affine
+    return ast.slope_in(spec.value, name)
 
 
 def separated(bound: BoundLoss) -> BoundLoss:
@@ -255,13 +229,16 @@ def split(bound: BoundLoss) -> Split | None:
     names = {"z": {"z", *z_names}, "y": {"y", *y_names}}
     features: dict[str, list[tuple[str, Expr]]] = {"z": [], "y": []}
     joint_counts = []
-    try:
-        for register in spec.registers:
-            if register.name in linear:
-                amount = _cut(ast.increment(register) or _ZERO, register.name, names, features)
-                joint_counts.append(JointCount(register.name, amount))
-    except _InseparableError:
-        return None
+    for register in (r for r in spec.registers if r.name in linear):
+        amount, others = ast.increment(register) or _ZERO, dict[Expr, Expr]()
+        for tape, piece in _pieces(amount, names):
+            if not tape:
+                return None
+            known, feature = features[tape], (register.name, piece)
+            if feature not in known:
+                known.append(feature)
+            others[piece] = ast.Name(f"{tape}#{known.index(feature)}")
+        joint_counts.append(JointCount(register.name, replace_parts(amount, others)))
     read = names_read(spec.value)
     z_part = _part(bound, z_names, features["z"], "z", read)
     asked = ast.needed_registers(
@@ -273,30 +250,16 @@ def split(bound: BoundLoss) -> Split | None:
     return Split(bound, z_part, y_part, tuple(joint_counts), additive)
 
 
-class _InseparableError(Exception):
-    """A piece that reads both tapes and is no function of what each shows by itself."""
-
-
-def _cut(
-    expr: Expr,
-    register: str,
-    names: Mapping[str, set[str]],
-    features: Mapping[str, list[tuple[str, Expr]]],
-) -> Expr:
-    """The expression with pieces that read one tape replaced by names of features, kept there."""
-    read = names_read(expr)
-    tapes = [tape for tape in names if read & names[tape]]
-    if not tapes:
-        return expr
+def _pieces(expr: Expr, names: Mapping[str, set[str]]) -> Iterator[tuple[str, Expr]]:
+    """The largest pieces that read one tape, with it; without, a tally that reads both at once."""
+    tapes = [tape for tape in names if names_read(expr) & names[tape]]
     if len(tapes) == 1:
-        known, feature = features[tapes[0]], (register, expr)
-        if feature not in known:
-            known.append(feature)
-        return ast.Name(f"{tapes[0]}#{known.index(feature)}")
-    if isinstance(expr, ast.Call) and expr.function == "tally":
-        raise _InseparableError
-    inside = (_cut(part, register, names, features) for part in parts(expr))
-    return ast.with_parts(expr, tuple(inside))
+        yield tapes[0], expr
+    elif tapes and isinstance(expr, ast.Call) and expr.function == "tally":
+        yield "", expr
+    else:
+        for part in parts(expr):
+            yield from _pieces(part, names)
 
 
 def _part(

@@ -82,7 +82,8 @@ class Expressions:
     """The place in a file up to which it has been read, and what its names mean so far.
 
     ``token`` is the next one, ``meaning`` what each name is, ``sides`` how many labels choose an
-    entry of a table, ``named_states`` those that were named, perhaps before they are declared.
+    entry of a table, ``named_states`` those that were named, perhaps before they are declared,
+    ``usage`` how the statement that is read is written.
     """
 
     def __init__(self, source: str, origin: str) -> None:
@@ -96,6 +97,7 @@ class Expressions:
         self.sides: dict[str, int] = {}
         self.states: tuple[str, ...] = ()
         self.named_states: list[Token] = []
+        self.usage = ""
         self._lines = [0, *(found.end() for found in re.finditer("\n", source))]
         self._depth = self._parts = 0
         self.token = self.read(0)
@@ -168,9 +170,9 @@ class Expressions:
 
     # -- expressions ---------------------------------------------------------------------------
 
-    def expr(self, missing: str, level: int = ANY) -> Expr:
-        """The expression that comes next, of at least a level; ``missing`` is said if none."""
-        expr = self._operators(missing, level)
+    def expr(self, level: int = ANY) -> Expr:
+        """The expression that comes next, of at least a level; ``usage`` is said if none."""
+        expr = self._operators(self.usage, level)
         self._parts += _size(expr)[0]
         if self._parts > _MAX_PARTS:
             said = f"with every 'let' in place, a file may have {_MAX_PARTS:,} parts"

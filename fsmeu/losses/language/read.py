@@ -69,7 +69,6 @@ class _Reader(expressions.Expressions):
         self.outputs: list[ast.Output] = []
         self.arcs: list[tuple[Token, Token, Expr | None]] = []
         self.begin = self.token
-        self.usage = ""
 
     def spec(self) -> Spec:
         """The spec of the whole file."""
@@ -106,11 +105,7 @@ class _Reader(expressions.Expressions):
         )
 
     def no_statement(self) -> LossFileError:
-        """The error of what begins no statement.
-
-        A list of labels goes on to the next word of the language, so it also takes a misspelt one:
-        then what begins the line is to blame.
-        """
+        """The error of what begins no statement; after labels, which take any word, of its line."""
         line = self.source.split("\n")[self.token.place.line - 1]
         words = line.split()
         below = self.begin.text == "labels" and self.begin.place.line < self.token.place.line
@@ -157,18 +152,12 @@ class _Reader(expressions.Expressions):
 
     # -- parts of statements -------------------------------------------------------------------
 
-    def condition(self) -> Expr:
-        return self.expr(self.usage)
-
-    def amount(self) -> Expr:
-        return self.expr(self.usage, ARITHMETIC)
-
     def fixed(self, length: bool = True, labels: bool = False, level: int = ARITHMETIC) -> Expr:
         """An expression that is known before a sequence is: of parameters and the length n.
 
         With labels, it is one for each pair of labels z and y, the sides of a table.
         """
-        expr = self.expr(self.usage, level)
+        expr = self.expr(level)
         names = {p.name for p in self.params} | ({"n"} if length else set())
         names |= {"z", "y"} if labels else set()
         for part in walk(expr):
@@ -233,17 +222,17 @@ class _Reader(expressions.Expressions):
     def on_let(self) -> None:
         token = self.name(self.usage)
         self.expect("=", self.usage)
-        body = self.condition()
+        body = self.expr()
         self.lets[self.declare(token, "a let")] = body
 
     def on_count(self) -> None:
         name, place = self.new("a count")
         if self.token.kind != "end" and self.token.text not in ("by", "when", *_USAGE):
             raise self.unexpected(self.usage)
-        step = self.amount() if self.take("by") else _ONE
+        step = self.expr(ARITHMETIC) if self.take("by") else _ONE
         update: Expr = ast.Binary("+", ast.Name(name), step, place=place)
         if self.take("when"):
-            update = ast.Choice(self.condition(), update, ast.Name(name))
+            update = ast.Choice(self.expr(), update, ast.Name(name))
         whole = isinstance(step, ast.Number) and step.value >= 0 and step.value.is_integer()
         low, high = (_ZERO, ast.Binary("*", ast.Name("n"), step)) if whole else (None, None)
         self.add(Register(name, "count", _ZERO, update, low, high, place))
@@ -251,7 +240,7 @@ class _Reader(expressions.Expressions):
     def on_age(self) -> None:
         name, place = self.new("an age")
         self.expect("since", self.usage)
-        condition = self.condition()
+        condition = self.expr()
         self.expect("up", self.usage, expression=True)
         self.expect("to", self.usage)
         top = self.fixed()
@@ -261,7 +250,7 @@ class _Reader(expressions.Expressions):
     def on_memory(self) -> None:
         name, place = self.new("a memory")
         self.expect("of", self.usage)
-        update = ast.Push(name, self.amount(), place=place)
+        update = ast.Push(name, self.expr(ARITHMETIC), place=place)
         low, high = self.bounds() if self.take("in") else (None, None)
         if (low is None) != (high is None):
             raise self.error(place, "bounds of a memory are both needed, LOW..HIGH")
@@ -272,7 +261,7 @@ class _Reader(expressions.Expressions):
     def on_flag(self) -> None:
         name, place = self.new("a flag")
         self.expect("when", self.usage)
-        update = ast.Choice(self.condition(), _ONE, ast.Name(name))
+        update = ast.Choice(self.expr(), _ONE, ast.Name(name))
         self.add(Register(name, "flag", _ZERO, update, _ZERO, _ONE, place))
 
     def on_register(self) -> None:
@@ -284,7 +273,7 @@ class _Reader(expressions.Expressions):
         self.expect("start", self.usage, expression=True)
         begin = self.fixed()
         self.expect("next", self.usage, expression=True)
-        self.add(Register(name, "register", begin, self.condition(), low, high, place))
+        self.add(Register(name, "register", begin, self.expr(), low, high, place))
 
     def on_state(self) -> None:
         place, names = self.begin.place, [self.name(self.usage).text]
@@ -305,7 +294,7 @@ class _Reader(expressions.Expressions):
         self.expect("->", self.usage)
         target, condition = self.name(self.usage), None
         if not self.take("otherwise"):
-            condition = self.condition() if self.take("when") else _ONE
+            condition = self.expr() if self.take("when") else _ONE
         elif any(c is None and a.text == source.text for a, _, c in self.arcs):
             said = f"only one arc of {source.text!r} may have 'otherwise'"
             raise self.error(source.place, said)
@@ -326,11 +315,11 @@ class _Reader(expressions.Expressions):
 
     def at_end(self) -> Expr:
         """A function of the registers after the last position, with its cases for 0/0."""
-        main, cases = self.amount(), []
+        main, cases = self.expr(ARITHMETIC), []
         while self.take("or"):
-            body = self.amount()
+            body = self.expr(ARITHMETIC)
             self.expect("when", self.usage, expression=True)
-            cases.append((self.expr(self.usage, expressions.CONJUNCTION), body))
+            cases.append((self.expr(expressions.CONJUNCTION), body))
         for condition, body in reversed(cases):
             main = self.made(ast.Choice(condition, body, main, place=self.begin.place))
         for part in walk(main):

@@ -260,16 +260,13 @@ class Spec:
 
 
 _TAPES = frozenset({"z", "y", "i"})
-_ZERO = Number(0.0)
+_ZERO, _ONE = Number(0.0), Number(1.0)
 _TRUTHS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "or", "not"})
 
 
 def names_read(expr: Expr) -> frozenset[str]:
-    """The names that an expression refers to: tapes, i, n, parameters, registers.
-
-    Each expression keeps them: they are asked for at every level of long sums.
-    """
-    held = vars(expr)
+    """The names that an expression refers to: tapes, i, n, parameters, registers."""
+    held = vars(expr)  # keeps them, as they are asked for at every level of long sums
     known: frozenset[str] | None = held.get("_names_read")
     if known is None:
         own = "state" if isinstance(expr, At | Arcs) else held.get("name", held.get("memory"))
@@ -387,26 +384,38 @@ def _increment(expr: Expr, name: str) -> Expr | None:
 
 def is_affine(expr: Expr, names: frozenset[str]) -> bool:
     """True when the expression is a + sum of b_r * r over these names, with a, b free of them."""
-    return _degree(expr, names) <= 1
+    try:
+        return not any(names_read(slope_in(expr, name)) & names for name in names)
+    except _NotAffineError:
+        return False
 
 
-def _degree(expr: Expr, names: frozenset[str]) -> int:
-    """0 when the expression is free of these names, 1 when it is affine in them, else 2."""
-    inside = [_degree(part, names) for part in parts(expr)]
+class _NotAffineError(Exception):
+    """An expression that is not affine in a register."""
+
+
+def slope_in(expr: Expr, name: str) -> Expr:
+    """What one more of a register adds to an expression that is affine in it."""
+    if name not in names_read(expr):
+        return _ZERO
     match expr:
         case Name():
-            return int(expr.name in names)
-        case Unary(operator="-") | Binary(operator="+" | "-"):
-            return max(inside)
-        case Binary(operator="*"):
-            return min(sum(inside), 2)
-        case Binary(operator="/"):
-            return 2 if inside[1] else inside[0]
-        case Choice():
-            return 2 if inside[0] else max(inside)
-        case Old() | Index() | Push() | At():
-            return 2 if names_read(expr) & names else 0
-    return 2 if any(inside) else 0
+            return _ONE
+        case Unary(operator="-"):
+            return replace(expr, operand=slope_in(expr.operand, name))
+        case Binary(operator="+" | "-"):
+            left, right = slope_in(expr.left, name), slope_in(expr.right, name)
+            return left if right == _ZERO else replace(expr, left=left, right=right)
+        case Binary(operator="*") if name not in names_read(expr.left) & names_read(expr.right):
+            sides = (expr.left, expr.right)
+            left, right = (slope_in(e, name) if name in names_read(e) else e for e in sides)
+            whole = replace(expr, left=left, right=right)
+            return right if left == _ONE else left if right == _ONE else whole
+        case Binary(operator="/") if name not in names_read(expr.right):
+            return replace(expr, left=slope_in(expr.left, name))
+        case Choice() if name not in names_read(expr.condition):
+            return replace(expr, yes=slope_in(expr.yes, name), no=slope_in(expr.no, name))
+    raise _NotAffineError
 
 
 @lru_cache(maxsize=256)

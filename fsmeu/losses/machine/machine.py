@@ -117,6 +117,7 @@ def machine_view(
     The position is a register where a step looks at it. With z given, registers that read z alone
     and that no step looks at are left out (Figure 1 of Jansche 2007: states are (tp, ref)).
     """
+    plain = bound
     if ast.reads_clock(bound.spec):
         clocked = replace(bound.spec, registers=(_CLOCK, *bound.spec.registers))
         bound = replace(bound, spec=clocked)
@@ -125,8 +126,7 @@ def machine_view(
         registers = bound.spec.registers
         names = {x for x, reads in tapes(bound.spec).items() if "y" not in reads and x != "i"}
         read = ast.needed_registers(registers, [r.update for r in registers if r.name not in names])
-        plain = replace(bound.spec, registers=tuple(r for r in registers if r.sugar != "clock"))
-        tracks = trajectories(replace(bound, spec=plain), n, z[None, :], names)
+        tracks = trajectories(plain, n, z[None, :], names)
         ends = {name: float(tracks[name][0, n]) for name in sorted(names - read)}
     return SpecView(bound, n, None, linear, ends=ends, merge=merge)
 
@@ -406,11 +406,9 @@ def _in_layers(machine: Machine) -> Machine:
 
 
 def _absorbed(machine: Machine) -> Machine:
-    """The machine without states that others can stand in for.
+    """The machine without states for which others, met where they are, have the same classes.
 
-    A state can stand in for another when it is met at all depths at which that one is, perhaps at
-    more, and has the same classes there. (States of which neither covers the other stay apart; to
-    merge those as well is to find the smallest automaton that is consistent with a sample.)
+    States of which neither is met at all depths of the other stay apart.
     """
     layers, _, classes = unroll(machine)
     profiles: dict[int, set[int]] = {}
@@ -432,10 +430,7 @@ def _absorbed(machine: Machine) -> Machine:
 
 
 def _quotient(machine: Machine, classes: Ints, kept: Ints | None = None) -> Machine:
-    """The machine of those classes that pairs of length n meet: 0 is the start's, -1 left out.
-
-    ``kept`` stand for the classes, or the first of each.
-    """
+    """The machine of classes that pairs of length n meet, for which ``kept`` stand; -1 is none."""
     if kept is None:
         numbers, first = np.unique(classes, return_index=True)
         kept = first[numbers >= 0]

@@ -7,11 +7,11 @@ constants. In both, registers in which the value is linear may ride in the weigh
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -65,7 +65,8 @@ class SpecView(View):
 
     ``linear`` registers ride in the weight, ``ends`` has the last values of registers that are left
     out because no step looks at them, ``memo`` is shared by all views with the same arguments but
-    z. With ``merge``, values of a register that nothing can tell apart are one.
+    z. With ``merge``, values of a register that nothing can tell apart are one. With a ``quotient``
+    (``quotient_given_z``), steps lead to what stands for all that is alike given z.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class SpecView(View):
         self.memo = {} if memo is None else memo
         self.linear_names = tuple(r.name for r in spec.registers if r.name in linear)
         self.ends = dict(ends or {})
+        self.quotient: tuple[SpecView, list[_Layer]] | None = None
         self.clock = any(r.sugar == "clock" for r in spec.registers)
         self.linear = len(linear)
         self.memories = domains.memories_of(bound, n)
@@ -117,6 +119,8 @@ class SpecView(View):
 
     def contexts(self) -> list[Hashable]:
         """For each position the numbers that its step looks at: i, z, registers that read z."""
+        if self.quotient is not None:
+            return list(range(self.n))
         z = np.zeros((1, self.n), np.int64) if self.z is None else self.z[None, :]
         return list(map(tuple, self.context_cells(z, self.track)[0].tolist()))
 
@@ -165,7 +169,21 @@ class SpecView(View):
         if culprit is not None:
             register = next(r for r in self.carried if r.name == culprit)
             raise domains.left_bounds(self.bound, register, f"leaves its bounds at position {i}")
-        return np.broadcast_to(targets, shape), gains
+        return self.stand_in(i, np.broadcast_to(targets, shape)), gains
+
+    def stand_in(self, i: int, codes: Ints) -> Ints:
+        """What stands for the states with these codes after position i, where they are merged."""
+        if self.quotient is None:
+            return codes
+        core, layers = self.quotient
+        met, inverse = np.unique(codes, return_inverse=True)
+        taken, (known, stands) = met >= 0, layers[i]
+        held = self.space_of.decode(met[taken])
+        inner = core.space_of.encode({name: held[name] for name in stands})[0]
+        place = np.searchsorted(known, np.broadcast_to(inner, np.count_nonzero(taken)))
+        others = {name: values[place] for name, values in stands.items()}
+        met[taken] = self.space_of.encode({**held, **others})[0]
+        return met[inverse].reshape(codes.shape)
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
         """Value of ending in each state with linear registers at their start, and their slopes."""
@@ -204,24 +222,20 @@ class SpecView(View):
 _MOST_MERGED_CELLS = 1 << 24  # cells of steps that merging looks at: 128 MB
 _MOST_MERGED_VALUES = 1 << 16  # values of a register up to which they are merged
 _LARGEST_MERGED_DOMAIN = 1 << 23  # values by the bounds of such a register, one cell each: 64 MB
-_SETTLED: WeakKeyDictionary[BoundLoss, dict[str, domains.Merged]] = WeakKeyDictionary()
-"""The classes of registers that hold for every greater length as well, by loss and name."""
 
 
 @lru_cache(maxsize=256)
 def merged_registers(bound: BoundLoss, n: int) -> Mapping[str, domains.Merged]:
     """For sequences of length n, the registers with values that can be merged, and how."""
-    registers, settled = {}, _SETTLED.setdefault(bound, {})
+    registers = {}
     for register, seen in _candidates(bound.spec):
-        merged = settled.get(register.name)
-        if merged is None or merged.length > n:
-            merged = None
-            with suppress(LossFileError):  # something is undefined; who reaches it will say so
-                merged = _value_classes(bound, register, seen, n)
-            if merged is not None and merged.length <= n:
-                settled[register.name] = merged
-        if merged is not None and len(merged.representatives) < len(merged.values):
-            registers[register.name] = merged
+        sides = (register.start, register.update, register.low, register.high, register.depth)
+        reads_length = any("n" in names_read(x) for x in (*sides, *seen) if x is not None)
+        longer = n if reads_length else 1 << n.bit_length()  # what serves it serves shorter ones
+        with suppress(LossFileError):  # something is undefined; who reaches it will say so
+            merged = _value_classes(bound, register, seen, longer)
+            if merged is not None and len(merged.representatives) < len(merged.values):
+                registers[register.name] = merged
     return registers
 
 
@@ -267,53 +281,21 @@ def _is_one_time(expr: Expr, name: str) -> bool:
     return len(times) == 1
 
 
+@lru_cache(maxsize=256)
 def _value_classes(
     bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: int
 ) -> domains.Merged | None:
-    domain = domains.domain_of(bound, register, n)
-    if isinstance(domain, domains.Pool) or domain.size > _LARGEST_MERGED_DOMAIN:
-        return None
-    walked = _values_met(bound, register, domain, n)
-    if walked is None:
-        return None
-    values, targets, length = walked
-    rows = [_look(bound, register.name, n, expr, values) for expr in seen]
-    outputs = group(bits(np.concatenate([np.zeros((len(values), 1)), *rows], axis=1)))
-    classes = refine(targets, outputs)
-    first = np.unique(classes, return_index=True)[1]
-    order = np.argsort(values)
-    given = (register.start, register.update, register.low, register.high, register.depth, *seen)
-    if any(expr is not None and "n" in names_read(expr) for expr in given):
-        length = n + 1
-    return domains.Merged(values[order], classes[order], values[first], length)
+    """The classes of the values that a register takes; None if there are too many, or some leave.
 
-
-def _look(bound: BoundLoss, name: str, n: int, expr: Expr, values: Floats) -> Floats:
-    """An expression for each value of a register (rows) and each pair of labels that it reads."""
-    held, labels = values[:, None, None], bound.label_values
-    tapes = {"z": labels[None, :, None], "y": labels[None, None, :], "n": float(n)}
-    scope = Scope(bound, {name: held, **tapes}, {name: held}, domains.memories_of(bound, n))
-    seen = np.asarray(evaluate(expr, scope), np.float64)
-    columns = np.broadcast_shapes(seen.shape, (1, 1, 1))[1:]
-    return np.broadcast_to(seen, (len(values), *columns)).reshape(len(values), -1)
-
-
-def _values_met(
-    bound: BoundLoss, register: Register, domain: domains.Domain, n: int
-) -> tuple[Floats, Ints, int] | None:
-    """The values that a register takes, where each leads, and the length from which this holds.
-
-    A value that is first met at the end leads to itself, so that it is merged with its like. None
-    when a value leaves the bounds, or there are too many.
+    A value that is first met at the end leads to itself, so that it is merged with its like.
     """
-    start = constant_at(bound, register.start, n)
-    if start != int(start) or not 0 <= start - domain.low < domain.size:
+    domain, start = domains.domain_of(bound, register, n), constant_at(bound, register.start, n)
+    known = not isinstance(domain, domains.Pool) and domain.size <= _LARGEST_MERGED_DOMAIN
+    if not known or start != int(start) or not 0 <= start - domain.low < domain.size:
         return None
-    values = np.array([start])
+    values, rows, begin, depth = np.array([start]), list[Ints](), 0, 0
     place = np.full(domain.size, -1, np.int64)
     place[int(start) - domain.low] = 0
-    rows: list[Ints] = []
-    begin, depth = 0, 0
     while begin < len(values) and depth < n:
         if len(values) * len(bound.label_values) ** 2 > _MOST_MERGED_CELLS:
             return None
@@ -329,63 +311,39 @@ def _values_met(
         if len(values) > _MOST_MERGED_VALUES:
             return None
     last = np.arange(begin, len(values))[:, None]
-    columns = rows[0].shape[1] if rows else 1
-    rows.append(np.broadcast_to(last, (len(last), columns)))
-    return values, np.concatenate(rows), depth if not len(last) else n + 1
+    rows.append(np.broadcast_to(last, (len(last), rows[0].shape[1] if rows else 1)))
+    shown = [_look(bound, register.name, n, expr, values) for expr in seen]
+    outputs = group(bits(np.concatenate([np.zeros((len(values), 1)), *shown], axis=1)))
+    classes, order = refine(np.concatenate(rows), outputs), np.argsort(values)
+    first = np.unique(classes, return_index=True)[1]
+    return domains.Merged(values[order], classes[order], values[first])
+
+
+def _look(bound: BoundLoss, name: str, n: int, expr: Expr, values: Floats) -> Floats:
+    """An expression for each value of a register (rows) and each pair of labels that it reads."""
+    held, labels = values[:, None, None], bound.label_values
+    tapes = {"z": labels[None, :, None], "y": labels[None, None, :], "n": float(n)}
+    scope = Scope(bound, {name: held, **tapes}, {name: held}, domains.memories_of(bound, n))
+    seen = np.asarray(evaluate(expr, scope), np.float64)
+    columns = np.broadcast_shapes(seen.shape, (1, 1, 1))[1:]
+    return np.broadcast_to(seen, (len(values), *columns)).reshape(len(values), -1)
 
 
 # -- merged once the hypothesis is known -----------------------------------------------------------
 
 _SMALL_CORE = 64  # values, of what may be merged given z and beside it, below which none is
 _WORTH_MERGING = 2.0  # the factor by which layers must get smaller to be walked
-
-
 _Layer = tuple[Ints, dict[str, Floats]]
 """The contents of the core after a position, ascending, and what stands for each, by register."""
-
-
-class _QuotientView(View):
-    """A view with z given whose steps lead to what stands for all that nothing can tell apart.
-
-    ``core`` has all registers that only add up in the weight; what they add on every continuation
-    makes its contents after positions 0, ..., n one: ``layers`` tell which stand for others. Of the
-    age of the open chunk of y, all that matters is whether z's is the same.
-    """
-
-    def __init__(self, inner: SpecView, core: SpecView, layers: list[_Layer]) -> None:
-        self._inner, self._core, self._layers = inner, core, layers
-        self.n, self.symbols, self.linear = inner.n, inner.symbols, inner.linear
-        self.start = int(self._stand_in(0, np.array([inner.start]))[0])
-        self.space, self.memo = None, {}
-
-    def contexts(self) -> list[Hashable]:
-        return list(range(self.n))
-
-    def advance(
-        self, i: int, codes: Ints, symbols: Ints | None = None
-    ) -> tuple[Ints, Floats | None]:
-        targets, gains = self._inner.advance(i, codes, symbols)
-        met, inverse = np.unique(targets, return_inverse=True)
-        taken = met >= 0
-        met[taken] = self._stand_in(i, met[taken])
-        return met[inverse].reshape(targets.shape), gains
-
-    def values(self, codes: Ints) -> tuple[Floats, Floats]:
-        return self._inner.values(codes)
-
-    def _stand_in(self, i: int, codes: Ints) -> Ints:
-        held, (known, stands) = self._inner.space_of.decode(codes), self._layers[i]
-        core = self._core.space_of.encode({name: held[name] for name in stands})[0]
-        place = np.searchsorted(known, np.broadcast_to(core, codes.shape))
-        others = {name: values[place] for name, values in stands.items()}
-        return np.asarray(self._inner.space_of.encode({**held, **others})[0])
 
 
 def quotient_given_z(view: SpecView, copies: int) -> View | None:
     """The view (with z given) with states merged that nothing can tell apart; None if no gain.
 
-    ``copies`` is how many times each content of the core is met beside what the view itself adds
-    up: the number of states of the model.
+    The core has all registers that only add up in the weight; what they add on every continuation
+    makes its contents after positions 0, ..., n one. Of the age of the open chunk of y, all that
+    matters is whether z's is the same. ``copies`` is how many times each content of the core is met
+    beside what the view itself adds up: the number of states of the model.
     """
     unread = ast.unread_registers(view.bound.spec)
     added = steps(view.bound.spec)
@@ -400,7 +358,12 @@ def quotient_given_z(view: SpecView, copies: int) -> View | None:
         return None
     core = SpecView(view.bound, view.n, view.z, (*view.linear_names, *sums))
     layers = _walk(core, names)
-    return None if layers is None else _QuotientView(view, core, layers)
+    if layers is None:
+        return None
+    merged = copy.copy(view)
+    merged.quotient, merged.merge, merged.space, merged.memo = (core, layers), False, None, {}
+    merged.start = int(merged.stand_in(0, np.array([view.start]))[0])
+    return merged
 
 
 def _walk(core: SpecView, names: list[str]) -> list[_Layer] | None:

@@ -161,9 +161,7 @@ TAGS = "kind and type need tags such as B-NP"
 TABLE = "a table has one entry for each label"
 UNKNOWN = "it can never equal one"
 
-OPERATORS = dict.fromkeys(("<", "<=", ">", ">="), ORDER) | dict.fromkeys(("and", "or"), CONDITION)
-"""What operators other than those of arithmetic want of both sides."""
-
+_WANT = dict.fromkeys(("<", "<=", ">", ">="), ORDER) | dict.fromkeys(("and", "or"), CONDITION)
 NUMBER, LABEL, TEXT = "a number", "a label", "a text"
 Sort = str | Register  # one of these, or the register of a memory
 _COMPUTED = (AMOUNT, ARITHMETIC, FUNCTION, ORDER)
@@ -266,7 +264,7 @@ def _sort_of(expr: Expr, world: _World) -> Sort:
             _same(expr.left, expr.right, EQUAL, world)
         case ast.Binary():
             for side in (expr.left, expr.right):
-                _number(side, OPERATORS.get(expr.operator, ARITHMETIC), world)
+                _number(side, _WANT.get(expr.operator, ARITHMETIC), world)
         case ast.Choice():
             _number(expr.condition, CONDITION, world)
             a, b = _same(expr.yes, expr.no, BRANCHES, world)
@@ -344,10 +342,7 @@ def _alike(a: Sort, b: Sort, world: _World) -> bool:
 
 
 def _packing(memory: Register, bound: BoundLoss) -> tuple[object, ...]:
-    """How many entries of which values: memories can be compared when these are the same.
-
-    What depends on n is the same when it is written the same.
-    """
+    """How many entries of which values: memories that agree in it, with n as written, compare."""
     remembered = _remembered(memory)
     bounds = [memory.low or ast.Number(0.0), memory.high or ast.Number(1.0)]
     among = (_value(side, bound) for side in bounds if remembered == "numbers")

@@ -84,15 +84,14 @@ class Pool(Domain):
 
 
 class Merged(Domain):
-    """Classes of values that nothing can tell apart, for sequences of this length and longer ones.
+    """Classes of values that nothing can tell apart.
 
     ``values`` are all that occur, ascending, ``classes`` theirs; one of each stands for all of it.
     """
 
-    def __init__(self, values: Floats, classes: Ints, representatives: Floats, length: int) -> None:
+    def __init__(self, values: Floats, classes: Ints, representatives: Floats) -> None:
         super().__init__(0, len(representatives), strict=False, reachable=len(representatives))
         self.values, self.classes, self.representatives = values, classes, representatives
-        self.length = length
 
     def encode(self, values: Floats) -> tuple[Ints, Bools]:
         """The class of each value, and which values do not occur."""

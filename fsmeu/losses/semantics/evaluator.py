@@ -2,8 +2,7 @@
 
 Every value is a float or a float64 array; a lane is one entry of the broadcast arrays. A lane takes
 part only where its ``active`` mask says so: the branches of ``if``, ``and``, ``or`` are lazy lane
-by lane, so that a division by zero counts only where it is asked for. In place of numbers there may
-be functions of counts (``algebra.confusion.Form``), which say themselves what their sums are.
+by lane, so that a division by zero counts only where it is asked for.
 """
 
 from __future__ import annotations
@@ -66,7 +65,6 @@ _ARITHMETIC: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
 _ZERO_REFUSED = {"/": "division by zero", "%": "remainder by zero"}
 _PLAIN = {"abs": np.abs, "floor": np.floor, "ceil": np.ceil, "exp": np.exp}
 _CHOOSE: Mapping[str, Any] = {"min": np.minimum, "max": np.maximum}  # nan if one of them is
-_SCALAR = (bool, np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +218,7 @@ def _and(active: Mask, truth: Bools) -> Mask:
 
 def _choice(expr: ast.Choice, scope: Scope, active: Mask) -> Lanes:
     holds = _holds(expr.condition, scope, active)
-    if isinstance(holds, _SCALAR):
+    if isinstance(holds, bool | np.bool_):
         return value_of(expr.yes if holds else expr.no, scope, active)
     ours = value_of(expr.yes, scope, _and(active, holds))
     return np.where(holds, ours, value_of(expr.no, scope, _and(active, ~holds)))

@@ -87,10 +87,9 @@ _Gains = tuple[tuple[int, float], ...]
 
 
 class _Steps:
-    """The steps of a loss on floats, each computed once: from a state by two label indices.
+    """The steps of a loss on floats, each computed once, at length n, or at any length for 0.
 
-    A state is all registers but counts that no step looks at; a step tells what these gain. They
-    are those of sequences of length n, or of any length for 0.
+    A state is all registers but counts that no step looks at; a step tells what these gain.
     """
 
     def __init__(self, bound: BoundLoss, n: int) -> None:
