@@ -18,8 +18,8 @@ import numpy as np
 
 from fsmeu import errors
 from fsmeu.arrays import Floats, Ints
-from fsmeu.expectation.expect import expect, values_and_errors
-from fsmeu.expectation.query import allowed_layers, queries
+from fsmeu.expectation.expect import expectation_of, values_and_errors
+from fsmeu.expectation.query import Query, allowed_layers
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.constraint import Constraint, restricted, walk
 from fsmeu.limits import CANDIDATES
@@ -156,17 +156,19 @@ class Problem:
             memo[what] = derive()
         return memo[what]
 
+    def query(self, indices: Ints) -> Query:
+        """The query for the expected value of a sequence."""
+        return Query(self.loss, indices, None, self.model, "expect")
+
     def values(self, candidates: Sequence[Ints]) -> Floats:
         """The expected values of sequences, and bounds on errors, (2, sequences).
 
         With ``keep``, values are those of the states that are kept, and errors are not bounded.
         """
-        names = [self.loss.alphabet.decode(indices) for indices in candidates]
-        if self.keep is not None:
-            found = [expect(self.loss, z, self.model, keep=self.keep).value for z in names]
-            return np.array([found, [np.inf] * len(found)])
-        models = [self.model] * len(names)
-        return values_and_errors(queries(self.loss, names, models, "expect_many"))
+        asked = list(map(self.query, candidates))
+        if self.keep is None:
+            return values_and_errors(asked)
+        return np.array([(expectation_of(z, None, self.keep).value, np.inf) for z in asked]).T
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""
