@@ -315,7 +315,8 @@ class Hulls:
 
     def ends(self, total: int) -> Ints:
         """The counts of the sentences when all pieces up to a total are taken, (sentences,)."""
-        found, pieces = self.first.copy(), int(np.searchsorted(self.knots, total, side="right")) - 1
+        found: Ints = self.first.copy()
+        pieces = int(np.searchsorted(self.knots, total, side="right")) - 1
         np.maximum.at(found, self.sentence[:pieces], self.end[:pieces])
         return found
 

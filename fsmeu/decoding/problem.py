@@ -168,7 +168,8 @@ class Problem:
         asked = list(map(self.query, candidates))
         if self.keep is None:
             return values_and_errors(asked)
-        return np.array([(expectation_of(z, None, self.keep).value, np.inf) for z in asked]).T
+        found = [expectation_of(one, None, self.keep).value for one in asked]
+        return np.array([found, [np.inf] * len(found)])
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""

@@ -80,9 +80,9 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
             continue
         path = decided.labels[row, : problem.n]
         proven = is_proven(problem, values, errors, end, path)
-        value, error = problem.sign * float(values[end]), float(errors[end])
+        value, off = problem.sign * float(values[end]), float(errors[end])
         candidates = 0 if _is_additive(problem) is None else len(values)
-        found.append(Answer(path, proven, _why(problem), candidates, value, error))
+        found.append(Answer(path, proven, _why(problem), candidates, value, off))
     return found
 
 
