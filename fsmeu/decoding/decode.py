@@ -141,8 +141,7 @@ def decode_many(
     tell, threads = progress or (lambda made: None), checked_jobs("decode_many", jobs)
     found: dict[int, Decision] = {}
     if scheduler is None and keep is None and method in ("auto", RANKING_FAST.name):
-        for rows, p in _independent(models):
-            made = _ranked_together(loss, rows, p, method, constraint)
+        for made in _ranked_together(loss, models, method, constraint):
             found.update(made)
             tell(len(made))
     left: dict[int, Model] = {}
@@ -188,8 +187,10 @@ def _decide_share(question: tuple[Loss, dict[str, Any]], models: list[Any]) -> l
     return decode_many(loss, models, **options)
 
 
-def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
-    """Vectors of probabilities in blocks of equal length; others are left to ``decode``."""
+def _ranked_together(
+    loss: Loss, models: Sequence[Any], method: str, constraint: Any
+) -> Iterator[dict[int, Decision]]:
+    """What ``ranking_fast`` proves for vectors of probabilities, in blocks, without models."""
     by_length: dict[int, dict[int, Floats]] = {}
     for row, model in enumerate(models):
         given = None if isinstance(model, Model) else vector_of_numbers(model)
@@ -199,34 +200,28 @@ def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
             by_length.setdefault(len(given), {})[row] = given
     for n, vectors in by_length.items():
         for begin in range(0, len(vectors), size := ranking.ranked_at_once(n)):
-            rows = list(vectors)[begin : begin + size]
-            p = np.stack([vectors[row] for row in rows])
+            some = list(vectors)[begin : begin + size]
+            p = np.stack([vectors[row] for row in some])
             plain = np.flatnonzero(((p >= 0.0) & (p <= 1.0)).all(axis=1))
-            if len(plain):
-                yield [rows[k] for k in plain.tolist()], p[plain]
-
-
-def _ranked_together(
-    loss: Loss, rows: list[int], p: Floats, method: str, constraint: Any
-) -> dict[int, Decision]:
-    """Decisions that ``ranking_fast`` proves for sequences of one length, without models."""
-    try:
-        bound = bind_labels(loss, BINARY, "decode_many")
-        problem = Problem(bound, first := Bernoulli(p[0]), allowed_by(constraint, first))
-        if _first(problem, method) != RANKING_FAST.name:
-            return {}
-        tables = ranking.fast_values(problem, p)
-    except RangeError:
-        raise
-    except FsmeuError:
-        return {}
-    chosen, values, _, reaches = ranking.best_ranked(problem.sign, *tables)
-    labels, count = chosen.tolist(), p.shape[1] + 1  # labels are their own indices
-    return {
-        row: Decision(z, value, RANKING_FAST.name, True, count, ranking.WHY_FAST)
-        for row, z, value, reach in zip(rows, labels, values, reaches, strict=True)
-        if reach <= PRECISION * abs(value) < np.inf  # else by ``is_within``
-    }
+            if not len(plain):
+                continue
+            try:
+                bound, model = bind_labels(loss, BINARY, "decode_many"), Bernoulli(p[plain[0]])
+                problem = Problem(bound, model, allowed_by(constraint, model))
+                if _first(problem, method) != RANKING_FAST.name:
+                    continue
+                tables = ranking.fast_values(problem, p[plain])
+            except RangeError:
+                raise
+            except FsmeuError:  # left to ``decode``
+                continue
+            chosen, *found = ranking.best_ranked(problem.sign, *tables)
+            rows = zip(plain.tolist(), chosen.tolist(), *found, strict=True)
+            yield {  # labels are their own indices
+                some[k]: Decision(z, value, RANKING_FAST.name, True, n + 1, ranking.WHY_FAST)
+                for k, z, value, _, reach in rows
+                if reach <= PRECISION * abs(value) < np.inf  # else by ``is_within``
+            }
 
 
 # -- which method ----------------------------------------------------------------------------------
