@@ -120,10 +120,7 @@ def _exhaustive(problem: Problem) -> Answer:
 def _best_listed(
     problem: Problem, candidates: Sequence[Ints], everything: bool
 ) -> tuple[Ints, bool, int]:
-    """The best of the candidates, whether it is proven best of all, how many were valued.
-
-    As many are valued as there is time for, at least the first, in blocks.
-    """
+    """The best of the candidates, whether it is proven best of all, how many there was time for."""
     blocks, done, clock = [problem.values(candidates[:1])], 1, problem.clock
     while done < len(candidates) and not clock.over():
         clock.tell(done / len(candidates))

@@ -88,10 +88,7 @@ def _sums_of_inputs(built: Composition, sequences: Ints) -> tuple[Floats, Floats
 def _best(
     where: str, sign: float, values: Floats, errors: Floats, sequences: Ints
 ) -> tuple[int, tuple[float, float, float, bool]]:
-    """The row of the best value; the value, bounds of the best, and whether it is proven.
-
-    It is where no other can be better by more than ``PRECISION``.
-    """
+    """The row of the best value; the value, bounds of the best, and whether it is proven."""
     row = int((sign * values).argmax())
     value, error = float(values[row]), float(errors[row])
     check_finite(where, value)

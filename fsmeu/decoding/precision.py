@@ -117,10 +117,8 @@ def is_within(
 def checked(problems: Sequence[Problem], answers: Sequence[Answer]) -> list[Answer]:
     """The answers with their values by ``expect``, where that is cheap or no other is known.
 
-    An answer is claimed to be exact no longer if the method had found another value. What was
-    found is kept where its error is bounded by ``VALUE_PRECISION``. An answer whose value is the
-    best that a pair of sequences has is exact, whatever the method. An InputError where a value is
-    no number that doubles hold, a RangeError where it is outside of the declared range.
+    An answer is claimed to be exact no longer if the method had found another value. An InputError
+    where a value is no number that doubles hold, a RangeError outside of the declared range.
     """
     unknown = [row for row, one in enumerate(answers) if not one.exact or one.value is None]
     values = dict[int, float]()
