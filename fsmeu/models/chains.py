@@ -59,7 +59,7 @@ class Chain(Parametrized):
     def arc_weights(self) -> ArcWeights:
         """P(first m labels), ones where the rest of these are read, and P(next label | last m)."""
         first, steps = self._conditionals()
-        arcs = np.tile(steps.ravel(), self.n - self.depth if len(steps) == 1 else 1)
+        arcs = steps.ravel() if len(steps) > 1 else np.tile(steps.ravel(), self.n - self.depth)
         if self.depth:
             arcs = np.concatenate([first, np.ones((self.depth - 1) * len(first)), arcs])
         return ArcWeights(self.n, arcs, np.ones(1), np.ones(len(self.labels) ** self.depth))

@@ -224,14 +224,7 @@ def _expand_reached(i: int, layer: Layer, inside: Bools, explored: _Explored) ->
         fresh = np.flatnonzero(reached & (explored.steps[: len(inside), symbol] == _UNKNOWN))
         together.setdefault(fresh.tobytes(), (fresh, []))[1].append(symbol)
     for fresh, symbols in together.values():
-        for block in in_blocks(fresh, len(symbols)):
-            explored.expand(i, block, np.array(symbols))
-
-
-def in_blocks(states: Ints, symbols: int) -> list[Ints]:
-    """Many states in parts, each of which takes little memory to step from on these symbols."""
-    size = max(1, _STEPS_AT_ONCE // max(1, symbols))
-    return [states[k : k + size] for k in range(0, len(states), size)]
+        explored.expand(i, fresh, np.array(symbols))
 
 
 def _ending(targets: Ints, n: int) -> Bools:
@@ -282,23 +275,25 @@ class _Explored:
             if i > _LAYERS_BEFORE_GUARD:
                 guard_layers(self.name, self.view.n)
             begin = len(self.codes)
-            for block in in_blocks(fresh, len(columns)):
-                self.expand(i, block, columns)
+            self.expand(i, fresh, columns)
 
-    def expand(self, i: int, states: Ints, columns: Ints) -> None:
-        """Finds where these states lead on these pairs at position i."""
-        reached, gained = self.view.advance(i, self.codes[states], columns)
-        numbers = self._number(reached)
-        guard_size(self.name, len(self.codes), self.max_states, least=True)
-        guard_arcs(self.name, len(self.codes) * self.steps.shape[1], self.max_states, least=True)
-        if len(self.codes) > len(self.steps):
-            more = np.full((len(self.codes), self.steps.shape[1]), _UNKNOWN)
-            self.steps = np.concatenate([self.steps, more])
-            none = np.zeros((len(self.gains), *more.shape))
-            self.gains = np.concatenate([self.gains, none], axis=1)
-        self.steps[states[:, None], columns] = numbers
-        if len(self.gains):
-            self.gains[:, states[:, None], columns] = gained
+    def expand(self, i: int, fresh: Ints, columns: Ints) -> None:
+        """Finds where these states lead on these pairs at position i, some states at a time."""
+        size = max(1, _STEPS_AT_ONCE // max(1, len(columns)))
+        for states in (fresh[begin : begin + size] for begin in range(0, len(fresh), size)):
+            reached, gained = self.view.advance(i, self.codes[states], columns)
+            numbers = self._number(reached)
+            count, width = len(self.codes), self.steps.shape[1]
+            guard_size(self.name, count, self.max_states, least=True)
+            guard_arcs(self.name, count * width, self.max_states, least=True)
+            if count > len(self.steps):
+                more = np.full((count, width), _UNKNOWN)
+                self.steps = np.concatenate([self.steps, more])
+                none = np.zeros((len(self.gains), *more.shape))
+                self.gains = np.concatenate([self.gains, none], axis=1)
+            self.steps[states[:, None], columns] = numbers
+            if len(self.gains):
+                self.gains[:, states[:, None], columns] = gained
 
     def _number(self, codes: Ints) -> Ints:
         """The numbers of these codes, new ones for codes not met before; -1 stays."""

@@ -180,7 +180,7 @@ class SpecView(View):
         taken, (known, stands) = met >= 0, layers[i]
         held = self.space_of.decode(met[taken])
         inner = core.space_of.encode({name: held[name] for name in stands})[0]
-        place = np.searchsorted(known, np.broadcast_to(inner, np.count_nonzero(taken)))
+        place = np.searchsorted(known, np.broadcast_to(inner, met[taken].shape))
         others = {name: values[place] for name, values in stands.items()}
         met[taken] = self.space_of.encode({**held, **others})[0]
         return met[inverse].reshape(codes.shape)
