@@ -238,7 +238,7 @@ def _in_order(problem: Problem) -> tuple[str, ...]:
 def _first(problem: Problem, method: str) -> str | None:
     """The method that ``decode`` takes first, if one fits."""
     names = _in_order(problem) if method == "auto" else (method,)
-    return next((name for name in names if METHODS[name].fits(problem) is None), None)
+    return next((name for name in names if METHODS[name].fits(problem)), None)
 
 
 def _are_decided_together(problem: Problem, method: str) -> bool:
@@ -266,7 +266,7 @@ def _first_that_fits(problems: Sequence[Problem]) -> list[tuple[str, Answer]]:
     first, found = problems[0], [list[tuple[str, Answer]]() for _ in problems]
     left, names = dict(enumerate(problems)), _in_order(problems[0])
     for name in names:
-        if not left or METHODS[name].fits(first) is not None:
+        if not left or not METHODS[name].fits(first):
             continue
         ends = first.keep is not None or name in _UNPROVEN
         for row, answer in zip(list(left), _answers(list(left.values()), name), strict=True):

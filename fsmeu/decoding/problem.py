@@ -253,18 +253,14 @@ class Method:
     condition: Callable[[Problem], str | None]
     decide: Callable[[Sequence[Problem]], Sequence[Answer | str]]
 
-    def fits(self, problem: Problem) -> str | None:
-        """None where the method fits a problem, else a sentence that says why it does not.
-
-        Where a property has no answer (the file gives no value to counts that are looked at, a
-        length is past a limit), another method may. Values outside the declared range are errors.
-        """
+    def fits(self, problem: Problem) -> bool:
+        """Whether the condition holds; values outside of the declared range are errors."""
         try:
-            return self.condition(problem)
+            return self.condition(problem) is None
         except RangeError:
             raise
-        except (errors.LossFileError, errors.SizeLimitError) as error:
-            return str(error)
+        except (errors.LossFileError, errors.SizeLimitError):  # another method may do without
+            return False
 
     def __call__(self, problem: Problem) -> Answer:
         """The answer to a problem."""
