@@ -120,25 +120,20 @@ def _exhaustive(problem: Problem) -> Answer:
 def _best_listed(
     problem: Problem, candidates: Sequence[Ints], everything: bool
 ) -> tuple[Ints, bool, int]:
-    """The best of the candidates, whether it is proven best of all, how many were valued."""
-    values, errors = _timed_values(problem, candidates)
-    signed, done = problem.sign * values, len(values)
-    best = int(signed.argmax())
-    proven = everything and done == len(candidates) and problem.keep is None
-    proven = proven and is_proven(problem, signed, errors, best, candidates[best])
-    return candidates[best], proven, done
-
-
-def _timed_values(problem: Problem, candidates: Sequence[Ints]) -> Floats:
-    """Values and errors of as many candidates as there is time for, at least of the first."""
-    values, done, clock = [problem.values(candidates[:1])], 1, problem.clock
+    """The best of the candidates, whether it is proven best of all, how many there was time for."""
+    blocks, done, clock = [problem.values(candidates[:1])], 1, problem.clock
     while done < len(candidates) and not clock.over():
         clock.tell(done / len(candidates))
         left = (clock.seconds - clock.elapsed) / max(clock.elapsed, 1e-9)
         size = max(1, min(done, LARGEST_BLOCK, int(min(left * done, LARGEST_BLOCK))))
-        values.append(problem.values(candidates[done : done + size]))
+        blocks.append(problem.values(candidates[done : done + size]))
         done = min(done + size, len(candidates))
-    return np.concatenate(values, axis=1)
+    values, errors = np.concatenate(blocks, axis=1)
+    signed = problem.sign * values
+    best = int(signed.argmax())
+    proven = everything and done == len(candidates) and problem.keep is None
+    proven = proven and is_proven(problem, signed, errors, best, candidates[best])
+    return candidates[best], proven, done
 
 
 def _with_time(why: str, problem: Problem, valued: int, count: int) -> str:

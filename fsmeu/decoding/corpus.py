@@ -322,11 +322,8 @@ class _Totals:
             Factors, (others, totals), and how far off sums of g_q(k, .) E[c_q] are at most.
         """
         most = self.expected * (1.0 + 1e-9)  # bounds on E|c_q|
-        factors, away, chances = (
-            np.zeros((len(others), len(ks))),
-            np.zeros(len(ks)),
-            self.whole.chances,
-        )
+        factors, away = np.zeros((len(others), len(ks))), np.zeros(len(ks))
+        chances = self.whole.chances
         if not len(most):
             return factors, away
         heaviest = int((most * (np.abs(others[0]) @ chances)).argmax())
@@ -352,7 +349,12 @@ class _Totals:
         for group, weights, own in zip(self.corpus.groups, self.weights, self.own, strict=True):
             rows, n, structure, _ = group
             others, most = [self.others[row] for row in rows], self.greatest[rows]
-            wanted = _wanted(own, others, at)
+            # What joint counts are worth on average by the own count, (batch, counts, own counts).
+            wanted = np.zeros((len(rows), len(at), own.shape[1]))
+            for row, other in zip(wanted, others, strict=True):
+                reach = slice(other.low, other.low + len(other.chances) + own.shape[1] - 1)
+                for q, values in enumerate(at):
+                    row[q] = np.correlate(values[reach], other.chances, "valid")
             found.append(structure.scores(weights, wanted)[0])
             # Roundings of sweeps, what others lack and their roundings, roundings of best paths.
             expected = np.einsum("bqc,bc->bq", np.abs(wanted), np.abs(own))
@@ -435,27 +437,14 @@ def _sums_of(reachable: Sequence[Bools]) -> Bools:
     return np.array([bit == "1" for bit in reversed(f"{found:0{size}b}")], bool)
 
 
-def _wanted(own: Floats, others: Sequence[Window], at: Floats) -> Floats:
-    """What joint counts are worth on average by the own count, (batch, counts, own counts)."""
-    size = own.shape[1]
-    found = np.zeros((len(own), len(at), size))
-    for row, other in zip(found, others, strict=True):
-        reach = slice(other.low, other.low + len(other.chances) + size - 1)
-        for q, values in enumerate(at):
-            row[q] = np.correlate(values[reach], other.chances, "valid")
-    return found
-
-
 def _factors(chances: Floats, table: Floats, others: Sequence[Floats]) -> Floats:
     """The multiples of one other that has the same mean, or of two with the same two values.
 
     Tables are g(k, r) for some k, (totals, width), and for each of the others, (width,).
     """
     if len(others) == 1:
-        mean = float(others[0] @ chances)
-        return np.maximum(
-            0.0, (table @ chances)[None] / mean if mean else np.zeros((1, len(table)))
-        )
+        mean = float(others[0] @ chances) or np.inf
+        return np.maximum(0.0, (table @ chances)[None] / mean)
     mass = np.cumsum(chances)
     places = np.searchsorted(mass, [0.16 * mass[-1], 0.84 * mass[-1]])
     pair = np.stack([other[places] for other in others], axis=1)  # (places, others)

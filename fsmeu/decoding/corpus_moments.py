@@ -204,8 +204,8 @@ def _search(
         """The hypotheses, their total, and the sum of their scores."""
         hulls = kept[k]
         place = int((gain[np.clip(hulls.knots, 1, high)] * hulls.values).argmax())
-        zs = best(k, hulls.ends(place))
-        return zs, int(hulls.knots[place]), float(hulls.values[place])
+        total = int(hulls.knots[place])
+        return best(k, hulls.ends(total)), total, float(hulls.values[place])
 
     first = high  # scores hardly depend on the total, and the ends are tried anyway
     bounds_at = chords(u, over_at)
@@ -313,13 +313,10 @@ class Hulls:
         """The bound for totals 0, ..., size - 1, (size,), wrong where no hypotheses have them."""
         return np.interp(np.arange(size), self.knots, self.values)
 
-    def piece(self, total: int) -> int:
-        """How many pieces are taken up to a total."""
-        return int(np.searchsorted(self.knots, total, side="right")) - 1
-
-    def ends(self, pieces: int) -> Ints:
-        """The counts of the sentences when so many pieces are taken, (sentences,)."""
+    def ends(self, total: int) -> Ints:
+        """The counts of the sentences when all pieces up to a total are taken, (sentences,)."""
         found: Ints = self.first.copy()
+        pieces = int(np.searchsorted(self.knots, total, side="right")) - 1
         np.maximum.at(found, self.sentence[:pieces], self.end[:pieces])
         return found
 
@@ -359,7 +356,7 @@ def best_sums(tables: Sequence[Floats]) -> tuple[Floats, Callable[[int], Ints], 
     if size * sum(map(len, tables)) > EXACT_SUMS:
         hulls = hulls_of(tables)
         error = relative_error(2 * len(hulls.knots) + 8) * hulls.size
-        return hulls.bounds(size), lambda total: hulls.ends(hulls.piece(total)), error
+        return hulls.bounds(size), hulls.ends, error
     sums, greatest = [np.zeros(1)], 0.0
     for table in tables:
         before, after = sums[-1], np.full(len(sums[-1]) + len(table) - 1, -np.inf)

@@ -141,8 +141,7 @@ def decode_many(
     tell, threads = progress or (lambda made: None), checked_jobs("decode_many", jobs)
     found: dict[int, Decision] = {}
     if scheduler is None and keep is None and method in ("auto", RANKING_FAST.name):
-        for rows, p in _independent(models):
-            made = _ranked_together(loss, rows, p, method, constraint)
+        for made in _ranked_together(loss, models, method, constraint):
             found.update(made)
             tell(len(made))
     left: dict[int, Model] = {}
@@ -171,11 +170,9 @@ def decode_many(
     if apart:
         options = {"method": method, "keep": keep, "constraint": constraint, "budget": budget}
         question, some = (loss, {**options, "seconds": seconds}), [left[row] for row in apart]
-        sizes, few = [model.n for model in some], min(threads, len(some))
-        shares = in_shares(
-            "decode_many", _decide_share, question, some, sizes, few, scheduler, tell
-        )
-        found.update(zip(apart, shares, strict=True))
+        work = question, some, [model.n for model in some], min(threads, len(some))
+        decided = in_shares("decode_many", _decide_share, *work, scheduler, tell)
+        found.update(zip(apart, decided, strict=True))
     return [found[row] for row in range(len(models))]
 
 
@@ -190,8 +187,10 @@ def _decide_share(question: tuple[Loss, dict[str, Any]], models: list[Any]) -> l
     return decode_many(loss, models, **options)
 
 
-def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
-    """Vectors of probabilities in blocks of equal length; others are left to ``decode``."""
+def _ranked_together(
+    loss: Loss, models: Sequence[Any], method: str, constraint: Any
+) -> Iterator[dict[int, Decision]]:
+    """What ``ranking_fast`` proves for vectors of probabilities, in blocks, without models."""
     by_length: dict[int, dict[int, Floats]] = {}
     for row, model in enumerate(models):
         given = None if isinstance(model, Model) else vector_of_numbers(model)
@@ -201,34 +200,28 @@ def _independent(models: Sequence[Any]) -> Iterator[tuple[list[int], Floats]]:
             by_length.setdefault(len(given), {})[row] = given
     for n, vectors in by_length.items():
         for begin in range(0, len(vectors), size := ranking.ranked_at_once(n)):
-            rows = list(vectors)[begin : begin + size]
-            p = np.stack([vectors[row] for row in rows])
+            some = list(vectors)[begin : begin + size]
+            p = np.stack([vectors[row] for row in some])
             plain = np.flatnonzero(((p >= 0.0) & (p <= 1.0)).all(axis=1))
-            if len(plain):
-                yield [rows[k] for k in plain.tolist()], p[plain]
-
-
-def _ranked_together(
-    loss: Loss, rows: list[int], p: Floats, method: str, constraint: Any
-) -> dict[int, Decision]:
-    """Decisions that ``ranking_fast`` proves for sequences of one length, without models."""
-    try:
-        bound = bind_labels(loss, BINARY, "decode_many")
-        problem = Problem(bound, first := Bernoulli(p[0]), allowed_by(constraint, first))
-        if _first(problem, method) != RANKING_FAST.name:
-            return {}
-        tables = ranking.fast_values(problem, p)
-    except RangeError:
-        raise
-    except FsmeuError:
-        return {}
-    chosen, values, _, reaches = ranking.best_ranked(problem.sign, *tables)
-    labels, count = chosen.tolist(), p.shape[1] + 1  # labels are their own indices
-    return {
-        row: Decision(z, value, RANKING_FAST.name, True, count, ranking.WHY_FAST)
-        for row, z, value, reach in zip(rows, labels, values, reaches, strict=True)
-        if reach <= PRECISION * abs(value) < np.inf  # else by ``is_within``
-    }
+            if not len(plain):
+                continue
+            try:
+                bound, model = bind_labels(loss, BINARY, "decode_many"), Bernoulli(p[plain[0]])
+                problem = Problem(bound, model, allowed_by(constraint, model))
+                if _first(problem, method) != RANKING_FAST.name:
+                    continue
+                tables = ranking.fast_values(problem, p[plain])
+            except RangeError:
+                raise
+            except FsmeuError:  # left to ``decode``
+                continue
+            chosen, *found = ranking.best_ranked(problem.sign, *tables)
+            rows = zip(plain.tolist(), chosen.tolist(), *found, strict=True)
+            yield {  # labels are their own indices
+                some[k]: Decision(z, value, RANKING_FAST.name, True, n + 1, ranking.WHY_FAST)
+                for k, z, value, _, reach in rows
+                if reach <= PRECISION * abs(value) < np.inf  # else by ``is_within``
+            }
 
 
 # -- which method ----------------------------------------------------------------------------------
@@ -245,7 +238,7 @@ def _in_order(problem: Problem) -> tuple[str, ...]:
 def _first(problem: Problem, method: str) -> str | None:
     """The method that ``decode`` takes first, if one fits."""
     names = _in_order(problem) if method == "auto" else (method,)
-    return next((name for name in names if METHODS[name].fits(problem) is None), None)
+    return next((name for name in names if METHODS[name].fits(problem)), None)
 
 
 def _are_decided_together(problem: Problem, method: str) -> bool:
@@ -273,7 +266,7 @@ def _first_that_fits(problems: Sequence[Problem]) -> list[tuple[str, Answer]]:
     first, found = problems[0], [list[tuple[str, Answer]]() for _ in problems]
     left, names = dict(enumerate(problems)), _in_order(problems[0])
     for name in names:
-        if not left or METHODS[name].fits(first) is not None:
+        if not left or not METHODS[name].fits(first):
             continue
         ends = first.keep is not None or name in _UNPROVEN
         for row, answer in zip(list(left), _answers(list(left.values()), name), strict=True):

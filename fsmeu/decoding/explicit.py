@@ -22,7 +22,7 @@ from fsmeu.errors import SizeLimitError, message
 from fsmeu.expectation import composition
 from fsmeu.expectation.composition import Composition, compose_layers
 from fsmeu.expectation.corpus import Corpus
-from fsmeu.expectation.expect import expect
+from fsmeu.expectation.expect import expectation_of
 from fsmeu.expectation.query import allowed_by, allowed_layers, bind_labels
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
@@ -88,10 +88,7 @@ def _sums_of_inputs(built: Composition, sequences: Ints) -> tuple[Floats, Floats
 def _best(
     where: str, sign: float, values: Floats, errors: Floats, sequences: Ints
 ) -> tuple[int, tuple[float, float, float, bool]]:
-    """The row of the best value; the value, bounds of the best, and whether it is proven.
-
-    It is where no other can be better by more than ``PRECISION``.
-    """
+    """The row of the best value; the value, bounds of the best, and whether it is proven."""
     row = int((sign * values).argmax())
     value, error = float(values[row]), float(errors[row])
     check_finite(where, value)
@@ -114,8 +111,7 @@ def _one_by_one(problem: Problem, sequences: Ints) -> tuple[Floats, Floats]:
     """The expected values of as many sequences as there is time for, at least one, and errors."""
     values: list[tuple[float, float]] = []
     for z in sequences:
-        labels = problem.loss.alphabet.decode(z)
-        found = expect(problem.loss, labels, problem.model, engine="openfst")
+        found = expectation_of(problem.query(z), engine="openfst")
         values.append((found.value, max(found.upper - found.value, found.value - found.lower)))
         problem.clock.tell(len(values) / len(sequences))
         if problem.clock.over():

@@ -19,7 +19,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.errors import FsmeuError, SizeLimitError
-from fsmeu.expectation.expect import expect, expect_many
+from fsmeu.expectation.expect import expectation_of, values_and_errors
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import any_layers, pair_layers
@@ -117,18 +117,15 @@ def is_within(
 def checked(problems: Sequence[Problem], answers: Sequence[Answer]) -> list[Answer]:
     """The answers with their values by ``expect``, where that is cheap or no other is known.
 
-    An answer is claimed to be exact no longer if the method had found another value. What was
-    found is kept where its error is bounded by ``VALUE_PRECISION``. An answer whose value is the
-    best that a pair of sequences has is exact, whatever the method. An InputError where a value is
-    no number that doubles hold, a RangeError where it is outside of the declared range.
+    An answer is claimed to be exact no longer if the method had found another value. An InputError
+    where a value is no number that doubles hold, a RangeError outside of the declared range.
     """
     unknown = [row for row, one in enumerate(answers) if not one.exact or one.value is None]
     values = dict[int, float]()
     if len(unknown) > 1:
         with suppress(FsmeuError):  # then one by one, and the error is that of one
-            loss, models = problems[0].loss, [problems[row].model for row in unknown]
-            zs = [loss.alphabet.decode(answers[row].indices) for row in unknown]
-            values = dict(zip(unknown, expect_many(loss, zs, models).tolist(), strict=True))
+            asked = [problems[row].query(answers[row].indices) for row in unknown]
+            values = dict(zip(unknown, values_and_errors(asked)[0].tolist(), strict=True))
     pairs = zip(problems, answers, strict=True)
     return [_checked(one, answer, values.get(row)) for row, (one, answer) in enumerate(pairs)]
 
@@ -137,10 +134,9 @@ def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
     """The answer with the value that was computed again, or is computed now."""
     known = answer.exact and answer.value is not None
     if again is None and not (known and answer.error <= VALUE_PRECISION * abs(answer.value or 0.0)):
-        labels = problem.loss.alphabet.decode(answer.indices)
         limit = _cheap_states(problem) if known else None
         try:
-            again = expect(problem.loss, labels, problem.model, max_states=limit).value
+            again = expectation_of(problem.query(answer.indices), limit).value
         except SizeLimitError:
             if not known:
                 raise
@@ -188,14 +184,13 @@ def _step(problem: Problem, indices: Ints) -> float:
 
 def is_best_of_all(problem: Problem, indices: Ints, value: float | None = None) -> bool:
     """True when the expected value of a sequence, known or not, is at the end of the range."""
-    labels = problem.loss.alphabet.decode(indices)
     with suppress(FsmeuError):
         ends = list(_ends(problem))
         if value is not None:
             ends = [end for end in ends if problem.sign * (end - value) <= FAR * abs(value) + LEAST]
         if not ends:
             return False
-        found = expect(problem.loss, labels, problem.model, max_states=_cheap_states(problem))
+        found = expectation_of(problem.query(indices), _cheap_states(problem))
         worst, best = sorted((found.lower, found.upper), key=lambda x: problem.sign * x)
         reach = PRECISION * abs(found.value) + 2 * LEAST
         off = [(problem.sign * (end - worst), problem.sign * (end - best)) for end in ends]

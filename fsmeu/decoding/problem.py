@@ -18,8 +18,8 @@ import numpy as np
 
 from fsmeu import errors
 from fsmeu.arrays import Floats, Ints
-from fsmeu.expectation.expect import expect, values_and_errors
-from fsmeu.expectation.query import allowed_layers, queries
+from fsmeu.expectation.expect import expectation_of, values_and_errors
+from fsmeu.expectation.query import Query, allowed_layers
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.constraint import Constraint, restricted, walk
 from fsmeu.limits import CANDIDATES
@@ -156,17 +156,20 @@ class Problem:
             memo[what] = derive()
         return memo[what]
 
+    def query(self, indices: Ints) -> Query:
+        """The query for the expected value of a sequence."""
+        return Query(self.loss, indices, None, self.model, "expect")
+
     def values(self, candidates: Sequence[Ints]) -> Floats:
         """The expected values of sequences, and bounds on errors, (2, sequences).
 
         With ``keep``, values are those of the states that are kept, and errors are not bounded.
         """
-        names = [self.loss.alphabet.decode(indices) for indices in candidates]
-        if self.keep is not None:
-            found = [expect(self.loss, z, self.model, keep=self.keep).value for z in names]
-            return np.array([found, [np.inf] * len(found)])
-        models = [self.model] * len(names)
-        return values_and_errors(queries(self.loss, names, models, "expect_many"))
+        asked = list(map(self.query, candidates))
+        if self.keep is None:
+            return values_and_errors(asked)
+        found = [expectation_of(one, None, self.keep).value for one in asked]
+        return np.array([found, [np.inf] * len(found)])
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""
@@ -178,11 +181,9 @@ class Problem:
     def some_sequence(self) -> Ints:
         """The most probable allowed sequence, or any that is allowed; there must be one."""
         found = self.most_probable(1)
-        return (
-            found[0]
-            if found
-            else most_probable(allowed_layers(self.model, self.constraint), 1)[0][0]
-        )
+        if not found:
+            found = [most_probable(allowed_layers(self.model, self.constraint), 1)[0][0]]
+        return found[0]
 
     def allows(self, indices: Ints) -> bool:
         """True when the constraint accepts the sequence."""
@@ -252,18 +253,14 @@ class Method:
     condition: Callable[[Problem], str | None]
     decide: Callable[[Sequence[Problem]], Sequence[Answer | str]]
 
-    def fits(self, problem: Problem) -> str | None:
-        """None where the method fits a problem, else a sentence that says why it does not.
-
-        Where a property has no answer (the file gives no value to counts that are looked at, a
-        length is past a limit), another method may. Values outside the declared range are errors.
-        """
+    def fits(self, problem: Problem) -> bool:
+        """Whether the condition holds; values outside of the declared range are errors."""
         try:
-            return self.condition(problem)
+            return self.condition(problem) is None
         except RangeError:
             raise
-        except (errors.LossFileError, errors.SizeLimitError) as error:
-            return str(error)
+        except (errors.LossFileError, errors.SizeLimitError):  # another method may do without
+            return False
 
     def __call__(self, problem: Problem) -> Answer:
         """The answer to a problem."""

@@ -51,7 +51,6 @@ from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
-from fsmeu.trellis.batches import Decided
 from fsmeu.trellis.kept import structure_of
 from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.trellis.tapes import UncountableError, values_at
@@ -73,19 +72,18 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
         decided = structure.decide(models, first.sign, first.jobs)
     except UncountableError as error:
         return [str(error)] * len(problems)
-    return [_answer(problem, decided, row) for row, problem in enumerate(problems)]
-
-
-def _answer(problem: Problem, decided: Decided, row: int) -> Answer | str:
-    """The answer to one of several problems."""
-    values, errors, end = decided.values[row], decided.errors[row], int(decided.best[row])
-    if end < 0 or not np.isfinite(errors).all() or np.isinf(values[end]):
-        return "the worth of a step must be a number that doubles can hold"
-    path = decided.labels[row, : problem.n]
-    proven = is_proven(problem, values, errors, end, path)
-    value, error = problem.sign * float(values[end]), float(errors[end])
-    candidates = 0 if _is_additive(problem) is None else len(values)
-    return Answer(path, proven, _why(problem), candidates, value, error)
+    found: list[Answer | str] = []
+    for row, problem in enumerate(problems):
+        values, errors, end = decided.values[row], decided.errors[row], int(decided.best[row])
+        if end < 0 or not np.isfinite(errors).all() or np.isinf(values[end]):
+            found.append("the worth of a step must be a number that doubles can hold")
+            continue
+        path = decided.labels[row, : problem.n]
+        proven = is_proven(problem, values, errors, end, path)
+        value, off = problem.sign * float(values[end]), float(errors[end])
+        candidates = 0 if _is_additive(problem) is None else len(values)
+        found.append(Answer(path, proven, _why(problem), candidates, value, off))
+    return found
 
 
 def _why(problem: Problem) -> str:

@@ -166,8 +166,7 @@ def mass_to_cut(corpus: Corpus) -> float:
 def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     """The expected value where the loss splits by tape, with a counter of each at most.
 
-    An UncountableError if a counter does not grow by whole numbers, a SizeLimitError if the sweeps
-    would take too much room.
+    An UncountableError if a counter does not grow by whole numbers.
     """
     loss, n = corpus.loss, corpus.n
     assert loss.split is not None
@@ -219,8 +218,7 @@ class _Table(NamedTuple):
 def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     """The expected value from the joint distribution of all counts that the value looks at.
 
-    Distributions of sentences are convolved in a tree. The table of the corpus has a cell for every
-    tuple of totals: this serves small corpora, and a SizeLimitError refuses others.
+    The table of the corpus has a cell for every tuple of totals; a SizeLimitError if it is large.
     """
     bound, names, parts = corpus.loss.bound, protocol.counts_read(corpus.loss.bound), list[_Table]()
     least = size = np.zeros(1 + len(names))  # the first axis has one place, as there may be no name

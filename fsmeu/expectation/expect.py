@@ -83,18 +83,21 @@ def expect(
         keep = check_int("expect", "keep", keep)
     if max_states is not None:
         max_states = check_int("expect", "max_states", max_states)
-    found = _answer(asked, engine, keep, max_states)
+    found = expectation_of(asked, max_states, keep, engine)
     if not asked.loss.outputs:
         return found
 
     def outputs() -> dict[str, float]:
         each = ((name, replace(asked, loss=one)) for name, one in asked.loss.outputs.items())
-        return {name: _answer(one, engine, None, max_states).value for name, one in each}
+        return {name: expectation_of(one, max_states, None, engine).value for name, one in each}
 
     return replace(found, _outputs=outputs)
 
 
-def _answer(asked: Query, engine: str, keep: int | None, max_states: int | None) -> Expectation:
+def expectation_of(
+    asked: Query, max_states: int | None = None, keep: int | None = None, engine: str = "lattice"
+) -> Expectation:
+    """The expected value of a query, as ``expect`` has it."""
     if engine == "openfst":
         return composition.explicit_expectation(asked, keep, max_states)
     if keep is None:

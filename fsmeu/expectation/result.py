@@ -151,10 +151,7 @@ def check_finite(where: str, numbers: float | Floats) -> None:
 def bounded_expectations(
     asked: Sequence[Query], found: Sums, levels: Callable[[Query], Levels]
 ) -> list[Expectation]:
-    """The expectation of each query, with bounds that rounding does not reach past.
-
-    ``levels`` gives the distribution of a query's value, when it is asked for.
-    """
+    """The expectation of each query, with bounds that rounding does not reach past."""
     check_finite(asked[0].where, found.values)
     errors = found.errors if asked[0].n else 0.0 * found.errors  # one pair has one value
     rows = zip(asked, *map(np.ndarray.tolist, (found.values, errors, found.masses)), strict=True)

@@ -8,7 +8,6 @@ from fsmeu.errors import SizeLimitError
 from fsmeu.expectation import corpus
 from tests import corpora_by_listing as listing
 from tests.corpora_by_listing import TAGS, loaded
-from tests.support.kernels import kernels_that_run
 
 
 @pytest.mark.parametrize("kind", listing.KINDS)
@@ -54,8 +53,7 @@ def test_labels_of_one_long_sequence():
     p = np.random.default_rng(1).random(300)
     z = (p > 0.4).astype(int)
     loss, ends = fsmeu.load("fscore"), [70, 71, 150, 270]
-    with kernels_that_run("plain"):  # up to order 12, of which no other test needs compiled loops
-        found = fsmeu.expect_corpus(loss, np.split(z, ends), np.split(p, ends))
+    found = fsmeu.expect_corpus(loss, np.split(z, ends), np.split(p, ends))
     whole = fsmeu.expect(loss, z, p)
     assert found.value == pytest.approx(whole.value, rel=1e-12)
     assert found.lower <= whole.value <= found.upper
