@@ -385,8 +385,8 @@ def _totals_of(corpus: Corpus, sign: float) -> _Totals:
         cells += len(rows) * len(structure.score_cells(n))
     _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
     for rows, n, structure, models in corpus.groups:
-        hyp += [structure.counts_met[0][n]] * len(rows)
-        ref += [structure.counts_met[1][n]] * len(rows)
+        hyp += [structure.counts_met(n)[0]] * len(rows)
+        ref += [structure.counts_met(n)[1]] * len(rows)
         weights.append(arc_weights_many(models))
         greatest[rows] = structure.greatest[:, n]
         bounds, masses = _expected(structure, weights[-1])

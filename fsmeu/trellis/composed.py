@@ -220,16 +220,17 @@ def classes_of(composed: Composed) -> Ints:
         found, count = distinct(refined)[1], now
 
 
-def counts_met(composed: Composed, class_of: Ints) -> list[Bools]:
-    """Which values the counter may have after 0, 1, ... steps, (columns,) each.
+def counts_met(composed: Composed, class_of: Ints, n: int) -> list[Bools]:
+    """Which values the counter may have after 0, 1, ..., n steps, (columns,) each.
 
     Pairs of a class have the same steps, so that these are walked for all of them at once.
     """
-    columns, moves = composed.columns.tolist(), [_moves(arcs, class_of) for arcs in composed.kinds]
+    columns = composed.columns[: n + 1].tolist()
+    moves = [_moves(arcs, class_of) for arcs in composed.kinds]
     held = np.zeros((int(class_of.max()) + 1, columns[-1]), bool)
     held[class_of[: composed.width[0]], 0] = True
     found: list[Bools] = [np.ones(1, bool)]
-    for kind, size in zip(composed.kind.tolist(), columns[1:], strict=True):
+    for kind, size in zip(composed.kind.tolist(), columns[1:], strict=False):
         before, held = held[:, :size], np.zeros_like(held)
         for counted, source, begins, target in moves[kind]:
             joined = np.logical_or.reduceat(before[source], begins, axis=0)

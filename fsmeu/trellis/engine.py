@@ -166,7 +166,7 @@ class Structure:
     def _tables(self, n: int) -> tuple[Floats, Floats]:
         """Offset and slopes, (k, 1 + counts, s), and what counts may lose, (1 + counts, 1)."""
         if ("tables", n) not in self._memo:
-            z, y = (side[n] for side in self.counts_met)  # other counts have the value 0
+            z, y = self.counts_met(n)  # other counts have the value 0
             hyp, ref = np.arange(len(z))[:, None], np.arange(len(y))[None, :]
             slopes, offset = values_at(self.tapes.form, n, hyp, ref, z[:, None] & y)
             lost = np.where(self.amounts.signs(self.counts)[0], self.greatest[:, n], 0.0)
@@ -292,10 +292,15 @@ class Structure:
         run.best_batch(self.h, n, self.score_cells(n), scores, factors, rooms, ended, found, labels)
         return found, labels
 
-    @cached_property
-    def counts_met(self) -> tuple[list[Bools], list[Bools]]:
-        """Which counts hypotheses and references of each length end with."""
-        return counts_met(self.z, classes_of(self.z)), counts_met(self.y, self.r.class_of)
+    def counts_met(self, n: int) -> tuple[Bools, Bools]:
+        """Which counts hypotheses and references of length n end with, (k,) and (s,)."""
+        known: list[tuple[Bools, Bools]] = self._memo.get("met", [])
+        if len(known) <= n:
+            longest = min(self.n, 2 * n) if known else n  # sentences come with ascending lengths
+            sides = ((self.z, classes_of(self.z)), (self.y, self.r.class_of))
+            known = list(zip(*(counts_met(*side, longest) for side in sides), strict=True))
+            self._memo["met"] = known
+        return known[n]
 
     def most(self, n: int) -> int:
         """The greatest count of references of length n."""
