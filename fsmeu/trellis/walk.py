@@ -118,11 +118,10 @@ def acceptor_of(layered: Layered) -> Acceptor:
     source = np.concatenate([none, *(layer.source for layer in layers)])
     label = np.concatenate([none, *(layer.label for layer in layers)])
     target = np.concatenate([none, *(layer.target for layer in layers)])
-    counts, symbols = [len(layer.source) for layer in layers], len(layered.alphabet) ** 2
+    counts = [len(layer.source) for layer in layers]
     arcs, position = np.array([0, *counts]).cumsum(), np.arange(len(layers)).repeat(counts)
-    keys = (
-        position * max(layered.widths) + target
-    ) * symbols + label  # which may be that of a pair
+    symbols = len(layered.alphabet) ** 2  # labels may be those of pairs
+    keys = (position * max(layered.widths) + target) * symbols + label
     order = keys.argsort(kind="stable")
     keys = keys[order]
     is_first = np.ones(len(keys) + 1, bool)
