@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -164,7 +165,13 @@ def _announce_compiling() -> None:
 
 @lru_cache(maxsize=1)
 def _cache_folder() -> Path:
-    """The folder for loops compiled from the kernels as they are: another edit has another one."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    sources = b"".join(path.read_bytes() for path in sorted(_FOLDER.glob("*kernels.py")))
-    return Path(base) / "fsmeu" / "numba" / sha256(sources).hexdigest()[:16]
+    """The folder for loops compiled from the kernels as they are: another edit has another one.
+
+    So has another place of the tuples that they take, which numba looks up where they stood.
+    """
+    base, key = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", sha256()
+    for path in sorted(_FOLDER.glob("*.py")):
+        source = path.read_bytes()
+        tuples = [path.name.encode(), *re.findall(rb"class \w+\(NamedTuple\)", source)]
+        key.update(source if path.stem.endswith("kernels") else b" ".join(tuples))
+    return Path(base) / "fsmeu" / "numba" / key.hexdigest()[:16]

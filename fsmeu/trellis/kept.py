@@ -51,21 +51,23 @@ def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None =
         SizeLimitError: there are too many steps to keep.
         UncountableError: a counter does not grow by whole numbers.
     """
-    form, n, layered = loss.split, model.n, model.layered()
+    form, n = loss.split, model.n
     assert form is not None
     if model.structure is None or allowed is not None:
-        return _structure(form, layered, n, allowed)
+        return _structure(form, model.layered(), n, allowed)
     kept: dict[Hashable, Structure | None] = loss.memo("structures")
-    longest = capacity(n)
-    if longest > n and not form.reads_length and _repeats(layered):
+    repeats: dict[Hashable, bool] = loss.memo("models that repeat")
+    longest, same = capacity(n), (model.structure, n)
+    if same not in repeats:
+        repeats[same] = not form.reads_length and _repeats(model.layered())
+    if longest > n and repeats[same]:
         key = (model.structure, longest)
-        found = kept.pop(key) if key in kept else _if_defined(form, layered, longest)
+        found = kept.pop(key) if key in kept else _if_defined(form, model.layered(), longest)
         _keep(kept, key, found)
         if found is not None and _serves(found, n):
             return found
-    key = (model.structure, n)
-    found = kept.pop(key, None) or _structure(form, layered, n, None)
-    _keep(kept, key, found)
+    found = kept.pop(same, None) or _structure(form, model.layered(), n, None)
+    _keep(kept, same, found)
     return found
 
 
