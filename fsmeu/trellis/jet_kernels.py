@@ -82,10 +82,17 @@ def add_flow(amounts, table, feature, group, q, f, layer, p, other, at, copy, co
                 while a <= j:
                     flow += f.mass[row + a] * other[at + (j - a)]
                     a += unsigned(1)
-                flow, k = scale * flow, j + unsigned(1)
-                score[goal + j] += flow  # the coefficient j, times exp(left t)
-                while left > 0 and k < unsigned(SIZE):
-                    flow *= left * INVERSE[k - j - unsigned(1)]
-                    score[goal + k] += flow
-                    k += unsigned(1)
+                add_power(score, goal, j, scale * flow, left)
                 j += unsigned(1)
+
+
+@inner
+def add_power(score, goal, j, flow, left):
+    """Adds to a row of scores the coefficient j of a polynomial times exp(left t)."""
+    score[goal + j] += flow
+    if left > 0:  # asked once: the loop is unrolled only then
+        k = j + unsigned(1)
+        while k < unsigned(SIZE):
+            flow *= left * INVERSE[k - j - unsigned(1)]
+            score[goal + k] += flow
+            k += unsigned(1)
