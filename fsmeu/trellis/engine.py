@@ -193,11 +193,11 @@ class Structure:
         rooms = (
             self._forward_layers(longest),
             self._class_sums(longest),
-            np.zeros((self.counts, mean_at[-1] + _ROOM)),
+            np.zeros((self.counts, mean_at[-1] + self._room)),
             mean_at,
             np.zeros((self.counts, classes)),
             np.zeros((self.counts, classes)),
-            np.zeros(widest + _ROOM),
+            np.zeros(widest + self._room),
         )
         others = (
             np.zeros(layer),
@@ -334,11 +334,17 @@ class Structure:
         columns = int(self.r.columns[batch.lengths.max()])
         return int(batch.lengths.sum()) * arcs * (1 + columns // 2) * sweeps
 
+    @cached_property
+    def _room(self) -> int:
+        """Numbers past the end of arrays of rows: steps that no pair of a layer takes count too."""
+        counted = (self.r.arc[:, 1], self.r.group[:, 1], self.r.link[:, 3])
+        return _ROOM + max(int(amounts.max(initial=0)) for amounts in counted)
+
     def _layer_cells(self, n: int) -> tuple[int, int]:
         """The size of an array of one layer's pairs, and of one of classes."""
         columns = int(padded(self.r.columns[n]))
         classes = len(self.r.member) * int(self.r.copies[0])
-        return int(self.r.width[n]) * columns + _ROOM, classes * columns + _ROOM
+        return int(self.r.width[n]) * columns + self._room, classes * columns + self._room
 
     @cached_property
     def _mass_cells(self) -> Ints:
@@ -355,10 +361,12 @@ class Structure:
         shape = (n + 1 if layers is None else layers, int(self.r.width[n]))
         cells, keeps = int(self._mass_cells[n]), bool((self.r.link[:, 4] == 0).any())
         if layers is not None and not keeps:
-            cells = 2 * int((np.diff(self.r.rows) * padded(self.r.columns))[: n + 1].max() + _ROOM)
+            cells = 2 * int(
+                (np.diff(self.r.rows) * padded(self.r.columns))[: n + 1].max() + self._room
+            )
         place = np.zeros((*shape, 3), np.int64)
         return ForwardLayers(
-            np.zeros(cells + _ROOM), place, np.zeros(shape), np.zeros(shape), np.array([keeps])
+            np.zeros(cells + self._room), place, np.zeros(shape), np.zeros(shape), np.array([keeps])
         )
 
     def _best_layers(self, n: int) -> BestLayers:
@@ -406,7 +414,9 @@ class Structure:
     def _decision_rooms(self, n: int) -> tuple[Any, ...]:
         columns, most = int(padded(self.r.columns[n])), int(self.h.columns[n])
         classes = self._layer_cells(n)[1]
-        widest = int(np.diff(self.r.arc_sets).max(initial=0) * self.r.copies[0]) * columns + _ROOM
+        widest = (
+            int(np.diff(self.r.arc_sets).max(initial=0) * self.r.copies[0]) * columns + self._room
+        )
         return (
             self._forward_layers(n),
             self._class_sums(n),

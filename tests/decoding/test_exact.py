@@ -20,6 +20,7 @@ from tests.decoding.listing import (
 from tests.explore.cases import written_case
 from tests.explore.trial import run_check
 from tests.strategies import LossCase
+from tests.support.kernels import kernels_that_run
 from tests.support.nightly import every_third, mostly_nightly
 
 RANKED = {"ranking_fast", "ranking"}
@@ -213,6 +214,16 @@ def test_states_that_no_sequence_reaches_may_lack_steps():
     model = fsmeu.models.Bernoulli([0.3, 0.7, 0.5, 0.9, 0.2, 0.6, 0.6, 0.8, 0.9, 0.4, 0.7])
     found, listed = (fsmeu.decode(loss, model, method=one) for one in ("counting", "exhaustive"))
     assert found.value == pytest.approx(listed.value, rel=TOLERANCE)
+
+
+def test_amounts_that_only_some_positions_count():
+    """Rows are moved by 300 at positions where no pair counts that: within their arrays."""
+    text = "age m since y == 0 up to 2 count tp count r by 300 when y == 1 and m < 2 value r^1"
+    loss = fsmeu.loads(f"utility f labels 0 1 {text}")
+    lists = [[0, 0, 1, 1], [0, 1, 0, 0], [0, 0, 0, 0]]
+    model = fsmeu.models.NBest(lists, [0.4, 0.6, 0.0], (0, 1))
+    with kernels_that_run("plain"):  # plain loops see what lies outside
+        assert fsmeu.decode(loss, model, method="counting").value == pytest.approx(300.0)
 
 
 def test_a_search_of_long_sequences_ends_at_once():
