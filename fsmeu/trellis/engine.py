@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -38,42 +38,29 @@ from fsmeu.trellis.structure import Hypotheses, References, padded, with_moments
 from fsmeu.trellis.tapes import Tapes, values_at
 from fsmeu.trellis.terms import Amounts
 
+_ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
+
 _FEW_ENDS = 8
 """Ends of z's counter that are all valued: that is faster than to prove that some need not be."""
 
 _NOTHING = 1e-22
 """A mass that is not moved on, as long as bounds on errors hardly feel it."""
 
-_ROOM = 4
-"""Numbers past the end of arrays of rows: a row that is moved by an amount may reach past its own.
-"""
-
 
 @dataclass(eq=False)
 class Structure:
-    """Both tapes of a split loss composed with a kind of model and with what is allowed.
-
-    Attributes:
-        tapes: both tapes.
-        n: the greatest length.
-        r: the tape of y with the model.
-        h: the tape of z with what is allowed.
-        amounts: what terms add.
-        weight_at: where the weights of each position begin among those of a model, (n + 1,).
-        rows: the kernels of the rows of y's tape: numbers by count, or moments of the count.
-        serves: whether it serves shorter lengths, where that was asked.
-    """
+    """Both tapes of a split loss composed with a kind of model and with what is allowed."""
 
     tapes: Tapes
-    n: int
+    n: int  # the greatest length
     y: Composed
     z: Composed
-    r: References
-    h: Hypotheses
-    amounts: Amounts
-    weight_at: Ints
-    rows: str = "count_kernels"
-    serves: dict[int, bool] = field(default_factory=dict)
+    r: References  # the tape of y with the model
+    h: Hypotheses  # the tape of z with what is allowed
+    amounts: Amounts  # what terms add
+    weight_at: Ints  # where the weights of each position begin among those of a model, (n + 1,)
+    rows: str = "count_kernels"  # of y's rows: numbers by count, or moments of the count
+    serves: dict[int, bool] = field(default_factory=dict)  # shorter lengths, where that was asked
     _memo: dict[Hashable, Any] = field(default_factory=dict)
 
     @property
@@ -294,13 +281,22 @@ class Structure:
 
     def counts_met(self, n: int) -> tuple[Bools, Bools]:
         """Which counts hypotheses and references of length n end with, (k,) and (s,)."""
-        known: list[tuple[Bools, Bools]] = self._memo.get("met", [])
-        if len(known) <= n:
-            longest = min(self.n, 2 * n) if known else n  # sentences come with ascending lengths
+
+        def found(longest: int) -> list[tuple[Bools, Bools]]:
             sides = ((self.z, classes_of(self.z)), (self.y, self.r.class_of))
-            known = list(zip(*(counts_met(*side, longest) for side in sides), strict=True))
-            self._memo["met"] = known
-        return known[n]
+            return list(zip(*(counts_met(*side, longest) for side in sides), strict=True))
+
+        return self._up_to("counts met", n, found)[n]
+
+    def _up_to(self, key: str, n: int, find: Callable[[int], _ByLength]) -> _ByLength:
+        """What was found for lengths up to n or a greater one, and is kept.
+
+        Sentences come with ascending lengths: after the first, up to twice the length asked for.
+        """
+        known: _ByLength | None = self._memo.get(key)
+        if known is None or len(known) <= n:
+            known = self._memo[key] = find(n if known is None else min(self.n, 2 * n))
+        return known
 
     def most(self, n: int) -> int:
         """The greatest count of references of length n."""
@@ -336,9 +332,13 @@ class Structure:
 
     @cached_property
     def _room(self) -> int:
-        """Numbers past the end of arrays of rows: steps that no pair of a layer takes count too."""
+        """Numbers past the end of arrays of rows.
+
+        A row that is moved by what is counted may reach past its own by what it is padded with; by
+        all that is counted, where no pair of the layer takes the step.
+        """
         counted = (self.r.arc[:, 1], self.r.group[:, 1], self.r.link[:, 3])
-        return _ROOM + max(int(amounts.max(initial=0)) for amounts in counted)
+        return 4 + max(int(amounts.max(initial=0)) for amounts in counted)
 
     def _layer_cells(self, n: int) -> tuple[int, int]:
         """The size of an array of one layer's pairs, and of one of classes."""
@@ -453,15 +453,15 @@ class Structure:
 
         What a step adds is at most the sum over terms of the greatest amount of what it shows.
         """
-        known: Floats | None = self._memo.get("caps")
-        if known is None or len(known) <= n:
-            n = n if known is None else min(self.n, 2 * n)  # sentences come with ascending lengths
+
+        def found(longest: int) -> Floats:
             score = self.amounts.greatest_of_rows()[self.amounts.table]
-            found = np.zeros((n + 1, int(self.h.columns[n])))
-            run = kernels("best_kernels", self._best_work(n))
-            run.most_by_count(self.h, n, score, self._best_layers(n), found)
-            self._memo["caps"] = known = np.maximum(found, 0.0)
-        return known
+            most = np.zeros((longest + 1, int(self.h.columns[longest])))
+            run = kernels("best_kernels", self._best_work(longest))
+            run.most_by_count(self.h, longest, score, self._best_layers(longest), most)
+            return np.maximum(most, 0.0)
+
+        return self._up_to("caps", n, found)
 
     @cached_property
     def is_nonnegative(self) -> bool:

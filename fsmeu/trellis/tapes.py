@@ -105,6 +105,7 @@ class Tape:
         return self._computed(position, codes)
 
     def _computed(self, position: int, codes: Ints) -> _Known:
+        """The steps of these states."""
         targets, gains = self._view.advance(position + 1, codes)
         if gains is None:
             gains = np.zeros((0, *targets.shape))

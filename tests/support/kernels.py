@@ -1,4 +1,4 @@
-"""Kernels as plain Python, or compiled, whatever the size of a query: almost."""
+"""Kernels as plain Python, up to a size of queries, or compiled, for all of them."""
 
 from contextlib import contextmanager
 
@@ -10,7 +10,7 @@ MOST_PLAIN = 2_000_000
 
 @contextmanager
 def kernels_that_run(how):
-    """A context in which all queries run by plain or by compiled kernels."""
+    """A context in which queries run by plain kernels, up to MOST_PLAIN, or by compiled ones."""
     most = 0 if how == "compiled" else MOST_PLAIN
 
     def chosen(name, work, rows="count_kernels"):
