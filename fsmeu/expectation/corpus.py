@@ -145,7 +145,7 @@ def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expec
     hypotheses, models = query.paired(zs, models, "expect_corpus")
     corpus = corpus_of(loss, models, "expect_corpus", hypotheses)
     names = [f"expect_corpus, zs[{row}]" for row in range(len(hypotheses))]
-    given = list(map(query.encoded, hypotheses, corpus.models, names, names))
+    given = list(map(query.encoded, hypotheses, corpus.models, names))
     form, one = corpus.loss.split, corpus.as_one()
     is_short = one is None or corpus.n < LONG_SEQUENCE
     if form is not None and form.counted and is_short:

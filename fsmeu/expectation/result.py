@@ -30,18 +30,11 @@ _ROUNDING = 1e-12  # of probabilities: a product of some thousand factors
 
 @dataclass(frozen=True, eq=False)
 class Levels(Text):
-    """The values that occur and how probable each is.
+    """The values that occur and how probable each is."""
 
-    Attributes:
-        values: values of positive probability, ascending; those that differ by rounding are one.
-        probabilities: the probability of each.
-        ungrouped: the same with every value as it was computed, shape (2, values). Mean, variance
-            and quantiles are those of these values.
-    """
-
-    values: Floats
-    probabilities: Floats
-    ungrouped: Floats
+    values: Floats  # of positive probability, ascending; those that differ by rounding are one
+    probabilities: Floats  # of each
+    ungrouped: Floats  # both for every value as it was computed, (2, values): mean and more are its
 
     def __repr__(self) -> str:
         """Lists the most probable values, in ascending order."""
@@ -102,19 +95,12 @@ def level_sets(values: Floats, probabilities: Floats) -> Levels:
 
 @dataclass(frozen=True, eq=False)
 class Expectation(Distribution):
-    """The expected value of a loss or utility, and more.
+    """The expected value of a loss or utility, its bounds, distribution and further outputs."""
 
-    Attributes:
-        value: the expectation; with ``keep``, the part of it that was kept.
-        lower: the truth is at least this.
-        upper: the truth is at most this.
-        kept: the probability mass that was kept; 1 without ``keep``.
-    """
-
-    value: float
-    lower: float
-    upper: float
-    kept: float
+    value: float  # the expectation; with ``keep``, the part of it that was kept
+    lower: float  # the truth is at least this
+    upper: float  # the truth is at most this
+    kept: float  # the probability mass that was kept; 1 without ``keep``
     _levels: Callable[[], Levels] = field(repr=False)
     _outputs: Callable[[], dict[str, float]] = field(repr=False, default=dict)
 
