@@ -144,21 +144,16 @@ def compose(
 
 
 def _composition(asked: Query, max_states: int | None, minimize: bool = False) -> Composition:
-    model = asked.model.layered()
-    return compose_layers(asked.loss, asked.hypothesis, model, asked.labels, max_states, minimize)
+    parts, z = (asked.loss, asked.hypothesis, asked.model.layered()), asked.labels
+    return compose_layers(*parts, max_states, z=z, minimize=minimize)
 
 
 def compose_layers(
-    loss: Loss,
-    hypothesis: Layered,
-    model: Layered,
-    z: Any = None,
-    max_states: int | None = None,
-    minimize: bool = False,
+    loss: Loss, hypothesis: Layered, model: Layered, max_states: int | None = None, **how: Any
 ) -> Composition:
-    """The composition with a loss that is compiled for the pairs that can occur, or for one z."""
+    """The composition with a loss that is compiled, as ``how`` says, for pairs that can occur."""
     pairs = pair_layers(hypothesis, model)
-    machine = loss.compile(model.n, z, max_states, minimize, pairs)
+    machine = loss.compile(model.n, max_states=max_states, pairs=pairs, **how)
     return Composition(_composed(hypothesis, machine.unvalued, model, max_states), machine)
 
 
