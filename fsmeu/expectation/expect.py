@@ -311,8 +311,7 @@ def value_and_gradient_many(
     for rows in alike(asked):
         found = _derivatives([asked[row] for row in rows], engine)
         for row, (value, per_arc) in zip(rows, found, strict=True):
-            for numbers in (np.asarray(value), *per_arc):
-                check_finite("gradient", numbers)
+            check_finite("gradient", np.concatenate([[value], *per_arc]))
             values[row], slopes[row] = value, fitting[row].pullback(per_arc, value)
     return values, [slopes[row] for row in range(len(asked))]
 
@@ -341,11 +340,10 @@ def _derivatives(asked: Sequence[Query], engine: str) -> list[tuple[float, list[
 
 # -- long sequences of two labels, where the value looks at counts alone ---------------------------
 #
-# Sums of ratios of counts come from central moments (``trellis/moments.py``), for independent
-# labels and chains of any order. Other values of independent labels: with z given, tp is a count of
-# independent events, those of the positions where z is a one, and ref - tp is one of all others.
-# Both are held in windows that lack a mass far below rounding, so that the sum over all tables has
-# a few million terms for a million labels. What is missing enters the bounds.
+# Sums of ratios of counts come from central moments (``trellis/moments.py``). Other values, of
+# independent labels: with z given, tp counts independent events, where z is a one, and ref - tp
+# all others. Both are held in windows that lack a mass far below rounding, which enters the bounds:
+# the sum over all tables has a few million terms for a million labels.
 
 
 def is_long(asked: Query) -> bool:
