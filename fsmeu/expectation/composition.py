@@ -49,7 +49,6 @@ class Composition(Picture):
     machine: Machine  # the compiled loss in the middle
 
     def __repr__(self) -> str:
-        """Names the loss in the middle and the size."""
         name = visible(self.machine.name)
         return f"<composition with {name}: {self.states:,} states, {self.arcs:,} arcs>"
 

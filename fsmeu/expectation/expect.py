@@ -355,10 +355,7 @@ def is_long(asked: Query) -> bool:
 
 
 def long_expectation(asked: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
-    """The expectation of a query that is long; None where this way does not serve.
-
-    ``levels`` gives the distribution of the value under a chain, when it is asked for.
-    """
+    """The expectation of a long query, None where this does not serve; ``levels`` serve chains."""
     loss, z, p = asked.loss, asked.z, binary_marginals(asked.model)
     assert isinstance(loss, SpecLoss)
     form, chain = loss.confusion, binary_chain(asked.model)

@@ -37,7 +37,6 @@ class Levels(Text):
     ungrouped: Floats  # both for every value as it was computed, (2, values): mean and more are its
 
     def __repr__(self) -> str:
-        """Lists the most probable values, in ascending order."""
         most = np.sort(np.argsort(-self.probabilities, kind="stable")[:_SHOWN])
         pairs = [f"{self.values[k]:.6g}: {self.probabilities[k]:.4g}" for k in most.tolist()]
         more = len(self.values) - len(pairs)
@@ -163,10 +162,7 @@ def ranged_expectation(
 
 
 def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectation:
-    """The kept part with bounds: what was lost is worth at least the least and at most the most.
-
-    There are at most so many roundings behind each probability of the levels, which were kept.
-    """
+    """The kept part, with bounds on what was lost; each probability has at most these roundings."""
     roundings += 8 * (asked.n + 1)  # of the mass of the model
     values, probabilities = levels.ungrouped
     size = np.abs(values) @ probabilities
@@ -181,11 +177,7 @@ def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectatio
 
 
 def _value_range(asked: Query) -> tuple[float, float]:
-    """Bounds of the value of a query's pairs: the range that the file declares, or the extremes.
-
-    A side that is declared infinite is sought in the machine, too; it stays infinite where the
-    machine is too large to be built.
-    """
+    """The declared range of the value; infinite sides from the machine, if it can be built."""
     low, high = -math.inf, math.inf
     if isinstance(asked.loss, SpecLoss):
         low, high = declared_range(asked.loss.bound, asked.n)
