@@ -13,7 +13,6 @@ class Card:
     """An object that a notebook shows as a card."""
 
     def _repr_html_(self) -> str:
-        """The card, as HTML."""
         from fsmeu.drawing.cards import card
 
         return card(self)
@@ -42,7 +41,6 @@ class Picture(Card):
     """A machine, which a notebook shows as a picture."""
 
     def _repr_svg_(self) -> str:
-        """The picture, as SVG."""
         from fsmeu.drawing.draw import draw
 
         return draw(self).svg

@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterable
 from functools import lru_cache
 from importlib import import_module
-from importlib.util import find_spec
 
 _MOST_WHOLE = 10**300  # greatest whole number that is taken: doubles hold it, and it can be shown
 
@@ -151,7 +150,7 @@ class MissingExtra(FsmeuError, ImportError):
 def is_installed(package: str) -> bool:
     """Whether a package can be imported; one that is there but broken cannot."""
     try:
-        return find_spec(package) is not None and bool(import_module(package))
+        return bool(import_module(package))
     except Exception:  # whatever a broken package raises
         return False
 

@@ -47,12 +47,11 @@ def write_file(path: str | os.PathLike[str], content: bytes | memoryview | str) 
         held = None
         with suppress(FileNotFoundError):
             held = place.stat()
-        stream = None if held is None else _open_stream(place, held)
-        if stream is None:
-            _replace(Path(os.path.realpath(place)), data, held)
-        else:
+        if held is not None and (stream := _open_stream(place, held)) is not None:
             with stream:
                 stream.write(data)
+        else:
+            _replace(Path(os.path.realpath(place)), data, held)
     return place
 
 
@@ -96,10 +95,7 @@ TABLES = 4  # the same of one that becomes doubles: two characters are one numbe
 
 _VARIABLE = "FSMEU_MAX_BYTES"
 _MOST_BYTES = 1 << 29  # its default: twice as much, while computed with, is on every machine
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_ENCRYPTED = 1
 _CELL = 8
-_KINDS = "biufUS"
 
 
 def input_limit(growth: int = 1) -> int:
@@ -199,28 +195,24 @@ def read_arrays(
         need = sum(_bytes_of(archive, one, where) for one in members.values())
         if need > room:
             _refuse(where, f"may hold at most {room:,} bytes of arrays", f"{need:,}")
-        result = {}
-        for name, one in members.items():
-            with archive.open(one) as stream:
-                result[name] = npy.read_array(stream, allow_pickle=False)
-        return result
+        opened = ((name, archive.open(one)) for name, one in members.items())
+        return {name: npy.read_array(one, allow_pickle=False) for name, one in opened}
 
 
 def _bytes_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> int:
     """The memory that an array takes by its header, which must agree with the member's size."""
-    must = f"{shorten(member.filename, 40)} must be an array of numbers or texts"
     try:
-        if member.compress_type not in _METHODS or member.flag_bits & _ENCRYPTED:
-            raise ValueError(member.compress_type)
         with archive.open(member) as stream:
             version = npy.read_magic(stream)
             header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             shape, _, kind = header(stream)
             fits = kind.itemsize * math.prod(shape) == member.file_size - stream.tell()
-        if not fits or kind.kind not in _KINDS or min(shape, default=0) < 0:
-            raise ValueError(shape)
-    except Exception as error:  # a header is Python's syntax, and may raise what that does
-        raise InputError(message(where, must)) from error
+        is_array = fits and kind.kind in "biufUS" and min(shape, default=0) >= 0
+    except Exception:  # a header is Python's syntax, and may raise what that does
+        is_array = False
+    if not is_array or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        must = f"{shorten(member.filename, 40)} must be an array of numbers or texts"
+        raise InputError(message(where, must))
     return max(_CELL, kind.itemsize) * math.prod(max(1, side) for side in shape)
 
 

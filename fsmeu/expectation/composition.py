@@ -47,9 +47,9 @@ class Composition(Picture):
 
     paths: Fst  # of pynini, log64
     machine: Machine  # the compiled loss in the middle
+    names: Ints | None = None  # label indices by symbol of the output tape, where others are there
 
     def __repr__(self) -> str:
-        """Names the loss in the middle and the size."""
         name = visible(self.machine.name)
         return f"<composition with {name}: {self.states:,} states, {self.arcs:,} arcs>"
 
@@ -81,8 +81,15 @@ class Composition(Picture):
 
     @cached_property
     def loss_states(self) -> Ints:
-        """The state of the loss machine inside each composed state."""
-        return run_loss(self.plain, self.machine, self.plain.olabel - 1)
+        """The state of the loss machine inside each composed state, -1 where none."""
+        table, y = self.plain, self.plain.olabel - 1
+        y = y if self.names is None else self.names[y]
+        depths, arcs_at = table.depths
+        inside = np.where(depths == 0, 0, -1)  # at the start; it follows the pairs of labels
+        for arcs in arcs_at:
+            here, z = inside[table.source[arcs]], table.ilabel[arcs] - 1
+            inside[table.target[arcs]] = self.machine.next[here, z, y[arcs]]
+        return inside
 
     @cached_property
     def values(self) -> Floats:
@@ -144,21 +151,16 @@ def compose(
 
 
 def _composition(asked: Query, max_states: int | None, minimize: bool = False) -> Composition:
-    model = asked.model.layered()
-    return compose_layers(asked.loss, asked.hypothesis, model, asked.labels, max_states, minimize)
+    parts, z = (asked.loss, asked.hypothesis, asked.model.layered()), asked.labels
+    return compose_layers(*parts, max_states, z=z, minimize=minimize)
 
 
 def compose_layers(
-    loss: Loss,
-    hypothesis: Layered,
-    model: Layered,
-    z: Any = None,
-    max_states: int | None = None,
-    minimize: bool = False,
+    loss: Loss, hypothesis: Layered, model: Layered, max_states: int | None = None, **how: Any
 ) -> Composition:
-    """The composition with a loss that is compiled for the pairs that can occur, or for one z."""
+    """The composition with a loss that is compiled, as ``how`` says, for pairs that can occur."""
     pairs = pair_layers(hypothesis, model)
-    machine = loss.compile(model.n, z, max_states, minimize, pairs)
+    machine = loss.compile(model.n, max_states=max_states, pairs=pairs, **how)
     return Composition(_composed(hypothesis, machine.unvalued, model, max_states), machine)
 
 
@@ -177,17 +179,6 @@ def _composed(
         must = "hypothesis, loss and model must have a sequence in common"
         raise EmptyError(message("composition", must))
     return whole
-
-
-def run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
-    """The loss state inside each composed state, -1 where none: it follows the pairs of labels."""
-    inside = np.full(table.states, -1, np.int64)
-    if table.start >= 0:
-        inside[table.start] = 0
-        for arcs in table.depths[1]:
-            here = inside[table.source[arcs]]
-            inside[table.target[arcs]] = machine.next[here, table.ilabel[arcs] - 1, labels[arcs]]
-    return inside
 
 
 # -- expectations ----------------------------------------------------------------------------------
@@ -293,13 +284,10 @@ def explicit_gradient(asked: Query) -> tuple[float, list[Floats]]:
         machine = asked.loss.compile(asked.n, asked.labels, pairs=pairs)
         named = fst_from_table(names)
         whole = _composed(asked.hypothesis, machine.unvalued, model, None, named)
-    table = table_from_fst(whole, "composition")
-    arc = table.olabel - 1
-    inside = run_loss(table, machine, arcs.label[arc])
-    ends = np.isfinite(table.final)
-    values = np.where(ends, machine.values[inside] * np.exp(-table.final), 0.0)
+    built = Composition(whole, machine, arcs.label)
+    table, arc = built.plain, built.plain.olabel - 1
     weighted = replace(table, weight=minus_log(table.factor * arcs.weight[arc]))
-    behind = backward(weighted, values)
+    behind = backward(weighted, built.values * np.exp(-table.final))
     flow = forward(weighted)[table.source] * table.factor * behind[table.target]
     flat = np.bincount(arc, flow, minlength=len(arcs.weight)).astype(np.float64)
     sizes = [len(layer.source) for layer in model.layers]

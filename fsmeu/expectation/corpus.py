@@ -1,9 +1,7 @@
 """The expected value of a corpus: counts summed over sentences, the value taken once at the end.
 
-Sentences are independent given the model. What ``evaluate_corpus`` says of counts and of ``n``
-holds here: ``expect_corpus`` is its expectation over the references.
-
-Where the loss splits by tape and looks at one count of each, the expectation comes from a product
+It is the expectation of ``evaluate_corpus`` over references, whose sentences are independent given
+the model. Where the loss splits by tape and looks at one count of each, it comes from a product
 tree over sentences of polynomials in the reference's count (``trellis/windows.py``). Independent
 labels of two kinds are one sequence, for any value of their confusion table. Other values (roots,
 correlations, or registers that read both tapes) need the joint distribution of all counts, whose
@@ -25,7 +23,7 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation import query
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.result import Expectation, Levels, level_sets, ranged_expectation
+from fsmeu.expectation.result import Expectation, level_sets, ranged_expectation
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.fst.constraint import Constraint
@@ -145,7 +143,7 @@ def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expec
     hypotheses, models = query.paired(zs, models, "expect_corpus")
     corpus = corpus_of(loss, models, "expect_corpus", hypotheses)
     names = [f"expect_corpus, zs[{row}]" for row in range(len(hypotheses))]
-    given = list(map(query.encoded, hypotheses, corpus.models, names, names))
+    given = list(map(query.encoded, hypotheses, corpus.models, names))
     form, one = corpus.loss.split, corpus.as_one()
     is_short = one is None or corpus.n < LONG_SEQUENCE
     if form is not None and form.counted and is_short:
@@ -164,16 +162,9 @@ def mass_to_cut(corpus: Corpus) -> float:
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
-    """The expected value where the loss splits by tape, with a counter of each at most.
-
-    An UncountableError if a counter does not grow by whole numbers.
-    """
+    """The expected value where the loss splits by tape; UncountableError of counts not whole."""
     loss, n = corpus.loss, corpus.n
     assert loss.split is not None
-
-    def levels() -> Levels:  # these need the distribution of all counts together
-        return _by_tables(corpus, zs).levels
-
     counts = len(loss.split.joint_counts)
     windows, hyp, (cancelled, off) = list[list[Window]](), 0, np.zeros((2, counts))
     for rows, length, structure, models in corpus.groups:
@@ -201,7 +192,8 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         error += float(part * (masses @ np.abs(slope)))
     error += relative_error(whole.operations + masses.size + 8) * size
     found = value, error, float(masses.sum()), whole.lost
-    return ranged_expectation(loss, n, "expect_corpus", found, levels)
+    joint = partial(_by_tables, corpus, zs)  # levels need the distribution of all counts together
+    return ranged_expectation(loss, n, "expect_corpus", found, lambda: joint().levels)
 
 
 # -- the joint distribution of all counts ----------------------------------------------------------
@@ -216,10 +208,7 @@ class _Table(NamedTuple):
 
 
 def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
-    """The expected value from the joint distribution of all counts that the value looks at.
-
-    The table of the corpus has a cell for every tuple of totals; a SizeLimitError if it is large.
-    """
+    """The expected value from a table with a cell for every tuple of totals that are looked at."""
     bound, names, parts = corpus.loss.bound, protocol.counts_read(corpus.loss.bound), list[_Table]()
     least = size = np.zeros(1 + len(names))  # the first axis has one place, as there may be no name
     for loss, z, model in zip(corpus.losses, zs, corpus.models, strict=True):

@@ -162,6 +162,7 @@ def _share(loss: Loss, pairs: list[tuple[Any, Model]]) -> list[float]:
     return values
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _expectations(
     asked: Sequence[Query], max_states: int | None = None, jobs: int = 1
 ) -> list[Expectation]:
@@ -170,8 +171,7 @@ def _expectations(
     def levels(one: Query) -> Levels:
         return _walked_levels(one, None, max_states)[0]
 
-    long = long_expectation(asked[0], levels) if is_long(asked[0]) else None
-    if long is not None:
+    if is_long(asked[0]) and (long := long_expectation(asked[0], levels)) is not None:
         return [long]
     results = bounded_expectations(asked, _sums(asked, max_states, jobs), levels)
     for row, one in enumerate(results):
@@ -200,7 +200,6 @@ def _go_together(asked: Query) -> bool:
     return space is not None and space <= SMALL_SPACE
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _sums(asked: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
     """The expected values of one query, or of several that go together."""
     first, loss, found = asked[0], asked[0].loss, None
@@ -220,7 +219,6 @@ def _sums(asked: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
     return found or joined([walked(one, max_states) for one in asked])
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def walked(asked: Query, max_states: int | None = None, *, weights: bool = True) -> Sums:
     """The expectation by a walk; without linear counts in weights, only values can cancel."""
     return walk(asked.view(weights=weights), asked.input(), max_states=max_states).sums()
@@ -235,7 +233,6 @@ def _walked_levels(asked: Query, keep: int | None, max_states: int | None) -> tu
     return levels, final.roundings + int(held.sum())
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def by_structure(
     loss: SpecLoss,
     models: Sequence[Model],
@@ -307,17 +304,14 @@ def value_and_gradient_many(
             got = f"one without {', '.join(sorted(map(str, lacking)))}"
             raise InputError(message("gradient", must, got, "Give them the probability 0"))
         if not isinstance(one.model, Parametrized):
-            must = (
-                "the model must have parameters (Bernoulli, Independent, Markov, from_potentials)"
-            )
+            must = "the model must have parameters: Bernoulli, Independent, Markov, from_potentials"
             raise InputError(message("gradient", must, type(one.model).__name__))
         fitting.append(one.model)
     values, slopes = np.empty(len(asked)), dict[int, Gradient]()
     for rows in alike(asked):
         found = _derivatives([asked[row] for row in rows], engine)
         for row, (value, per_arc) in zip(rows, found, strict=True):
-            for numbers in (np.asarray(value), *per_arc):
-                check_finite("gradient", numbers)
+            check_finite("gradient", np.concatenate([[value], *per_arc]))
             values[row], slopes[row] = value, fitting[row].pullback(per_arc, value)
     return values, [slopes[row] for row in range(len(asked))]
 
@@ -346,11 +340,10 @@ def _derivatives(asked: Sequence[Query], engine: str) -> list[tuple[float, list[
 
 # -- long sequences of two labels, where the value looks at counts alone ---------------------------
 #
-# Sums of ratios of counts come from central moments (``trellis/moments.py``), for independent
-# labels and chains of any order. Other values of independent labels: with z given, tp is a count of
-# independent events, those of the positions where z is a one, and ref - tp is one of all others.
-# Both are held in windows that lack a mass far below rounding, so that the sum over all tables has
-# a few million terms for a million labels. What is missing enters the bounds.
+# Sums of ratios of counts come from central moments (``trellis/moments.py``). Other values, of
+# independent labels: with z given, tp counts independent events, where z is a one, and ref - tp
+# all others. Both are held in windows that lack a mass far below rounding, which enters the bounds:
+# the sum over all tables has a few million terms for a million labels.
 
 
 def is_long(asked: Query) -> bool:
@@ -362,10 +355,7 @@ def is_long(asked: Query) -> bool:
 
 
 def long_expectation(asked: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
-    """The expectation of a query that is long; None where this way does not serve.
-
-    ``levels`` gives the distribution of the value under a chain, when it is asked for.
-    """
+    """The expectation of a long query, None where this does not serve; ``levels`` serve chains."""
     loss, z, p = asked.loss, asked.z, binary_marginals(asked.model)
     assert isinstance(loss, SpecLoss)
     form, chain = loss.confusion, binary_chain(asked.model)

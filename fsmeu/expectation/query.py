@@ -64,10 +64,9 @@ class Query:
 def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
     """The three parts of an expectation, checked against each other."""
     check_loss(loss, where)
-    name = "hypothesis z"
-    z = _hypothesis(z, model, where, name)
-    bound = fitted(loss, as_model(model), where, further_tags(loss, z))
-    return _query(*bound, z, where, where, name)
+    name = f"{where}, hypothesis z"
+    z = _hypothesis(z, model, name)
+    return _query(*fitted(loss, as_model(model), where, further_tags(loss, z)), z, where, name)
 
 
 def queries(loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str) -> list[Query]:
@@ -75,11 +74,11 @@ def queries(loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str) ->
     check_loss(loss, where)
     known, results = dict[Hashable, tuple[Loss, Model]](), list[Query]()
     for row, (z, model) in enumerate(zip(*paired(zs, models, where), strict=True)):
-        name, tags = f"{where}, zs[{row}]", tuple(further_tags(loss, z))
-        if (id(model), tags) not in known:
+        _, tags = key = id(model), tuple(further_tags(loss, z))
+        if key not in known:
             made = model_at(model, f"{where}, models[{row}]")
-            known[id(model), tags] = fitted(loss, made, where, tags)
-        results.append(_query(*known[id(model), tags], z, where, name, name))
+            known[key] = fitted(loss, made, where, tags)
+        results.append(_query(*known[key], z, where, f"{where}, zs[{row}]"))
     return results
 
 
@@ -92,39 +91,37 @@ def paired(zs: Iterable[Any], models: Iterable[Any], where: str) -> tuple[list[A
     if len(hypotheses) != len(given):
         must = "there must be one model for each hypothesis"
         raise InputError(message(where, must, f"{len(hypotheses)} and {len(given)}"))
-    for row, model in enumerate(given):
-        name = f"{where}, zs[{row}]"
-        hypotheses[row] = _hypothesis(hypotheses[row], model, name, name)
-    return hypotheses, given
+    pairs = enumerate(zip(hypotheses, given, strict=True))
+    return [_hypothesis(z, model, f"{where}, zs[{row}]") for row, (z, model) in pairs], given
 
 
-def _hypothesis(z: Any, model: Any, where: str, name: str) -> Any:
+def _hypothesis(z: Any, model: Any, name: str) -> Any:
     """The hypothesis as a model or a list, read once."""
-    refuse_exchanged(z, model, where)
+    refuse_exchanged(z, model, name)
     return z if isinstance(z, Model) else listed(z, name, "z must be a label sequence or a model")
 
 
-def _query(loss: Loss, model: Model, z: Any, caller: str, where: str, name: str) -> Query:
+def _query(loss: Loss, model: Model, z: Any, where: str, name: str) -> Query:
     """The query, with the names of the caller and of the hypothesis in messages."""
     if not isinstance(z, Model):
-        return Query(loss, encoded(z, model, where, name), None, model, caller)
+        return Query(loss, encoded(z, model, name), None, model, where)
     if not set(z.labels) <= set(model.labels):
-        _refuse_labels("hypothesis", z.labels, model.labels, caller)
-    _check_length(z.n, model, where)
-    return Query(loss, None, z, model, caller)
+        _refuse_labels("hypothesis", z.labels, model.labels, where)
+    _check_length(z.n, model, name)
+    return Query(loss, None, z, model, where)
 
 
-def encoded(z: Iterable[Any], model: Model, where: str, name: str) -> Ints:
+def encoded(z: Iterable[Any], model: Model, name: str) -> Ints:
     """The label indices of a hypothesis, which is as long as its model, (n,)."""
     indices = model.alphabet.encode(z, name)
-    _check_length(len(indices), model, where)
+    _check_length(len(indices), model, name)
     return indices
 
 
-def _check_length(n: int, model: Model, where: str) -> None:
+def _check_length(n: int, model: Model, name: str) -> None:
     if n != model.n:
         must = "the hypothesis and the model must have the same length"
-        raise InputError(message(where, must, f"lengths {n} and {model.n}"))
+        raise InputError(message(name, must, f"lengths {n} and {model.n}"))
 
 
 def model_at(value: object, where: str) -> Model:

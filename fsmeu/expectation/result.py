@@ -30,21 +30,13 @@ _ROUNDING = 1e-12  # of probabilities: a product of some thousand factors
 
 @dataclass(frozen=True, eq=False)
 class Levels(Text):
-    """The values that occur and how probable each is.
+    """The values that occur and how probable each is."""
 
-    Attributes:
-        values: values of positive probability, ascending; those that differ by rounding are one.
-        probabilities: the probability of each.
-        ungrouped: the same with every value as it was computed, shape (2, values). Mean, variance
-            and quantiles are those of these values.
-    """
-
-    values: Floats
-    probabilities: Floats
-    ungrouped: Floats
+    values: Floats  # of positive probability, ascending; those that differ by rounding are one
+    probabilities: Floats  # of each
+    ungrouped: Floats  # both for every value as it was computed, (2, values): mean and more are its
 
     def __repr__(self) -> str:
-        """Lists the most probable values, in ascending order."""
         most = np.sort(np.argsort(-self.probabilities, kind="stable")[:_SHOWN])
         pairs = [f"{self.values[k]:.6g}: {self.probabilities[k]:.4g}" for k in most.tolist()]
         more = len(self.values) - len(pairs)
@@ -102,19 +94,12 @@ def level_sets(values: Floats, probabilities: Floats) -> Levels:
 
 @dataclass(frozen=True, eq=False)
 class Expectation(Distribution):
-    """The expected value of a loss or utility, and more.
+    """The expected value of a loss or utility, its bounds, distribution and further outputs."""
 
-    Attributes:
-        value: the expectation; with ``keep``, the part of it that was kept.
-        lower: the truth is at least this.
-        upper: the truth is at most this.
-        kept: the probability mass that was kept; 1 without ``keep``.
-    """
-
-    value: float
-    lower: float
-    upper: float
-    kept: float
+    value: float  # the expectation; with ``keep``, the part of it that was kept
+    lower: float  # the truth is at least this
+    upper: float  # the truth is at most this
+    kept: float  # the probability mass that was kept; 1 without ``keep``
     _levels: Callable[[], Levels] = field(repr=False)
     _outputs: Callable[[], dict[str, float]] = field(repr=False, default=dict)
 
@@ -177,10 +162,7 @@ def ranged_expectation(
 
 
 def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectation:
-    """The kept part with bounds: what was lost is worth at least the least and at most the most.
-
-    There are at most so many roundings behind each probability of the levels, which were kept.
-    """
+    """The kept part, with bounds on what was lost; each probability has at most these roundings."""
     roundings += 8 * (asked.n + 1)  # of the mass of the model
     values, probabilities = levels.ungrouped
     size = np.abs(values) @ probabilities
@@ -195,11 +177,7 @@ def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectatio
 
 
 def _value_range(asked: Query) -> tuple[float, float]:
-    """Bounds of the value of a query's pairs: the range that the file declares, or the extremes.
-
-    A side that is declared infinite is sought in the machine, too; it stays infinite where the
-    machine is too large to be built.
-    """
+    """The declared range of the value; infinite sides from the machine, if it can be built."""
     low, high = -math.inf, math.inf
     if isinstance(asked.loss, SpecLoss):
         low, high = declared_range(asked.loss.bound, asked.n)

@@ -70,7 +70,7 @@ InputError: Got Mixture
     gradient(F1, "01", Mixture([CHAIN, CHAIN], [0.3, 0.7]), engine="openfst") |
 InputError: must have parameters ... Got Acceptor
     gradient(F1, "01", Acceptor(CHAIN.layered())) |
-InputError: gradient: ... same length. Got lengths 3 and 2
+InputError: gradient, hypothesis z: ... same length. Got lengths 3 and 2
     gradient(F1, "011", CHAIN) |
 InputError: gradient: engine must be one of lattice, openfst
     gradient(F1, "01", CHAIN, engine="magic") |
