@@ -22,20 +22,69 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``FsmeuError``: the root of everything raised on purpose
 """
 
-import re
 from importlib import import_module
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fsmeu import learning, models, searn
+    from fsmeu.decoding.corpus import decode_corpus as decode_corpus
+    from fsmeu.decoding.decode import decode as decode
+    from fsmeu.decoding.decode import decode_many as decode_many
+    from fsmeu.decoding.decode import explain as explain
+    from fsmeu.drawing.draw import draw as draw
+    from fsmeu.drawing.pages import explore as explore
+    from fsmeu.drawing.plots import plot_hypotheses as plot_hypotheses
+    from fsmeu.drawing.plots import plot_levels as plot_levels
+    from fsmeu.errors import FsmeuError as FsmeuError
+    from fsmeu.exchange.networkx_graph import from_networkx as from_networkx
+    from fsmeu.exchange.networkx_graph import to_networkx as to_networkx
+    from fsmeu.exchange.openfst import from_openfst as from_openfst
+    from fsmeu.exchange.openfst import to_openfst as to_openfst
+    from fsmeu.expectation.composition import compose as compose
+    from fsmeu.expectation.corpus import expect_corpus as expect_corpus
+    from fsmeu.expectation.expect import expect as expect
+    from fsmeu.expectation.expect import expect_many as expect_many
+    from fsmeu.expectation.expect import gradient as gradient
+    from fsmeu.expectation.expect import value_and_gradient as value_and_gradient
+    from fsmeu.fst import tags as constraints
+    from fsmeu.losses.loss import library as library
+    from fsmeu.losses.loss import load as load
+    from fsmeu.losses.loss import loads as loads
+    from fsmeu.losses.protocol import evaluate as evaluate
+    from fsmeu.losses.protocol import evaluate_corpus as evaluate_corpus
+    from fsmeu.losses.protocol import evaluate_many as evaluate_many
+    from fsmeu.losses.protocol import evaluate_outputs as evaluate_outputs
+    from fsmeu.losses.protocol import function_loss as function_loss
+    from fsmeu.losses.sum_over_paths import compile_summed as compile_summed
+    from fsmeu.models.derived import calibrate as calibrate
 
 __version__ = "0.1.0"
 
-# Where modules and other names live, the latter as ``__init__.pyi`` imports them. They are loaded
-# when a name is first asked for: a command that only shows help need not load OpenFst.
+# Where modules and other names live. They are loaded when a name is first asked for: a command that
+# only shows help need not load OpenFst.
 _ROOMS = {name: f"fsmeu.{name}" for name in ("learning", "models", "searn")}
 _ROOMS["constraints"] = "fsmeu.fst.tags"
-_STUB = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-_IMPORTS = re.findall(r"^from (fsmeu\.\S+) import (\w+) as \2$", _STUB, re.MULTILINE)
-_HOMES = {name: module for module, name in _IMPORTS}
+_HOMES = {
+    name: f"fsmeu.{module}"
+    for module, names in {
+        "decoding.corpus": "decode_corpus",
+        "decoding.decode": "decode decode_many explain",
+        "drawing.draw": "draw",
+        "drawing.pages": "explore",
+        "drawing.plots": "plot_hypotheses plot_levels",
+        "errors": "FsmeuError",
+        "exchange.networkx_graph": "from_networkx to_networkx",
+        "exchange.openfst": "from_openfst to_openfst",
+        "expectation.composition": "compose",
+        "expectation.corpus": "expect_corpus",
+        "expectation.expect": "expect expect_many gradient value_and_gradient",
+        "losses.loss": "library load loads",
+        "losses.protocol": "evaluate evaluate_corpus evaluate_many evaluate_outputs function_loss",
+        "losses.sum_over_paths": "compile_summed",
+        "models.derived": "calibrate",
+    }.items()
+    for name in names.split()
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -50,4 +99,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-__all__ = ["__version__", *_ROOMS, *_HOMES]
+__all__ = ["__version__", "constraints", "learning", "models", "searn", *_HOMES]
