@@ -126,8 +126,8 @@ def _jit(function: F, **options: Any) -> F:
     from numba import njit
 
     makes_arrays = not {"zeros", "empty", "ones"}.isdisjoint(function.__code__.co_names)
-    compile_with: Any = njit(error_model="numpy", _nrt=makes_arrays, **options)
-    compiled: F = compile_with(function)
+    decorator: Any = njit
+    compiled: F = decorator(error_model="numpy", _nrt=makes_arrays, **options)(function)
     return compiled
 
 
