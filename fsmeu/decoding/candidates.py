@@ -186,14 +186,8 @@ def _valued(problem: Problem, candidates: Sequence[Ints], engine: str = "lattice
 
 def _late(problem: Problem, valued: int, count: int) -> str:
     """That the time was over, where not all candidates were valued."""
-    if valued == count:
-        return ""
-    return f"the best of {valued:,} sequences, of {count:,}: {_is_over(problem)}"
-
-
-def _is_over(problem: Problem) -> str:
-    """The sentence that the time was over."""
-    return f"the {problem.clock.seconds:g} seconds were over (give it more with seconds=...)"
+    best = f"the best of {valued:,} sequences, of {count:,}: {problem.clock.ran_out}"
+    return best if valued < count else ""
 
 
 # -- the search ------------------------------------------------------------------------------------
@@ -216,7 +210,7 @@ def _search(problem: Problem) -> Answer:
         until = "any other was compared with it"
         if tried:
             why, until = "the best so far", "no single label change improved it"
-        why = f"{why}: {_is_over(problem)} before {until}"
+        why = f"{why}: {problem.clock.ran_out} before {until}"
     return Answer(best, False, why, tried)
 
 

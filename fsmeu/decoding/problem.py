@@ -89,6 +89,11 @@ class Clock:
             self.progress(min(1.0, max(self._done, passed / self.seconds)))
         return passed > self.seconds
 
+    @property
+    def ran_out(self) -> str:
+        """The sentence that the time was over."""
+        return f"the {self.seconds:g} seconds were over (give it more with seconds=...)"
+
     def half(self) -> Clock:
         """A clock for a first attempt, which may take half of the time."""
         return Clock(self.seconds / 2, self.progress)
@@ -254,9 +259,9 @@ class Method:
         """Whether the condition holds; values outside of the declared range are errors."""
         try:
             return self.condition(problem) is None
-        except RangeError:
-            raise
-        except (errors.LossFileError, errors.SizeLimitError):  # another method may do without
+        except (errors.LossFileError, SizeLimitError) as error:  # another method may do without
+            if isinstance(error, RangeError):
+                raise
             return False
 
     def __call__(self, problem: Problem) -> Answer:

@@ -16,7 +16,7 @@ H(j) = sum_s P_s h(j, s).
 
       sum_s T_s g(j, s) <= theta A_k(j) + sum_s P_s C_j max(0, g(j, s) - theta g(k, s)).
 
-  The least of these is sought among theta = 0 and theta = g(j, s) / g(k, s).
+  This is convex in theta; its least value is sought by halves.
 
 So ends are valued in the order of their bounds, from k = E[ref] on, until no bound is above the
 best value: 1 or 2 of 25 on real sentences. The bound rests on tp >= 0, which is proven from the
