@@ -137,6 +137,7 @@ def chords(
     return bounds_at
 
 
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")  # what comes of it is checked
 def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
     """The best sequence under a chain: that of a search, or without ones, or with nothing else."""
     n, sign, answer = problem.n, problem.sign, None
