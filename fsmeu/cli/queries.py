@@ -16,9 +16,9 @@ from fsmeu.cli.inputs import load_loss, read_model, sequence, words
 from fsmeu.cli.options import argument, option
 from fsmeu.corpora.records import Places
 from fsmeu.corpora.run import ModelQuestion, as_line
+from fsmeu.decoding.candidates import hypotheses_composition
 from fsmeu.decoding.decode import METHODS, Compared, compare_methods, decode
 from fsmeu.decoding.decode import explain as in_words
-from fsmeu.decoding.explicit import hypotheses_composition
 from fsmeu.decoding.problem import Decision
 from fsmeu.drawing.draw import draw as draw_machine
 from fsmeu.drawing.plots import plot_levels, save_plot

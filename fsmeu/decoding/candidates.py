@@ -1,18 +1,48 @@
-"""Methods that need no algebra: they value candidates, or take the most probable labels."""
+"""Methods that need no algebra: they value candidates, or take the most probable labels.
+
+The explicit engine values all hypotheses as one machine: an acceptor of all sequences that are
+allowed, composed with the loss and the model by pynini, and determinized on the tape of hypotheses
+by OpenFst, has one path for each hypothesis, whose weight is its expected value. So the best is
+proven where a bound on the rounding errors of all values leaves no other better.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.precision import NO_BETTER, Changes, is_best_of_all, is_proven
-from fsmeu.decoding.problem import Answer, Method, OutOfTimeError, Problem, allowed_sequences, each
-from fsmeu.errors import FsmeuError
-from fsmeu.fst.compose import max_states
-from fsmeu.losses.protocol import Loss
+from fsmeu.decoding.problem import (
+    PRECISION,
+    Answer,
+    Changes,
+    Method,
+    Problem,
+    each,
+    is_proven,
+    with_best_of_all,
+)
+from fsmeu.errors import FsmeuError, SizeLimitError, message
+from fsmeu.expectation import composition
+from fsmeu.expectation.composition import Composition, compose_layers
+from fsmeu.expectation.corpus import Corpus
+from fsmeu.expectation.query import allowed_by, allowed_layers, bind_labels
+from fsmeu.expectation.result import check_finite
+from fsmeu.fst.compose import guard_size, max_states
+from fsmeu.fst.constraint import Constraint, walk
+from fsmeu.fst.distance import signed_parts, weights_of_inputs
+from fsmeu.fst.image import ArcTable
+from fsmeu.fst.layers import any_layers
+from fsmeu.limits import CANDIDATES, KEPT_CELLS_PER_STATE
+from fsmeu.losses.language.syntax import Number
+from fsmeu.losses.protocol import Loss, counts_read, value_of_totals
+from fsmeu.models import Model, as_model
 from fsmeu.models.base import most_probable_many
+from fsmeu.trellis.roundings import LEAST, Sums
 
 ZERO_ONE_STATES = 20_000  # states walked to see whether only equality counts: such losses have few
 ZERO_ONE_TRIAL = 3  # the length walked first: most losses show another value there already
@@ -20,6 +50,7 @@ LARGEST_BLOCK = 1024  # sequences that are valued between two looks at the clock
 LIST_LENGTH = 100  # sequences of an n-best list
 SEARCH_STARTS = 4  # most probable sequences that a search climbs from, beside other starts
 CLIMB_STEPS = 100  # changes of one label in a climb, so that tiny gains come to an end
+ELEMENTS_PER_STATE = 20  # pairs (prefix, state) of determinization for each state allowed
 
 
 # -- the most probable sequence, or labels ---------------------------------------------------------
@@ -87,15 +118,21 @@ def _marginal(problem: Problem) -> Answer | str:
 # -- lists -----------------------------------------------------------------------------------------
 
 
-def _nbest(problem: Problem) -> Answer | str:
-    """The best of the most probable sequences (minimum risk); proven where these are all."""
-    candidates = problem.most_probable(min(LIST_LENGTH, problem.budget))
-    if not candidates:
-        return "a sequence of positive probability must satisfy the constraint"
-    everything = len(candidates) == len(problem.model.labels) ** problem.n
-    best, proven, valued = _best_listed(problem, candidates, everything)
-    why = f"the best of the {valued} most probable sequences"
-    return Answer(best, proven, _with_time(why, problem, valued, len(candidates)), valued)
+def _sequences(model: Model, constraint: Constraint | None, budget: int) -> Ints:
+    """All allowed sequences of label indices in order, (sequences, n), no more than the budget."""
+    steps = walk(constraint, len(model.labels), model.n)
+    count = np.isin(np.arange(steps.widths[-1]), steps.ends).astype(np.float64)
+    for after in reversed(steps.next):
+        count = np.where(after >= 0, np.append(count, 0.0)[after], 0.0).sum(axis=1)
+    if count.sum() > budget:
+        must = f"there may be at most {budget:,} allowed sequences, not {count.sum():.6g}"
+        raise SizeLimitError(message("decode", must, None, "Raise the budget"))
+    found, state = np.zeros((1, 0), np.int64), np.zeros(1, np.int64)
+    for after in steps.next:
+        row, label = np.nonzero(after[state] >= 0)
+        found = np.column_stack([found[row], label])
+        state = after[state[row], label]
+    return found
 
 
 def _few_sequences(problem: Problem) -> str | None:
@@ -109,37 +146,48 @@ def _few_sequences(problem: Problem) -> str | None:
 
 def _exhaustive(problem: Problem) -> Answer:
     """The best of all sequences, or of those that were compared until the time was over."""
-    labels = len(problem.model.labels)
-    candidates = list(allowed_sequences(problem.constraint, labels, problem.n, problem.budget))
-    best, proven, valued = _best_listed(problem, candidates, everything=True)
-    every = valued == len(candidates)
-    why = f"all {valued} sequences were compared" if every else f"the best of {valued} sequences"
-    return Answer(best, proven, _with_time(why, problem, valued, len(candidates)), valued)
+    candidates = list(_sequences(problem.model, problem.constraint, problem.budget))
+    why = f"all {len(candidates)} sequences were compared"
+    return _best_listed(problem, candidates, why, everything=True)
+
+
+def _nbest(problem: Problem) -> Answer | str:
+    """The best of the most probable sequences (minimum risk); proven where these are all."""
+    candidates = problem.most_probable(min(LIST_LENGTH, problem.budget))
+    if not candidates:
+        return "a sequence of positive probability must satisfy the constraint"
+    why = f"the best of the {len(candidates)} most probable sequences"
+    everything = len(candidates) == len(problem.model.labels) ** problem.n
+    return _best_listed(problem, candidates, why, everything)
 
 
 def _best_listed(
-    problem: Problem, candidates: Sequence[Ints], everything: bool
-) -> tuple[Ints, bool, int]:
-    """The best of the candidates, whether it is proven best of all, how many there was time for."""
-    blocks, done, clock = [problem.values(candidates[:1])], 1, problem.clock
-    while done < len(candidates) and not clock.over():
-        clock.tell(done / len(candidates))
+    problem: Problem, candidates: Sequence[Ints], why: str, everything: bool
+) -> Answer:
+    """The best of the candidates that there was time for; proven best of all where it is."""
+    values, errors = _valued(problem, candidates)
+    best = int((problem.sign * values).argmax())
+    proven = everything and len(values) == len(candidates) and problem.keep is None
+    proven = proven and is_proven(problem, problem.sign * values, errors, best, candidates[best])
+    why = _late(problem, len(values), len(candidates)) or why
+    return Answer(candidates[best], proven, why, len(values))
+
+
+def _valued(problem: Problem, candidates: Sequence[Ints], engine: str = "lattice") -> Floats:
+    """The values of as many candidates as there is time for, at least one, and errors, (2, ...)."""
+    blocks, done, clock = [problem.values(candidates[:1], engine)], 1, problem.clock
+    while done < len(candidates) and not clock.over(done / len(candidates)):
         left = (clock.seconds - clock.elapsed) / max(clock.elapsed, 1e-9)
         size = max(1, min(done, LARGEST_BLOCK, int(min(left * done, LARGEST_BLOCK))))
-        blocks.append(problem.values(candidates[done : done + size]))
+        blocks.append(problem.values(candidates[done : done + size], engine))
         done = min(done + size, len(candidates))
-    values, errors = np.concatenate(blocks, axis=1)
-    signed = problem.sign * values
-    best = int(signed.argmax())
-    proven = everything and done == len(candidates) and problem.keep is None
-    proven = proven and is_proven(problem, signed, errors, best, candidates[best])
-    return candidates[best], proven, done
+    return np.concatenate(blocks, axis=1)
 
 
-def _with_time(why: str, problem: Problem, valued: int, count: int) -> str:
-    """The sentence, and that the time was over where not all candidates were valued."""
-    late = f", of {count}: the {problem.clock.seconds:g} seconds were over"
-    return why if valued == count else f"{why}{late} (give it more with seconds=...)"
+def _late(problem: Problem, valued: int, count: int) -> str:
+    """That the time was over, where not all candidates were valued."""
+    best = f"the best of {valued:,} sequences, of {count:,}: {problem.clock.ran_out}"
+    return best if valued < count else ""
 
 
 # -- the search ------------------------------------------------------------------------------------
@@ -147,22 +195,22 @@ def _with_time(why: str, problem: Problem, valued: int, count: int) -> str:
 
 def _search(problem: Problem) -> Answer:
     """The best of several local optima; proven only if no pair of sequences has a better value."""
-    some = problem.some_sequence()
-    if is_best_of_all(problem, some):
-        return Answer(some, True, NO_BETTER, 1)
-    best, top, tried = some, -np.inf, 0
+    best, top, tried = problem.some_sequence(), -np.inf, 0
+    why = "the most probable allowed sequence"
+    known = with_best_of_all(problem, Answer(best, False, why, 1))
+    if known.exact:
+        return known
     try:
-        starts = _starts(problem, some)
+        starts = _starts(problem, best)
         for z, value, valued in _climbed(problem, starts):
             best, top = (z, value) if value > top else (best, top)
             tried += valued
         why = f"a local optimum: no single label change improves it, from {len(starts)} starts"
-    except OutOfTimeError:
-        over = f"the {problem.clock.seconds:g} seconds were over (give it more with seconds=...)"
-        why = f"the best so far: {over} before no single label change improved it"
-        if not tried:
-            why = f"the most probable allowed sequence: {over} before any other was compared"
-            why += " with it"
+    except TimeoutError:
+        until = "any other was compared with it"
+        if tried:
+            why, until = "the best so far", "no single label change improved it"
+        why = f"{why}: {problem.clock.ran_out} before {until}"
     return Answer(best, False, why, tried)
 
 
@@ -194,7 +242,7 @@ def _climbed(problem: Problem, starts: Sequence[Ints]) -> Iterator[tuple[Ints, f
             value = float(table[0, current[0]]) if table.size else 0.0
             yield current, value, max(1, table.size)
             current = _best_change(problem, current, table, value)
-        problem.clock.tell((k + 1) / len(starts))
+        problem.clock.over((k + 1) / len(starts))
 
 
 def _best_change(problem: Problem, current: Ints, table: Floats, value: float) -> Ints | None:
@@ -210,8 +258,149 @@ def _best_change(problem: Problem, current: Ints, table: Floats, value: float) -
     return None
 
 
-VITERBI = Method("viterbi", _equality_alone, _viterbi)
-MARGINAL = Method("marginal", lambda problem: None, each(_marginal))
+VITERBI = Method("viterbi", _equality_alone, _viterbi, together=True)
+MARGINAL = Method("marginal", lambda problem: None, each(_marginal), together=True)
 NBEST = Method("nbest", lambda problem: None, each(_nbest))
 EXHAUSTIVE = Method("exhaustive", _few_sequences, each(_exhaustive))
 SEARCH = Method("search", lambda problem: None, each(_search))
+
+
+# -- the explicit engine ---------------------------------------------------------------------------
+
+
+def explicit_answer(problem: Problem) -> Answer:
+    """The best of all allowed sequences, with its expected value; there may be too many."""
+    with composition.advising_default():
+        sequences = _sequences(problem.model, problem.constraint, problem.budget)
+    count = len(sequences)
+    try:
+        built = hypotheses_composition(problem.loss, problem.model, problem.constraint)
+        values, errors = _sums_of_inputs(built, sequences)
+        how = f"is a path of one composition of {built.states:,} states"
+    except SizeLimitError:  # then one by one
+        values, errors = _valued(problem, list(sequences), "openfst")
+        how = "was composed with loss and model"
+    row, (value, _, _, exact) = _best("decode", problem.sign, values, errors, sequences)
+    why = f"each of the {count:,} allowed sequences {how}"
+    why = why if exact else f"{why}; but rounding hides which is best"
+    late = _late(problem, len(values), count)
+    proven, error = exact and not late, float(errors[row])
+    answer = Answer(sequences[row], proven, late or why, len(values), value, error)
+    return with_best_of_all(problem, answer)
+
+
+def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:
+    """The composition of all allowed sequences, the loss and the model, given as to ``decode``."""
+    made = as_model(model)
+    hypotheses = allowed_layers(made, allowed_by(constraint, made))
+    return compose_layers(bind_labels(loss, made.alphabet, "decode"), hypotheses, made.layered())
+
+
+def _sums_of_inputs(built: Composition, sequences: Ints) -> tuple[Floats, Floats]:
+    """The expected values of sequences, and bounds on their errors."""
+    total, size, roundings = np.zeros(len(sequences)), np.zeros(len(sequences)), 0
+    for sign, part in signed_parts(built.values):
+        table = built.weighted(part)
+        _guard_prefixes(table, len(sequences))
+        weights = weights_of_inputs(table, sequences + 1)
+        total, size = total + sign * weights, size + weights
+        # Determinization sums, multiplies and divides where a sum over paths only sums.
+        roundings = max(roundings, 3 * composition.path_roundings(table, built.machine.n))
+    return total, Sums(total, size, size, roundings).errors
+
+
+def _best(
+    where: str, sign: float, values: Floats, errors: Floats, sequences: Ints
+) -> tuple[int, tuple[float, float, float, bool]]:
+    """The row of the best value; the value, bounds of the best, and whether it is proven."""
+    row = int((sign * values).argmax())
+    value, error = float(values[row]), float(errors[row])
+    check_finite(where, value)
+    ends = [value - sign * error, sign * float((sign * values + errors).max())]
+    changed = (sequences[: len(values)] != sequences[row]).sum(axis=1) == 1
+    step = float(np.median(np.abs(values[changed] - value))) if changed.any() else 0.0
+    exact = max(ends) - min(ends) <= PRECISION * max(abs(value), step) + 4 * LEAST
+    return row, (value, min(ends), max(ends), exact)
+
+
+def _guard_prefixes(table: ArcTable, sequences: int) -> None:
+    """Refuses what determinization may list: each prefix with each state of its layer."""
+    labels = float(table.ilabel.max(initial=1))
+    widths = np.bincount(table.depths[0])
+    prefixes = np.minimum(labels ** np.arange(len(widths)), sequences)
+    guard_size("composition", int(widths @ prefixes) // ELEMENTS_PER_STATE)
+
+
+def best_corpus_hypotheses(
+    corpus: Corpus, sign: float
+) -> tuple[list[Ints], tuple[float, float, float, bool]]:
+    """The best hypotheses as label indices; their value, bounds, and whether it is proven best."""
+    with composition.advising_default():
+        each = [
+            _sequences(model, corpus.allowed(row), CANDIDATES)
+            for row, model in enumerate(corpus.models)
+        ]
+        sizes = [len(one) for one in each]
+        count = math.prod(sizes)
+        if count > CANDIDATES:
+            must = f"there may be at most {CANDIDATES:,} hypotheses for all sentences together"
+            raise SizeLimitError(message("decode_corpus", must, f"{float(count):.6g}"))
+        values, errors = _corpus_values(corpus, each)
+    rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
+    chosen = [one[row] for one, row in zip(each, rows, strict=True)]
+    together = np.column_stack([np.zeros((count, 0), np.int64), *chosen])
+    row, best = _best("decode_corpus", sign, values, errors, together)
+    return [one[row] for one in chosen], best
+
+
+def _corpus_values(corpus: Corpus, each: Sequence[Ints]) -> tuple[Floats, Floats]:
+    """The expected value of the corpus and its error for all choices of hypotheses, two arrays.
+
+    Each sentence is a composition, whose ends are told apart by the counts of the pair; the
+    distributions of totals, (choices, totals), grow by one sentence at a time.
+    """
+    names, bound = counts_read(corpus.loss.bound), corpus.loss.bound
+    totals, chances, roundings = np.zeros((len(names), 1)), np.ones((1, 1)), 8
+    for loss, model, zs in zip(corpus.losses, corpus.models, each, strict=True):
+        # without its value, which need not be defined for a sentence by itself
+        plain = replace(loss, spec=replace(loss.spec, value=Number(0.0), range=None))
+        free = any_layers(model.alphabet, model.n)
+        added, counts, more = _counts(compose_layers(plain, free, model.layered()), names, zs)
+        sums = totals[:, :, None] + counts[:, None]
+        reached, place = _distinct(sums.reshape(len(names), -1))
+        place = place.reshape(sums.shape[1:])
+        cells = len(chances) * len(zs) * reached.shape[1]
+        guard_size("sums of counts", cells // KEPT_CELLS_PER_STATE)
+        after = np.zeros((len(chances), len(zs), reached.shape[1]))
+        for k, places in enumerate(place.T):  # other totals so far, other totals now
+            after[:, :, places] += chances[:, None] * added[:, k, None]
+        totals, chances = reached, after.reshape(-1, reached.shape[1])
+        roundings += more + len(place.T)
+    values = value_of_totals(
+        bound, corpus.n, dict(zip(names, totals, strict=True)), totals.shape[1]
+    )
+    roundings += totals.shape[1]
+    found = Sums(chances @ values, chances.sum(axis=1), chances @ np.abs(values), roundings)
+    return found.values, found.errors
+
+
+def _counts(built: Composition, names: Sequence[str], zs: Ints) -> tuple[Floats, Floats, int]:
+    """P(counts given z), (sequences, tuples of counts), the tuples, a bound on the roundings."""
+    table, registers = built.plain, built.registers()
+    _guard_prefixes(table, len(zs))
+    ends, begin = np.flatnonzero(np.isfinite(table.final)), table.start
+    counts = [registers[name][ends] - registers[name][begin] for name in names]
+    kinds, kind = _distinct(np.array(counts).reshape(len(names), len(ends)))
+    found = np.zeros((len(zs), kinds.shape[1]))
+    for k in range(kinds.shape[1]):
+        final = np.full(table.states, np.inf)
+        final[ends[kind == k]] = table.final[ends[kind == k]]
+        found[:, k] = weights_of_inputs(replace(table, final=final), zs + 1)
+    return found, kinds, 3 * composition.path_roundings(table, zs.shape[1])
+
+
+def _distinct(columns: Floats) -> tuple[Floats, Ints]:
+    """The distinct columns (rows, distinct), and the place of each column among them."""
+    padded = np.vstack([np.zeros(columns.shape[1]), columns])  # there may be no rows
+    found, place = np.unique(padded, axis=1, return_inverse=True)
+    return found[1:], place.ravel()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import pairwise
 from numbers import Real
@@ -26,11 +26,10 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.decoding import corpus_moments
+from fsmeu.decoding.candidates import best_corpus_hypotheses
 from fsmeu.decoding.decode import decode
-from fsmeu.decoding.explicit import best_corpus_hypotheses
 from fsmeu.decoding.moments import ByNumber, best_number
-from fsmeu.decoding.precision import PRECISION
-from fsmeu.decoding.problem import Clock
+from fsmeu.decoding.problem import PRECISION, Clock
 from fsmeu.decoding.split import unmet_condition
 from fsmeu.errors import InputError, SizeLimitError, message, one_of
 from fsmeu.expectation import corpus as corpora
@@ -40,7 +39,6 @@ from fsmeu.expectation.result import check_finite
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, LONG_SEQUENCE, WINDOW_CELLS
-from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import Model, arc_weights_many
@@ -218,7 +216,7 @@ def _best_of_corpus(
     corpus: Corpus, sign: float, gap: float, stop: Callable[[float, float], bool]
 ) -> tuple[list[Ints], float, int]:
     """Label indices of the best hypotheses, an upper bound on all, how many totals were tried."""
-    totals = _totals_of(corpus, sign)
+    totals = _Totals(corpus, sign)
     whole, places = totals.whole, np.flatnonzero(totals.hyp)
     rest, errors = np.zeros((2, len(totals.hyp)))
     rounding = relative_error(whole.operations + len(whole.chances) + 8)
@@ -227,51 +225,61 @@ def _best_of_corpus(
         errors[ks] = rounding * (np.abs(offset) @ whole.chances)
     if whole.lost:
         errors += whole.lost * max(0.0, totals.most)
-    mean = float(whole.counts @ whole.chances)
     search = ByNumber(
         low=int(places[0]) - 1,  # neither this nor the next is tried: all between may be
         high=int(places[-1]) + 1,
-        first=int(places[np.abs(places - mean).argmin()]),
+        first=int(places[np.abs(places - whole.counts @ whole.chances).argmin()]),
         gain=np.ones(len(totals.hyp)),
         rest=rest,
         errors=errors,
         sums_at=totals.sums_at,
         bounds_at=totals.bounds_at,
-        best_at=totals.best_at,
+        best_at=lambda k: totals.best(totals.scores(k)[0], totals.counts[k](k)),
     )
     best, upper = best_number(search, gap=gap, stop=stop)
     return search.best_at(best), upper, len(search.tried)
 
 
-@dataclass(eq=False)
 class _Totals:
     """The totals of a corpus; what depends on one of them is kept for those that were tried."""
 
-    corpus: Corpus
-    sign: float  # 1 where greater values are better, -1 where smaller ones are
-    weights: list[list[ArcWeights]]  # of the models of each group
-    own: list[Floats]  # the distributions of their references' counts, (batch, counts)
-    others: list[Window]  # for each sentence the sum of all other references' counts
-    whole: Window  # that of all references together
-    hyp: Bools  # which totals some hypotheses have, (K + 1,)
-    ref: Bools  # which totals some references have, (R + 1,)
-    greatest: Floats  # bounds on sentences' joint counts without signs, (sentences, counts)
-    expected: Floats  # the same of their expectations, all sentences together, (counts,)
-    slopes: dict[int, Floats] = field(default_factory=dict)  # g_q(k, r), (counts, width)
-    off: dict[int, float] = field(default_factory=dict)  # bounds on the errors of sums
-    counts: dict[int, Callable[[int], Ints]] = field(default_factory=dict)  # for a total
-
-    @property
-    def form(self) -> Split:
-        """The loss split by tape."""
-        assert self.corpus.loss.split is not None
-        return self.corpus.loss.split
-
-    @property
-    def most(self) -> float:
-        """The greatest sign times value that the file declares."""
-        ends = declared_range(self.corpus.loss.bound, self.corpus.n)
-        return max(self.sign * side for side in ends)
+    def __init__(self, corpus: Corpus, sign: float) -> None:
+        assert corpus.loss.split is not None
+        self.corpus, self.form, self.sign = corpus, corpus.loss.split, sign
+        ends = declared_range(corpus.loss.bound, corpus.n)
+        self.most = max(sign * side for side in ends)  # the greatest that the file declares
+        joint, sentences, cells = len(self.form.joint_counts), len(corpus.models), 0
+        for rows, n, structure, _ in corpus.groups:
+            structure.guard("decode_corpus", n)
+            cells += len(rows) * len(structure.score_cells(n))
+        _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
+        # Bounds on sentences' joint counts without signs, and on sums of their expectations.
+        self.greatest, self.expected = np.zeros((sentences, joint)), np.zeros(joint)
+        # By group, the models' weights and distributions of references' counts, (batch, counts).
+        self.weights, self.own = list[list[ArcWeights]](), list[Floats]()
+        hyp, ref, windows = list[Bools](), list[Bools](), list[list[Window]]()
+        for rows, n, structure, models in corpus.groups:
+            hyp += [structure.counts_met(n)[0]] * len(rows)
+            ref += [structure.counts_met(n)[1]] * len(rows)
+            self.greatest[rows] = structure.greatest[:, n]
+            self.weights.append(arc_weights_many(models))
+            bounds, masses = _expected(structure, self.weights[-1])
+            self.expected += bounds
+            self.own.append(masses)
+            operations = int(structure.roundings[n])
+            windows.append([Window(0, mass[None], 0.0, operations) for mass in masses])
+        parts, cut = by_sentence(corpus.groups, windows), corpora.mass_to_cut(corpus)
+        self.whole = sum_of_all(parts, cut, 1)  # all references' counts together
+        self.hyp, self.ref = _sums_of(hyp), _sums_of(ref)  # which totals there are, (K + 1,)
+        width = len(self.whole.chances)
+        each = "the distributions of the references' counts of all sentences but one may be"
+        _guard(sentences * width, CORPUS_WINDOW_CELLS, each)
+        both = "the values of the totals of both sides may be"
+        _guard(len(self.hyp) * width, CORPUS_VALUES, both)
+        self.others = all_but_one(parts, cut)  # for each sentence all other references' counts
+        # For the totals tried g_q(k, r), (counts, width), bounds on errors of sums, and counts.
+        self.slopes, self.off = dict[int, Floats](), dict[int, float]()
+        self.counts = dict[int, Callable[[int], Ints]]()
 
     def tables(self, ks: Ints) -> Iterator[tuple[slice, list[Floats], Floats]]:
         """Parts of the totals with g_q(k, r) and h(k, r) for r in the window, (totals, width)."""
@@ -287,19 +295,15 @@ class _Totals:
 
     def sums_at(self, k: int) -> Floats:
         """The greatest sums of scores with g(k, .), by total."""
-        scores, error, at = self._scores(k)
+        scores, error, at = self.scores(k)
         reach = slice(self.whole.low, self.whole.low + len(self.whole.chances))
         self.slopes[k] = at[:, reach] * (self.whole.chances > 0)
-        tables = self._best(scores)
+        tables = self.best(scores)
         for table in tables:
             check_finite("decode_corpus", np.where(np.isneginf(table), 0.0, table))
         sums, self.counts[k], rounding = corpus_moments.best_sums(tables)
         self.off[k] = error + rounding
         return np.where(self.hyp, sums, 0.0)
-
-    def best_at(self, k: int) -> list[Ints]:
-        """The hypotheses of the best value at a total."""
-        return self._best(self._scores(k)[0], self.counts[k](k))
 
     def bounds_at(self, search: ByNumber, ks: Ints, first: int, last: int) -> Floats:
         """Upper bounds on values with totals ks, by those of two that were tried, and by both."""
@@ -313,13 +317,11 @@ class _Totals:
         return np.where(self.hyp[ks], found, -np.inf)
 
     def spread(self, ks: Ints, others: Sequence[Floats]) -> tuple[Floats, Floats]:
-        """How g(k, .) is bounded by multiples of g at one or two other totals, (counts, width).
+        """Factors, (others, totals), and how far off sums of g_q(k, .) E[c_q] are at most.
 
-        Multiples of one other are the more exact the nearer it is; those of two, one on each side,
-        are so to the second order. All that a bound needs is that no factor is negative.
-
-        Returns:
-            Factors, (others, totals), and how far off sums of g_q(k, .) E[c_q] are at most.
+        g(k, .) is bounded by multiples of g at one or two other totals, (counts, width). Multiples
+        of one are the more exact the nearer it is; those of two, one on each side, are so to the
+        second order. All that a bound needs is that no factor is negative.
         """
         most = self.expected * (1.0 + 1e-9)  # bounds on E|c_q|
         factors, away = np.zeros((len(others), len(ks))), np.zeros(len(ks))
@@ -337,7 +339,7 @@ class _Totals:
                 away[part] += weight * (np.abs(left).max(axis=1, initial=0.0) + rounding)
         return factors, away
 
-    def _scores(self, k: int) -> tuple[list[Scores], float, Floats]:
+    def scores(self, k: int) -> tuple[list[Scores], float, Floats]:
         """The scores of steps of each block, a bound on the error of all sums, and g_q(k, r)."""
         ref = np.arange(len(self.ref))
         tables, _ = values_at(self.form, self.corpus.n, k, ref, self.ref)
@@ -366,44 +368,12 @@ class _Totals:
             error += steps * float((most * np.abs(wanted).max(axis=2, initial=0.0)).sum())
         return found, error, at
 
-    def _best(self, scores: Sequence[Scores], ends: Ints | None = None) -> list[Any]:
+    def best(self, scores: Sequence[Scores], ends: Ints | None = None) -> list[Any]:
         """The best sums of scores by count of each sentence; or paths, where counts are given."""
         groups = self.corpus.groups
         ones = (np.ones((len(group.rows), 1)) for group in groups)
-        best = partial(corpus_moments.best_of, ends=ends)
-        return by_sentence(groups, map(best, groups, scores, ones))
-
-
-def _totals_of(corpus: Corpus, sign: float) -> _Totals:
-    """The totals of a corpus, and the distributions of the references' counts."""
-    form, sentences = corpus.loss.split, len(corpus.models)
-    assert form is not None
-    greatest = np.zeros((sentences, len(form.joint_counts)))
-    expected = np.zeros(len(form.joint_counts))
-    hyp, ref, cells = list[Bools](), list[Bools](), 0
-    weights, own, windows = list[list[ArcWeights]](), list[Floats](), list[list[Window]]()
-    for rows, n, structure, _ in corpus.groups:
-        structure.guard("decode_corpus", n)
-        cells += len(rows) * len(structure.score_cells(n))
-    _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
-    for rows, n, structure, models in corpus.groups:
-        hyp += [structure.counts_met(n)[0]] * len(rows)
-        ref += [structure.counts_met(n)[1]] * len(rows)
-        weights.append(arc_weights_many(models))
-        greatest[rows] = structure.greatest[:, n]
-        bounds, masses = _expected(structure, weights[-1])
-        expected += bounds
-        own.append(masses)
-        operations = int(structure.roundings[n])
-        windows.append([Window(0, mass[None], 0.0, operations) for mass in masses])
-    parts, cut = by_sentence(corpus.groups, windows), corpora.mass_to_cut(corpus)
-    whole, possible = sum_of_all(parts, cut, 1), _sums_of(hyp)
-    width, size = len(whole.chances), len(possible)
-    each = "the distributions of the references' counts of all sentences but one may be"
-    _guard(sentences * width, CORPUS_WINDOW_CELLS, each)
-    _guard(size * width, CORPUS_VALUES, "the values of the totals of both sides may be")
-    others, totals = all_but_one(parts, cut), _sums_of(ref)
-    return _Totals(corpus, sign, weights, own, others, whole, possible, totals, greatest, expected)
+        found = map(partial(corpus_moments.best_of, ends=ends), groups, scores, ones)
+        return by_sentence(groups, found)
 
 
 def _expected(structure: Structure, models: Sequence[ArcWeights]) -> tuple[Floats, Floats]:

@@ -23,9 +23,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,35 +47,15 @@ SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each powe
 _MOST_ORDER = 8  # scores are kept for as many powers
 _NEGLIGIBLE = 1e-14  # a score that is left out, and in proportion those for powers of a count
 _ENOUGH = 2e-11  # the part of a value that the remainder of the series is meant to be
+_FACTORIALS = np.array([float(math.factorial(j)) for j in range(_MOST_ORDER + 1)])
 
 
-@dataclass(frozen=True, eq=False)
-class _Block:
+class _Block(NamedTuple):
     """What is known of sentences that are swept together."""
 
     group: Group
     scores: Scores  # those that are not negligible; J + 1 lanes for powers of the own count, by j!
     chances: Floats  # E[own count^j] / j!, (batch, J + 1)
-
-    def factors(self, weights: Floats, others: Floats) -> Floats:
-        """Factors of lanes for a function of x, sum over j of weights[j] x^j, (batch, J).
-
-        ``others`` are moments of all other counts less the own mean, (J + 1, batch).
-        """
-        own = np.zeros((len(self.chances), len(weights)))
-        for j in range(len(weights)):
-            for a in range(j + 1):
-                own[:, a] += weights[j] * tm.BINOMIAL[j, a] * others[j - a]
-        return powers_of(own)
-
-    @property
-    def rounding(self) -> float:
-        """A bound on the errors of joint counts: roundings, and steps whose scores are not kept."""
-        _, n, structure, _ = self.group
-        # A step multiplies by exp(t) once more than it does where counts are kept.
-        part = relative_error(int(structure.roundings[n]) + (n + 16) * (self.chances.shape[1] + 7))
-        shown = 2 * len(structure.tapes.terms) * n
-        return part * float(structure.greatest[0, n]) + _NEGLIGIBLE * shown
 
 
 def best_by_moments(
@@ -121,7 +100,7 @@ def best_by_moments(
             for block in blocks:
                 chances[block.group.rows] = block.chances
                 greatest[block.group.rows] = block.group.structure.most(block.group.n)
-            counts = counts_of(chances, greatest)
+            counts = Counts(chances, greatest)
             below, _, steep = ratio.below[:, int(counts.mean)]
             deviation = math.sqrt(max(0.0, math.fsum(counts.cumulants[2])))
             spread = deviation * abs(float(steep / (below + steep * counts.mean)))
@@ -130,7 +109,7 @@ def best_by_moments(
         best, upper = best_number(search)
         zs, total, score = search.best_at(best)
     value = float(search.gain[best] * score)
-    error = float(search.bounds(np.array([best]), best, best)[0]) - value
+    error = float(search.bounds_at(search, np.array([best]), best, best)[0]) - value
     ref = np.arange(min(1, most), most + 1)  # hypotheses that count nothing have T = 0
     _, offset = values_at(form, corpus.n, 0, ref, np.ones(len(ref), bool))
     chance = float(counts.moments[-1]) / counts.mean**order
@@ -143,8 +122,7 @@ def _parts(groups: Iterable[Group]) -> Iterator[Group]:
     """The groups, divided so that all scores of a part are few."""
     for rows, n, structure, models in groups:
         size = max(1, SCORES_AT_ONCE // max(1, len(structure.score_cells(n))))
-        for begin in range(0, len(rows), size):
-            part = slice(begin, begin + size)
+        for part in (slice(begin, begin + size) for begin in range(0, len(rows), size)):
             yield Group(rows[part], n, structure, models[part])
 
 
@@ -152,11 +130,10 @@ def _block(order: int, group: Group) -> _Block:
     """What is known of the sentences of a group, by moments up to an order."""
     ends = np.zeros((len(group.rows), 1, order + 1))
     ends[:, 0, 0] = 1.0
-    least = _NEGLIGIBLE * float(group.structure.r.columns[group.n]) ** np.arange(order + 1)
-    scores, chances = group.structure.moments(order + 1).scores(
-        arc_weights_many(group.models), ends, least=least / powers_of(np.ones(order + 1))
-    )
-    return _Block(group, scores, chances)
+    powers = float(group.structure.r.columns[group.n]) ** np.arange(order + 1)
+    least = _NEGLIGIBLE * powers / _FACTORIALS[: order + 1]
+    weights = arc_weights_many(group.models)
+    return _Block(group, *group.structure.moments(order + 1).scores(weights, ends, least=least))
 
 
 def _search(
@@ -177,20 +154,29 @@ def _search(
     sides = [below + steep * s for s in (0.0, counts.most.sum())]
     groups, roundings = [block.group for block in blocks], np.zeros(len(counts.means))
     others = [counts.others(group.rows) for group in groups]
-    for block in blocks:
-        roundings[block.group.rows] = block.rounding
+    for (rows, n, structure, _), _, chances in blocks:
+        # A step multiplies by exp(t) once more than it does where counts are kept; steps whose
+        # scores are not kept add to the errors of joint counts as well.
+        part = relative_error(int(structure.roundings[n]) + (n + 16) * (chances.shape[1] + 7))
+        shown = 2 * len(structure.tapes.terms) * n
+        roundings[rows] = part * float(structure.greatest[0, n]) + _NEGLIGIBLE * shown
 
     def best(k: int, ends: Ints | None = None) -> list[Any]:
         weights = series * u[k] ** np.arange(order)
 
         def one(block: _Block, others: Floats) -> Any:
-            return best_of(block.group, block.scores, block.factors(weights, others), ends)
+            lanes = np.zeros((len(block.chances), order))  # of the sum over j of weights[j] x^j
+            for j in range(order):
+                for a in range(j + 1):
+                    lanes[:, a] += weights[j] * tm.BINOMIAL[j, a] * others[j - a]
+            return best_of(block.group, block.scores, lanes * _FACTORIALS[:order], ends)
 
         return by_sentence(groups, pool.map(one, blocks, others))
 
     def sums_at(k: int) -> Floats:
-        kept[k] = hulls = hulls_of(best(k))
-        bounds = hulls.bounds(high + 1) + 4 * len(hulls.knots) * UNIT * hulls.size
+        kept[k] = hulls = Hulls(best(k))
+        bounds = np.interp(np.arange(high + 1), hulls.knots, hulls.values)
+        bounds += 4 * len(hulls.knots) * UNIT * hulls.size
         bounds[: hulls.knots[0]] = bounds[hulls.knots[-1] + 1 :] = -np.inf
         return bounds
 
@@ -227,13 +213,17 @@ def best_of(group: Group, scores: Scores, factors: Floats, ends: Ints | None) ->
 # -- moments of counts -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
 class Counts:
-    """Moments of the counts of the references of all sentences."""
+    """Moments of the counts of the references of all sentences.
 
-    means: Floats  # the expectation of each sentence's count, (sentences,)
-    cumulants: Floats  # its cumulants, (order + 1, sentences)
-    most: Floats  # the greatest count of each sentence, (sentences,)
+    They follow from E[count^j] / j! times the mass, (sentences, order + 1), and from the greatest
+    count of each sentence.
+    """
+
+    def __init__(self, chances: Floats, most: Floats) -> None:
+        raw = (chances / chances[:, :1] * _FACTORIALS[: chances.shape[1]]).T
+        self.means, self.most = raw[1], most  # the expectation of each sentence's count
+        self.cumulants = tm.cumulants_of(_shifted(raw, -raw[1]))  # (order + 1, sentences)
 
     @property
     def mean(self) -> float:
@@ -249,7 +239,7 @@ class Counts:
         """Moments of all counts but one's own, centred, less one's own mean, (order + 1, rows)."""
         cumulants = self.cumulants
         rest = tm.central_moments(cumulants.sum(axis=1, keepdims=True) - cumulants[:, rows])
-        return shifted(rest, -self.means[rows])
+        return _shifted(rest, -self.means[rows])
 
     def sizes(self, series: Floats, u: float) -> Floats:
         """What roundings of moments are a part of, (sentences,).
@@ -269,18 +259,7 @@ class Counts:
         return found
 
 
-def counts_of(chances: Floats, most: Floats) -> Counts:
-    """The moments of counts from E[count^j] / j! times the mass, (sentences, order + 1)."""
-    raw = powers_of(chances / chances[:, :1]).T
-    return Counts(raw[1], tm.cumulants_of(shifted(raw, -raw[1])), most)
-
-
-def powers_of(coefficients: Floats) -> Floats:
-    """E[... count^j] from coefficients of polynomials, which are divided by j!: the last axis."""
-    return coefficients * [float(math.factorial(j)) for j in range(coefficients.shape[-1])]
-
-
-def shifted(moments: Floats, by: Floats) -> Floats:
+def _shifted(moments: Floats, by: Floats) -> Floats:
     """Moments of sums and a number, from those of the sums, (order + 1, ...)."""
     found = np.zeros_like(moments)
     for j in range(len(moments)):
@@ -292,9 +271,10 @@ def shifted(moments: Floats, by: Floats) -> Floats:
 # -- the best sums by total ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
 class Hulls:
     """The sum of the concave hulls of the sentences' best scores by count: Lagrangian relaxation.
+
+    The tables hold the best worth of each count of a sentence, -inf where there is none.
 
     For a price p of an item, the sum over sentences s of max over j of (U_s(j) - p j), and p k, is
     at least the best sum of scores of hypotheses that count k together. The least such bound over
@@ -302,16 +282,27 @@ class Hulls:
     slopes. Where a total falls between two pieces, hypotheses with this total reach the bound.
     """
 
-    knots: Ints  # the totals between pieces, ascending, (pieces + 1,)
-    values: Floats  # the bound there, (pieces + 1,)
-    first: Ints  # the least count of each sentence, (sentences,)
-    sentence: Ints  # the sentence of each piece, in the order of the totals
-    end: Ints  # the count of that sentence after the piece
-    size: float  # the sum of all that was added, signs aside
-
-    def bounds(self, size: int) -> Floats:
-        """The bound for totals 0, ..., size - 1, (size,), wrong where no hypotheses have them."""
-        return np.interp(np.arange(size), self.knots, self.values)
+    def __init__(self, tables: Sequence[Floats]) -> None:
+        widest = max(map(len, tables), default=0)
+        held = np.full((len(tables), widest), -np.inf)
+        for row, table in zip(held, tables, strict=True):
+            row[: len(table)] = table
+        slopes = np.empty(held.shape)
+        kernels("best_kernels", held.size).corners(held, slopes, np.zeros(widest, np.int64))
+        sentence, end = np.nonzero(~np.isnan(slopes))  # all corners, by sentence and count
+        opens = np.diff(sentence, prepend=-1) != 0
+        worth = held[sentence, end]
+        gains = np.diff(worth, prepend=0.0)[~opens]
+        lengths = np.diff(end, prepend=0)[~opens]
+        self.first = end[opens]  # the least count of each sentence
+        sentence, end = sentence[~opens], end[~opens]
+        order = np.argsort(-slopes[sentence, end], kind="stable")  # by sentence in their order
+        # The totals between pieces, ascending, and the bound there, (pieces + 1,).
+        self.knots: Ints = int(self.first.sum()) + np.append(0, np.cumsum(lengths[order]))
+        self.values: Floats = worth[opens].sum() + np.append(0.0, np.cumsum(gains[order]))
+        # The sentence of each piece, its count after that, the sum of all added, signs aside.
+        self.sentence, self.end = sentence[order], end[order]
+        self.size = float(np.abs(worth[opens]).sum() + np.abs(gains).sum())
 
     def ends(self, total: int) -> Ints:
         """The counts of the sentences when all pieces up to a total are taken, (sentences,)."""
@@ -319,31 +310,6 @@ class Hulls:
         pieces = int(np.searchsorted(self.knots, total, side="right")) - 1
         np.maximum.at(found, self.sentence[:pieces], self.end[:pieces])
         return found
-
-
-def hulls_of(tables: Sequence[Floats]) -> Hulls:
-    """The hulls of the best worth of each count of all sentences, -inf where there is none."""
-    widest = max(map(len, tables), default=0)
-    held = np.full((len(tables), widest), -np.inf)
-    for row, table in zip(held, tables, strict=True):
-        row[: len(table)] = table
-    slopes = np.empty(held.shape)
-    kernels("best_kernels", held.size).corners(held, slopes, np.zeros(widest, np.int64))
-    sentence, end = np.nonzero(~np.isnan(slopes))  # all corners, by sentence and count
-    opens = np.diff(sentence, prepend=-1) != 0
-    first, worth = end[opens], held[sentence, end]
-    gains = np.diff(worth, prepend=0.0)[~opens]
-    lengths = np.diff(end, prepend=0)[~opens]
-    sentence, end = sentence[~opens], end[~opens]
-    order = np.argsort(-slopes[sentence, end], kind="stable")  # those of a sentence in their order
-    return Hulls(
-        knots=int(first.sum()) + np.append(0, np.cumsum(lengths[order])),
-        values=worth[opens].sum() + np.append(0.0, np.cumsum(gains[order])),
-        first=first,
-        sentence=sentence[order],
-        end=end[order],
-        size=float(np.abs(worth[opens]).sum() + np.abs(gains).sum()),
-    )
 
 
 def best_sums(tables: Sequence[Floats]) -> tuple[Floats, Callable[[int], Ints], float]:
@@ -354,9 +320,9 @@ def best_sums(tables: Sequence[Floats]) -> tuple[Floats, Callable[[int], Ints], 
     """
     size = 1 + sum(len(table) - 1 for table in tables)
     if size * sum(map(len, tables)) > EXACT_SUMS:
-        hulls = hulls_of(tables)
+        hulls = Hulls(tables)
         error = relative_error(2 * len(hulls.knots) + 8) * hulls.size
-        return hulls.bounds(size), hulls.ends, error
+        return np.interp(np.arange(size), hulls.knots, hulls.values), hulls.ends, error
     sums, greatest = [np.zeros(1)], 0.0
     for table in tables:
         before, after = sums[-1], np.full(len(sums[-1]) + len(table) - 1, -np.inf)

@@ -16,11 +16,18 @@ import numpy as np
 from fsmeu import errors
 from fsmeu.arrays import Floats
 from fsmeu.decoding import ranking
-from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI
-from fsmeu.decoding.explicit import explicit_answer
+from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI, explicit_answer
 from fsmeu.decoding.moments import MOMENTS
-from fsmeu.decoding.precision import PRECISION, checked
-from fsmeu.decoding.problem import Answer, Clock, Decision, Method, Problem, RefusalError
+from fsmeu.decoding.problem import (
+    PRECISION,
+    Answer,
+    Clock,
+    Decision,
+    Method,
+    Problem,
+    RefusalError,
+    checked,
+)
 from fsmeu.decoding.ranking import RANKING, RANKING_FAST
 from fsmeu.decoding.split import ADDITIVE, COUNTING
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
@@ -45,9 +52,7 @@ METHODS: dict[str, Method] = {method.name: method for method in (*_EXACT, SEARCH
 EXACT = tuple(method.name for method in _EXACT)
 """The methods that prove their answers, in the order in which "auto" takes them."""
 
-# The methods that decide several problems together; compiled loops do so in threads.
-_TOGETHER = (RANKING_FAST.name, ADDITIVE.name, COUNTING.name, VITERBI.name, MARGINAL.name)
-# Those that value one candidate at a time, so that few states may be kept.
+# The methods that value one candidate at a time, so that few states may be kept.
 _WITH_KEEP = (RANKING.name, EXHAUSTIVE.name, NBEST.name)
 # Those that answer where none proves its answer.
 _UNPROVEN = (SEARCH.name, NBEST.name)
@@ -245,51 +250,48 @@ def _are_decided_together(problem: Problem, method: str) -> bool:
     """Whether several problems like this are decided faster together than one by one."""
     alone = problem.constraint is not None or problem.model.structure is None
     first = _first(problem, method)
-    return first in _TOGETHER and problem.keep is None and not (first == VITERBI.name and alone)
+    if first is None or problem.keep is not None or (first == VITERBI.name and alone):
+        return False
+    return METHODS[first].together
 
 
 def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
-    """The decisions for problems that differ in the numbers of their models only."""
-    if method == "auto":
-        found = _first_that_fits(problems)
-    else:
-        answers = checked(problems, METHODS[method].answers(problems))
-        found = [(method, answer) for answer in answers]
-    return [_decision(problem, *one) for problem, one in zip(problems, found, strict=True)]
+    """The decisions for problems that differ in the numbers of their models only.
 
-
-def _first_that_fits(problems: Sequence[Problem]) -> list[tuple[str, Answer]]:
-    """The first method that fits and proves its answer; else the best answer of those that fit.
-
-    A method that proves nothing, or may not, ends it. Where none answers, the last says why.
+    They are those of the first method that fits and proves its answer; else the best answer of
+    those that fit. A method that proves nothing, or may not, ends it. Where none answers, the last
+    says why.
     """
     first, found = problems[0], [list[tuple[str, Answer]]() for _ in problems]
-    left, names = dict(enumerate(problems)), _in_order(problems[0])
+    left = dict(enumerate(problems))
+    names = _in_order(first) if method == "auto" else (method,)
     for name in names:
         if not left or not METHODS[name].fits(first):
             continue
         ends = first.keep is not None or name in _UNPROVEN
-        for row, answer in zip(list(left), _answers(list(left.values()), name), strict=True):
+        for row, answer in zip(list(left), _answers(list(left.values()), name, names), strict=True):
             if answer is not None:
                 found[row].append((name, answer))
                 if answer.exact or ends:
                     del left[row]
     for row, problem in left.items():
-        found[row] += [(names[-1], checked([problem], [METHODS[names[-1]](problem)])[0])]
+        if not found[row]:
+            found[row] = [(names[-1], checked([problem], [METHODS[names[-1]](problem)])[0])]
     # The answer that is proven is the last; or else the best, the last of equal ones.
-    return [
+    best = (
         answers[-1]
         if answers[-1][1].exact
         else max(reversed(answers), key=lambda pair: first.sign * (pair[1].value or 0.0))
         for answers in found
-    ]
+    )
+    return [_decision(problem, *one) for problem, one in zip(problems, best, strict=True)]
 
 
-def _answers(problems: Sequence[Problem], name: str) -> list[Answer | None]:
-    """The answers of a method that fits, None where computing showed that it has none."""
+def _answers(problems: Sequence[Problem], name: str, names: Sequence[str]) -> list[Answer | None]:
+    """The answers of one of several methods, None where computing showed that it has none."""
     these = problems
-    if name == EXHAUSTIVE.name:  # half of the time, so that there is some for the search
-        these = [replace(problem, clock=problem.clock.half()) for problem in problems]
+    if name == EXHAUSTIVE.name != names[-1]:  # half of the time: there is some for the search
+        these = [replace(one, clock=one.clock.half()) for one in problems]
     try:
         found = dict(enumerate(METHODS[name].decide(these)))
         answers = {row: one for row, one in found.items() if not isinstance(one, str)}
@@ -298,7 +300,8 @@ def _answers(problems: Sequence[Problem], name: str) -> list[Answer | None]:
     except RangeError:
         raise
     except (SizeLimitError, LossFileError):  # known once a trellis is built, and all is valued
-        return [None] if len(problems) == 1 else [_answers([one], name)[0] for one in problems]
+        each = ([one] for one in problems) if len(problems) > 1 else ()
+        return [_answers(one, name, names)[0] for one in each] or [None]
 
 
 def _decision(problem: Problem, method: str, answer: Answer) -> Decision:

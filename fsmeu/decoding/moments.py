@@ -33,8 +33,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.precision import is_proven
-from fsmeu.decoding.problem import Answer, Method, Problem, each
+from fsmeu.decoding.problem import Answer, Method, Problem, each, is_proven
 from fsmeu.decoding.ranking import NO_TABLE, ranked, ranked_answers
 from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.algebra.confusion import Confusion
@@ -51,6 +50,7 @@ _WHY = (
     "the value is a sum of ratios of counts that never gets worse with more true positives, and "
     "expectations are series in central moments whose remainders are bounded"
 )
+_NO_SERIES = "counts must be concentrated, or few enough for sums of exponentials"
 _ONE_RATIO = (
     "under a chain the value must be one ratio of counts, divided by a sum of counts of each "
     "sequence by itself"
@@ -101,7 +101,8 @@ class ByNumber:
     rest: Floats  # what is added, whatever the hypothesis, by k
     errors: Floats  # bounds on the errors of ``rest``, by k
     sums_at: Callable[[int], Floats]  # the greatest sums of the scores at k, by number
-    bounds_at: Callable[[ByNumber, Ints, int, int], Floats]  # as ``bounds``
+    # Upper bounds on values at some numbers, between two that were tried, or at one.
+    bounds_at: Callable[[ByNumber, Ints, int, int], Floats]
     best_at: Callable[[int], Any]  # a hypothesis of the greatest sum at k, and more of a corpus
     tried: dict[int, Floats] = field(default_factory=dict)  # the sums by the number that was tried
 
@@ -114,10 +115,6 @@ class ByNumber:
     def value(self, k: int) -> float:
         """The best value at k, roundings and the remainder aside."""
         return float(self.gain[k] * self.sums(k)[k] + self.rest[k])
-
-    def bounds(self, ks: Ints, first: int, last: int) -> Floats:
-        """Upper bounds on values at ks, between two numbers that were tried, or at one."""
-        return self.bounds_at(self, ks, first, last)
 
 
 def chords(
@@ -140,6 +137,7 @@ def chords(
     return bounds_at
 
 
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")  # what comes of it is checked
 def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
     """The best sequence under a chain: that of a search, or without ones, or with nothing else."""
     n, sign, answer = problem.n, problem.sign, None
@@ -148,6 +146,8 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
     chain = tm.chain_of(*tables)
     ends = [tm.chain_value(form, np.full(n, label), chain) for label in (0, 1)]
     known = [(sign * one[0], one[1]) for one in ends if one is not None]
+    if not chain.marginals.any() or not np.isfinite(known).all():
+        return _NO_SERIES
     for searched in (_search, _rare_search):
         try:
             search = searched(form, chain, sign)
@@ -167,7 +167,7 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
         answer = Answer(z, proven, why, n + 1, sign * float(values[row]), float(errors[row]))
         if proven:
             break
-    return answer or "counts must be concentrated, or few enough for sums of exponentials"
+    return answer or _NO_SERIES
 
 
 def best_number(
@@ -188,7 +188,7 @@ def best_number(
 
     def add(low: int, high: int, ks: Ints) -> None:
         if len(ks):
-            bounds = search.bounds(ks, low, high)
+            bounds = search.bounds_at(search, ks, low, high)
             heappush(todo, (-float(bounds.max()), low, high, ks, bounds))
 
     for low, high in pairwise(sorted({search.low, search.high, *search.tried})):
@@ -211,7 +211,7 @@ def best_number(
         search.sums(k)
         add(low, k, left[left < k])
         add(k, high, left[left > k])
-    at = [float(search.bounds(np.array([k]), k, k)[0]) for k in search.tried]
+    at = [float(search.bounds_at(search, np.array([k]), k, k)[0]) for k in search.tried]
     return best, max(closed, greatest, *at)
 
 

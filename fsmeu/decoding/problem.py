@@ -1,16 +1,25 @@
-"""A decoding problem, the time that it may take, the methods that answer it, and their answers.
+"""A decoding problem, the methods that answer it, and whether an answer is proven to be best.
 
 A method has a condition, which reads properties that are derived once and kept: of the loss (its
 split by tape, its confusion form, what holds of them at a length) and of the problem (the model's
 structure, the constraint, the sizes). Whoever chooses a method reads conditions, and tries none.
+
+An exact method compares numbers that doubles have rounded. It bounds the error of each, and claims
+its best only if no other could be better by more than ``PRECISION``, as a part of its value or of
+what changing one of its labels costs in the median, whichever is greater: a best loss may be next
+to 0. Or if its value is the best that any pair of sequences has, whatever the method. The value of
+a pair of sequences is what doubles make of the file's expression: digits that are lost there are
+lost to every method, and no part of the claim.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from html import escape
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -18,42 +27,31 @@ import numpy as np
 
 from fsmeu import errors
 from fsmeu.arrays import Floats, Ints
+from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.expectation.expect import expectation_of, values_and_errors
 from fsmeu.expectation.query import Query, allowed_layers
+from fsmeu.expectation.result import check_finite
 from fsmeu.fst.alphabet import Label
-from fsmeu.fst.constraint import Constraint, restricted, walk
-from fsmeu.limits import CANDIDATES
+from fsmeu.fst.compose import guard_size
+from fsmeu.fst.constraint import Constraint, restricted
+from fsmeu.fst.layers import any_layers, pair_layers
+from fsmeu.limits import CANDIDATES, CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.domains import RangeError
+from fsmeu.losses.semantics.domains import RangeError, check_range, declared_range
 from fsmeu.models import Model
 from fsmeu.models.chains import binary_marginals
 from fsmeu.models.paths import most_probable
+from fsmeu.trellis.roundings import LEAST
+from fsmeu.trellis.walk import Mover, Steps, steps_of
 
-_BETWEEN = 0.1
-
-
-class OutOfTimeError(errors.FsmeuError):
-    """The time of a decision is over; whoever tries candidates answers with the best so far."""
-
-
-def allowed_sequences(constraint: Constraint | None, labels: int, n: int, budget: int) -> Ints:
-    """All allowed sequences of label indices in order, (sequences, n), no more than the budget."""
-    steps = walk(constraint, labels, n)
-    count = np.isin(np.arange(steps.widths[-1]), steps.ends).astype(np.float64)
-    for after in reversed(steps.next):
-        count = np.where(after >= 0, np.append(count, 0.0)[after], 0.0).sum(axis=1)
-    if count.sum() > budget:
-        must = f"there may be at most {budget:,} allowed sequences, not {count.sum():.6g}"
-        raise errors.SizeLimitError(errors.message("decode", must, None, "Raise the budget"))
-    found, state = np.zeros((1, 0), np.int64), np.zeros(1, np.int64)
-    for after in steps.next:
-        row, label = np.nonzero(after[state] >= 0)
-        found = np.column_stack([found[row], label])
-        state = after[state[row], label]
-    return found
+PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scale
+VALUE_PRECISION = 1e-10  # a value with an error of at most this part is not computed again
+FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
+HELD_STEPS = 1 << 24  # cells of steps held between two passes over single changes: 128 MB
+_BETWEEN = 0.1  # seconds between two calls of progress
 
 
 class Clock:
@@ -72,39 +70,38 @@ class Clock:
         if isinstance(given, bool) or not isinstance(given, Real) or not float(given) > 0:
             must = "seconds must be a number above 0, or None for no limit"
             raise errors.InputError(errors.message(where, must, seconds))
-        self.seconds, self._progress = float(given), progress
+        self.seconds, self.progress = float(given), progress
         self._begin: float | None = None
-        self._told, self._done = -math.inf, 0.0
+        self._told = self._done = 0.0
 
     @property
     def elapsed(self) -> float:
         """Seconds since the clock was first asked."""
         now = time.monotonic()
-        if self._begin is None:
-            self._begin = self._told = now
+        self._begin = now if self._begin is None else self._begin
         return now - self._begin
 
-    def over(self) -> bool:
-        """True when there is no time left; tells how much of the work, or of the time, is done."""
-        passed = self.elapsed
-        now = time.monotonic()
-        if self._progress is not None and now - self._told > _BETWEEN:
-            self._told = now
-            self._progress(min(1.0, max(self._done, passed / self.seconds)))
+    def over(self, done: float = 0.0) -> bool:
+        """True when there is no time left; takes note of, and tells, the share of work done."""
+        passed, self._done = self.elapsed, max(self._done, done)
+        if self.progress is not None and passed - self._told > _BETWEEN:
+            self._told = passed
+            self.progress(min(1.0, max(self._done, passed / self.seconds)))
         return passed > self.seconds
 
-    def check(self) -> None:
-        """Raises an OutOfTimeError when there is no time left."""
-        if self.over():
-            raise OutOfTimeError(errors.message("decode", f"it may take {self.seconds:g} seconds"))
-
-    def tell(self, done: float) -> None:
-        """Takes note of the share of the work that is done."""
-        self._done = max(self._done, done)
+    @property
+    def ran_out(self) -> str:
+        """The sentence that the time was over."""
+        return f"the {self.seconds:g} seconds were over (give it more with seconds=...)"
 
     def half(self) -> Clock:
         """A clock for a first attempt, which may take half of the time."""
-        return Clock(self.seconds / 2, self._progress)
+        return Clock(self.seconds / 2, self.progress)
+
+    def check(self) -> None:
+        """Raises a TimeoutError when there is no time left; the best so far is then the answer."""
+        if self.over():
+            raise TimeoutError
 
 
 T = TypeVar("T")
@@ -143,6 +140,11 @@ class Problem:
         return self.loss.confusion if isinstance(self.loss, SpecLoss) else None
 
     @property
+    def cheap_states(self) -> int:
+        """The number of states of a layer up to which walking all layers is cheap."""
+        return max(1, CHEAP_STATES // max(1, self.n))
+
+    @property
     def probabilities(self) -> Floats | None:
         """P(y_i = second label) when labels are independent and there are two, else None."""
         return binary_marginals(self.model)
@@ -160,30 +162,30 @@ class Problem:
         """The query for the expected value of a sequence."""
         return Query(self.loss, indices, None, self.model, "expect")
 
-    def values(self, candidates: Sequence[Ints]) -> Floats:
+    def values(self, candidates: Sequence[Ints], engine: str = "lattice") -> Floats:
         """The expected values of sequences, and bounds on errors, (2, sequences).
 
         With ``keep``, values are those of the states that are kept, and errors are not bounded.
         """
         asked = list(map(self.query, candidates))
-        if self.keep is None:
+        if self.keep is None and engine == "lattice":
             return values_and_errors(asked)
-        found = [expectation_of(one, None, self.keep).value for one in asked]
-        return np.array([found, [np.inf] * len(found)])
+        found = [expectation_of(one, None, self.keep, engine) for one in asked]
+        errors = [max(one.upper - one.value, one.value - one.lower) for one in found]
+        errors = errors if self.keep is None else [np.inf] * len(found)
+        return np.array([[one.value for one in found], errors])
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""
         layered = self.model.layered()
-        if self.constraint is not None:
-            layered = restricted(layered, self.constraint)
-        return [indices for indices, _ in most_probable(layered, k)]
+        allowed = layered if self.constraint is None else restricted(layered, self.constraint)
+        return [indices for indices, _ in most_probable(allowed, k)]
 
     def some_sequence(self) -> Ints:
         """The most probable allowed sequence, or any that is allowed; there must be one."""
-        found = self.most_probable(1)
-        if not found:
-            found = [most_probable(allowed_layers(self.model, self.constraint), 1)[0][0]]
-        return found[0]
+        if found := self.most_probable(1):
+            return found[0]
+        return most_probable(allowed_layers(self.model, self.constraint), 1)[0][0]
 
     def allows(self, indices: Ints) -> bool:
         """True when the constraint accepts the sequence."""
@@ -230,8 +232,6 @@ class Decision:
 
     def _repr_html_(self) -> str:
         """A card of one screen; a notebook calls this."""
-        from html import escape
-
         why = escape(errors.visible(self.why))
         return f"<div><code>{escape(repr(self))}</code><p>{why}</p></div>"
 
@@ -246,35 +246,31 @@ class Method:
 
     The condition says what must hold of a problem and does not, None where the method fits; it may
     raise what deriving a property raises. ``decide`` has the answers to problems alike, which
-    satisfy it, or what was seen not to hold while computing.
+    satisfy it, or what was seen not to hold while computing; ``together`` says that these are
+    decided faster than one by one.
     """
 
     name: str
     condition: Callable[[Problem], str | None]
     decide: Callable[[Sequence[Problem]], Sequence[Answer | str]]
+    together: bool = False
 
     def fits(self, problem: Problem) -> bool:
         """Whether the condition holds; values outside of the declared range are errors."""
         try:
             return self.condition(problem) is None
-        except RangeError:
-            raise
-        except (errors.LossFileError, errors.SizeLimitError):  # another method may do without
+        except (errors.LossFileError, SizeLimitError) as error:  # another method may do without
+            if isinstance(error, RangeError):
+                raise
             return False
 
     def __call__(self, problem: Problem) -> Answer:
-        """The answer to a problem."""
-        return self.answers([problem])[0]
-
-    def answers(self, problems: Sequence[Problem]) -> list[Answer]:
-        """The answers to problems alike; a RefusalError where the method does not fit."""
-        fault = self.condition(problems[0])
-        found = self.decide(problems) if fault is None else [fault]
-        told = [answer for answer in found if isinstance(answer, str)]
-        if told:
+        """The answer to a problem; a RefusalError where the method does not fit."""
+        found = self.condition(problem) or self.decide([problem])[0]
+        if isinstance(found, str):
             remedy = 'Use method="auto", or one that fits'
-            raise RefusalError(errors.message(f"decode by {self.name}", told[0], None, remedy))
-        return [answer for answer in found if not isinstance(answer, str)]
+            raise RefusalError(errors.message(f"decode by {self.name}", found, None, remedy))
+        return found
 
 
 def each(
@@ -282,3 +278,168 @@ def each(
 ) -> Callable[[Sequence[Problem]], list[Answer | str]]:
     """A function of several problems that decides one after the other."""
     return lambda problems: [decide(problem) for problem in problems]
+
+
+# -- whether an answer is proven -------------------------------------------------------------------
+
+
+class Changes:
+    """Expected values of single-label changes, for any number of sequences of one problem.
+
+    One forward and one backward sweep over the machine with the hypothesis free give the mass
+    before a position, and the value of the rest from there, for each label that could stand there.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._clock, self._size = problem.clock, len(problem.loss.alphabet)
+        self._view = problem.loss.view(problem.n, None, weights=True)
+        self._mover = Mover(problem.model.layered(), self._view.linear)
+
+    def values(self, indices: Ints) -> Floats:
+        """The expected value with the label at i replaced by a, (n, labels), if there is time."""
+        mover, view, size = self._mover, self._view, self._size
+        path = np.array([view.start], np.int64)  # states without a change
+        layers, masses, held = [path], [mover.start], dict[int, Steps]()
+        cells = mass_cells = 0
+        for i, label in enumerate(indices.tolist()):
+            self._clock.check()
+            codes, columns = layers[-1], slice(label * size, (label + 1) * size)
+            mass_cells += len(codes) * mover.layered.widths[i]
+            guard_size("search", mass_cells // CELLS_PER_STATE)
+            targets, gains = self._advance(i, codes)
+            after = targets[np.isin(codes, path)]
+            changed = np.union1d(after, targets[:, columns])
+            layers.append(changed[changed >= 0])
+            path = np.unique(after[:, columns])
+            path = path[path >= 0]
+            steps = _numbered(targets, gains, layers[-1])
+            masses.append(mover.forward(i, masses[-1], steps, label * size))
+            cells += targets.size * (1 + view.linear)
+            if cells <= HELD_STEPS:
+                held[i] = steps
+        ending, slopes = view.values(layers[-1])
+        ends = np.concatenate([ending[None], slopes])  # (quantities, states)
+        beyond = ends[:, None, :] * mover.layered.final[:, None]
+        table = np.empty((len(indices), size))
+        for i in range(len(indices) - 1, -1, -1):
+            self._clock.check()
+            steps = held.get(i) or _numbered(*self._advance(i, layers[i]), layers[i + 1])
+            table[i] = mover.changed(i, mass := masses.pop(i), steps, beyond, size)
+            beyond, _ = mover.backward(i, mass, steps, beyond, int(indices[i]) * size)
+        return table
+
+    def _advance(self, i: int, codes: Ints) -> tuple[Ints, Floats | None]:
+        guard_size("search", len(codes) * self._view.symbols // CELLS_PER_STATE)
+        return self._view.advance(i + 1, codes)
+
+
+def _numbered(targets: Ints, gains: Floats | None, after: Ints) -> Steps:
+    """Steps whose targets are numbers of the states after them, -1 for all others."""
+    place = np.minimum(np.searchsorted(after, targets), len(after) - 1)
+    return steps_of(np.where(after[place] == targets, place, -1), gains, len(after))
+
+
+def is_proven(
+    problem: Problem, values: Floats, errors: Floats, best: int, chosen: Ints, thorough: bool = True
+) -> bool:
+    """True when no candidate can be better than the best by more than ``PRECISION``.
+
+    Values, greater being better, have bounds on their errors. The best one is that of ``chosen``,
+    whose changes of single labels are valued where its value is a small measure, if ``thorough``.
+    """
+    with np.errstate(invalid="ignore"):
+        reach = float((values + errors).max() - values[best] + errors[best])
+    return is_within(problem, reach, float(values[best]), chosen, thorough)
+
+
+def is_within(
+    problem: Problem, reach: float, value: float, chosen: Ints, thorough: bool = True
+) -> bool:
+    """True when a reach beyond the value of a sequence is at most ``PRECISION``."""
+    if reach <= PRECISION * abs(value):
+        return True
+    return thorough and bool(np.isfinite(reach)) and reach <= PRECISION * _step(problem, chosen)
+
+
+def checked(problems: Sequence[Problem], answers: Sequence[Answer]) -> list[Answer]:
+    """The answers with their values by ``expect``, where that is cheap or no other is known.
+
+    An answer is claimed to be exact no longer if the method had found another value. An InputError
+    where a value is no number that doubles hold, a RangeError outside of the declared range.
+    """
+    unknown = [row for row, one in enumerate(answers) if not one.exact or one.value is None]
+    values = dict[int, float]()
+    if len(unknown) > 1:
+        with suppress(FsmeuError):  # then one by one, and the error is that of one
+            asked = [problems[row].query(answers[row].indices) for row in unknown]
+            values = dict(zip(unknown, values_and_errors(asked)[0].tolist(), strict=True))
+    pairs = zip(problems, answers, strict=True)
+    return [_checked(one, answer, values.get(row)) for row, (one, answer) in enumerate(pairs)]
+
+
+def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
+    """The answer with the value that was computed again, or is computed now."""
+    known = answer.exact and answer.value is not None
+    if again is None and not (known and answer.error <= VALUE_PRECISION * abs(answer.value or 0.0)):
+        limit = problem.cheap_states if known else None
+        try:
+            again = expectation_of(problem.query(answer.indices), limit).value
+        except SizeLimitError:
+            if not known:
+                raise
+    if again is not None:
+        off = abs((answer.value or 0.0) - again) if known else 0.0
+        if off > PRECISION * abs(again) and off > PRECISION * _step(problem, answer.indices):
+            why = f"{answer.why}; but rounding hides which is best"
+            answer = replace(answer, exact=False, why=why)
+        answer = replace(answer, value=again)
+    check_finite("decode", answer.value)  # type: ignore[arg-type]
+    if again is None and isinstance(problem.loss, SpecLoss):
+        value, bound = np.array([answer.value], np.float64), problem.loss.bound
+        try:
+            check_range(bound, problem.n, value)
+        except RangeError:  # the mass may be off 1
+            check_range(bound, problem.n, value / (problem.model.total_mass() or 1.0))
+    return with_best_of_all(problem, answer)
+
+
+def _step(problem: Problem, indices: Ints) -> float:
+    """The median of what changing one label does to the value, 0 where it is not cheap to know."""
+    with suppress(FsmeuError, TimeoutError):
+        changed = Changes(problem).values(indices)
+        others = np.arange(changed.shape[1]) != indices[:, None]
+        if others.any():
+            own = changed[~others].mean()
+            step = float(np.median(np.abs(changed[others] - own)))
+            return step if np.isfinite(step) else 0.0
+    return 0.0
+
+
+def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
+    """The answer, exact where its value, known or not, is the best that a pair of sequences has."""
+    if answer.exact or problem.keep is not None:
+        return answer
+    with suppress(FsmeuError):
+        sign, value, ends = problem.sign, answer.value, list(_ends(problem))
+        if value is not None:
+            ends = [end for end in ends if sign * (end - value) <= FAR * abs(value) + LEAST]
+        if not ends:
+            return answer
+        found = expectation_of(problem.query(answer.indices), problem.cheap_states)
+        worst, best = sorted((found.lower, found.upper), key=lambda x: sign * x)
+        reach = PRECISION * abs(found.value) + 2 * LEAST
+        if any(sign * (x - worst) <= reach and sign * (x - best) <= LEAST for x in ends):
+            why = f"{answer.why}; no pair of sequences that is possible has a better value"
+            return replace(answer, exact=True, why=why)
+    return answer
+
+
+def _ends(problem: Problem) -> Iterator[float]:
+    """Bounds of the value on its better side: what the file declares; what one reference allows."""
+    better = max if problem.sign > 0 else min
+    if isinstance(problem.loss, SpecLoss):
+        yield better(declared_range(problem.loss.bound, problem.n))
+    if np.isin(problem.model.marginals(), (0.0, 1.0)).all():
+        pairs = pair_layers(any_layers(problem.loss.alphabet, problem.n), problem.model.layered())
+        machine = problem.loss.compile(problem.n, None, CHEAP_STATES, pairs=pairs)
+        yield better(machine.values[~np.isnan(machine.values)].tolist())

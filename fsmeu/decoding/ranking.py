@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from math import isqrt, lcm
 from typing import NamedTuple
@@ -22,8 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.precision import is_within
-from fsmeu.decoding.problem import Answer, Method, Problem, each
+from fsmeu.decoding.problem import Answer, Method, Problem, each, is_within
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra import confusion
@@ -173,7 +173,7 @@ def _fast_condition(problem: Problem) -> str | None:
         return "keep is for methods that value one candidate at a time"
     if problem.n**2 > MOST_CELLS:
         return f"one table holds the counts of up to {isqrt(MOST_CELLS):,} labels"
-    fault = ranked_fault(problem) or _ratio(problem)
+    fault = ranked_fault(problem) or problem.kept("ratio", partial(_ratio, problem))
     return fault if isinstance(fault, str) else None
 
 
@@ -208,12 +208,7 @@ class _Ratio(NamedTuple):
 
 
 def _ratio(problem: Problem) -> _Ratio | str:
-    """The ratio, or what must hold of it and does not; derived once for a loss and a length."""
-    return problem.kept("ratio", lambda: _derived(problem))
-
-
-def _derived(problem: Problem) -> _Ratio | str:
-    """The same; a RangeError where a value lies outside the declared range."""
+    """The ratio, or what must hold of it and does not; a RangeError for values out of the range."""
     form, n, sign = problem.confusion, problem.n, problem.sign
     assert form is not None
     ratio = confusion.fractional(form, n)
@@ -258,7 +253,8 @@ def fast_values(problem: Problem, p: Floats) -> tuple[Ints, Floats, Floats]:
 
     For ones at the first k of them, expected values and bounds on errors, (sequences, n + 1) each.
     """
-    order, n, ratio = np.argsort(-p, axis=1, kind="stable"), p.shape[1], _ratio(problem)
+    order, n = np.argsort(-p, axis=1, kind="stable"), p.shape[1]
+    ratio = problem.kept("ratio", partial(_ratio, problem))
     assert not isinstance(ratio, str)
     p = np.take_along_axis(p, order, axis=1)
     weights, first = ratio.weights, prefix_counts(p)
@@ -327,4 +323,4 @@ def _exceptions(ratio: _Ratio, first: Floats, p: Floats) -> tuple[Floats, Floats
     return extra, size
 
 
-RANKING_FAST = Method("ranking_fast", _fast_condition, _ranking_fast)
+RANKING_FAST = Method("ranking_fast", _fast_condition, _ranking_fast, together=True)

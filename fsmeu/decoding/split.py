@@ -16,7 +16,7 @@ H(j) = sum_s P_s h(j, s).
 
       sum_s T_s g(j, s) <= theta A_k(j) + sum_s P_s C_j max(0, g(j, s) - theta g(k, s)).
 
-  The least of these is sought among theta = 0 and theta = g(j, s) / g(k, s).
+  This is convex in theta; its least value is sought by halves.
 
 So ends are valued in the order of their bounds, from k = E[ref] on, until no bound is above the
 best value: 1 or 2 of 25 on real sentences. The bound rests on tp >= 0, which is proven from the
@@ -41,8 +41,7 @@ from itertools import chain
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.decoding.precision import is_proven
-from fsmeu.decoding.problem import Answer, Method, Problem
+from fsmeu.decoding.problem import Answer, Method, Problem, is_proven
 from fsmeu.decoding.ranking import ranked_answers, ranked_fault
 from fsmeu.expectation.query import allowed_layers
 from fsmeu.fst.compose import guard_size
@@ -54,7 +53,7 @@ from fsmeu.models import arc_weights_many
 from fsmeu.trellis.kept import structure_of
 from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.trellis.tapes import UncountableError, values_at
-from fsmeu.trellis.windows import Others, Window, count_window, without_each
+from fsmeu.trellis.windows import Others, count_window, without_each
 
 COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then windows are faster
 
@@ -116,20 +115,15 @@ def unmet_condition(form: Split | None) -> str | None:
 
 def _by_counting(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     """The best sequences; of many independent labels by windows of their counts."""
-    if not _is_for_windows(problems[0]):
+    first, form = problems[0], problems[0].split
+    assert form is not None
+    few = first.n <= COUNTED_AT_ONCE or ranked_fault(first) is not None
+    if few or not math.isfinite(_greatest(form, first.n)):
         return split_answers(problems)
     return [_in_windows(one) or split_answers([one])[0] for one in problems]
 
 
 # -- many independent labels -----------------------------------------------------------------------
-
-
-def _is_for_windows(problem: Problem) -> bool:
-    """True for many independent labels, a value linear in tp in a finite range, no constraint."""
-    form = problem.split
-    if form is None or not form.counted or ranked_fault(problem) is not None:
-        return False
-    return problem.n > COUNTED_AT_ONCE and math.isfinite(_greatest(form, problem.n))
 
 
 def _greatest(form: Split, n: int) -> float:
@@ -138,12 +132,7 @@ def _greatest(form: Split, n: int) -> float:
 
 
 def _in_windows(problem: Problem) -> Answer | None:
-    """The best sequence; None where more true positives would make some value worse.
-
-    Tables whose ref lies outside of the window have a mass that is bounded, and a value in the
-    declared range; so is what is lost at the ends of windows on the way. All probabilities are sums
-    of nonnegative numbers, so that errors are a part of what is summed without signs.
-    """
+    """The best sequence; None where more true positives would make some value worse."""
     p = problem.probabilities
     assert p is not None
     order = np.argsort(-p, kind="stable")
@@ -159,17 +148,25 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
     """The expected values with ones at the first k positions, bounds, (n + 1,), and the mass lost.
 
     Probabilities are in descending order. None where a slope in the window is of the wrong sign.
+    Tables whose ref lies outside of the window have a mass that is bounded, and a value in the
+    declared range; so is what is lost at the ends of windows on the way. All probabilities are sums
+    of nonnegative numbers, so that errors are a part of what is summed without signs.
     """
     n, whole, form = problem.n, count_window(p), problem.split
     assert form is not None
     ref, mass, greatest = whole.counts, whole.chances, _greatest(form, n)
     guard_size("decode", n * len(ref) // TABLES_PER_STATE)
     values, errors = np.empty((2, n + 1))
-    joint, lost = np.zeros((1, len(ref))), whole.lost  # E[tp where ref = s], (k, s)
+    joint, lost = np.zeros((1, len(ref))), whole.lost  # E[tp; ref = s], (k, s)
     for others in chain([Others(-1, 0, np.ones((1, 1)), 0.0, 0)], without_each(p)):
         ks = slice(others.begin + 1, others.begin + 1 + len(others.chances))
         if ks.start:
-            joint = joint[-1] + np.cumsum(_joint(others, p[ks.start - 1 : ks.stop - 1], whole), 0)
+            hits = np.zeros((len(others.chances), len(ref)))  # P(y_i = 1, ref = s) of these
+            shift = others.low + 1 - whole.low
+            begin, end = max(0, shift), min(len(ref), shift + others.chances.shape[1])
+            chances = others.chances[:, begin - shift : max(begin, end) - shift]
+            hits[:, begin : max(begin, end)] = p[ks.start - 1 : ks.stop - 1, None] * chances
+            joint = joint[-1] + np.cumsum(hits, 0)
         ones = np.arange(ks.start, ks.stop, dtype=np.float64)[:, None]
         slope, offset, size = _linear_in_tp(problem, ones, ref)
         if ks.start and (problem.sign * slope < 0).any():
@@ -207,15 +204,7 @@ def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, F
     return slope, offset, size
 
 
-def _joint(others: Others, p: Floats, whole: Window) -> Floats:
-    """P(y_i = 1, ref = s) for events in a group and s in the window of ref, (events, s)."""
-    found = np.zeros((len(p), len(whole.chances)))
-    shift = others.low + 1 - whole.low
-    begin, end = max(0, shift), min(found.shape[1], shift + others.chances.shape[1])
-    if end > begin:
-        found[:, begin:end] = p[:, None] * others.chances[:, begin - shift : end - shift]
-    return found
-
-
-ADDITIVE = Method("additive", _is_additive, split_answers)
-COUNTING = Method("counting", lambda problem: unmet_condition(problem.split), _by_counting)
+ADDITIVE = Method("additive", _is_additive, split_answers, together=True)
+COUNTING = Method(
+    "counting", lambda problem: unmet_condition(problem.split), _by_counting, together=True
+)

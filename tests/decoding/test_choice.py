@@ -202,3 +202,11 @@ count no when z == 0 count neg when y == 0 value 2 * tn / (no + neg) or 1 when n
         assert alone.labels == [1 - label for label in mirror.labels]
         assert alone.value == pytest.approx(mirror.value, rel=1e-12)
         assert many.value == pytest.approx(mirror.value, rel=1e-12)
+
+
+def test_ones_next_to_impossible_are_no_series():
+    """Powers of their mean are no doubles, or it is 0: moments refuse, and other methods decide."""
+    for p in (0.0, 1e-100):
+        model = Markov([1 - p, p], [[1 - p, p]] * 2, n=1_500)
+        with pytest.raises(RefusalError, match="concentrated"):
+            fsmeu.decode(fsmeu.load("fscore"), model, method="moments")

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding.precision import checked
-from fsmeu.decoding.problem import Answer, Problem, RefusalError
+from fsmeu.decoding.problem import Answer, Problem, RefusalError, checked
 from fsmeu.models import Bernoulli
 from tests.explore import decisions
 from tests.explore.cases import written_case

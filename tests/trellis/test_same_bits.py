@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding.precision import Changes
-from fsmeu.decoding.problem import Problem
+from fsmeu.decoding.problem import Changes, Problem
 from fsmeu.models import Bernoulli, Markov, from_potentials
 from tests.support.kernels import kernels_that_run
 
