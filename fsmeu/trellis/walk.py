@@ -22,7 +22,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.fst.compose import guard_size, guard_work
-from fsmeu.fst.distinct import distinct, first_places
+from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.fst.layers import Layer, Layered, all_arcs, all_weights, arcs_by_label
 from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE, KEPT_STEPS, STEPS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
@@ -84,13 +84,22 @@ def walk(
         keep: expand only this many of the most probable states of each layer.
         max_states: limit on the number of states of a layer.
     """
-    if keep is not None:
-        return _walk(merged_view(view, layered), layered, keep, max_states)
-    found = _span_one(view, layered, max_states)
-    return found if isinstance(found, Final) else _walk(found, layered, None, max_states)
+    space = view.space if keep is None and isinstance(view, SpecView) else None
+    small = space is not None and space <= SMALL_SPACE
+    merged = view if small else _merged_view(view, layered)
+    if merged is view and space is not None and space * view.symbols <= MOST_DENSE_STEPS:
+        ends = max(len(layered.start), len(layered.final))
+        guard_size("composition", space * ends // CELLS_PER_STATE, max_states)
+        assert isinstance(view, SpecView)
+        z = np.zeros((1, view.n), np.int64) if view.z is None else view.z[None, :]
+        rows = _rows(layered, acceptor := acceptor_of(layered), all_weights(layered)[None], 1)
+        found = _span(lambda row: view, z, acceptor, rows)
+        if found is not None:
+            return found
+    return _walk(merged, layered, keep, max_states)
 
 
-def merged_view(view: View, layered: Layered) -> View:
+def _merged_view(view: View, layered: Layered) -> View:
     """The view, with states merged that z leaves alike where that is worth it."""
     if not (isinstance(view, SpecView) and view.merge):
         return view
@@ -206,12 +215,9 @@ class Mover:
         arcs, groups = (at[i + 1] - at[i] for at in (self.acceptor.arcs, self.acceptor.groups))
         self._work += int(arcs + 2 * groups) * quantities * states
         shape = (quantities, len(steps.step) // states, states, steps.width, 0, states)
-        room, run = (
-            np.empty(quantities * states),
-            getattr(kernels("walk_kernels", self._work), name),
-        )
-        flat, step, gain = mass.ravel(), steps.step, steps.gain
-        run(self.acceptor, i, self.weight, flat, shape, step, gain, number, room, *arrays)
+        room, run = np.empty(quantities * states), kernels("walk_kernels", self._work)
+        flat, step, gain, kernel = mass.ravel(), steps.step, steps.gain, getattr(run, name)
+        kernel(self.acceptor, i, self.weight, flat, shape, step, gain, number, room, *arrays)
 
 
 # -- layers of reached states ----------------------------------------------------------------------
@@ -295,7 +301,7 @@ def walk_gradient(view: View, layered: Layered, fixed: bool) -> tuple[float, lis
 
     ``fixed`` says whether what has probability 0 keeps it, and so may be undefined.
     """
-    view = merged_view(view, layered)
+    view = _merged_view(view, layered)
     mover, codes = Mover(layered, view.linear), np.array([view.start], np.int64)
     masses, taken, cells = [mover.start], list[Steps](), 0
     for i, layer in enumerate(layered.layers):
@@ -329,22 +335,6 @@ class Rows(NamedTuple):
     final: Floats  # final weights, (batch, states)
 
 
-def _span_one(view: View, layered: Layered, max_states: int | None) -> Final | View:
-    """The end of one sentence, or the view whose reached states are to be walked."""
-    small = view.space is not None and view.space <= SMALL_SPACE
-    merged = view if small else merged_view(view, layered)
-    if merged is not view or not isinstance(view, SpecView) or view.space is None:
-        return merged
-    if view.space * view.symbols > MOST_DENSE_STEPS:
-        return view
-    ends = max(len(layered.start), len(layered.final))
-    guard_size("composition", view.space * ends // CELLS_PER_STATE, max_states)
-    z = np.zeros((1, view.n), np.int64) if view.z is None else view.z[None, :]
-    acceptor = acceptor_of(layered)
-    rows = _rows(layered, acceptor, all_weights(layered)[None], 1)
-    return _span(lambda row: view, z, acceptor, rows) or view
-
-
 def _rows(layered: Layered, acceptor: Acceptor, weights: Floats, batch: int) -> Rows:
     """Sentences of whole length, from weights as ``all_weights`` lists them, (models, weights)."""
     begin, end = len(layered.start), weights.shape[1] - len(layered.final)
@@ -356,15 +346,14 @@ def _rows(layered: Layered, acceptor: Acceptor, weights: Floats, batch: int) -> 
 def _span(
     view_of: Callable[[int], SpecView], z: Ints, acceptor: Acceptor, rows: Rows
 ) -> Final | None:
-    """The ends of sentences with hypotheses z (batch, n) over the space of a loss.
-
-    None where steps or masses take too much room, or a step is undefined in a state that may never
-    be reached.
-    """
+    """The ends of sentences with hypotheses z (batch, n); None as ``walk_many``."""
     view, (batch, n) = view_of(0), z.shape
     space, quantities = view.space or 0, 1 + view.linear
     tracks = view.track if batch == 1 else trajectories(view.bound, n, z, set(view.track))
-    kinds, first = _kinds(cells := view.context_cells(z, tracks))
+    columns = np.moveaxis(cells := view.context_cells(z, tracks), 2, 0)
+    levels = [np.unique(column, return_inverse=True)[1].ravel() for column in columns]
+    first, kinds = distinct_rows([np.zeros(z.size, np.int64), *levels])
+    kinds = kinds.reshape(batch, n)  # the same where the context of positions is
     room, size = quantities * int(acceptor.widths.max()) * space, view.symbols * space
     if max(room, len(first) * quantities * size) > MOST_DENSE_STEPS:
         return None
@@ -391,19 +380,6 @@ def _span(
     return Final(view, codes, mass, lost, roundings, ends)
 
 
-def _kinds(cells: Floats) -> tuple[Ints, Ints]:
-    """The kind of each position, the same where its context is, (batch, n), and their first places.
-
-    Places are counted through all sentences.
-    """
-    batch, n, columns = cells.shape
-    kinds = np.zeros(batch * n, np.int64)
-    for column in cells.reshape(batch * n, columns).T:
-        levels, codes = np.unique(column, return_inverse=True)
-        kinds = distinct(kinds * len(levels) + codes)[1]
-    return kinds.reshape(batch, n), first_places(kinds, int(kinds.max(initial=-1)) + 1)
-
-
 def _kept_steps(
     view: SpecView, view_of: Callable[[int], SpecView], cells: Floats, row: int, i: int
 ) -> Steps:
@@ -420,8 +396,8 @@ def _kept_steps(
 def walk_many(loss: SpecLoss, z: Ints, layered: Layered, weights: Floats) -> Sums | None:
     """The expected value of each hypothesis under its model.
 
-    None when arrays cannot span the states of the loss, be it that there are too many, or that a
-    step is undefined in some that no sequence reaches.
+    None where arrays cannot span the states of the loss: there are too many, or a step is undefined
+    in some that no sequence may reach.
 
     Args:
         loss: a loss over the labels of the models.
