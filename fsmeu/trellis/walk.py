@@ -78,11 +78,8 @@ def walk(
 ) -> Final:
     """The mass at the end of the composition of a loss and a layered acceptor, in a batch of one.
 
-    Args:
-        view: the loss; its symbols are those of the model.
-        layered: what it reads, a layered acceptor of the same length.
-        keep: expand only this many of the most probable states of each layer.
-        max_states: limit on the number of states of a layer.
+    Symbols of the loss are those of the model. ``keep`` expands only so many of the most probable
+    states of each layer, which has ``max_states`` at most.
     """
     space = view.space if keep is None and isinstance(view, SpecView) else None
     small = space is not None and space <= SMALL_SPACE
@@ -197,10 +194,7 @@ class Mover:
         return before, found
 
     def changed(self, i: int, mass: Floats, steps: Steps, beyond: Floats, labels: int) -> Floats:
-        """The expected value with each label of z at position i, (labels,).
-
-        Symbols of the steps are pairs z * labels + y.
-        """
+        """The expected value with each label z at position i, (labels,); symbols z * labels + y."""
         values = np.zeros(labels)
         self._run("change", i, mass, steps, labels, beyond.ravel(), values)
         return values
@@ -224,6 +218,7 @@ class Mover:
 
 
 def _walk(view: View, layered: Layered, keep: int | None, max_states: int | None) -> Final:
+    """As ``walk``, the states that are reached."""
     mover, codes = Mover(layered, view.linear), np.array([view.start], np.int64)
     mass, cancelled = mover.start, np.zeros(view.linear)
     guard_size("composition", len(layered.start), max_states)
@@ -235,7 +230,7 @@ def _walk(view: View, layered: Layered, keep: int | None, max_states: int | None
         guard_size("composition", taken // STEPS_PER_STATE, max_states)
         guard_work("composition", done + taken * (view.n - i), max_states)
         done += taken
-        codes, steps = next_layer(view, i, codes, layered.layers[i], mass)
+        codes, steps = _next_layer(view, i, codes, layered.layers[i], mass)
         guard_size("composition", steps.width * mass.shape[1], max_states)
         cancelled += steps.cancelling
         roundings += steps.most + int(mover.acceptor.largest[0]) + 6
@@ -245,12 +240,12 @@ def _walk(view: View, layered: Layered, keep: int | None, max_states: int | None
     return Final(view, codes, ending, cancelled[:, None], roundings + len(layered.final))
 
 
-def next_layer(
+def _next_layer(
     view: View, i: int, codes: Ints, layer: Layer, mass: Floats | None
 ) -> tuple[Ints, Steps]:
     """The states after position i, from 0 on, ascending, and the steps that lead there.
 
-    With the masses before it, what has probability 0 may be undefined.
+    What has probability 0 may be undefined, if the masses before the position are given.
     """
     try:
         targets, gains = view.advance(i + 1, codes)
@@ -305,7 +300,7 @@ def walk_gradient(view: View, layered: Layered, fixed: bool) -> tuple[float, lis
     mover, codes = Mover(layered, view.linear), np.array([view.start], np.int64)
     masses, taken, cells = [mover.start], list[Steps](), 0
     for i, layer in enumerate(layered.layers):
-        codes, steps = next_layer(view, i, codes, layer, masses[-1] if fixed else None)
+        codes, steps = _next_layer(view, i, codes, layer, masses[-1] if fixed else None)
         cells += (1 + view.linear) * (steps.width * layer.width + len(steps.step))
         guard_size("gradient", cells // KEPT_CELLS_PER_STATE)
         taken.append(steps)
@@ -403,7 +398,7 @@ def walk_many(loss: SpecLoss, z: Ints, layered: Layered, weights: Floats) -> Sum
         loss: a loss over the labels of the models.
         z: label indices of the hypotheses, (sequences, n).
         layered: the first model; the others have the same arcs.
-        weights: the weights of each model as ``all_weights`` lists them, or of one that all share.
+        weights: those of each model as ``all_weights`` lists them, or of one that all share.
     """
     acceptor = acceptor_of(layered)
     return _span_many(loss, z, acceptor, _rows(layered, acceptor, weights, len(z)))
