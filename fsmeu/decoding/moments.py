@@ -238,14 +238,13 @@ def _search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | None:
     n, mean = len(chain.marginals), fsum(chain.marginals)
     top, below, power, apart = _single_ratio(form, chain, sign)
     d = below[0] + below[1] * mean
-    u, scale, run = below[1] / d, d**-power, load_compiled("chain_kernels")
+    u, scale, run = below[1] / d, d**-power, load_compiled("moment_kernels")
     ks = np.arange(1, n)
     expected = (top[1] - top[2])[ks] * np.cumsum(np.sort(chain.marginals)[::-1])[:-1]
     first = int(ks[(scale[ks] * (expected + (top[0] + top[2] * mean)[ks])).argmax()])
     jets, none = np.zeros((2, 3)), np.zeros(n, np.int64)
-    run.chain_jets(
-        chain.steps, chain.marginals, none, np.ones(2), np.zeros(2), 2, tm.BINOMIAL, jets
-    )
+    amounts = np.array([[1.0, 1.0], [0.0, 0.0]])
+    run.chain_jets(chain.steps, chain.marginals, none, amounts, 2, tm.BINOMIAL, jets)
     order = tm.needed_order(float(np.sqrt(jets[0, 2]) * abs(u[first])), _CLOSE / 10)
     if order > tm.MOST_ORDER:
         return None
@@ -299,7 +298,7 @@ def _rare_search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | No
     if len(nodes) * n > TILTED_CELLS:
         return None
     logs, shares = np.zeros(len(nodes)), np.zeros((len(nodes), n))
-    far = load_compiled("chain_kernels").tilted_chain(
+    far = load_compiled("moment_kernels").tilted_chain(
         chain.steps, np.zeros(n, np.int64), np.full(2, c), nodes, logs, shares
     )
     parts = off + 3 * far + (2 * far + 32 * UNIT) * (1.0 + np.abs(logs)) + (n + 8) * UNIT

@@ -27,24 +27,17 @@ _ARC_STATES = 4  # states that an arc counts as: a million arcs take about ten s
 class Composed:
     """A tape composed with an acceptor.
 
-    Attributes:
-        kinds: for each kind of position its arcs, sorted by source: columns source, weight, target,
-            counted, one feature for each term, label; (columns, arcs).
-        kind: the kind of each position, (n,).
-        width: how many pairs each layer has, (n + 1,).
-        code: the tape's state of each pair.
-        state: the acceptor's state of each pair.
-        columns: how many values the counter may have in each layer, (n + 1,).
-        first_feature: the first feature of each term among those of all, and their number.
+    The arcs of a kind are sorted by source, (columns, arcs); columns are source, weight, target,
+    counted, one feature for each term, label.
     """
 
-    kinds: list[Ints]
-    kind: Ints
-    width: Ints
-    code: Ints
-    state: Ints
-    columns: Ints
-    first_feature: Ints
+    kinds: list[Ints]  # the arcs of each kind of position
+    kind: Ints  # the kind of each position, (n,)
+    width: Ints  # pairs of each layer, (n + 1,)
+    code: Ints  # the tape's state of each pair
+    state: Ints  # the acceptor's state of each pair
+    columns: Ints  # how many values the counter may have in each layer, (n + 1,)
+    first_feature: Ints  # the first feature of each term among those of all, and their number
 
 
 class _Kind:
@@ -111,28 +104,21 @@ class _Pairs:
 
 
 def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool) -> Composed:
-    """A tape composed with an acceptor, all pairs that are reached.
+    """A tape composed with the arcs of an acceptor at each position, all pairs that are reached.
 
-    Arcs of the acceptor count whatever their weight, so that one structure serves all weights.
-
-    Args:
-        tape: the tape.
-        layers: the acceptor's arcs at each position.
-        starts: how many states the acceptor starts in.
-        weighted: whether arcs with different weights are told apart.
+    The acceptor starts in its first states, ``starts`` of them. Arcs count whatever their weight,
+    so that one structure serves all weights; ``weighted`` says whether they are told apart by it.
     """
     n, columns = len(layers), 5 + tape.terms
     pairs, width, counts = _Pairs(tape.start, starts), [starts], [1]
     kinds: list[_Kind] = []
-    kind, numbers = np.zeros(n, np.int64), _numbers(layers)
-    known: dict[tuple[object, int], int] = {}
+    kind, known = np.zeros(n, np.int64), dict[tuple[object, ...], int]()
     alive, repeats, most, cells = np.ones(starts, bool), False, 0, 0
     for i, layer in enumerate(layers):
-        key = (tape.contexts[i], numbers[i])
-        if key not in known:
-            known[key] = len(kinds)
+        arcs = (array.tobytes() for array in (layer.source, layer.label, layer.target))
+        kind[i] = known.setdefault((tape.contexts[i], *arcs), len(kinds))
+        if kind[i] == len(kinds):
             kinds.append(_Kind(layer, columns))
-        kind[i] = known[key]
         if not (repeats and kind[i] == kind[i - 1]):
             here, before = kinds[kind[i]], alive
             fresh = here.fresh(alive)
@@ -145,23 +131,9 @@ def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool)
         width.append(len(pairs.code))
         counts.append(counts[-1] + most)
     first = np.cumsum([0, *(len(tape.rows(k)) for k in range(tape.terms))])
-    tables = [_sorted_arcs(here.arcs()) for here in kinds]
+    parts = (here.arcs() for here in kinds)
+    tables = [arcs.take(distinct_rows(list(arcs))[0], axis=1) for arcs in parts]
     return Composed(tables, kind, np.array(width), pairs.code, pairs.state, np.array(counts), first)
-
-
-def _numbers(layers: Sequence[Layer]) -> list[int]:
-    """The number of each layer of an acceptor, the same for those with the same arcs."""
-    by_object: dict[tuple[int, ...], int] = {}  # most layers share their arrays
-    by_arcs: dict[tuple[bytes, ...], int] = {}
-    found = []
-    for layer in layers:
-        arrays = (layer.source, layer.label, layer.target)
-        key = tuple(map(id, arrays))
-        if key not in by_object:
-            arcs = tuple(array.tobytes() for array in arrays)
-            by_object[key] = by_arcs.setdefault(arcs, len(by_arcs))
-        found.append(by_object[key])
-    return found
 
 
 def _expanded(tape: Tape, i: int, pairs: _Pairs, fresh: Ints, kind: _Kind, weighted: bool) -> Ints:
@@ -183,11 +155,6 @@ def _expanded(tape: Tape, i: int, pairs: _Pairs, fresh: Ints, kind: _Kind, weigh
     weight = kind.arc[arc] if weighted else np.zeros_like(arc)
     shown = [table[state, label] for table in (steps.counted, *steps.features)]
     return np.stack([fresh[source], weight, target, *shown, label])
-
-
-def _sorted_arcs(arcs: Ints) -> Ints:
-    """The distinct arcs, sorted by source, (columns, arcs)."""
-    return np.ascontiguousarray(arcs[:, distinct_rows(list(arcs))[0]])
 
 
 def classes_of(composed: Composed) -> Ints:

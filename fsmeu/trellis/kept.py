@@ -7,6 +7,7 @@ the bits of an answer do not either.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -27,24 +28,15 @@ from fsmeu.trellis.terms import amounts_of
 def capacity(n: int) -> int:
     """The greatest length that the structure for sequences of length n serves.
 
-    It depends on n alone, so that a query has the same structure whatever was asked before. One
-    serves examples, one most sentences, and one most of the longer ones; long sequences have their
-    own.
+    One serves examples, one most sentences, and two the longer ones; long sequences have their own.
     """
-    return next((size for size in _CAPACITIES if n <= size), n)
-
-
-_CAPACITIES = (12, 32, 96, 288)
+    return next((size for size in (12, 32, 96, 288) if n <= size), n)
 
 
 def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None = None) -> Structure:
-    """The structure of a split loss with a model, and with other models of its kind.
+    """The structure of a loss that splits by tape with a model, and with other models of its kind.
 
-    Args:
-        loss: a loss that splits by tape.
-        model: the model.
-        allowed: the arcs of the acceptor of allowed sequences at each position; None where all
-            sequences are.
+    ``allowed`` has the arcs of the acceptor of allowed sequences at each position, None for all.
 
     Raises:
         LossFileError: a step is undefined, be it only for sequences that no model gives.
@@ -61,8 +53,12 @@ def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None =
     if same not in repeats:
         repeats[same] = not form.reads_length and _repeats(model.layered())
     if longest > n and repeats[same]:
-        key = (model.structure, longest)
-        found = kept.pop(key) if key in kept else _if_defined(form, model.layered(), longest)
+        key, found = (model.structure, longest), None
+        if key in kept:
+            found = kept.pop(key)
+        else:
+            with suppress(LossFileError, SizeLimitError):  # a later step may be undefined
+                found = _structure(form, model.layered(), longest, None)
         _keep(kept, key, found)
         if found is not None and _serves(found, n):
             return found
@@ -97,28 +93,16 @@ def _repeats(layered: Layered) -> bool:
     return len(layered.layers[-1].weight) > int(layered.widths[-1])
 
 
-def _if_defined(form: Split, layered: Layered, n: int) -> Structure | None:
-    """The structure for lengths up to n; None where a later step is undefined."""
-    try:
-        return _structure(form, layered, n, None)
-    except (LossFileError, SizeLimitError):
-        return None
-
-
 def _structure(form: Split, layered: Layered, n: int, allowed: Sequence[Layer] | None) -> Structure:
     """The structure for sequences of length n, the last layer of a model repeated up to there."""
     tapes = Tapes(form, n)
     layers = [*layered.layers, *layered.layers[-1:] * (n - layered.n)]
     alphabet = form.bound.alphabet
-    y = compose(tapes.y, layers, len(layered.start), weighted=True)
     z_layers = any_layers(alphabet, n).layers if allowed is None else allowed
+    y = compose(tapes.y, layers, len(layered.start), weighted=True)
     z = compose(tapes.z, z_layers, 1, weighted=False)
-    z_rows, y_rows = (
-        [tape.rows(k) for k in range(len(tapes.terms))] for tape in (tapes.z, tapes.y)
-    )
-    amounts = amounts_of(form, tapes.terms, z_rows, y_rows, n)
-    arcs = [len(layer.weight) for layer in layers]
-    weight_at = np.append(0, np.cumsum(arcs, dtype=np.int64))
-    return Structure(
-        tapes, n, y, z, references(y), hypotheses(z, len(alphabet)), amounts, weight_at
-    )
+    shown = [(tapes.z.rows(k), tapes.y.rows(k)) for k in range(len(tapes.terms))]
+    amounts = amounts_of(form, tapes.terms, shown, n)
+    weight_at = np.append(0, np.cumsum([len(layer.weight) for layer in layers], dtype=np.int64))
+    r, h = references(y), hypotheses(z, len(alphabet))
+    return Structure(tapes, n, y, z, r, h, amounts, weight_at)

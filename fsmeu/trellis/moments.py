@@ -178,16 +178,13 @@ def cumulants_of(moments: Floats) -> Floats:
 
 
 def absolute_moments(cumulants: Floats) -> Floats:
-    """Bounds on absolute central moments by bounds on cumulants, (J + 2,).
-
-    Odd ones by their neighbours (Cauchy and Schwarz); the last is that of order J, once more.
-    """
+    """Bounds on absolute central moments by bounds on cumulants, (J + 2,)."""
     order = len(cumulants) - 1
-    even = np.append(central_moments(cumulants), 0.0)
-    for j in range(1, order, 2):
-        even[j] = max(even[j], sqrt(even[j - 1] * even[j + 1]))
-    even[order + 1] = even[order] ** ((order + 1) / order)
-    return even
+    found = np.append(central_moments(cumulants), 0.0)
+    for j in range(1, order, 2):  # odd ones by their neighbours (Cauchy and Schwarz)
+        found[j] = max(found[j], sqrt(found[j - 1] * found[j + 1]))
+    found[order + 1] = found[order] ** ((order + 1) / order)
+    return found
 
 
 def _tables(ratios: Sequence[Ratio]) -> tuple[Floats, Floats, Floats, Floats]:
@@ -214,10 +211,7 @@ def product(factors: Floats) -> tuple[float, float]:
 
 
 def _exponential(form: Confusion, p: Floats, sign: float) -> Ranked:
-    """The values by sums of exponentials.
-
-    The coefficients of each denominator on A and B must be the same for all numbers of ones.
-    """
+    """The values by sums of exponentials, if denominators have one coefficient on A, and on B."""
     n, run = len(p), load_compiled("moment_kernels")
     values, errors = np.zeros((2, n + 1))
     means, chances = np.append(0.0, np.cumsum(p)), (product(1.0 - p), product(p))
@@ -304,10 +298,9 @@ def _gauss(places: Floats, weights: Floats, most: int) -> tuple[Floats, Floats]:
 
 
 def independent_value(form: Confusion, z: Ints, p: Floats) -> tuple[float, float] | None:
-    """The expected value of z with independent labels, and a bound on its error.
+    """The expected value of z where ones have probabilities p, (n,), n >= 2; a bound on its error.
 
-    There are at least two labels, ones with probability p. None where the value is no sum of
-    ratios.
+    None where the value is no sum of ratios.
     """
     part = sum_of_ratios(form, len(z), np.array([float(z.sum())]))
     if part is None:
@@ -358,13 +351,9 @@ def chain_value(form: Confusion, z: Ints, chain: Chain) -> tuple[float, float, f
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A chain of two labels, as ``chain_kernels.py`` has it.
+    """A chain of two labels, as ``moment_kernels.py`` has it; labels before the first are 0."""
 
-    Labels before the first one are 0. Rows of steps sum to 1, or are 0 where a state is not
-    reached.
-    """
-
-    steps: Floats  # P(next label | last m), (n, 2^m, 2)
+    steps: Floats  # P(next label | last m), (n, 2^m, 2), 0 where a state is not reached
     marginals: Floats  # P(y_i = 1), (n,)
     off: float  # a bound on the errors of these
     apart: Chances  # the probabilities of no ones and of ones only
@@ -379,7 +368,7 @@ def chain_of(first: Floats, steps: Floats) -> Chain:
     sums = table[:, :, :1] + table[:, :, 1:]
     table /= np.where(sums > 0, sums, 1.0)  # states that are not reached have no steps
     place, marginals = np.arange(len(table)), np.zeros(len(table))
-    off = load_compiled("chain_kernels").chain_marginals(table, marginals)
+    off = load_compiled("moment_kernels").chain_marginals(table, marginals)
     ones = table[place, 2 ** np.minimum(place, m) - 1, 1]
     return Chain(table, marginals, off, (product(table[:, 0, 0]), product(ones)))
 
@@ -387,19 +376,15 @@ def chain_of(first: Floats, steps: Floats) -> Chain:
 def _chain_ratio(
     ratio: Ratio, z: Ints, chain: Chain, means: Sequence[float], order: int
 ) -> tuple[float, float, float]:
-    """The expectation of a ratio by moments up to an order, a bound on its error, and its size.
-
-    The size is that of the terms of its numerator without signs.
-    """
+    """The expectation of a ratio by moments up to an order, a bound on its error, and its size."""
     n, (top, below) = len(z), (ratio.top[:, 0], ratio.below[:, 0])
     mean, d = (one[0] + one[1] * means[0] + one[2] * means[1] for one in (top, below))
     if not d:  # nor is D, which is never negative, and then the ratio is 0
         return 0.0, 0.0, 0.0
-    jets = np.zeros((2, order + 1))
-    spread = load_compiled("chain_kernels").chain_jets(
-        chain.steps, chain.marginals, z, below[:0:-1].copy(), top[:0:-1].copy(),
-        order, BINOMIAL, jets,
-    )  # fmt: skip
+    jets, amounts = np.zeros((2, order + 1)), np.stack([below[:0:-1], top[:0:-1]])
+    spread = load_compiled("moment_kernels").chain_jets(
+        chain.steps, chain.marginals, z, amounts, order, BINOMIAL, jets
+    )
     jets[0, 1] = jets[1, 0] = 0.0  # both sums are centred
     series = series_of(ratio.power, d, order)
     value = float(series @ (mean * jets[0, :order] + jets[1, :order]))
@@ -426,7 +411,7 @@ def _chain_exponentials(ratio: Ratio, z: Ints, chain: Chain) -> tuple[float, flo
         return 0.0, np.inf, 0.0
     nodes, weights, off = exponentials(ratio.power, ratio.least_below, ratio.most_below)
     logs, shares, gains = np.zeros(len(nodes)), np.zeros((len(nodes), n)), np.where(z, *top[1:])
-    amounts, run = below[:0:-1].copy(), load_compiled("chain_kernels")
+    amounts, run = below[:0:-1].copy(), load_compiled("moment_kernels")
     far = run.tilted_chain(chain.steps, z, amounts, nodes, logs, shares)
     masses = weights * np.exp(logs - nodes * below[0])
     value = float(masses @ (top[0] + shares @ gains))

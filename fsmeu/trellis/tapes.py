@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from fsmeu.losses.algebra.split import Split, TapeLoss, slope, starts_of
 from fsmeu.losses.language.syntax import Expr, names_read
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, number
-from fsmeu.trellis.terms import Term, joint_terms
+from fsmeu.trellis.terms import joint_terms
 
 _AHEAD = 1 << 20  # steps that are found at once, at most
 
@@ -29,51 +30,33 @@ class UncountableError(InputError):
 
 
 class Steps(NamedTuple):
-    """What the steps from some states do; arrays have shape (states, labels).
+    """What the steps from some states do; arrays have shape (states, labels)."""
 
-    Attributes:
-        targets: the codes of the states after, -1 where there is none.
-        counted: what the step adds to the counter.
-        features: for each term, the number of the row of feature values that the step shows.
-    """
-
-    targets: Ints
-    counted: Ints
-    features: tuple[Ints, ...]
-
-
-class _Known(NamedTuple):
-    """The steps of some states, ascending; features as places of rows, and the rows."""
-
-    codes: Ints
-    targets: Ints
-    counted: Ints
-    features: list[tuple[Ints, Floats]]
+    targets: Ints  # the codes of the states after, -1 where there is none
+    counted: Ints  # what the step adds to the counter
+    features: tuple[Ints, ...]  # for each term, the number of the row of feature values shown
 
 
 class Tape:
     """One tape of a split loss for sequences of length n.
 
-    Args:
-        part: the tape's share of a split loss.
-        n: the length of the sequences.
-        terms: for each term of a joint count, the numbers of the part's features that it reads.
-
-    Attributes:
-        start: the code of the state that it starts in.
-        terms: the number of terms.
-        contexts: for each position what its steps depend on beside the state.
+    ``terms`` has for each term of a joint count the numbers of the part's features that it reads.
     """
 
     def __init__(self, part: TapeLoss, n: int, terms: Sequence[Sequence[int]]) -> None:
-        self._view, self.terms = _view(part, n), len(terms)
-        names = self._view.linear_names
+        names = [f"#{k}" for k in range(part.features)]  # features and the counter are linear
+        names += [part.counter] if part.counter is not None else []
+        # What only the value looks at is not in this spec, so it would be merged away.
+        merge = not set(part.ends) - {part.counter}
+        self._view = SpecView(part.bound, n, np.zeros(n, np.int64), tuple(names), merge=merge)
+        names = list(self._view.linear_names)
         self._columns = [[names.index(f"#{k}") for k in term] for term in terms]
         self._counter = names.index(part.counter) if part.counter is not None else None
-        self.start, self.contexts = self._view.start, self._view.contexts()
+        self.terms, self.start = len(terms), self._view.start
+        self.contexts = self._view.contexts()  # what steps of each position depend on beside states
         self._rows: list[dict[bytes, int]] = [{} for _ in terms]
         self._asked: dict[Hashable, Ints] = {}
-        self._known: dict[Hashable, _Known] = {}
+        self._known: dict[Hashable, tuple[Ints, Steps]] = {}  # states, ascending, and their steps
 
     def steps(self, position: int, codes: Ints) -> Steps:
         """What the steps at a position, counted from 0, do that leave these states, ascending.
@@ -83,17 +66,14 @@ class Tape:
         to come are found at once.
         """
         context = self.contexts[position]
-        known, asked = self._known.get(context), self._asked.get(context)
-        if known is None or not np.isin(codes, known.codes).all():
-            known = self._known[context] = self._found(position, codes, asked)
-        self._asked[context], rows = codes, np.searchsorted(known.codes, codes)
-        numbers = zip(self._rows, known.features, strict=True)
-        features = tuple(
-            _numbered(all_rows, local[rows], table) for all_rows, (local, table) in numbers
-        )
-        return Steps(known.targets[rows], known.counted[rows], features)
+        if context not in self._known or not np.isin(codes, self._known[context][0]).all():
+            self._known[context] = self._found(position, codes, self._asked.get(context))
+        self._asked[context], (known, steps) = codes, self._known[context]
+        rows = np.searchsorted(known, codes)
+        features = tuple(numbers[rows] for numbers in steps.features)
+        return Steps(steps.targets[rows], steps.counted[rows], features)
 
-    def _found(self, position: int, codes: Ints, asked: Ints | None) -> _Known:
+    def _found(self, position: int, codes: Ints, asked: Ints | None) -> tuple[Ints, Steps]:
         """The steps of these states and, if they are those asked for before, moved, of the next."""
         if asked is not None and len(asked) == len(codes) and self._view.space is not None:
             moved, most = codes - asked, _AHEAD // (len(codes) * self._view.symbols)
@@ -104,15 +84,19 @@ class Tape:
                     return self._computed(position, np.unique(ahead))
         return self._computed(position, codes)
 
-    def _computed(self, position: int, codes: Ints) -> _Known:
+    def _computed(self, position: int, codes: Ints) -> tuple[Ints, Steps]:
         """The steps of these states."""
         targets, gains = self._view.advance(position + 1, codes)
         if gains is None:
             gains = np.zeros((0, *targets.shape))
-        counted = self._counted(gains, targets.shape)
-        return _Known(
-            codes, targets, counted, [_rows_of(gains[columns]) for columns in self._columns]
-        )
+        counted = np.zeros(targets.shape) if self._counter is None else gains[self._counter]
+        whole: Ints = counted.astype(np.int64)
+        if (whole != counted).any() or (whole < 0).any():
+            must = "the counts that the value looks at must grow by whole numbers"
+            raise UncountableError(message("decode by counting", must))
+        each = zip(self._rows, self._columns, strict=True)
+        features = tuple(_numbered(rows, gains[columns]) for rows, columns in each)
+        return codes, Steps(targets, whole, features)
 
     def rows(self, term: int) -> Floats:
         """The distinct rows of feature values that a term has been shown, (rows, features)."""
@@ -134,59 +118,22 @@ class Tape:
                 return False
         return True
 
-    def _counted(self, gains: Floats, shape: tuple[int, ...]) -> Ints:
-        if self._counter is None:
-            return np.zeros(shape, np.int64)
-        counted = gains[self._counter]
-        whole: Ints = counted.astype(np.int64)
-        if (whole != counted).any() or (whole < 0).any():
-            must = "the counts that the value looks at must grow by whole numbers"
-            raise UncountableError(message("decode by counting", must))
-        return whole
 
-
-def _view(part: TapeLoss, n: int) -> SpecView:
-    """A tape as a machine over one tape; features and the counter ride in the weight."""
-    names = [f"#{k}" for k in range(part.features)]
-    if part.counter is not None:
-        names.append(part.counter)
-    # What only the value looks at is not in this spec, so it would be merged away.
-    merge = not set(part.ends) - {part.counter}
-    return SpecView(part.bound, n, np.zeros(n, np.int64), tuple(names), merge=merge)
-
-
-def _rows_of(cells: Floats) -> tuple[Ints, Floats]:
-    """Places of rows of feature values (features, states, labels) among distinct ones; these."""
+def _numbered(known: dict[bytes, int], cells: Floats) -> Ints:
+    """The numbers of rows of feature values (features, states, labels); new rows are added."""
     features, *shape = cells.shape
-    if not features:
-        return np.zeros(shape, np.int64), np.zeros((1, 0))
-    table = np.ascontiguousarray(cells.reshape(features, -1).T) + 0.0  # -0.0 becomes 0.0
-    bits = table.view(np.int64)
-    first, row = distinct_rows([np.unique(column, return_inverse=True)[1] for column in bits.T])
-    return row.reshape(shape), table[first]
-
-
-def _numbered(known: dict[bytes, int], places: Ints, table: Floats) -> Ints:
-    """The numbers of rows of a table that stand at some places; new rows are added."""
-    used, at = np.unique(places, return_inverse=True)
-    numbers = [known.setdefault(table[row].tobytes(), len(known)) for row in used]
-    return np.array(numbers, np.int64)[at].reshape(places.shape)
+    table = np.moveaxis(cells, 0, 2).reshape(prod(shape), features) + 0.0  # -0.0 becomes 0.0
+    levels = [np.unique(column, return_inverse=True)[1] for column in table.view(np.int64).T]
+    first, row = distinct_rows([np.zeros(len(table), np.int64), *levels])
+    numbers = [known.setdefault(one.tobytes(), len(known)) for one in table[first]]
+    return np.array(numbers, np.int64)[row].reshape(shape)
 
 
 class Tapes:
-    """The tapes of a split loss for sequences of length n, or of every length up to n.
-
-    Args:
-        form: the split loss.
-        n: the length.
-
-    Attributes:
-        terms: the terms of the joint counts.
-    """
+    """The tapes of a split loss for sequences of length n, or of every length up to n."""
 
     def __init__(self, form: Split, n: int) -> None:
-        self.form, self.n = form, n
-        self.terms: tuple[Term, ...] = joint_terms(form)
+        self.form, self.terms = form, joint_terms(form)
         self.z = Tape(form.z, n, [term.z for term in self.terms])
         self.y = Tape(form.y, n, [term.y for term in self.terms])
 
@@ -196,12 +143,8 @@ def values_at(
 ) -> tuple[list[Floats], Floats]:
     """The slopes of each joint count and the offset for counts of z and y; 0 where impossible.
 
-    Args:
-        form: the split loss.
-        n: the length.
-        hyp: ends of the counter of z.
-        ref: ends of the counter of y; both broadcast to the shape of ``possible``.
-        possible: which of them some sequences have.
+    ``hyp`` and ``ref`` are where the counters of z and y end, for sequences of length n; both
+    broadcast to the shape of ``possible``, which says what some sequences have.
     """
     current: dict[str, Any] = {"n": float(n)}
     for part, counts in ((form.z, hyp), (form.y, ref)):

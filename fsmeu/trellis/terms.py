@@ -54,24 +54,17 @@ def joint_terms(form: Split) -> tuple[Term, ...]:
     return tuple(found)
 
 
-class Entries(NamedTuple):
-    """The amounts that are not 0, as parallel arrays, by row: row of z, row of y, amount."""
-
-    row: Ints
-    feature: Ints
-    amount: Floats
-
-
 def term_amounts(
     form: Split, term: Term, z_rows: Floats, y_rows: Floats, n: int
-) -> tuple[list[Entries], Ints]:
+) -> tuple[list[tuple[Ints, Ints, Floats]], Ints]:
     """What a term adds for each pair of rows of feature values, (rows, features) of each tape.
 
-    Distinct tables, at least one, and the table of each position, (n,). A LossFileError where an
-    amount is no finite number.
+    Distinct tables, at least one, as arrays (row of z, row of y, amount that is not 0), by row; and
+    the table of each position, (n,). A LossFileError where an amount is no finite number.
     """
     clocks = np.arange(1.0, max(n, 1) + 1.0) if term.reads_clock else np.ones(1)
-    known, tables, table = dict[bytes, int](), list[Entries](), np.zeros(len(clocks), np.int64)
+    known, tables = dict[bytes, int](), list[tuple[Ints, Ints, Floats]]()
+    table = np.zeros(len(clocks), np.int64)
     # Blocks of positions where all rows fit, else of rows of a position.
     rows = max(1, AMOUNTS_AT_ONCE // max(1, len(y_rows)))
     size = max(1, AMOUNTS_AT_ONCE // max(1, len(z_rows) * len(y_rows)))
@@ -84,11 +77,11 @@ def term_amounts(
         at, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
         ends = np.searchsorted(at, np.arange(len(clock) + 1))
         for i, (low, high) in enumerate(pairwise(ends.tolist()), start=begin):
-            entries = Entries(*(column[low:high] for column in columns))
-            key = b"".join(column.tobytes() for column in entries)
+            row, feature, amount = (column[low:high] for column in columns)
+            key = row.tobytes() + feature.tobytes() + amount.tobytes()
             table[i] = known.setdefault(key, len(tables))
             if table[i] == len(tables):
-                tables.append(entries)
+                tables.append((row, feature, amount))
     return tables, table[:n] if term.reads_clock else np.zeros(n, np.int64)
 
 
@@ -156,27 +149,22 @@ class Amounts(NamedTuple):
 
 
 def amounts_of(
-    form: Split,
-    terms: Sequence[Term],
-    z_rows: Sequence[Floats],
-    y_rows: Sequence[Floats],
-    n: int,
+    form: Split, terms: Sequence[Term], shown: Sequence[tuple[Floats, Floats]], n: int
 ) -> Amounts:
     """The amounts of all terms for sequences of length n, or of every length up to n.
 
-    ``z_rows`` and ``y_rows`` have for each term the rows of feature values that a tape may show.
+    ``shown`` has for each term the rows of feature values that the tapes of z and y may show.
     """
-    guard_size("decode", sum(len(z) * len(y) for z, y in zip(z_rows, y_rows, strict=True)) // 64)
-    each = zip(terms, z_rows, y_rows, strict=True)
-    found = [term_amounts(form, term, z, y, n) for term, z, y in each]
+    guard_size("decode", sum(len(z) * len(y) for z, y in shown) // 64)
+    found = [term_amounts(form, term, *rows, n) for term, rows in zip(terms, shown, strict=True)]
     columns = [numbers for _, numbers in found]
     first, table = distinct_rows(columns) if columns and n else (np.zeros(1, int), np.zeros(n, int))
-    rows, features = (np.cumsum([0, *map(len, some)]) for some in (z_rows, y_rows))
+    rows, features = (np.cumsum([0, *(len(one[tape]) for one in shown)]) for tape in (0, 1))
     parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
     for k, i in enumerate(first.tolist()):
         for (tables, numbers), a, b in zip(found, rows, features, strict=False):
-            one = tables[numbers[i] if n else 0]
-            parts.append((np.full(len(one.row), k), one.row + a, one.feature + b, one.amount))
+            row, feature, amount = tables[numbers[i] if n else 0]
+            parts.append((np.full(len(row), k), row + a, feature + b, amount))
     owner, row, feature, amount = (np.concatenate(column) for column in zip(*parts, strict=True))
     begins, order = _grouped(owner, feature, len(first), int(features[-1]))
     row_begins, row_order = _grouped(owner, row, len(first), int(rows[-1]) + 1)

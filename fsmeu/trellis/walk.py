@@ -22,7 +22,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.fst.compose import guard_size, guard_work
-from fsmeu.fst.distinct import distinct, first_places
+from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.fst.layers import Layer, Layered, all_arcs, all_weights, arcs_by_label
 from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE, KEPT_STEPS, STEPS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
@@ -78,19 +78,25 @@ def walk(
 ) -> Final:
     """The mass at the end of the composition of a loss and a layered acceptor, in a batch of one.
 
-    Args:
-        view: the loss; its symbols are those of the model.
-        layered: what it reads, a layered acceptor of the same length.
-        keep: expand only this many of the most probable states of each layer.
-        max_states: limit on the number of states of a layer.
+    Symbols of the loss are those of the model. ``keep`` expands only so many of the most probable
+    states of each layer, which has ``max_states`` at most.
     """
-    if keep is not None:
-        return _walk(merged_view(view, layered), layered, keep, max_states)
-    found = _span_one(view, layered, max_states)
-    return found if isinstance(found, Final) else _walk(found, layered, None, max_states)
+    space = view.space if keep is None and isinstance(view, SpecView) else None
+    small = space is not None and space <= SMALL_SPACE
+    merged = view if small else _merged_view(view, layered)
+    if merged is view and space is not None and space * view.symbols <= MOST_DENSE_STEPS:
+        ends = max(len(layered.start), len(layered.final))
+        guard_size("composition", space * ends // CELLS_PER_STATE, max_states)
+        assert isinstance(view, SpecView)
+        z = np.zeros((1, view.n), np.int64) if view.z is None else view.z[None, :]
+        rows = _rows(layered, acceptor := acceptor_of(layered), all_weights(layered)[None], 1)
+        found = _span(lambda row: view, z, acceptor, rows)
+        if found is not None:
+            return found
+    return _walk(merged, layered, keep, max_states)
 
 
-def merged_view(view: View, layered: Layered) -> View:
+def _merged_view(view: View, layered: Layered) -> View:
     """The view, with states merged that z leaves alike where that is worth it."""
     if not (isinstance(view, SpecView) and view.merge):
         return view
@@ -188,10 +194,7 @@ class Mover:
         return before, found
 
     def changed(self, i: int, mass: Floats, steps: Steps, beyond: Floats, labels: int) -> Floats:
-        """The expected value with each label of z at position i, (labels,).
-
-        Symbols of the steps are pairs z * labels + y.
-        """
+        """The expected value with each label z at position i, (labels,); symbols z * labels + y."""
         values = np.zeros(labels)
         self._run("change", i, mass, steps, labels, beyond.ravel(), values)
         return values
@@ -206,18 +209,16 @@ class Mover:
         arcs, groups = (at[i + 1] - at[i] for at in (self.acceptor.arcs, self.acceptor.groups))
         self._work += int(arcs + 2 * groups) * quantities * states
         shape = (quantities, len(steps.step) // states, states, steps.width, 0, states)
-        room, run = (
-            np.empty(quantities * states),
-            getattr(kernels("walk_kernels", self._work), name),
-        )
-        flat, step, gain = mass.ravel(), steps.step, steps.gain
-        run(self.acceptor, i, self.weight, flat, shape, step, gain, number, room, *arrays)
+        room, run = np.empty(quantities * states), kernels("walk_kernels", self._work)
+        flat, step, gain, kernel = mass.ravel(), steps.step, steps.gain, getattr(run, name)
+        kernel(self.acceptor, i, self.weight, flat, shape, step, gain, number, room, *arrays)
 
 
 # -- layers of reached states ----------------------------------------------------------------------
 
 
 def _walk(view: View, layered: Layered, keep: int | None, max_states: int | None) -> Final:
+    """As ``walk``, the states that are reached."""
     mover, codes = Mover(layered, view.linear), np.array([view.start], np.int64)
     mass, cancelled = mover.start, np.zeros(view.linear)
     guard_size("composition", len(layered.start), max_states)
@@ -229,7 +230,7 @@ def _walk(view: View, layered: Layered, keep: int | None, max_states: int | None
         guard_size("composition", taken // STEPS_PER_STATE, max_states)
         guard_work("composition", done + taken * (view.n - i), max_states)
         done += taken
-        codes, steps = next_layer(view, i, codes, layered.layers[i], mass)
+        codes, steps = _next_layer(view, i, codes, layered.layers[i], mass)
         guard_size("composition", steps.width * mass.shape[1], max_states)
         cancelled += steps.cancelling
         roundings += steps.most + int(mover.acceptor.largest[0]) + 6
@@ -239,12 +240,12 @@ def _walk(view: View, layered: Layered, keep: int | None, max_states: int | None
     return Final(view, codes, ending, cancelled[:, None], roundings + len(layered.final))
 
 
-def next_layer(
+def _next_layer(
     view: View, i: int, codes: Ints, layer: Layer, mass: Floats | None
 ) -> tuple[Ints, Steps]:
     """The states after position i, from 0 on, ascending, and the steps that lead there.
 
-    With the masses before it, what has probability 0 may be undefined.
+    What has probability 0 may be undefined, if the masses before the position are given.
     """
     try:
         targets, gains = view.advance(i + 1, codes)
@@ -295,11 +296,11 @@ def walk_gradient(view: View, layered: Layered, fixed: bool) -> tuple[float, lis
 
     ``fixed`` says whether what has probability 0 keeps it, and so may be undefined.
     """
-    view = merged_view(view, layered)
+    view = _merged_view(view, layered)
     mover, codes = Mover(layered, view.linear), np.array([view.start], np.int64)
     masses, taken, cells = [mover.start], list[Steps](), 0
     for i, layer in enumerate(layered.layers):
-        codes, steps = next_layer(view, i, codes, layer, masses[-1] if fixed else None)
+        codes, steps = _next_layer(view, i, codes, layer, masses[-1] if fixed else None)
         cells += (1 + view.linear) * (steps.width * layer.width + len(steps.step))
         guard_size("gradient", cells // KEPT_CELLS_PER_STATE)
         taken.append(steps)
@@ -329,22 +330,6 @@ class Rows(NamedTuple):
     final: Floats  # final weights, (batch, states)
 
 
-def _span_one(view: View, layered: Layered, max_states: int | None) -> Final | View:
-    """The end of one sentence, or the view whose reached states are to be walked."""
-    small = view.space is not None and view.space <= SMALL_SPACE
-    merged = view if small else merged_view(view, layered)
-    if merged is not view or not isinstance(view, SpecView) or view.space is None:
-        return merged
-    if view.space * view.symbols > MOST_DENSE_STEPS:
-        return view
-    ends = max(len(layered.start), len(layered.final))
-    guard_size("composition", view.space * ends // CELLS_PER_STATE, max_states)
-    z = np.zeros((1, view.n), np.int64) if view.z is None else view.z[None, :]
-    acceptor = acceptor_of(layered)
-    rows = _rows(layered, acceptor, all_weights(layered)[None], 1)
-    return _span(lambda row: view, z, acceptor, rows) or view
-
-
 def _rows(layered: Layered, acceptor: Acceptor, weights: Floats, batch: int) -> Rows:
     """Sentences of whole length, from weights as ``all_weights`` lists them, (models, weights)."""
     begin, end = len(layered.start), weights.shape[1] - len(layered.final)
@@ -356,15 +341,14 @@ def _rows(layered: Layered, acceptor: Acceptor, weights: Floats, batch: int) -> 
 def _span(
     view_of: Callable[[int], SpecView], z: Ints, acceptor: Acceptor, rows: Rows
 ) -> Final | None:
-    """The ends of sentences with hypotheses z (batch, n) over the space of a loss.
-
-    None where steps or masses take too much room, or a step is undefined in a state that may never
-    be reached.
-    """
+    """The ends of sentences with hypotheses z (batch, n); None as ``walk_many``."""
     view, (batch, n) = view_of(0), z.shape
     space, quantities = view.space or 0, 1 + view.linear
     tracks = view.track if batch == 1 else trajectories(view.bound, n, z, set(view.track))
-    kinds, first = _kinds(cells := view.context_cells(z, tracks))
+    columns = np.moveaxis(cells := view.context_cells(z, tracks), 2, 0)
+    levels = [np.unique(column, return_inverse=True)[1].ravel() for column in columns]
+    first, kinds = distinct_rows([np.zeros(z.size, np.int64), *levels])
+    kinds = kinds.reshape(batch, n)  # the same where the context of positions is
     room, size = quantities * int(acceptor.widths.max()) * space, view.symbols * space
     if max(room, len(first) * quantities * size) > MOST_DENSE_STEPS:
         return None
@@ -391,19 +375,6 @@ def _span(
     return Final(view, codes, mass, lost, roundings, ends)
 
 
-def _kinds(cells: Floats) -> tuple[Ints, Ints]:
-    """The kind of each position, the same where its context is, (batch, n), and their first places.
-
-    Places are counted through all sentences.
-    """
-    batch, n, columns = cells.shape
-    kinds = np.zeros(batch * n, np.int64)
-    for column in cells.reshape(batch * n, columns).T:
-        levels, codes = np.unique(column, return_inverse=True)
-        kinds = distinct(kinds * len(levels) + codes)[1]
-    return kinds.reshape(batch, n), first_places(kinds, int(kinds.max(initial=-1)) + 1)
-
-
 def _kept_steps(
     view: SpecView, view_of: Callable[[int], SpecView], cells: Floats, row: int, i: int
 ) -> Steps:
@@ -420,14 +391,14 @@ def _kept_steps(
 def walk_many(loss: SpecLoss, z: Ints, layered: Layered, weights: Floats) -> Sums | None:
     """The expected value of each hypothesis under its model.
 
-    None when arrays cannot span the states of the loss, be it that there are too many, or that a
-    step is undefined in some that no sequence reaches.
+    None where arrays cannot span the states of the loss: there are too many, or a step is undefined
+    in some that no sequence may reach.
 
     Args:
         loss: a loss over the labels of the models.
         z: label indices of the hypotheses, (sequences, n).
         layered: the first model; the others have the same arcs.
-        weights: the weights of each model as ``all_weights`` lists them, or of one that all share.
+        weights: those of each model as ``all_weights`` lists them, or of one that all share.
     """
     acceptor = acceptor_of(layered)
     return _span_many(loss, z, acceptor, _rows(layered, acceptor, weights, len(z)))

@@ -72,10 +72,9 @@ class Window:
 
 
 def sum_of_all(parts: Sequence[Window], cut: float, quantities: int) -> Window:
-    """The sums over all parts, by a product tree.
+    """The sums over all parts, by a product tree, each of which may lose a mass at both ends.
 
-    Each end of a window may lose a mass at each product; ``quantities`` says how many tables a
-    window has, should there be no parts.
+    ``quantities`` says how many tables a window has, should there be no parts.
     """
     return _tree(parts, cut)[-1][0] if parts else Window(0, np.eye(quantities, 1))
 
@@ -83,8 +82,8 @@ def sum_of_all(parts: Sequence[Window], cut: float, quantities: int) -> Window:
 def all_but_one(parts: Sequence[Window], cut: float) -> list[Window]:
     """For each part the masses of the sum over all others: a product tree from the top down.
 
-    Nothing is divided out: each product is of numbers that are not negative. Each end of a window
-    may lose a mass at each product.
+    Nothing is divided out: products are of numbers that are not negative. Each may lose a mass at
+    both ends.
     """
     masses = [Window(part.low, part.tables[:1], part.lost, part.operations) for part in parts]
     outside = [Window(0, np.ones((1, 1)))] if parts else []
@@ -148,15 +147,9 @@ def _products(left: Floats, right: Floats) -> Floats:
 def _groups(p: Floats) -> list[Window]:
     """The counts of groups of 64 events, padded by some that do not happen."""
     padded = np.append(p, np.zeros(-len(p) % _LEAVES)).reshape(-1, _LEAVES)
-    return [Window(0, row[None], 0.0, 2 * _LEAVES) for row in _counts(padded)]
-
-
-def _counts(p: Floats) -> Floats:
-    """The distributions of the counts of groups of events, (groups, events + 1)."""
-    found = np.zeros((len(p), p.shape[1] + 1))
-    found[:, 0] = 1.0
-    for k, one in enumerate(p.T[:, :, None]):
-        moved = found[:, : k + 1] * one
-        found[:, : k + 1] *= 1.0 - one
-        found[:, 1 : k + 2] += moved
-    return found
+    counts = np.eye(1, _LEAVES + 1).repeat(len(padded), axis=0)  # (groups, counts)
+    for k, one in enumerate(padded.T[:, :, None]):
+        moved = counts[:, : k + 1] * one
+        counts[:, : k + 1] *= 1.0 - one
+        counts[:, 1 : k + 2] += moved
+    return [Window(0, row[None], 0.0, 2 * _LEAVES) for row in counts]
