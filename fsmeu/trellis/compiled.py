@@ -19,7 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -118,16 +118,16 @@ def entry(function: F) -> F:
 def _jit(function: F, **options: Any) -> F:
     """The function itself, or compiled: divisions as in numpy, no sum in another order.
 
-    Callers hold the arrays that kernels are given. Where a function makes none itself, numba is
-    told not to count references (its run time, NRT), which took a third of a decision.
+    Callers hold the arrays that kernels are given. Where a module's kernels make none themselves,
+    numba is told not to count references (its run time, NRT), which took a third of a decision;
+    where they do, it says MAKES_ARRAYS.
     """
     if not _COMPILING.get():
         return function
     from numba import njit
 
-    makes_arrays = not {"zeros", "empty", "ones"}.isdisjoint(function.__code__.co_names)
-    decorator: Any = njit
-    compiled: F = decorator(error_model="numpy", _nrt=makes_arrays, **options)(function)
+    decorator, counts = cast(Any, njit), function.__globals__.get("MAKES_ARRAYS", False)
+    compiled: F = decorator(error_model="numpy", _nrt=counts, **options)(function)
     return compiled
 
 

@@ -25,6 +25,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.compiled import entry, inner
 
+MAKES_ARRAYS = True  # numba counts references here (``compiled.py``)
 UNIT = 1.2e-16
 
 
