@@ -1,12 +1,12 @@
 """Work shared among processes of this machine or of others, with the results in order.
 
-joblib is the interface: its loky processes serve one machine, a Dask scheduler many. Arguments are
-bytes: joblib scatters larger objects to the memory of Dask workers, where they are lost with the
-worker, while bytes travel with the task, which another worker then repeats.
+joblib's loky processes serve one machine, a Dask scheduler many. Arguments are bytes, which travel
+with a task: joblib scatters other objects to Dask workers, with which they are lost.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import threading
@@ -43,8 +43,7 @@ class Workers(NamedTuple):
     """Processes that compute so many tasks at a time, or this one alone.
 
     ``in_order(function, shared, tasks)`` gives what a function of a module returns for ``shared``
-    and each task, in the order of tasks, of which few are held at a time. A WorkerError where a
-    worker, or the scheduler, ended before the work was done.
+    and each task, in their order, few held at a time; a WorkerError where a worker ended.
     """
 
     jobs: int
@@ -55,8 +54,7 @@ class Workers(NamedTuple):
 def workers(where: str, jobs: int = 1, scheduler: Any = None) -> Iterator[Workers]:
     """Workers for a while: so many processes of this machine, or all workers of a scheduler.
 
-    The scheduler is one of Dask by its address, as in "tcp://host:8786", or a client of
-    ``distributed``; an InputError where there is none. ``where`` stands in messages.
+    The scheduler is a client of ``distributed`` or an address; an InputError where there is none.
     """
     if scheduler is None and jobs == 1:
         yield Workers(1, lambda function, shared, tasks: map(partial(function, shared), tasks))
@@ -101,11 +99,14 @@ def _dask(where: str, scheduler: Any, stack: ExitStack) -> tuple[Any, ...]:
         raise InputError(message(where, "a scheduler needs Dask", error, remedy)) from None
     except Exception as error:  # of many kinds, from names that are none to nobody there
         must = "scheduler must be the address of a Dask scheduler, as in tcp://host:8786"
-        raise InputError(message(where, must, scheduler, f"({error!r})")) from None
-    cores, lost = sum(scheduler.nthreads().values()), (KilledWorker, ImportError, OSError)
-    if not cores:
-        raise InputError(message(where, "the scheduler must have workers", "none"))
-    return cores, None, (*lost, CancelledError), {"backend": "dask", "client": scheduler}
+        fault = InputError(message(where, must, scheduler, f"({error!r})"))
+    else:
+        cores, lost = sum(scheduler.nthreads().values()), (KilledWorker, ImportError, OSError)
+        if not cores:
+            raise InputError(message(where, "the scheduler must have workers", "none"))
+        return cores, None, (*lost, CancelledError), {"backend": "dask", "client": scheduler}
+    gc.collect()  # the client is in a cycle: collected while another starts, Dask waits for ever
+    raise fault
 
 
 def _called(parent: int | None, packed: bytes) -> Any:
@@ -133,8 +134,7 @@ def in_shares(
 ) -> list[Any]:
     """What a function of a module gives for each of the items, in their order.
 
-    It is called with ``common`` and shares of the items, ``tell`` with the number of items done
-    since the last call. Items of one size are in one share, if possible: they go together.
+    It is called with ``common`` and shares of the items, ``tell`` with the number of those done.
     """
     answers, lengths = [None] * len(items), np.asarray(sizes, np.int64)
     order, total = np.argsort(lengths, kind="stable"), int(lengths.sum()) + len(items)
