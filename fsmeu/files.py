@@ -195,8 +195,11 @@ def read_arrays(
         need = sum(_bytes_of(archive, one, where) for one in members.values())
         if need > room:
             _refuse(where, f"may hold at most {room:,} bytes of arrays", f"{need:,}")
-        opened = ((name, archive.open(one)) for name, one in members.items())
-        return {name: npy.read_array(one, allow_pickle=False) for name, one in opened}
+        result = {}
+        for name, one in members.items():
+            with archive.open(one) as stream:
+                result[name] = npy.read_array(stream, allow_pickle=False)
+        return result
 
 
 def _bytes_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> int:

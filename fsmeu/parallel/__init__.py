@@ -1,7 +1,7 @@
 """Work shared among processes of this machine or of others, with the results in order.
 
 joblib's loky processes serve one machine, a Dask scheduler many. Arguments are bytes, which travel
-with a task: joblib scatters other objects to Dask workers, with which they are lost.
+with a task: joblib scatters larger objects to Dask workers, with which they are lost.
 """
 
 from __future__ import annotations
