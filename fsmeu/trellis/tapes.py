@@ -37,6 +37,10 @@ class Steps(NamedTuple):
     features: tuple[Ints, ...]  # for each term, the number of the row of feature values shown
 
 
+# Some states, ascending, their targets, what they count; for each term places of rows, and rows.
+_Known = tuple[Ints, Ints, Ints, list[tuple[Ints, Floats]]]
+
+
 class Tape:
     """One tape of a split loss for sequences of length n.
 
@@ -56,7 +60,7 @@ class Tape:
         self.contexts = self._view.contexts()  # what steps of each position depend on beside states
         self._rows: list[dict[bytes, int]] = [{} for _ in terms]
         self._asked: dict[Hashable, Ints] = {}
-        self._known: dict[Hashable, tuple[Ints, Steps]] = {}  # states, ascending, and their steps
+        self._known: dict[Hashable, _Known] = {}
 
     def steps(self, position: int, codes: Ints) -> Steps:
         """What the steps at a position, counted from 0, do that leave these states, ascending.
@@ -68,12 +72,13 @@ class Tape:
         context = self.contexts[position]
         if context not in self._known or not np.isin(codes, self._known[context][0]).all():
             self._known[context] = self._found(position, codes, self._asked.get(context))
-        self._asked[context], (known, steps) = codes, self._known[context]
-        rows = np.searchsorted(known, codes)
-        features = tuple(numbers[rows] for numbers in steps.features)
-        return Steps(steps.targets[rows], steps.counted[rows], features)
+        self._asked[context] = codes
+        known, targets, counted, tables = self._known[context]
+        rows, each = np.searchsorted(known, codes), zip(self._rows, tables, strict=True)
+        numbers = tuple(_numbered(held, places[rows], table) for held, (places, table) in each)
+        return Steps(targets[rows], counted[rows], numbers)
 
-    def _found(self, position: int, codes: Ints, asked: Ints | None) -> tuple[Ints, Steps]:
+    def _found(self, position: int, codes: Ints, asked: Ints | None) -> _Known:
         """The steps of these states and, if they are those asked for before, moved, of the next."""
         if asked is not None and len(asked) == len(codes) and self._view.space is not None:
             moved, most = codes - asked, _AHEAD // (len(codes) * self._view.symbols)
@@ -84,7 +89,7 @@ class Tape:
                     return self._computed(position, np.unique(ahead))
         return self._computed(position, codes)
 
-    def _computed(self, position: int, codes: Ints) -> tuple[Ints, Steps]:
+    def _computed(self, position: int, codes: Ints) -> _Known:
         """The steps of these states."""
         targets, gains = self._view.advance(position + 1, codes)
         if gains is None:
@@ -94,9 +99,7 @@ class Tape:
         if (whole != counted).any() or (whole < 0).any():
             must = "the counts that the value looks at must grow by whole numbers"
             raise UncountableError(message("decode by counting", must))
-        each = zip(self._rows, self._columns, strict=True)
-        features = tuple(_numbered(rows, gains[columns]) for rows, columns in each)
-        return codes, Steps(targets, whole, features)
+        return codes, targets, whole, [_rows_of(gains[columns]) for columns in self._columns]
 
     def rows(self, term: int) -> Floats:
         """The distinct rows of feature values that a term has been shown, (rows, features)."""
@@ -119,14 +122,23 @@ class Tape:
         return True
 
 
-def _numbered(known: dict[bytes, int], cells: Floats) -> Ints:
-    """The numbers of rows of feature values (features, states, labels); new rows are added."""
+def _rows_of(cells: Floats) -> tuple[Ints, Floats]:
+    """Places of rows of feature values (features, states, labels) among distinct ones; these."""
     features, *shape = cells.shape
     table = np.moveaxis(cells, 0, 2).reshape(prod(shape), features) + 0.0  # -0.0 becomes 0.0
     levels = [np.unique(column, return_inverse=True)[1] for column in table.view(np.int64).T]
     first, row = distinct_rows([np.zeros(len(table), np.int64), *levels])
-    numbers = [known.setdefault(one.tobytes(), len(known)) for one in table[first]]
-    return np.array(numbers, np.int64)[row].reshape(shape)
+    return row.reshape(shape), table[first]
+
+
+def _numbered(known: dict[bytes, int], places: Ints, table: Floats) -> Ints:
+    """The numbers of rows of a table that stand at some places; new rows are added.
+
+    Rows of states that are only looked ahead to are not: an amount may be undefined for them.
+    """
+    used, at = np.unique(places, return_inverse=True)
+    numbers = [known.setdefault(table[row].tobytes(), len(known)) for row in used]
+    return np.array(numbers, np.int64)[at].reshape(places.shape)
 
 
 class Tapes:
