@@ -104,5 +104,6 @@ def _structure(form: Split, layered: Layered, n: int, allowed: Sequence[Layer] |
     shown = [(tapes.z.rows(k), tapes.y.rows(k)) for k in range(len(tapes.terms))]
     amounts = amounts_of(form, tapes.terms, shown, n)
     weight_at = np.append(0, np.cumsum([len(layer.weight) for layer in layers], dtype=np.int64))
-    r, h = references(y), hypotheses(z, len(alphabet))
+    adds, scored = (np.diff(at).sum(axis=0) > 0 for at in (amounts.begins, amounts.row_begins))
+    r, h = references(y, adds), hypotheses(z, len(alphabet), scored[:-1])
     return Structure(tapes, n, y, z, r, h, amounts, weight_at)

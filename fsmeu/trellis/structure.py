@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fsmeu.arrays import Ints
+from fsmeu.arrays import Bools, Ints
 from fsmeu.fst.distinct import (
     distinct,
     distinct_rows,
@@ -48,15 +48,17 @@ class _Features(NamedTuple):
     colour: Ints
 
 
-def _features(arcs: Ints, first: Ints, pairs: int) -> _Features:
-    """The late and early features of the arcs of a kind."""
+def _features(arcs: Ints, first: Ints, pairs: int, adds: Bools) -> _Features:
+    """The late and early features of the arcs of a kind, those that add something."""
     target, features, none = arcs[2], arcs[4:-1], int(first[-1])
+    number = np.where(adds, np.arange(none), none)
     late = np.full((pairs, len(features)), none)
     early = np.full((len(target), len(features)), none)
     for t, feature in enumerate(features):
-        late[target, t] = feature + first[t]
-        if not np.array_equal(late[target, t], feature + first[t]):
-            late[:, t], early[:, t] = none, feature + first[t]
+        shown = number[feature + first[t]]
+        late[target, t] = shown
+        if not np.array_equal(late[target, t], shown):
+            late[:, t], early[:, t] = none, shown
     if not len(target):
         return _Features(late, early, np.zeros(0, np.int64))
     place, colour = distinct_rows([np.zeros_like(target), *early.T])
@@ -104,7 +106,7 @@ class References(NamedTuple):
         link: target, pair before, weight, counted, whether the target has other links or entries.
         group: target, counted, first entry, whether it is the first of its target; and the end.
         entry: class before, or its row, 0, weight.
-        summed: pairs of classes that are the source of an entry, and their class.
+        class_link: class after, class before, weight, counted: what links do to sums over classes.
         arc_set: the first arc of each set, and the end.
         arc: class after, counted, weight; or row of the class after, 0, weight (``with_moments``).
         part: arc sets of classes; where those of each kind and class begin, (kinds, classes + 1).
@@ -127,8 +129,8 @@ class References(NamedTuple):
     groups: Ints
     group: Ints
     entry: Ints
-    sums: Ints
-    summed: Ints
+    class_links: Ints
+    class_link: Ints
     arc_sets: Ints
     arc_set: Ints
     arc: Ints
@@ -142,23 +144,23 @@ class References(NamedTuple):
     copies: Ints
 
 
-def references(composed: Composed) -> References:
-    """The tables of the tape of y."""
+def references(composed: Composed, adds: Bools) -> References:
+    """The tables of the tape of y; ``adds`` says which of its features add to joint counts."""
     width, kinds = int(composed.width[-1]), composed.kinds
     class_of = classes_of(composed)
     count = int(class_of.max()) + 1
     member = first_places(class_of, count)
-    link, group, entry, summed = _Table(5), _Table(4), _Table(3), _Table(2)
+    link, group, entry, class_link = _Table(5), _Table(4), _Table(3), _Table(4)
     part, use, show = _Table(1), _Table(3), _Table(2)
     arc_set, arc, parts = _Table(1), _Table(3), []
     operations = []
     for arcs in kinds:
-        shown = _features(arcs, composed.first_feature, width)
+        shown = _features(arcs, composed.first_feature, width, adds)
         sources = _entries(arcs, class_of, count)
         link.add(sources.links)
         group.add(sources.groups + np.array([0, 0, len(entry), 0]))
         entry.add(sources.entries)
-        summed.add(sources.members)
+        class_link.add(sources.class_links)
         sets, holders = _arc_sets(arcs, shown.colour, class_of)
         arc_set.add(len(arc) + sets.begins[:-1, None])
         arc.add(sets.arcs)
@@ -168,7 +170,7 @@ def references(composed: Composed) -> References:
         held = _representatives(arcs, class_of, holders)
         parts.append(_begins(held[:, 0], count) + len(part))
         part.add(held[:, 1:])
-        operations.append(_operations(sources, sets.begins, held))
+        operations.append(_operations(sources, class_of, sets.begins, held))
     opened = np.array([np.count_nonzero(rows[:, 3]) for rows in group.parts], np.int64)
     rows = [0, composed.width[0], *opened[composed.kind]]
     return References(
@@ -185,8 +187,8 @@ def references(composed: Composed) -> References:
         groups=np.array(group.begins),
         group=np.append(group.rows(), [[0, 0, len(entry), 0]], axis=0),
         entry=entry.rows(),
-        sums=np.array(summed.begins),
-        summed=summed.rows(),
+        class_links=np.array(class_link.begins),
+        class_link=class_link.rows(),
         arc_sets=np.array(arc_set.begins),
         arc_set=np.append(arc_set.rows().ravel(), len(arc)),
         arc=arc.rows(),
@@ -224,12 +226,12 @@ def padded(columns: Ints) -> Ints:
 
 
 class _Sources(NamedTuple):
-    """What the masses of pairs after are sums of; and the pairs of classes among that."""
+    """What the masses of pairs after are sums of; and of classes, beside entries."""
 
     links: Ints
     groups: Ints
     entries: Ints
-    members: Ints
+    class_links: Ints
 
 
 def _entries(arcs: Ints, class_of: Ints, count: int) -> _Sources:
@@ -239,7 +241,7 @@ def _entries(arcs: Ints, class_of: Ints, count: int) -> _Sources:
     """
     source, weight, target, counted = arcs[:4]
     if not len(source):
-        return _Sources(*(np.zeros((0, columns), np.int64) for columns in (5, 4, 3, 2)))
+        return _Sources(*(np.zeros((0, columns), np.int64) for columns in (5, 4, 3, 4)))
     sizes = np.bincount(class_of[distinct(source)[0]], minlength=count)
     first, together = distinct_rows([target, class_of[source], weight, counted])
     size = sizes[class_of[source[first]]]
@@ -259,11 +261,9 @@ def _entries(arcs: Ints, class_of: Ints, count: int) -> _Sources:
     begins = np.searchsorted(group[order], np.arange(len(heads)))
     opens = np.diff(owner[heads], prepend=-1) != 0
     groups = np.stack([owner[heads], keys[1][heads], begins, opens], axis=1)
-    used = np.zeros(count, bool)
-    used[classes] = True
-    pairs = np.flatnonzero(used[class_of])
-    members = np.stack([pairs, class_of[pairs]], axis=1)
-    return _Sources(links, groups, entries[order], members)
+    between = np.stack([class_of[target], class_of[source], weight, counted], axis=1)[~of_class]
+    class_links = between[distinct_rows(list(between.T))[0]]
+    return _Sources(links, groups, entries[order], class_links)
 
 
 class _ArcSets(NamedTuple):
@@ -316,12 +316,13 @@ def _representatives(arcs: Ints, class_of: Ints, holders: Ints) -> Ints:
     return rows[np.argsort(rows[:, 0], kind="stable")]
 
 
-def _operations(sources: _Sources, sets: Ints, held: Ints) -> int:
+def _operations(sources: _Sources, class_of: Ints, sets: Ints, held: Ints) -> int:
     """Sums and products on the way from a pair before to one after, forward or backward."""
     ends = np.diff(np.append(sources.groups[:, 2], len(sources.entries)))
     targets = np.append(sources.links[:, 0], np.repeat(sources.groups[:, 0], ends))
     forward = np.bincount(targets).max(initial=0)
-    forward += np.bincount(sources.members[:, 1]).max(initial=0)
+    rows = np.append(sources.class_links[:, 0], class_of[sources.groups[:, 0]])
+    forward += np.bincount(rows).max(initial=0)
     backward = np.diff(sets).max(initial=0) + np.bincount(held[:, 0]).max(initial=0)
     return int(max(forward, backward)) + 6
 
@@ -361,15 +362,15 @@ class Hypotheses(NamedTuple):
     step: Ints
 
 
-def hypotheses(composed: Composed, labels: int) -> Hypotheses:
-    """The tables of the tape of z."""
+def hypotheses(composed: Composed, labels: int, adds: Bools) -> Hypotheses:
+    """The tables of the tape of z; ``adds`` says which of its features add to joint counts."""
     width, kinds = int(composed.width[-1]), composed.kinds
     source_set, member, way, back = _Table(1), _Table(2), _Table(5), _Table(4)
     early, late, backs = _Table(len(composed.first_feature) - 1), [], []
     step = np.full((len(kinds), width, labels, 3), -1, np.int64)
     for k, arcs in enumerate(kinds):
         source, _, target, counted, *_, label = arcs
-        shown = _features(arcs, composed.first_feature, width)
+        shown = _features(arcs, composed.first_feature, width, adds)
         colour = shown.colour + len(early)
         sets, ways = _source_sets(source, target, counted, colour)
         source_set.add(len(member) + sets.begins[:-1, None])
