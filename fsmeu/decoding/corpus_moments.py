@@ -77,8 +77,8 @@ def best_by_moments(
     served = True  # the joint count is at least 0, and 0 for hypotheses that count nothing
     for rows, n, structure, _ in corpus.groups:
         high += len(rows) * (int(structure.h.columns[n]) - 1)
-        most += len(rows) * structure.most(n)
-        served = served and structure.is_nonnegative and not structure.caps(n)[0]
+        most += len(rows) * (int(structure.r.columns[n]) - 1)
+        served = served and structure.is_nonnegative and not structure.caps(n)[n, 0]
     if most < FEW_COUNTED or not served:
         return None
     totals = np.maximum(np.arange(high + 1.0), 1.0)  # that of none stands apart
@@ -99,7 +99,7 @@ def best_by_moments(
             greatest = np.zeros(len(corpus.models))
             for block in blocks:
                 chances[block.group.rows] = block.chances
-                greatest[block.group.rows] = block.group.structure.most(block.group.n)
+                greatest[block.group.rows] = block.group.structure.r.columns[block.group.n] - 1
             counts = Counts(chances, greatest)
             below, _, steep = ratio.below[:, int(counts.mean)]
             deviation = math.sqrt(max(0.0, math.fsum(counts.cumulants[2])))

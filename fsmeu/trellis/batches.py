@@ -21,6 +21,13 @@ class ForwardLayers(NamedTuple):
     keeps: Bools  # whether pairs may have rows of earlier layers, (1,)
 
 
+def totals_of(f: ForwardLayers) -> ForwardLayers:
+    """Views of the sums of masses as rows of one number."""
+    place = np.stack([np.arange(f.total.size), *np.broadcast_to([[0], [1]], (2, f.total.size))], 1)
+    place = place.reshape(f.place.shape)
+    return f._replace(mass=f.total.ravel(), place=place, scale=np.ones_like(f.total))
+
+
 class BestLayers(NamedTuple):
     """Best scores of paths to the pairs of layers, by the value of z's counter."""
 

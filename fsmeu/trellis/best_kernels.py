@@ -20,6 +20,7 @@ _sums = part("sum_kernels")
 ending, fill, flows, forward = _sums.ending, _sums.fill, _sums.flows, _sums.forward
 unsigned = unsigned_of()
 _HALVINGS = 40  # after which a factor is known to 1e-11 of the greatest
+_SURE = 0.75  # P(y's count) from which that of z is tried first: it is hardly ever another
 
 
 @inner
@@ -216,13 +217,31 @@ def first_bounds(values, n, size, chance, offset, error, lost, left):
     return much
 
 
+@inner
+def likely_end(values, n, size, chance, offset, reached):
+    """The end that would be best if the joint count did not depend on where y's counter ends.
+
+    Args:
+        reached: the greatest expected joint count of each end.
+    """
+    counts, found, most = len(chance), 0, -np.inf
+    for k in range(size):
+        slope, at = 0.0, values.at[n] + k * counts
+        for s in range(counts):
+            slope += chance[s] * values.slope[0, at + s]
+        if reached[k] > -np.inf and slope * reached[k] + offset[k] > most:
+            found, most = k, slope * reached[k] + offset[k]
+    return found
+
+
 @within
-def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, ends, rooms):
+def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, most, ends, rooms):
     """Fills ``labels``, and ``ends`` (3, k): value, error, tried of each end k; returns the best.
 
-    The value of an end that was not tried is an upper bound that is not above the best.
+    The value of an end that was not tried is an upper bound, which is not above the best unless
+    ``most`` ends were tried.
     """
-    f, sums, back, score, b, lines, is_open = rooms
+    f, sums, back, score, b, lines, is_open, uncounted = rooms
     size, counts, joint = h.columns[n], r.columns[n], values.slope.shape[0]
     at, chance = values.at[n], lines[0, :counts]
     upper, error, offset = ends[0, :size], ends[1, :size], lines[1, :size]
@@ -236,12 +255,23 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, e
         fill(chance, 0, counts, 0.0)
         ending(r, n, final, f, n, chance)
         first_bounds(values, n, size, chance, offset, error, lost, 0.0)
-    mean = 0.0
-    for s in range(counts):
-        mean += s * chance[s]
     for k in range(size):
         upper[k], is_open[k], ends[2, k] = np.inf, True, 0.0
-    top, best_k, k = -np.inf, -1, min(int(mean + 0.5), size - 1)
+    for i in range(n):
+        fill(score[i], 0, score.shape[1], 0.0)
+    k, mass = 0, 0.0
+    for s in range(counts):
+        k, mass = s if chance[s] > chance[k] else k, mass + chance[s]
+    if values.prunes[n] and chance[k] < _SURE * mass:
+        fill(reached, 0, 1, 1.0)
+        flows(
+            uncounted[0], amounts, weights, weight_at, n, reached, final, uncounted[1], nothing,
+            values.group, 0, back, score,
+        )  # fmt: skip
+        best(h, n, size, score, b)
+        best_ends(h, n, b, reached)
+        k = likely_end(values, n, size, chance, offset, reached)
+    top, best_k, k = -np.inf, -1, min(k, size - 1)
     while k >= 0:
         is_open[k], ends[2, k] = False, 1.0
         for i in range(n):
@@ -287,18 +317,19 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, e
                     continue
             if following < 0 or upper[j] > upper[following]:
                 following = j
-        k = following
+        most -= 1
+        k = following if most > 0 else -1
     return best_k
 
 
 @entry
-def decide_batch(r, h, amounts, values, batch, rooms, ends, best_of):
+def decide_batch(r, h, amounts, values, batch, most, rooms, ends, best_of):
     """Fills labels, ``ends`` (batch, 3, k) and the best ends of all sentences, see ``decide``."""
     for s in range(len(batch.lengths)):
         best_of[s] = decide(
             r, h, amounts, values, batch.weights[batch.begins[s] : batch.begins[s + 1]],
             batch.weight_at, batch.lengths[s], batch.start[s], batch.final[s], batch.labels[s],
-            ends[s], rooms,
+            most[s], ends[s], rooms,
         )  # fmt: skip
 
 

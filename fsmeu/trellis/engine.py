@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,19 +30,20 @@ from fsmeu.trellis.batches import (
     have_one_sign,
     in_threads,
     part_of,
+    totals_of,
 )
 from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.composed import Composed, classes_of, counts_met
 from fsmeu.trellis.nonnegative import stays_nonnegative
 from fsmeu.trellis.roundings import LEAST, Sums, relative_error
-from fsmeu.trellis.structure import Hypotheses, References, padded, with_moments
+from fsmeu.trellis.structure import Hypotheses, References, padded, uncounted, with_moments
 from fsmeu.trellis.tapes import Tapes, values_at
 from fsmeu.trellis.terms import Amounts
 
 _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
 
-_FEW_ENDS = 8
-"""Ends of z's counter that are all valued: that is faster than to prove that some need not be."""
+_SUMS_PER_SECOND, _BOUND_SUMS = 1e9, 160
+"""Sums and products of compiled loops; and of bounds, by end and count of y, for each end tried."""
 
 _NOTHING = 1e-22
 """A mass that is not moved on, as long as bounds on errors hardly feel it."""
@@ -89,13 +91,16 @@ class Structure:
         cells = int(self._mass_cells[n]) + int(self._best_cells[n]) + n * pairs
         guard_size(where, cells // KEPT_CELLS_PER_STATE)
 
-    def decide(self, models: Sequence[ArcWeights], sign: float, jobs: int = 1) -> Decided:
+    def decide(
+        self, models: Sequence[ArcWeights], sign: float, jobs: int = 1, seconds: float = inf
+    ) -> Decided:
         """The best hypothesis under each model.
 
         Args:
             models: models of this structure.
             sign: what values are multiplied by; -1 makes what is least the greatest.
             jobs: how many threads decide.
+            seconds: how long ends of z's counter are tried for each model, about.
         """
         batch = self._batch(models)
         longest = max(model.n for model in models)
@@ -103,16 +108,18 @@ class Structure:
         values = self._values(sorted({model.n for model in models}), sign)
         size = int(self.h.columns[longest])
         ends, best = np.zeros((len(models), 3, size)), np.zeros(len(models), np.int64)
+        work = self._work(batch.lengths, 2 * max(1, self.counts))
         tries = 2 if values.prunes[batch.lengths].all() else size
-        work = self._work(batch, 2 * tries * max(1, self.counts))
-        run = kernels("best_kernels", work + len(models) * self._best_work(longest))
+        total = tries * int(work.sum()) + len(models) * self._best_work(longest)
+        run = kernels("best_kernels", total)
+        work += _BOUND_SUMS * self.r.columns[batch.lengths] * self.h.columns[batch.lengths]
+        most = np.clip(seconds * _SUMS_PER_SECOND / work, 1, 1 << 31).astype(np.int64)
+        tables = self.r, self.h, self.amounts, values
 
         def part(rows: slice) -> None:
             some = part_of(batch, rows)
             with self._rooms("decision", longest, self._decision_rooms) as rooms:
-                run.decide_batch(
-                    self.r, self.h, self.amounts, values, some, rooms, ends[rows], best[rows]
-                )
+                run.decide_batch(*tables, some, most[rows], rooms, ends[rows], best[rows])
 
         in_threads(part, batch.lengths, jobs)
         return Decided(batch.labels, best, ends[:, 0], ends[:, 1], ends[:, 2].sum(1).astype(int))
@@ -128,7 +135,7 @@ class Structure:
         longest = max(model.n for model in models)
         found = np.zeros((len(models), 1 + self.counts, int(self.r.columns[longest])))
         ended = np.zeros(len(models), np.int64)
-        run = kernels("sum_kernels", self._work(batch, 1 + self.counts))
+        run = kernels("sum_kernels", self._work(batch.lengths, 1 + self.counts).sum())
 
         def part(rows: slice) -> None:
             some = part_of(batch, rows)
@@ -195,7 +202,7 @@ class Structure:
             np.zeros(int(self.r.columns[longest])),
         )
         slopes, found = np.zeros(len(batch.weights)), np.zeros(len(models))
-        run = kernels("adjoint_kernels", self._work(batch, 3 * (1 + self.counts)))
+        run = kernels("adjoint_kernels", self._work(batch.lengths, 3 * (1 + self.counts)).sum())
         run.adjoint_batch(
             self.r, self.h, self.amounts, values, batch, (rooms, others), slopes, found
         )
@@ -245,7 +252,7 @@ class Structure:
         lanes = 1 if self.rows == "count_kernels" else size
         found, chances = np.zeros((len(models), len(cells), lanes)), np.zeros((len(models), size))
         kept = np.zeros(found.shape[:2], bool)
-        run = kernels("sum_kernels", self._work(batch, 2 * self.counts), self.rows)
+        run = kernels("sum_kernels", self._work(batch.lengths, 2 * self.counts).sum(), self.rows)
         amounts = self.amounts
         if absolute:
             amounts = amounts._replace(amount=np.abs(amounts.amount))
@@ -298,15 +305,6 @@ class Structure:
             known = self._memo[key] = find(n if known is None else min(self.n, 2 * n))
         return known
 
-    def most(self, n: int) -> int:
-        """The greatest count of references of length n."""
-        return int(self.r.columns[n]) - 1
-
-    def caps(self, n: int) -> Floats:
-        """Bounds on the joint count of hypotheses of length n by their own count."""
-        found: Floats = self._caps(n)[n]
-        return found
-
     def _batch(self, models: Sequence[ArcWeights], zs: Sequence[Ints] | None = None) -> Batch:
         lengths = np.array([model.n for model in models], np.int64)
         begins = np.append(0, np.cumsum(self.weight_at[lengths]))
@@ -322,13 +320,13 @@ class Structure:
         start = np.stack([model.start for model in models])
         return Batch(weights, begins, self.weight_at, lengths, start, final, labels)
 
-    def _work(self, batch: Batch, sweeps: int) -> int:
-        """Sums and products of so many sweeps over a batch, about."""
+    def _work(self, lengths: Ints, sweeps: int) -> Ints:
+        """Sums and products of so many sweeps over each sentence, about, (sentences,)."""
         r = self.r
         steps = len(r.link) + len(r.entry) + len(r.arc) + len(r.show) + len(r.use)
-        arcs = steps // max(1, len(r.links) - 1)
-        columns = int(self.r.columns[batch.lengths.max()])
-        return int(batch.lengths.sum()) * arcs * (1 + columns // 2) * sweeps
+        arcs = sweeps * (steps // max(1, len(r.links) - 1))
+        found: Ints = lengths * arcs * (1 + r.columns[lengths] // 2)
+        return found
 
     @cached_property
     def _room(self) -> int:
@@ -415,17 +413,17 @@ class Structure:
     def _decision_rooms(self, n: int) -> tuple[Any, ...]:
         columns, most = int(padded(self.r.columns[n])), int(self.h.columns[n])
         classes = self._layer_cells(n)[1]
-        widest = (
-            int(np.diff(self.r.arc_sets).max(initial=0) * self.r.copies[0]) * columns + self._room
-        )
+        sets, f = int(np.diff(self.r.arc_sets).max(initial=0)), self._forward_layers(n)
+        widest = sets * int(self.r.copies[0]) * columns + self._room
         return (
-            self._forward_layers(n),
+            f,
             self._class_sums(n),
             (np.zeros(classes), np.zeros(classes), np.zeros(widest)),
             np.zeros((n, len(self.amounts.joint))),
             self._best_layers(n),
             np.empty((4, max(columns, most))),
             np.empty(most, bool),
+            (uncounted(self.r), totals_of(f)),
         )
 
     @cached_property
@@ -449,7 +447,7 @@ class Structure:
         bounds: Ints = np.append(0, np.cumsum(steps)) + ends
         return bounds
 
-    def _caps(self, n: int) -> Floats:
+    def caps(self, n: int) -> Floats:
         """Bounds on the joint count of a hypothesis by length up to n and own count, (n + 1, k).
 
         What a step adds is at most the sum over terms of the greatest amount of what it shows.
@@ -481,15 +479,15 @@ class Structure:
             parts = []
             for n in lengths:
                 tables = sign * np.roll(self._tables(n)[0].swapaxes(0, 1), -1, axis=0)
-                few = self.counts != 1 or tables.shape[1] <= _FEW_ENDS
+                bounded = self.counts == 1 < tables.shape[1]
                 tables = tables.reshape(len(tables), -1)
-                prunes[n] = not few and (tables[0] >= 0).all() and self.is_nonnegative
+                prunes[n] = bounded and (tables[0] >= 0).all() and self.is_nonnegative
                 one_sign[n] = have_one_sign(tables, signs)
                 at[n], size = size, size + tables.shape[1]
                 parts.append(tables)
             tables = np.concatenate(parts, axis=1)
             rounding = relative_error(1) * self.roundings.astype(np.float64)
-            caps = self._caps(lengths[-1]) if prunes.any() else np.zeros((self.n + 1, 1))
+            caps = self.caps(lengths[-1]) if prunes.any() else np.zeros((self.n + 1, 1))
             self._memo[key] = Values(
                 at, np.ascontiguousarray(tables[:-1]), first_alike(tables[:-1]),
                 np.ascontiguousarray(tables[-1]),

@@ -219,6 +219,11 @@ def with_moments(r: References, size: int) -> References:
     return r._replace(columns=columns, arc=arc, entry=entry, group=group, copies=copies)
 
 
+def uncounted(r: References) -> References:
+    """The tables for rows of one number: nothing is counted."""
+    return r._replace(columns=np.ones_like(r.columns), arc=r.arc * np.array([1, 0, 1]))
+
+
 def padded(columns: Ints) -> Ints:
     """Rows of counts have a length that four divides, or 1: loops take four numbers at a time."""
     found: Ints = np.where(columns == 1, 1, (columns + 3) // 4 * 4)

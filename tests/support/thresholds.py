@@ -7,12 +7,11 @@ from fsmeu.fst import regex
 from fsmeu.losses.machine import view
 from fsmeu.losses.semantics import walk as registers
 from fsmeu.models import potentials
-from fsmeu.trellis import engine, walk
+from fsmeu.trellis import walk
 
 LOWEST = [
     *((user, "LONG_SEQUENCE", 2) for user in (expect, corpus, moments, corpus_decisions)),
     (split, "COUNTED_AT_ONCE", 0),  # windows of counts
-    (engine, "_FEW_ENDS", 0),  # ends of z's counter that a bound leaves out
     (composition, "MUCH_TO_REMEMBER", 0),  # sums over windows that are not remembered
     (view, "_SMALL_CORE", 0),  # merging of what z leaves alike
     (view, "_WORTH_MERGING", 0.0),
