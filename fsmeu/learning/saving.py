@@ -91,7 +91,7 @@ def load(path: str | PathLike[str]) -> Any:
         header = json.loads(str(arrays.pop("header")[()]))
         if header.get("format") != _FORMAT or header.get("class") not in _CLASSES:
             must = f"a file must hold one of {', '.join(sorted(_CLASSES))}"
-            raise InputError(message("estimator", must))
+            raise InputError(message("estimator", must, remedy="For others import fsmeu.searn"))
         parts = {"class": header["class"]} | {part: {"dict": header[part]} for part in _PARTS}
         made = _unpacked({"own": {"dict": parts}}, arrays)
         _try(made, cells)

@@ -90,15 +90,14 @@ def entry_slopes(r, i, weights, first, f, sums, worth, later, class_worth, slope
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
     fill(later, 0, r.width[i] * size + 4, 0.0)
     fill(class_worth, 0, len(r.member) * size, 0.0)
-    row, total = sums[0][0], sums[1][0]
-    class_sums(r, i, f, i, row, total)
+    class_sums(r, i, f, i, sums)
     for g in range(r.groups[kind], r.groups[kind + 1]):
         ahead = r.group[g, 0] * wider + r.group[g, 1]
         if r.group[g, 0] >= r.width[i + 1]:
             break
         for e in range(r.group[g, 2], r.group[g + 1, 2]):
             group, arc = r.entry[e, 0] * size, first + r.entry[e, 2]
-            slopes[arc] += dot(row, group, worth, ahead, size)
+            slopes[arc] += dot(sums[0], group, worth, ahead, size)
             add(class_worth, group, 0, weights[arc], worth, ahead, size)
     for e in range(r.links[kind], r.links[kind + 1]):
         source, arc = r.link[e, 1], first + r.link[e, 2]

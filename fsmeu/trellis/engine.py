@@ -378,9 +378,8 @@ class Structure:
         return int(self._best_cells[n]) + int(self.h.width[: n + 1].sum())
 
     def _class_sums(self, n: int) -> tuple[Floats, Floats]:
-        """Arrays for the rows and totals of classes of two layers."""
-        classes = len(self.r.member) * int(self.r.copies[0])
-        return np.zeros((2, self._layer_cells(n)[1])), np.zeros((2, classes))
+        """Arrays for the rows and totals of classes."""
+        return np.zeros(self._layer_cells(n)[1]), np.zeros(len(self.r.member) * self.r.copies[0])
 
     @contextmanager
     def _rooms(

@@ -106,7 +106,6 @@ class References(NamedTuple):
         link: target, pair before, weight, counted, whether the target has other links or entries.
         group: target, counted, first entry, whether it is the first of its target; and the end.
         entry: class before, or its row, 0, weight.
-        class_link: class after, class before, weight, counted: what links do to sums over classes.
         arc_set: the first arc of each set, and the end.
         arc: class after, counted, weight; or row of the class after, 0, weight (``with_moments``).
         part: arc sets of classes; where those of each kind and class begin, (kinds, classes + 1).
@@ -129,8 +128,6 @@ class References(NamedTuple):
     groups: Ints
     group: Ints
     entry: Ints
-    class_links: Ints
-    class_link: Ints
     arc_sets: Ints
     arc_set: Ints
     arc: Ints
@@ -150,7 +147,7 @@ def references(composed: Composed, adds: Bools) -> References:
     class_of = classes_of(composed)
     count = int(class_of.max()) + 1
     member = first_places(class_of, count)
-    link, group, entry, class_link = _Table(5), _Table(4), _Table(3), _Table(4)
+    link, group, entry = _Table(5), _Table(4), _Table(3)
     part, use, show = _Table(1), _Table(3), _Table(2)
     arc_set, arc, parts = _Table(1), _Table(3), []
     operations = []
@@ -160,7 +157,6 @@ def references(composed: Composed, adds: Bools) -> References:
         link.add(sources.links)
         group.add(sources.groups + np.array([0, 0, len(entry), 0]))
         entry.add(sources.entries)
-        class_link.add(sources.class_links)
         sets, holders = _arc_sets(arcs, shown.colour, class_of)
         arc_set.add(len(arc) + sets.begins[:-1, None])
         arc.add(sets.arcs)
@@ -187,8 +183,6 @@ def references(composed: Composed, adds: Bools) -> References:
         groups=np.array(group.begins),
         group=np.append(group.rows(), [[0, 0, len(entry), 0]], axis=0),
         entry=entry.rows(),
-        class_links=np.array(class_link.begins),
-        class_link=class_link.rows(),
         arc_sets=np.array(arc_set.begins),
         arc_set=np.append(arc_set.rows().ravel(), len(arc)),
         arc=arc.rows(),
@@ -231,12 +225,11 @@ def padded(columns: Ints) -> Ints:
 
 
 class _Sources(NamedTuple):
-    """What the masses of pairs after are sums of; and of classes, beside entries."""
+    """What the masses of pairs after are sums of."""
 
     links: Ints
     groups: Ints
     entries: Ints
-    class_links: Ints
 
 
 def _entries(arcs: Ints, class_of: Ints, count: int) -> _Sources:
@@ -246,7 +239,7 @@ def _entries(arcs: Ints, class_of: Ints, count: int) -> _Sources:
     """
     source, weight, target, counted = arcs[:4]
     if not len(source):
-        return _Sources(*(np.zeros((0, columns), np.int64) for columns in (5, 4, 3, 4)))
+        return _Sources(*(np.zeros((0, columns), np.int64) for columns in (5, 4, 3)))
     sizes = np.bincount(class_of[distinct(source)[0]], minlength=count)
     first, together = distinct_rows([target, class_of[source], weight, counted])
     size = sizes[class_of[source[first]]]
@@ -266,9 +259,7 @@ def _entries(arcs: Ints, class_of: Ints, count: int) -> _Sources:
     begins = np.searchsorted(group[order], np.arange(len(heads)))
     opens = np.diff(owner[heads], prepend=-1) != 0
     groups = np.stack([owner[heads], keys[1][heads], begins, opens], axis=1)
-    between = np.stack([class_of[target], class_of[source], weight, counted], axis=1)[~of_class]
-    class_links = between[distinct_rows(list(between.T))[0]]
-    return _Sources(links, groups, entries[order], class_links)
+    return _Sources(links, groups, entries[order])
 
 
 class _ArcSets(NamedTuple):
@@ -326,8 +317,7 @@ def _operations(sources: _Sources, class_of: Ints, sets: Ints, held: Ints) -> in
     ends = np.diff(np.append(sources.groups[:, 2], len(sources.entries)))
     targets = np.append(sources.links[:, 0], np.repeat(sources.groups[:, 0], ends))
     forward = np.bincount(targets).max(initial=0)
-    rows = np.append(sources.class_links[:, 0], class_of[sources.groups[:, 0]])
-    forward += np.bincount(rows).max(initial=0)
+    forward += np.bincount(class_of).max()
     backward = np.diff(sets).max(initial=0) + np.bincount(held[:, 0]).max(initial=0)
     return int(max(forward, backward)) + 6
 

@@ -48,49 +48,20 @@ def add_pair(into, goal, counted, factor, f, layer, p):
 
 
 @inner
-def class_sums(r, i, f, layer, row, total):
-    """Fills rows and totals of classes before position i with the sums of those of pairs."""
-    size, classes, before = padded(r.columns[i]), len(r.member), f.total[layer]
+def class_sums(r, i, f, layer, sums):
+    """Fills ``sums`` with rows and totals of classes before position i, from those of pairs."""
+    size, classes, copies, before = padded(r.columns[i]), len(r.member), r.copies[0], f.total[layer]
+    row, total = sums
     fill(row, 0, classes * size + 4, 0.0)
     fill(total, 0, classes, 0.0)
     for p in range(r.width[i]):
         if before[p] > 0.0:
             add_pair(row, r.class_of[p] * size, 0, 1.0, f, layer, p)
             total[r.class_of[p]] += before[p]
-    spread_sums(r, i, row, total)
-
-
-@inner
-def spread_sums(r, i, row, total):
-    """Fills rows and totals of classes for what is counted before position i, if they differ."""
-    classes, copies = len(r.member), r.copies[0]
     if copies > 1:
-        spread_out(row, classes, padded(r.columns[i]), copies)
+        spread_out(row, classes, size, copies)
         for c in range(classes, classes * copies):
             total[c] = total[c - classes]
-
-
-@inner
-def advance_classes(r, i, weights, first, f, there, sums):
-    """Fills the sums of classes after position i; pairs of layer ``there`` have no links yet."""
-    kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
-    here, link, classes = i % 2, r.class_link, len(r.member)
-    row, total, after, behind = sums[0][here], sums[1][here], sums[0][1 - here], sums[1][1 - here]
-    fill(after, 0, classes * wider + 4, 0.0)
-    fill(behind, 0, classes, 0.0)
-    for g in range(r.groups[kind], r.groups[kind + 1]):
-        target = r.group[g, 0]
-        if target >= r.width[i + 1]:
-            break
-        if r.group[g, 3]:
-            add_pair(after, r.class_of[target] * wider, 0, 1.0, f, there, target)
-            behind[r.class_of[target]] += f.total[there, target]
-    for e in range(r.class_links[kind], r.class_links[kind + 1]):
-        to, c, weight = link[e, 0], link[e, 1], weights[first + link[e, 2]]
-        if weight * total[c] > 0.0:
-            add(after, to * wider, link[e, 3], weight, row, c * size, size)
-            behind[to] += weight * total[c]
-    spread_sums(r, i + 1, after, behind)
 
 
 @inner
@@ -100,14 +71,14 @@ def advance(r, i, weights, first, f, here, there, top, sums, nothing):
     Args:
         weights: weights of arcs, those of the position from ``first`` on.
         top: where new rows begin; where they end is returned.
-        sums: rows and totals of classes, (2, cells) and (2, classes): those of positions before,
-            and room for those after.
+        sums: room for the sums of classes.
         nothing: a mass up to which it is not moved on.
     """
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
     width, wide, group, link = r.width[i], r.width[i + 1], r.group, r.link
     before, behind, scale, place = f.total[here], f.total[there], f.scale, f.place
-    row, total = sums[0][i % 2], sums[1][i % 2]
+    if len(r.entry) > 0:
+        class_sums(r, i, f, here, sums)
     fill(behind, 0, wide, 0.0)
     for g in range(r.groups[kind], r.groups[kind + 1]):
         target, begin, end = group[g, 0], group[g, 2], group[g + 1, 2]
@@ -116,12 +87,12 @@ def advance(r, i, weights, first, f, here, there, top, sums, nothing):
         if group[g, 3]:
             top = begin_row(f, there, target, top, wider, 0.0, 0.0)
         goal, moved = place[there, target, 0], 0.0
-        add_arcs(f.mass, goal, group[g, 1], size, row, size, r.entry, begin, end, weights, first)
+        add_arcs(
+            f.mass, goal, group[g, 1], size, sums[0], size, r.entry, begin, end, weights, first
+        )
         for e in range(begin, end):
-            moved += weights[first + r.entry[e, 2]] * total[r.entry[e, 0]]
+            moved += weights[first + r.entry[e, 2]] * sums[1][r.entry[e, 0]]
         behind[target] += moved
-    if len(r.entry) > 0:
-        advance_classes(r, i, weights, first, f, there, sums)
     for e in range(r.links[kind], r.links[kind + 1]):
         target, source = link[e, 0], link[e, 1]
         if source >= width:
@@ -141,19 +112,18 @@ def advance(r, i, weights, first, f, here, there, top, sums, nothing):
 
 
 @inner
-def begin_layers(r, start, f, sums):
-    """Fills layer 0 of f, and the sums of classes; returns where rows of the next layer begin."""
+def begin_layers(r, start, f):
+    """Fills layer 0 of f; returns where the rows of the next layer begin."""
     top = 0
     for p in range(r.width[0]):
         top = begin_row(f, 0, p, top, padded(r.columns[0]), start[p], start[p])
-    class_sums(r, 0, f, 0, sums[0][0], sums[1][0])
     return top
 
 
 @inner
 def forward(r, weights, weight_at, n, start, f, sums, nothing):
     """Fills layers 0, ..., n of f. A mass up to ``nothing`` is not moved on."""
-    top = begin_layers(r, start, f, sums)
+    top = begin_layers(r, start, f)
     for i in range(n):
         top = advance(r, i, weights, weight_at[i], f, i, i + 1, top, sums, nothing)
 
@@ -264,15 +234,11 @@ def add_means(r, i, weights, first, f, here, there, mean, after, gain):
         gain: what the joint count gains beside each feature of y.
     """
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
-    group, link = r.group, r.class_link
-    for g in range(r.groups[kind], r.groups[kind + 1]):
-        if group[g, 0] >= r.width[i + 1]:
-            break
-        to, begin, end = r.class_of[group[g, 0]] * wider, group[g, 2], group[g + 1, 2]
-        add_arcs(after, to, group[g, 1], size, mean, size, r.entry, begin, end, weights, first)
-    for e in range(r.class_links[kind], r.class_links[kind + 1]):
-        to, weight = link[e, 0] * wider, weights[first + link[e, 2]]
-        add(after, to, link[e, 3], weight, mean, link[e, 1] * size, size)
+    for c in range(r.classes[i]):
+        for e in range(r.parts[kind, c], r.parts[kind, c + 1]):
+            for a in range(r.arc_set[r.part[e]], r.arc_set[r.part[e] + 1]):
+                to, weight = r.arc[a, 0] * wider, weights[first + r.arc[a, 2]]
+                add(after, to, r.arc[a, 1], weight, mean, c * size, size)
     for u in range(r.uses[kind], r.uses[kind + 1]):
         p, amount = r.use[u, 0], gain[r.use[u, 2]]
         if p >= r.width[i]:
@@ -307,7 +273,7 @@ def means(r, h, amounts, weights, weight_at, n, start, final, labels, rooms, fou
     """
     f, mean, after, sums, gain = rooms
     counts, state, ended = len(mean), 0, 0
-    top = begin_layers(r, start, f, sums)
+    top = begin_layers(r, start, f)
     for q in range(counts):
         fill(mean[q], 0, len(r.member) * padded(r.columns[0]), 0.0)
     for i in range(n):
