@@ -85,6 +85,8 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
         if (values > values[end]).any():  # bounds of ends that there was no time to try
             why += f"; {decided.tried[row]} of {len(values)} counts of z were tried in the time "
             why += f"(give it more than {problem.clock.seconds:g} seconds with seconds=...)"
+        elif not proven:
+            why += "; but rounding hides which is best"
         found.append(Answer(path, proven, why, candidates, value, off))
     return found
 

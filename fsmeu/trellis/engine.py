@@ -42,7 +42,7 @@ from fsmeu.trellis.terms import Amounts
 
 _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
 
-_SUMS_PER_SECOND, _BOUND_SUMS = 1e9, 160
+_SUMS_PER_SECOND, _BOUND_SUMS = 3e9, 400
 """Sums and products of compiled loops; and of bounds, by end and count of y, for each end tried."""
 
 _NOTHING = 1e-22
@@ -112,8 +112,9 @@ class Structure:
         tries = 2 if values.prunes[batch.lengths].all() else size
         total = tries * int(work.sum()) + len(models) * self._best_work(longest)
         run = kernels("best_kernels", total)
-        work += _BOUND_SUMS * self.r.columns[batch.lengths] * self.h.columns[batch.lengths]
-        most = np.clip(seconds * _SUMS_PER_SECOND / work, 1, 1 << 31).astype(np.int64)
+        bounds = (values.prunes * self.r.columns * self.h.columns)[batch.lengths]
+        most = seconds * _SUMS_PER_SECOND / (1 + work + _BOUND_SUMS * bounds)
+        most = np.clip(most, 1, 1 << 31).astype(np.int64)
         tables = self.r, self.h, self.amounts, values
 
         def part(rows: slice) -> None:
