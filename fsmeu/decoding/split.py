@@ -83,8 +83,8 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
         value, off = problem.sign * float(values[end]), float(errors[end])
         candidates, why = 0 if _is_additive(problem) is None else len(values), _why(problem)
         if (values > values[end]).any():  # bounds of ends that there was no time to try
-            why += f"; {decided.tried[row]} of {len(values)} counts of z were tried in the time "
-            why += f"(give it more than {problem.clock.seconds:g} seconds with seconds=...)"
+            counts = f"{decided.tried[row]} of {len(values)} counts of z were tried"
+            why += f"; {counts} before {problem.clock.ran_out}"
         elif not proven:
             why += "; but rounding hides which is best"
         found.append(Answer(path, proven, why, candidates, value, off))
