@@ -47,7 +47,7 @@ class Values(NamedTuple):
     cap: Floats  # bounds on the joint count of a hypothesis by its own count, (n + 1, k)
     rounding: Floats  # bounds on relative errors of sums without signs, (n + 1,)
     underflow: Floats  # what is lost where numbers are too small for doubles, (n + 1,)
-    nothing: float  # a mass up to which it is not moved on, as long as that bounds errors well
+    negligible: float  # a mass up to which it is not moved on, as long as that bounds errors well
     lost: Floats  # a bound on the mass that is then not moved on, (n + 1,)
     prunes: Bools  # whether one end bounds the others, (n + 1,)
     one_sign: Bools  # whether nothing that is added up is below 0, or nothing above, (n + 1,)
@@ -67,8 +67,7 @@ def have_one_sign(tables: Floats, signs: Bools) -> bool:
 def first_alike(rows: Floats) -> Ints:
     """For each row the number of the first that equals it, (rows,)."""
     known: dict[bytes, int] = {}
-    found = [known.setdefault(row.tobytes(), k) for k, row in enumerate(rows)]
-    return np.array(found, np.int64)
+    return np.array([known.setdefault(row.tobytes(), k) for k, row in enumerate(rows)], np.int64)
 
 
 class Batch(NamedTuple):
@@ -103,9 +102,9 @@ class Scores(NamedTuple):
     def dense(self, cells: int) -> Floats:
         """Scores of all cells, (batch, cells, lanes)."""
         batch = len(self.begins) - 1
-        found = np.zeros((batch, cells, self.value.shape[1]))
-        found[np.repeat(np.arange(batch), np.diff(self.begins)), self.cell] = self.value
-        return found
+        scores = np.zeros((batch, cells, self.value.shape[1]))
+        scores[np.repeat(np.arange(batch), np.diff(self.begins)), self.cell] = self.value
+        return scores
 
 
 def part_of(batch: Batch, rows: slice) -> Batch:

@@ -41,10 +41,10 @@ def raise_row(into, goal, row, at, size, offset):
 
 
 @inner
-def raise_pair(into, goal, room, b, i, p, offset):
+def raise_pair(into, goal, limit, b, i, p, offset):
     """The maximum of a row, so many numbers long, and of that of a pair plus an offset."""
     row, shift = b.place[i, p, 0], b.place[i, p, 1]
-    size = min(b.place[i, p, 2], room - shift)
+    size = min(b.place[i, p, 2], limit - shift)
     if size > 0:
         raise_row(into, goal + shift, b.value, row, size, offset)
 
@@ -55,7 +55,7 @@ def raise_set(h, i, score, b, goal, size, begin, end):
 
     Of several members that have one row, the one with the greatest offset is taken.
     """
-    member, place, offset, early = h.member, b.place[i], b.offset[i], h.early
+    member, place, offset, rows = h.member, b.place[i], b.offset[i], h.source_rows
     fill(b.value, goal, goal + size, -np.inf)
     last, most = -1, -np.inf
     for m in range(begin, end):
@@ -68,7 +68,7 @@ def raise_set(h, i, score, b, goal, size, begin, end):
             if most > -np.inf:
                 raise_pair(b.value, goal, size, b, i, last, most)
             last, most = p, -np.inf
-        most = max(most, offset[p] + shown(score, i, early, member[m, 1]))
+        most = max(most, offset[p] + shown(score, i, rows, member[m, 1]))
     if most > -np.inf:
         raise_pair(b.value, goal, size, b, i, last, most)
 
@@ -76,12 +76,12 @@ def raise_set(h, i, score, b, goal, size, begin, end):
 @inner
 def best(h, n, most, score, b):
     """Fills b with the best score of a path to each pair by count up to ``most``."""
-    place, offset, way, early = b.place, b.offset, h.way, h.early
+    place, offset, way, rows = b.place, b.offset, h.way, h.source_rows
     b.value[0], top = 0.0, 1
     offset[0, 0], place[0, 0, 0], place[0, 0, 1], place[0, 0, 2] = 0.0, 0, 0, 1
     for i in range(n):
-        kind, size, room = h.kind[i], min(h.columns[i], most + 1), min(h.columns[i + 1], most + 1)
-        first, late, sets = h.source_sets[kind], h.late[kind], top
+        kind, size, limit = h.kind[i], min(h.columns[i], most + 1), min(h.columns[i + 1], most + 1)
+        first, after_rows, sets = h.source_sets[kind], h.target_rows[kind], top
         for g in range(first, h.source_sets[kind + 1]):
             raise_set(h, i, score, b, top, size, h.source_set[g], h.source_set[g + 1])
             top += size
@@ -92,24 +92,24 @@ def best(h, n, most, score, b):
                 break
             after = place[i + 1, p]
             if joins == 1:
-                after[0], after[1], after[2] = top, 0, room
-                offset[i + 1, p] = shown(score, i, late, p)
-                fill(b.value, top, top + room, -np.inf)
-                top += room
+                after[0], after[1], after[2] = top, 0, limit
+                offset[i + 1, p] = shown(score, i, after_rows, p)
+                fill(b.value, top, top + limit, -np.inf)
+                top += limit
             gain = 0.0
             if source >= 0:
                 if source >= h.width[i] or offset[i, source] == -np.inf:
                     continue
-                gain = offset[i, source] + shown(score, i, early, way[w, 3])
+                gain = offset[i, source] + shown(score, i, rows, way[w, 3])
             row, shift, length = sets + (-1 - source) * size, counted, size
             if source >= 0:
                 row, length = place[i, source, 0], place[i, source, 2]
                 shift += place[i, source, 1]
             if joins == 0:
                 after[0], after[1], after[2] = row, shift, length
-                offset[i + 1, p] = gain + shown(score, i, late, p)
-            elif min(length, room - shift) > 0:
-                length = min(length, room - shift)
+                offset[i + 1, p] = gain + shown(score, i, after_rows, p)
+            elif min(length, limit - shift) > 0:
+                length = min(length, limit - shift)
                 raise_row(b.value, after[0] + shift, b.value, row, length, gain)
 
 
@@ -130,15 +130,15 @@ def trace(h, n, count, score, b, labels):
         if score_of(b, n, p, count) > most:
             pair, most = p, score_of(b, n, p, count)
     for i in range(n - 1, -1, -1):
-        kind, found, most = h.kind[i], -1, -np.inf
+        kind, arc, most = h.kind[i], -1, -np.inf
         for e in range(h.backs[kind, pair], h.backs[kind, pair + 1]):
             p, before = h.back[e, 0], count - h.back[e, 2]
             if p < h.width[i]:
-                total = score_of(b, i, p, before) + shown(score, i, h.early, h.back[e, 1])
+                total = score_of(b, i, p, before) + shown(score, i, h.source_rows, h.back[e, 1])
                 if total > most:
-                    found, most = e, total
-        labels[i] = h.back[found, 3]
-        pair, count = h.back[found, 0], count - h.back[found, 2]
+                    arc, most = e, total
+        labels[i] = h.back[arc, 3]
+        pair, count = h.back[arc, 0], count - h.back[arc, 2]
 
 
 @inner
@@ -154,7 +154,7 @@ def best_ends(h, n, b, reached):
 def bound(reached, enough, chance, slope, other, cap):
     """An upper bound on what an end can have beside its offset (``decoding/split.py``).
 
-    It is the least found of  theta * reached + sum over s of chance * cap * max(0, slope - theta *
+    It is the least value of  theta * reached + sum over s of chance * cap * max(0, slope - theta *
     other),  a convex function of theta >= 0, by halves. A bound below ``enough`` is as good as any.
 
     Args:
@@ -224,49 +224,49 @@ def likely_end(values, n, size, chance, offset, reached):
     Args:
         reached: the greatest expected joint count of each end.
     """
-    counts, found, most = len(chance), 0, -np.inf
+    counts, end, most = len(chance), 0, -np.inf
     for k in range(size):
         slope, at = 0.0, values.at[n] + k * counts
         for s in range(counts):
             slope += chance[s] * values.slope[0, at + s]
         if reached[k] > -np.inf and slope * reached[k] + offset[k] > most:
-            found, most = k, slope * reached[k] + offset[k]
-    return found
+            end, most = k, slope * reached[k] + offset[k]
+    return end
 
 
 @within
-def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, most, ends, rooms):
+def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, most, ends, buffers):
     """Fills ``labels``, and ``ends`` (3, k): value, error, tried of each end k; returns the best.
 
     The value of an end that was not tried is an upper bound, which is not above the best unless
     ``most`` ends were tried.
     """
-    f, sums, back, score, b, lines, is_open, uncounted = rooms
+    f, sums, back, score, b, lines, is_open, uncounted = buffers
     size, counts, joint = h.columns[n], r.columns[n], values.slope.shape[0]
     at, chance = values.at[n], lines[0, :counts]
     upper, error, offset = ends[0, :size], ends[1, :size], lines[1, :size]
-    reached, lost, nothing = lines[2, :size], lines[3, :size], values.nothing
-    forward(r, weights, weight_at, n, start, f, sums, nothing)
+    reached, lost, negligible = lines[2, :size], lines[3, :size], values.negligible
+    forward(r, weights, weight_at, n, start, f, sums, negligible)
     fill(chance, 0, counts, 0.0)
     ending(r, n, final, f, n, chance)
     if first_bounds(values, n, size, chance, offset, error, lost, values.lost[n]):
-        nothing = 0.0
-        forward(r, weights, weight_at, n, start, f, sums, nothing)
+        negligible = 0.0
+        forward(r, weights, weight_at, n, start, f, sums, negligible)
         fill(chance, 0, counts, 0.0)
         ending(r, n, final, f, n, chance)
         first_bounds(values, n, size, chance, offset, error, lost, 0.0)
     for k in range(size):
         upper[k], is_open[k], ends[2, k] = np.inf, True, 0.0
-    for i in range(n):
-        fill(score[i], 0, score.shape[1], 0.0)
     k, mass = 0, 0.0
     for s in range(counts):
         k, mass = s if chance[s] > chance[k] else k, mass + chance[s]
     if values.prunes[n] and chance[k] < _SURE * mass:
-        fill(reached, 0, 1, 1.0)
+        reached[0] = 1.0
+        for i in range(n):
+            fill(score[i], 0, score.shape[1], 0.0)
         flows(
-            uncounted[0], amounts, weights, weight_at, n, reached, final, uncounted[1], nothing,
-            values.group, 0, back, score,
+            uncounted[0], amounts, weights, weight_at, n, reached, final, uncounted[1], negligible,
+            values.group, values.group[0], back, score,
         )  # fmt: skip
         best(h, n, size, score, b)
         best_ends(h, n, b, reached)
@@ -280,7 +280,7 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, m
             if values.group[q] == q:
                 flows(
                     r, amounts, weights, weight_at, n, values.slope[q, at + k * counts :], final, f,
-                    nothing, values.group, q, back, score,
+                    negligible, values.group, q, back, score,
                 )  # fmt: skip
         last = k
         for j in range(size):
@@ -306,12 +306,12 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, m
             if values.prunes[n]:
                 mine, others = at + j * counts, at + k * counts
                 base = offset[j] + error[j]
-                found = base + bound(
+                at_most = base + bound(
                     max(reached[j], 0.0) + error[k], top - base, chance,
                     values.slope[0, mine : mine + counts],
                     values.slope[0, others : others + counts], values.cap[n, j],
                 )  # fmt: skip
-                upper[j] = min(upper[j], found)
+                upper[j] = min(upper[j], at_most)
                 if upper[j] < top:
                     is_open[j] = False
                     continue
@@ -323,19 +323,19 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, m
 
 
 @entry
-def decide_batch(r, h, amounts, values, batch, most, rooms, ends, best_of):
+def decide_batch(r, h, amounts, values, batch, most, buffers, ends, best_of):
     """Fills labels, ``ends`` (batch, 3, k) and the best ends of all sentences, see ``decide``."""
     for s in range(len(batch.lengths)):
         best_of[s] = decide(
             r, h, amounts, values, batch.weights[batch.begins[s] : batch.begins[s + 1]],
             batch.weight_at, batch.lengths[s], batch.start[s], batch.final[s], batch.labels[s],
-            most[s], ends[s], rooms,
+            most[s], ends[s], buffers,
         )  # fmt: skip
 
 
 @entry
-def best_batch(h, n, cells, scores, factors, rooms, ends, found, labels):
-    """Fills ``found`` (batch, k) with the best score of a path by its count at the end.
+def best_batch(h, n, cells, scores, factors, buffers, ends, by_count, labels):
+    """Fills ``by_count`` (batch, k) with the best score of a path by its count at the end.
 
     And, where there are labels to fill, (batch, n), those of best paths that end at ``ends``.
 
@@ -344,7 +344,7 @@ def best_batch(h, n, cells, scores, factors, rooms, ends, found, labels):
         scores: those that are not 0 (``batches.Scores``).
         factors: what their lanes are multiplied by, (batch, lanes).
     """
-    score, b = rooms
+    score, b = buffers
     for s in range(len(factors)):
         begin, end = scores.begins[s], scores.begins[s + 1]
         for e in range(begin, end):
@@ -353,7 +353,7 @@ def best_batch(h, n, cells, scores, factors, rooms, ends, found, labels):
                 total += factors[s, j] * scores.value[e, j]
             score[cells[c, 0], cells[c, 1]] = total
         best(h, n, h.columns[n], score, b)
-        best_ends(h, n, b, found[s])
+        best_ends(h, n, b, by_count[s])
         if len(labels) > 0:
             trace(h, n, ends[s], score, b, labels[s])
         for e in range(begin, end):
@@ -361,11 +361,11 @@ def best_batch(h, n, cells, scores, factors, rooms, ends, found, labels):
 
 
 @entry
-def most_by_count(h, n, score, b, found):
-    """Fills ``found`` (n + 1, k): the best score of a path of each length by its count."""
+def most_by_count(h, n, score, b, by_count):
+    """Fills ``by_count`` (n + 1, k): the best score of a path of each length by its count."""
     best(h, n, h.columns[n], score, b)
     for i in range(n + 1):
-        best_ends(h, i, b, found[i, : h.columns[i]])
+        best_ends(h, i, b, by_count[i, : h.columns[i]])
 
 
 @entry
@@ -376,22 +376,22 @@ def corners(tables, slopes, places):
 
     Args:
         tables: numbers by count, -inf where there is none, (tables, k).
-        places: room for as many places, (k,).
+        places: a buffer for as many places, (k,).
     """
     for s in range(len(tables)):
-        table, found = tables[s], 0
+        table, count = tables[s], 0
         for j in range(len(table)):
             slopes[s, j] = np.nan
             if table[j] == -np.inf:
                 continue
-            while found > 1:
-                a, b = places[found - 2], places[found - 1]
+            while count > 1:
+                a, b = places[count - 2], places[count - 1]
                 if (table[b] - table[a]) * (j - b) > (table[j] - table[b]) * (b - a):
                     break  # the slope falls at b, which stays
-                found -= 1
-            places[found] = j
-            found += 1
-        for c in range(found):
+                count -= 1
+            places[count] = j
+            count += 1
+        for c in range(count):
             a, b = places[max(c - 1, 0)], places[c]
             slope = (table[b] - table[a]) / (b - a) if c > 0 else np.inf
             slopes[s, b] = min(slope, slopes[s, a]) if c > 0 else slope

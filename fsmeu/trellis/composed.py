@@ -55,22 +55,22 @@ class _Kind:
     def fresh(self, alive: Bools) -> Ints:
         """The pairs of a layer that were not expanded yet; they count as expanded now."""
         self.expanded = _longer(self.expanded, len(alive))
-        found = np.flatnonzero(alive & ~self.expanded)
-        self.expanded[found] = True
-        return found
+        fresh = np.flatnonzero(alive & ~self.expanded)
+        self.expanded[fresh] = True
+        return fresh
 
     def reached(self, alive: Bools, fresh: Ints, pairs: int) -> tuple[Bools, int]:
         """The pairs that the arcs of a layer's pairs lead to, (pairs,), and the most they count."""
-        met = _longer(self._last, len(alive))
-        met[fresh] = True
-        arcs, found, most = self.parts[-1], _longer(self._reached, pairs), self._most
-        if not len(fresh) or not np.array_equal(met, alive):  # not those of last time and new ones
-            arcs, found, most = self.arcs(), np.zeros(pairs, bool), 0
+        both = _longer(self._last, len(alive))
+        both[fresh] = True
+        arcs, reached, most = self.parts[-1], _longer(self._reached, pairs), self._most
+        if not len(fresh) or not np.array_equal(both, alive):  # not those of last time and new ones
+            arcs, reached, most = self.arcs(), np.zeros(pairs, bool), 0
             arcs = arcs[:, _longer(alive, pairs)[arcs[0]]]
-        found[arcs[2]] = True
+        reached[arcs[2]] = True
         most = max(most, int(arcs[3].max(initial=0)))
-        self._last, self._reached, self._most = alive, found, most
-        return found, most
+        self._last, self._reached, self._most = alive, reached, most
+        return reached, most
 
     def arcs(self) -> Ints:
         """All arcs, (columns, arcs)."""
@@ -163,28 +163,28 @@ def classes_of(composed: Composed) -> Ints:
     A pair that is never expanded is in the last layer only, where the acceptor's state is all that
     matters: it joins any pair with that state.
     """
-    found, count = composed.state.copy(), 0
-    expanded = np.zeros(len(found), bool)
+    class_of, count = composed.state.copy(), 0
+    expanded = np.zeros(len(class_of), bool)
     for arcs in composed.kinds:
         expanded[arcs[0]] = True
     while True:
-        keys = [found]
+        keys = [class_of]
         for source, weight, target, counted, *_ in composed.kinds:
             present, owner = distinct(source)
-            member = distinct_rows([weight, found[target], counted])[1] if len(source) else owner
-            lists = np.zeros(len(found), np.int64)
+            member = distinct_rows([weight, class_of[target], counted])[1] if len(source) else owner
+            lists = np.zeros(len(class_of), np.int64)
             first = distinct_rows([owner, member])[0] if len(source) else owner
             lists[present] = 1 + distinct_sets(owner[first], member[first], len(present))[0]
             keys.append(lists)
         refined = distinct_rows(keys)[1]
-        latest = np.full(int(found.max()) + 1, -1)
-        latest[found[expanded]] = np.flatnonzero(expanded)
-        sibling = latest[found]
+        latest = np.full(int(class_of.max()) + 1, -1)
+        latest[class_of[expanded]] = np.flatnonzero(expanded)
+        sibling = latest[class_of]
         refined = np.where(expanded | (sibling < 0), refined, refined[sibling])
         now = len(np.unique(refined))
         if now == count:
             return by_first(refined)
-        found, count = distinct(refined)[1], now
+        class_of, count = distinct(refined)[1], now
 
 
 def counts_met(composed: Composed, class_of: Ints, n: int) -> list[Bools]:
@@ -194,23 +194,23 @@ def counts_met(composed: Composed, class_of: Ints, n: int) -> list[Bools]:
     """
     columns = composed.columns[: n + 1].tolist()
     moves = [_moves(arcs, class_of) for arcs in composed.kinds]
-    held = np.zeros((int(class_of.max()) + 1, columns[-1]), bool)
-    held[class_of[: composed.width[0]], 0] = True
-    found: list[Bools] = [np.ones(1, bool)]
+    reachable = np.zeros((int(class_of.max()) + 1, columns[-1]), bool)
+    reachable[class_of[: composed.width[0]], 0] = True
+    by_length: list[Bools] = [np.ones(1, bool)]
     for kind, size in zip(composed.kind.tolist(), columns[1:], strict=False):
-        before, held = held[:, :size], np.zeros_like(held)
+        before, reachable = reachable[:, :size], np.zeros_like(reachable)
         for counted, source, begins, target in moves[kind]:
             joined = np.logical_or.reduceat(before[source], begins, axis=0)
-            held[target, counted:size] |= joined[:, : size - counted]
-        found.append(np.logical_or.reduce(held[:, :size], axis=0))
-    return found
+            reachable[target, counted:size] |= joined[:, : size - counted]
+        by_length.append(np.logical_or.reduce(reachable[:, :size], axis=0))
+    return by_length
 
 
 def _moves(arcs: Ints, class_of: Ints) -> list[tuple[int, Ints, Ints, Ints]]:
     """For what steps count: classes before by target, where those of each begin, the targets."""
-    found, source, target, counted = [], class_of[arcs[0]], class_of[arcs[2]], arcs[3]
+    moves, source, target, counted = [], class_of[arcs[0]], class_of[arcs[2]], arcs[3]
     for amount in np.unique(counted).tolist():
         once = np.unique(np.stack([target, source])[:, counted == amount], axis=1)
         begins = np.flatnonzero(np.diff(once[0], prepend=-1))
-        found.append((amount, once[1], begins, once[0, begins]))
-    return found
+        moves.append((amount, once[1], begins, once[0, begins]))
+    return moves

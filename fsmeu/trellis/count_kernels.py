@@ -21,7 +21,7 @@ def padded(columns):
 
 
 @inner
-def room(columns, shift):
+def usable(columns, shift):
     """How many numbers of a row that is moved by a shift are values of the counter."""
     return columns - shift
 
@@ -63,8 +63,8 @@ def dot(one, a, other, b, size):
 
 
 @inner
-def add_arcs(into, goal, shift, size, held, stride, arc, begin, end, weights, first):
-    """Adds to a row what arcs (number of a row of ``held``, counted, weight) lead to.
+def add_arcs(into, goal, shift, size, rows, stride, arc, begin, end, weights, first):
+    """Adds to a row what arcs (number of a row of ``rows``, counted, weight) lead to.
 
     Forwards so much is counted after the rows, ``shift``; backwards what arcs count is before them.
 
@@ -82,14 +82,14 @@ def add_arcs(into, goal, shift, size, held, stride, arc, begin, end, weights, fi
         u = weights[first + unsigned(arc[e + two, 2])]
         v = weights[first + unsigned(arc[e + three, 2])]
         for k in range(size):
-            more = (s * held[a + k] + t * held[b + k]) + (u * held[c + k] + v * held[d + k])
+            more = (s * rows[a + k] + t * rows[b + k]) + (u * rows[c + k] + v * rows[d + k])
             into[goal + k] += more
         e += four
     while e < end:
         a = unsigned(arc[e, 0]) * stride + unsigned(arc[e, 1])
         s = weights[first + unsigned(arc[e, 2])]
         for k in range(size):
-            into[goal + k] += s * held[a + k]
+            into[goal + k] += s * rows[a + k]
         e += one
 
 

@@ -45,7 +45,7 @@ _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
 _SUMS_PER_SECOND, _BOUND_SUMS = 3e9, 400
 """Sums and products of compiled loops; and of bounds, by end and count of y, for each end tried."""
 
-_NOTHING = 1e-22
+_NEGLIGIBLE = 1e-22
 """A mass that is not moved on, as long as bounds on errors hardly feel it."""
 
 
@@ -76,8 +76,8 @@ class Structure:
         if key not in self._memo:
             r = with_moments(self.r, size)
             self._memo[key] = replace(self, r=r, rows=f"jet_kernels:{size}", _memo={})
-        found: Structure = self._memo[key]
-        return found
+        structure: Structure = self._memo[key]
+        return structure
 
     def guard(self, where: str, n: int) -> None:
         """Refuses sweeps of length n that would hold too many numbers.
@@ -119,8 +119,8 @@ class Structure:
 
         def part(rows: slice) -> None:
             some = part_of(batch, rows)
-            with self._rooms("decision", longest, self._decision_rooms) as rooms:
-                run.decide_batch(*tables, some, most[rows], rooms, ends[rows], best[rows])
+            with self._buffers("decision", longest, self._decision_buffers) as buffers:
+                run.decide_batch(*tables, some, most[rows], buffers, ends[rows], best[rows])
 
         in_threads(part, batch.lengths, jobs)
         return Decided(batch.labels, best, ends[:, 0], ends[:, 1], ends[:, 2].sum(1).astype(int))
@@ -134,29 +134,29 @@ class Structure:
         """
         batch = self._batch(models, zs)
         longest = max(model.n for model in models)
-        found = np.zeros((len(models), 1 + self.counts, int(self.r.columns[longest])))
+        sums = np.zeros((len(models), 1 + self.counts, int(self.r.columns[longest])))
         ended = np.zeros(len(models), np.int64)
         run = kernels("sum_kernels", self._work(batch.lengths, 1 + self.counts).sum())
 
         def part(rows: slice) -> None:
             some = part_of(batch, rows)
-            with self._rooms("mean", longest, self._mean_rooms) as rooms:
-                run.mean_batch(self.r, self.h, self.amounts, some, rooms, found[rows], ended[rows])
+            with self._buffers("mean", longest, self._mean_buffers) as buffers:
+                run.mean_batch(self.r, self.h, self.amounts, some, buffers, sums[rows], ended[rows])
 
         in_threads(part, batch.lengths, jobs)
-        return found, ended
+        return sums, ended
 
     def expectations(self, models: Sequence[ArcWeights], zs: Sequence[Ints], jobs: int = 1) -> Sums:
         """The expected value of each hypothesis under its model; all are of one length."""
-        found, ended = self.sums(models, zs, jobs)
+        sums, ended = self.sums(models, zs, jobs)
         tables, gained = self._tables(n := models[0].n)
-        worth, batch = tables[ended], len(models)  # (batch, 1 + joint counts, s)
-        values = (found * worth).reshape(batch, -1).sum(axis=1)
-        terms = np.abs(found)
-        terms += gained * found[:, :1]
-        sizes = (terms * np.abs(worth)).reshape(batch, -1).sum(axis=1)
-        roundings = int(self.roundings[n]) + found[0].size
-        return Sums(values, found[:, 0].sum(axis=1), sizes, roundings)
+        coefficients, batch = tables[ended], len(models)  # (batch, 1 + joint counts, s)
+        values = (sums * coefficients).reshape(batch, -1).sum(axis=1)
+        terms = np.abs(sums)
+        terms += gained * sums[:, :1]
+        sizes = (terms * np.abs(coefficients)).reshape(batch, -1).sum(axis=1)
+        roundings = int(self.roundings[n]) + sums[0].size
+        return Sums(values, sums[:, 0].sum(axis=1), sizes, roundings)
 
     def _tables(self, n: int) -> tuple[Floats, Floats]:
         """Offset and slopes, (k, 1 + counts, s), and what counts may lose, (1 + counts, 1)."""
@@ -165,10 +165,10 @@ class Structure:
             hyp, ref = np.arange(len(z))[:, None], np.arange(len(y))[None, :]
             slopes, offset = values_at(self.tapes.form, n, hyp, ref, z[:, None] & y)
             lost = np.where(self.amounts.signs(self.counts)[0], self.greatest[:, n], 0.0)
-            tables = np.stack([offset, *slopes], axis=1), np.append(0.0, lost)[:, None]
-            self._memo["tables", n] = tables
-        found: tuple[Floats, Floats] = self._memo["tables", n]
-        return found
+            worst = np.append(0.0, lost)[:, None]
+            self._memo["tables", n] = np.stack([offset, *slopes], axis=1), worst
+        tables: tuple[Floats, Floats] = self._memo["tables", n]
+        return tables
 
     def gradients(
         self, models: Sequence[ArcWeights], zs: Sequence[Ints]
@@ -185,14 +185,14 @@ class Structure:
             "gradient", (layer + classes + self.counts * mean_at[-1]) // KEPT_CELLS_PER_STATE
         )
         widest = int(np.diff(self.r.arc_sets).max(initial=0)) * int(padded(self.r.columns[longest]))
-        rooms = (
+        buffers = (
             self._forward_layers(longest),
             self._class_sums(longest),
-            np.zeros((self.counts, mean_at[-1] + self._room)),
+            np.zeros((self.counts, mean_at[-1] + self._margin)),
             mean_at,
             np.zeros((self.counts, classes)),
             np.zeros((self.counts, classes)),
-            np.zeros(widest + self._room),
+            np.zeros(widest + self._margin),
         )
         others = (
             np.zeros(layer),
@@ -202,16 +202,16 @@ class Structure:
             np.zeros(longest, np.int64),
             np.zeros(int(self.r.columns[longest])),
         )
-        slopes, found = np.zeros(len(batch.weights)), np.zeros(len(models))
+        slopes, expected = np.zeros(len(batch.weights)), np.zeros(len(models))
         run = kernels("adjoint_kernels", self._work(batch.lengths, 3 * (1 + self.counts)).sum())
         run.adjoint_batch(
-            self.r, self.h, self.amounts, values, batch, (rooms, others), slopes, found
+            self.r, self.h, self.amounts, values, batch, (buffers, others), slopes, expected
         )
         parts = [
             np.split(slopes[begin:end], self.weight_at[1 : model.n])
             for begin, end, model in zip(batch.begins, batch.begins[1:], models, strict=False)
         ]
-        return found, parts
+        return expected, parts
 
     def score_cells(self, n: int) -> Ints:
         """Position and score row of every score that steps of length n may show, (cells, 2).
@@ -251,21 +251,21 @@ class Structure:
         batch, n = self._batch(models), models[0].n
         cells, size = self.score_cells(n), int(self.r.columns[n])
         lanes = 1 if self.rows == "count_kernels" else size
-        found, chances = np.zeros((len(models), len(cells), lanes)), np.zeros((len(models), size))
-        kept = np.zeros(found.shape[:2], bool)
+        scores, chances = np.zeros((len(models), len(cells), lanes)), np.zeros((len(models), size))
+        kept = np.zeros(scores.shape[:2], bool)
         run = kernels("sum_kernels", self._work(batch.lengths, 2 * self.counts).sum(), self.rows)
         amounts = self.amounts
         if absolute:
             amounts = amounts._replace(amount=np.abs(amounts.amount))
-        with self._rooms("decision", n, self._decision_rooms) as rooms:
-            f, sums, back, *_ = rooms
+        with self._buffers("decision", n, self._decision_buffers) as buffers:
+            f, sums, back, *_ = buffers
             score = np.zeros((n, len(amounts.joint) * lanes))
             run.score_batch(
                 self.r, amounts, ends, batch, cells, np.zeros(lanes) if least is None else least,
-                (f, sums, back, score, np.arange(self.counts)), found, kept, chances,
+                (f, sums, back, score, np.arange(self.counts)), scores, kept, chances,
             )  # fmt: skip
         begins = np.append(0, np.cumsum(kept.sum(axis=1)))
-        return Scores(begins, np.nonzero(kept)[1].copy(), found[kept]), chances
+        return Scores(begins, np.nonzero(kept)[1].copy(), scores[kept]), chances
 
     def best(
         self, scores: Scores, factors: Floats, n: int, ends: Ints | None = None
@@ -278,26 +278,27 @@ class Structure:
             n: the length.
             ends: the counts that the labels, (batch, n), end with; without it there are none.
         """
-        found = np.empty((len(factors), int(self.h.columns[n])))
+        by_count = np.empty((len(factors), int(self.h.columns[n])))
         labels = np.zeros((0 if ends is None else len(factors), n), np.int64)
         score = np.zeros((n, len(self.amounts.joint)))
         run = kernels("best_kernels", len(factors) * self._best_work(n))
         ended = np.zeros(len(factors), np.int64) if ends is None else ends
-        rooms = (score, self._best_layers(n))
-        run.best_batch(self.h, n, self.score_cells(n), scores, factors, rooms, ended, found, labels)
-        return found, labels
+        buffers = (score, self._best_layers(n))
+        cells = self.score_cells(n)
+        run.best_batch(self.h, n, cells, scores, factors, buffers, ended, by_count, labels)
+        return by_count, labels
 
     def counts_met(self, n: int) -> tuple[Bools, Bools]:
         """Which counts hypotheses and references of length n end with, (k,) and (s,)."""
 
-        def found(longest: int) -> list[tuple[Bools, Bools]]:
+        def by_length(longest: int) -> list[tuple[Bools, Bools]]:
             sides = ((self.z, classes_of(self.z)), (self.y, self.r.class_of))
             return list(zip(*(counts_met(*side, longest) for side in sides), strict=True))
 
-        return self._up_to("counts met", n, found)[n]
+        return self._up_to("counts met", n, by_length)[n]
 
     def _up_to(self, key: str, n: int, find: Callable[[int], _ByLength]) -> _ByLength:
-        """What was found for lengths up to n or a greater one, and is kept.
+        """Results of ``find`` by length, up to n or a greater one; they are kept.
 
         Sentences come with ascending lengths: after the first, up to twice the length asked for.
         """
@@ -324,13 +325,13 @@ class Structure:
     def _work(self, lengths: Ints, sweeps: int) -> Ints:
         """Sums and products of so many sweeps over each sentence, about, (sentences,)."""
         r = self.r
-        steps = len(r.link) + len(r.entry) + len(r.arc) + len(r.show) + len(r.use)
+        steps = sum(map(len, (r.link, r.entry, r.arc, r.target_feature, r.source_feature)))
         arcs = sweeps * (steps // max(1, len(r.links) - 1))
-        found: Ints = lengths * arcs * (1 + r.columns[lengths] // 2)
-        return found
+        work: Ints = lengths * arcs * (1 + r.columns[lengths] // 2)
+        return work
 
     @cached_property
-    def _room(self) -> int:
+    def _margin(self) -> int:
         """Numbers past the end of arrays of rows.
 
         A row that is moved by what is counted may reach past its own by what it is padded with; by
@@ -343,7 +344,7 @@ class Structure:
         """The size of an array of one layer's pairs, and of one of classes."""
         columns = int(padded(self.r.columns[n]))
         classes = len(self.r.member) * int(self.r.copies[0])
-        return int(self.r.width[n]) * columns + self._room, classes * columns + self._room
+        return int(self.r.width[n]) * columns + self._margin, classes * columns + self._margin
 
     @cached_property
     def _mass_cells(self) -> Ints:
@@ -361,12 +362,10 @@ class Structure:
         cells, keeps = int(self._mass_cells[n]), bool((self.r.link[:, 4] == 0).any())
         if layers is not None and not keeps:
             cells = 2 * int(
-                (np.diff(self.r.rows) * padded(self.r.columns))[: n + 1].max() + self._room
+                (np.diff(self.r.rows) * padded(self.r.columns))[: n + 1].max() + self._margin
             )
-        place = np.zeros((*shape, 3), np.int64)
-        return ForwardLayers(
-            np.zeros(cells + self._room), place, np.zeros(shape), np.zeros(shape), np.array([keeps])
-        )
+        mass, place = np.zeros(cells + self._margin), np.zeros((*shape, 3), np.int64)
+        return ForwardLayers(mass, place, np.zeros(shape), np.zeros(shape), np.array([keeps]))
 
     def _best_layers(self, n: int) -> BestLayers:
         """Arrays for the best scores of lengths up to n."""
@@ -383,24 +382,24 @@ class Structure:
         return np.zeros(self._layer_cells(n)[1]), np.zeros(len(self.r.member) * self.r.copies[0])
 
     @contextmanager
-    def _rooms(
+    def _buffers(
         self, kind: str, n: int, make: Callable[[int], tuple[Any, ...]]
     ) -> Iterator[tuple[Any, ...]]:
         """Arrays to work in for lengths up to n; kept for the next query, one for each thread.
 
         After an exception they are not kept: kernels rely on zeros that they leave at the end.
         """
-        kept: list[tuple[int, tuple[Any, ...]]] = self._memo.setdefault(("rooms", kind), [])
+        kept: list[tuple[int, tuple[Any, ...]]] = self._memo.setdefault(("buffers", kind), [])
         try:
-            size, rooms = kept.pop()
+            size, buffers = kept.pop()
         except IndexError:
             size = -1
         if size < n:
-            size, rooms = n, make(n)
-        yield rooms
-        kept.append((size, rooms))
+            size, buffers = n, make(n)
+        yield buffers
+        kept.append((size, buffers))
 
-    def _mean_rooms(self, n: int) -> tuple[Any, ...]:
+    def _mean_buffers(self, n: int) -> tuple[Any, ...]:
         classes = self._layer_cells(n)[1]
         return (
             self._forward_layers(n, 2),
@@ -410,11 +409,11 @@ class Structure:
             np.zeros((self.counts, self.amounts.features + 1)),
         )
 
-    def _decision_rooms(self, n: int) -> tuple[Any, ...]:
+    def _decision_buffers(self, n: int) -> tuple[Any, ...]:
         columns, most = int(padded(self.r.columns[n])), int(self.h.columns[n])
         classes = self._layer_cells(n)[1]
         sets, f = int(np.diff(self.r.arc_sets).max(initial=0)), self._forward_layers(n)
-        widest = sets * int(self.r.copies[0]) * columns + self._room
+        widest = sets * int(self.r.copies[0]) * columns + self._margin
         return (
             f,
             self._class_sums(n),
@@ -429,8 +428,9 @@ class Structure:
     @cached_property
     def _lost(self) -> Floats:
         """Bounds on the mass that is not moved on, by the length, (n + 1,)."""
-        entries = np.diff(self.r.links) + np.diff(self.r.uses) + np.diff(self.r.shows)
-        lost: Floats = _NOTHING * np.append(0.0, np.cumsum(entries[self.r.kind]))
+        tables = self.r.links, self.r.source_features, self.r.target_features
+        entries = np.diff(tables).sum(axis=0)
+        lost: Floats = _NEGLIGIBLE * np.append(0.0, np.cumsum(entries[self.r.kind]))
         return lost
 
     @cached_property
@@ -453,14 +453,14 @@ class Structure:
         What a step adds is at most the sum over terms of the greatest amount of what it shows.
         """
 
-        def found(longest: int) -> Floats:
+        def by_length(longest: int) -> Floats:
             score = self.amounts.greatest_of_rows()[self.amounts.table]
             most = np.zeros((longest + 1, int(self.h.columns[longest])))
             run = kernels("best_kernels", self._best_work(longest))
             run.most_by_count(self.h, longest, score, self._best_layers(longest), most)
             return np.maximum(most, 0.0)
 
-        return self._up_to("caps", n, found)
+        return self._up_to("caps", n, by_length)
 
     @cached_property
     def is_nonnegative(self) -> bool:
@@ -492,7 +492,7 @@ class Structure:
                 at, np.ascontiguousarray(tables[:-1]), first_alike(tables[:-1]),
                 np.ascontiguousarray(tables[-1]),
                 self.greatest, caps, rounding, LEAST * self.roundings.astype(np.float64),
-                _NOTHING, self._lost, prunes, one_sign,
+                _NEGLIGIBLE, self._lost, prunes, one_sign,
             )  # fmt: skip
-        found: Values = self._memo[key]
-        return found
+        values: Values = self._memo[key]
+        return values

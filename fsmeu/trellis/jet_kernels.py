@@ -25,7 +25,7 @@ def padded(columns):
 
 
 @inner
-def room(columns, shift):
+def usable(columns, shift):
     """The length of a row, whatever is counted."""
     return SIZE
 
@@ -46,11 +46,11 @@ def add(into, goal, shift, factor, row, at, size):
 
 
 @inner
-def add_arcs(into, goal, shift, size, held, stride, arc, begin, end, weights, first):
-    """Adds to a row what arcs (number of a row of ``held``, 0, weight) lead to."""
+def add_arcs(into, goal, shift, size, rows, stride, arc, begin, end, weights, first):
+    """Adds to a row what arcs (number of a row of ``rows``, 0, weight) lead to."""
     for e in range(unsigned(begin), unsigned(end)):
         weight = weights[unsigned(first) + unsigned(arc[e, 2])]
-        add(into, goal, 0, weight, held, unsigned(arc[e, 0]) * unsigned(SIZE), SIZE)
+        add(into, goal, 0, weight, rows, unsigned(arc[e, 0]) * unsigned(SIZE), SIZE)
 
 
 @inner
@@ -71,8 +71,8 @@ def add_flow(amounts, table, feature, group, q, f, layer, p, other, at, copy, co
     count one more, of which there are ``copies``, are ``copy`` apart.
     """
     row, shift = unsigned(f.place[layer, p, 0]), f.place[layer, p, 1]
-    held = min(shift, copies - 1)
-    at, left = unsigned(at + held * copy), shift - held
+    copied = min(shift, copies - 1)
+    at, left = unsigned(at + copied * copy), shift - copied
     for e in range(amounts.begins[table, feature], amounts.begins[table, feature + 1]):
         if group[amounts.joint[amounts.row[e]]] == q:
             goal, scale = unsigned(amounts.row[e] * SIZE), amounts.amount[e] * f.scale[layer, p]

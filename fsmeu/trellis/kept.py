@@ -1,4 +1,4 @@
-"""Which structure serves a query: found once for a loss, its labels and a kind of model, and kept.
+"""Which structure serves a query: built once for a loss, its labels and a kind of model, and kept.
 
 The structure depends on the query's length and model alone, not on what was asked before, so that
 the bits of an answer do not either.
@@ -47,40 +47,40 @@ def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None =
     assert form is not None
     if model.structure is None or allowed is not None:
         return _structure(form, model.layered(), n, allowed)
-    kept: dict[Hashable, Structure | None] = loss.memo("structures")
+    cached: dict[Hashable, Structure | None] = loss.memo("structures")
     repeats: dict[Hashable, bool] = loss.memo("models that repeat")
     longest, same = capacity(n), (model.structure, n)
     if same not in repeats:
         repeats[same] = not form.reads_length and _repeats(model.layered())
     if longest > n and repeats[same]:
-        key, found = (model.structure, longest), None
-        if key in kept:
-            found = kept.pop(key)
+        key, structure = (model.structure, longest), None
+        if key in cached:
+            structure = cached.pop(key)
         else:
             with suppress(LossFileError, SizeLimitError):  # a later step may be undefined
-                found = _structure(form, model.layered(), longest, None)
-        _keep(kept, key, found)
-        if found is not None and _serves(found, n):
-            return found
-    found = kept.pop(same, None) or _structure(form, model.layered(), n, None)
-    _keep(kept, same, found)
-    return found
+                structure = _structure(form, model.layered(), longest, None)
+        _keep(cached, key, structure)
+        if structure is not None and _serves(structure, n):
+            return structure
+    structure = cached.pop(same, None) or _structure(form, model.layered(), n, None)
+    _keep(cached, same, structure)
+    return structure
 
 
-def _serves(found: Structure, n: int) -> bool:
+def _serves(structure: Structure, n: int) -> bool:
     """Whether it is the structure of sequences of length n as well; no step looks at the length."""
-    if n not in found.serves:
-        sides = ((found.tapes.z, found.z), (found.tapes.y, found.y))
-        kept = (tape.keeps_bounds(one.code[: one.width[n]], n) for tape, one in sides)
-        found.serves[n] = all(kept)
-    return found.serves[n]
+    if n not in structure.serves:
+        sides = ((structure.tapes.z, structure.z), (structure.tapes.y, structure.y))
+        within = (tape.keeps_bounds(one.code[: one.width[n]], n) for tape, one in sides)
+        structure.serves[n] = all(within)
+    return structure.serves[n]
 
 
-def _keep(kept: dict[Any, Any], key: Hashable, found: object) -> None:
-    """Keeps what was found last, and few others."""
-    kept[key] = found
-    while len(kept) > MOST_TRELLISES:
-        del kept[next(iter(kept))]
+def _keep(cached: dict[Any, Any], key: Hashable, structure: object) -> None:
+    """Caches a structure, the last of few."""
+    cached[key] = structure
+    while len(cached) > MOST_TRELLISES:
+        del cached[next(iter(cached))]
 
 
 def _repeats(layered: Layered) -> bool:

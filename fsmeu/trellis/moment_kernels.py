@@ -44,10 +44,10 @@ def _add(total: Any, lost: Any, row: int, term: float) -> None:
 @inner
 def _cumulant(q: float, r: int, polynomials: Any) -> float:
     """The cumulant of order r of a label that is a one with probability q."""
-    found = 0.0
+    value = 0.0
     for power in range(r, -1, -1):
-        found = found * q + polynomials[r, power]
-    return found
+        value = value * q + polynomials[r, power]
+    return value
 
 
 @entry
@@ -64,14 +64,14 @@ def cumulant_sums(p: Floats, polynomials: Floats, sums: Floats) -> None:
 
 
 @inner
-def _central(cumulants: Any, order: int, binomial: Any, found: Any) -> None:
+def _central(cumulants: Any, order: int, binomial: Any, moments: Any) -> None:
     """Central moments 0, ..., order from cumulants 1, ..., order (the first is not looked at)."""
-    found[0], found[1] = 1.0, 0.0
+    moments[0], moments[1] = 1.0, 0.0
     for r in range(1, order):
         total = 0.0
         for i in range(1, r + 1):
-            total += binomial[r, i] * cumulants[i + 1] * found[r - i]
-        found[r + 1] = total
+            total += binomial[r, i] * cumulants[i + 1] * moments[r - i]
+        moments[r + 1] = total
 
 
 @entry
@@ -199,7 +199,7 @@ def chain_marginals(steps: Floats, marginals: Floats) -> float:
     """
     states = len(steps[0])
     mass, after = np.zeros(states), np.zeros(states)
-    mass[0], together, met = 1.0, 1.0, 1
+    mass[0], together, contexts = 1.0, 1.0, 1
     error = most = 2 * states * UNIT
     for i in range(len(steps)):
         table, least_0, least_1, total = steps[i], 1.0, 1.0, 0.0
@@ -216,32 +216,32 @@ def chain_marginals(steps: Floats, marginals: Floats) -> float:
                 marginals[i] += mass[s]
         together *= least_0 + least_1
         error += (2 * states + 8) * UNIT
-        most, met = max(most, error), 2 * met
-        if met == states:
+        most, contexts = max(most, error), 2 * contexts
+        if contexts == states:
             error *= max(0.0, 1.0 - together) * (1.0 + 1e-12)
-            together, met = 1.0, 1
+            together, contexts = 1.0, 1
     return most
 
 
 @inner
-def _powers(amount: float, mean: float, order: int, binomial: Any, found: Any) -> None:
-    """found[y, j, r] = C(j, r) d^(j - r), d = amount (y - mean), for both labels y."""
+def _powers(amount: float, mean: float, order: int, binomial: Any, powers: Any) -> None:
+    """powers[y, j, r] = C(j, r) d^(j - r), d = amount (y - mean), for both labels y."""
     for y in range(2):
         power = 1.0
         for gap in range(order + 1):
             for j in range(gap, order + 1):
-                found[y, j, j - gap] = binomial[j, j - gap] * power
+                powers[y, j, j - gap] = binomial[j, j - gap] * power
             power *= amount * (y - mean)
 
 
 @inner
-def _shifted(jets: Any, row: int, shift: Any, y: int, order: int, found: Any, goal: int) -> None:
-    """Fills a row of ``found`` with the jet of x + d, from a row of jets of x and powers of d."""
+def _shifted(jets: Any, row: int, shift: Any, y: int, order: int, into: Any, goal: int) -> None:
+    """Fills a row of ``into`` with the jet of x + d, from a row of jets of x and powers of d."""
     for j in range(order + 1):
         total = 0.0
         for r in range(j + 1):
             total += shift[y, j, r] * jets[row, r]
-        found[goal, j] = total
+        into[goal, j] = total
 
 
 @inner
@@ -289,19 +289,19 @@ def _forward(
 @entry
 def chain_jets(
     steps: Floats, marginals: Floats, z: Ints, amounts: Floats, order: int, binomial: Floats,
-    found: Floats,
+    totals: Floats,
 ) -> float:  # fmt: skip
     """Jets of a denominator and of its product with a numerator, z given: E[x^j] and E[v x^j].
 
     Both are centred, ``amounts`` being what x and v add with a one of y where z is 0 and 1, (2, 2).
-    The jets are added to ``found``, (2, J + 1). Returns the greatest E[(x so far)^J].
+    The jets are added to ``totals``, (2, J + 1). Returns the greatest E[(x so far)^J].
     """
     states = steps.shape[1]
     jets, none = np.zeros((2 * states, order + 1)), np.zeros((0, 1, order + 1))
     greatest = _forward(steps, marginals, z, amounts, order, binomial, jets, none)
     for row in range(2 * states):
         for j in range(order + 1):
-            found[row // states, j] += jets[row, j]
+            totals[row // states, j] += jets[row, j]
     return greatest
 
 
@@ -381,7 +381,7 @@ def tilted_chain(
     kept, back, older = np.zeros((n + 1, states)), np.zeros(states), np.zeros(states)
     kept[0, 0] = 1.0
     for m in range(len(nodes)):
-        found = more = 0.0
+        log_sum = lost = 0.0
         factors, taken = np.exp(-nodes[m] * amounts), -np.expm1(-nodes[m] * amounts)
         for i in range(n):
             table, mass, after, ones, total = steps[i], kept[i], kept[i + 1], 0.0, 0.0
@@ -391,14 +391,14 @@ def tilted_chain(
                 ones += one
                 after[(2 * s) % states] += mass[s] * table[s, 0]
                 after[(2 * s + 1) % states] += one * factors[z[i]]
-            term, before = np.log1p(-taken[z[i]] * ones), found
-            found = before + term
-            more += (before - found) + term
+            term, before = np.log1p(-taken[z[i]] * ones), log_sum
+            log_sum = before + term
+            lost += (before - log_sum) + term
             for s in range(states):
                 total += after[s]
             for s in range(states):
                 after[s] /= total
-        logs[m] = found + more
+        logs[m] = log_sum + lost
         back[:] = 1.0
         for i in range(n - 1, -1, -1):
             ones = total = lot = 0.0

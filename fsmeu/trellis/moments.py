@@ -61,12 +61,12 @@ class Ranked:
 @lru_cache(maxsize=1)
 def _cumulant_polynomials() -> Floats:
     """Coefficients of the cumulants of a label as polynomials of p: k' = p (1 - p) dk/dp."""
-    found = np.zeros((MOST_ORDER + 1, MOST_ORDER + 1))
+    coefficients = np.zeros((MOST_ORDER + 1, MOST_ORDER + 1))
     cumulant, factor = Polynomial([0.0, 1.0]), Polynomial([0.0, 1.0, -1.0])
     for r in range(1, MOST_ORDER + 1):
-        found[r, : len(cumulant.coef)] = cumulant.coef
+        coefficients[r, : len(cumulant.coef)] = cumulant.coef
         cumulant = factor * cumulant.deriv()
-    return found
+    return coefficients
 
 
 class UnfitError(Exception):
@@ -75,12 +75,12 @@ class UnfitError(Exception):
 
 def _derived(form: Confusion, n: int, ks: Floats, sign: float) -> RatioSum:
     """The value as a sum of ratios in which true positives never make it worse."""
-    found = sum_of_ratios(form, n, ks)
-    if found is None:
+    ratios = sum_of_ratios(form, n, ks)
+    if ratios is None:
         raise UnfitError(_NO_RATIOS)
-    if not (found.rises if sign > 0 else found.falls):
+    if not (ratios.rises if sign > 0 else ratios.falls):
         raise UnfitError(_WORSE)
-    return found
+    return ratios
 
 
 def parts_of(form: Confusion, n: int, sign: float) -> Iterator[tuple[slice, RatioSum]]:
@@ -95,7 +95,7 @@ def ranked_values(form: Confusion, p: Floats, sign: float) -> Ranked | str:
 
     Probabilities are in descending order, (n,), n >= 2; the sign is 1 for a utility, -1 for a loss.
     """
-    found: Ranked | str = _NO_RATIOS
+    ranked: Ranked | str = _NO_RATIOS
     try:
         order = _likely_order(form, p, sign)
         while order <= MOST_ORDER:
@@ -103,13 +103,13 @@ def ranked_values(form: Confusion, p: Floats, sign: float) -> Ranked | str:
             scores, best = sign * series.values, int((sign * series.values).argmax())
             enough = PROMISED * abs(scores[best])
             if series.errors[best] <= enough:
-                found = series
+                ranked = series
                 if (scores + series.errors).max() <= scores[best] + 500 * enough:
-                    return found  # no other number of ones may be better
+                    return ranked  # no other number of ones may be better
             order += 4
         return _exponential(form, p, sign)
     except UnfitError as error:
-        return found if isinstance(found, Ranked) else str(error)
+        return ranked if isinstance(ranked, Ranked) else str(error)
 
 
 @np.errstate(all="ignore")  # means may be 0, or next to it
@@ -119,13 +119,13 @@ def _likely_order(form: Confusion, p: Floats, sign: float) -> int:
     ks = np.unique(np.linspace(1, n - 1, min(n - 1, 512)).astype(np.int64))
     part, sums = _derived(form, n, ks.astype(np.float64), sign), np.append(0.0, np.cumsum(p))
     a, b = sums[ks], sums[-1] - sums[ks]
-    found, spread = np.zeros((2, len(ks)))
+    values, spread = np.zeros((2, len(ks)))
     for ratio in part.ratios:
         mean, d = (one[0] + one[1] * a + one[2] * b for one in (ratio.top, ratio.below))
-        found += mean / d**ratio.power
+        values += mean / d**ratio.power
         deviation = sqrt(float(p @ (1.0 - p))) * np.abs(ratio.below[1:]).max(axis=0) / d
         spread = np.maximum(spread, deviation)
-    return needed_order(float(spread[(sign * found).argmax()]))
+    return needed_order(float(spread[(sign * values).argmax()]))
 
 
 def needed_order(spread: float, enough: float = 1e-13, least: int = 6) -> int:
@@ -161,30 +161,30 @@ def _series(form: Confusion, p: Floats, sign: float, order: int) -> Ranked:
 
 def central_moments(cumulants: Floats) -> Floats:
     """Central moments from cumulants, (J + 1, ...); those of orders 0 and 1 are not looked at."""
-    found = [np.ones_like(cumulants[0]), np.zeros_like(cumulants[0])]
+    moments = [np.ones_like(cumulants[0]), np.zeros_like(cumulants[0])]
     for r in range(1, len(cumulants) - 1):
-        terms = (BINOMIAL[r, i] * cumulants[i + 1] * found[r - i] for i in range(1, r + 1))
-        found.append(sum(terms, start=np.zeros_like(cumulants[0])))
-    return np.array(found)
+        terms = (BINOMIAL[r, i] * cumulants[i + 1] * moments[r - i] for i in range(1, r + 1))
+        moments.append(sum(terms, start=np.zeros_like(cumulants[0])))
+    return np.array(moments)
 
 
 def cumulants_of(moments: Floats) -> Floats:
     """Cumulants from central moments, (J + 1, ...); those of orders 0 and 1 are 0."""
-    found = [np.zeros_like(moments[0]), np.zeros_like(moments[0])]
+    cumulants = [np.zeros_like(moments[0]), np.zeros_like(moments[0])]
     for r in range(1, len(moments) - 1):
-        terms = (BINOMIAL[r, i] * found[i + 1] * moments[r - i] for i in range(1, r))
-        found.append(moments[r + 1] - sum(terms, start=np.zeros_like(moments[0])))
-    return np.array(found)
+        terms = (BINOMIAL[r, i] * cumulants[i + 1] * moments[r - i] for i in range(1, r))
+        cumulants.append(moments[r + 1] - sum(terms, start=np.zeros_like(moments[0])))
+    return np.array(cumulants)
 
 
 def absolute_moments(cumulants: Floats) -> Floats:
     """Bounds on absolute central moments by bounds on cumulants, (J + 2,)."""
     order = len(cumulants) - 1
-    found = np.append(central_moments(cumulants), 0.0)
+    moments = np.append(central_moments(cumulants), 0.0)
     for j in range(1, order, 2):  # odd ones by their neighbours (Cauchy and Schwarz)
-        found[j] = max(found[j], sqrt(found[j - 1] * found[j + 1]))
-    found[order + 1] = found[order] ** ((order + 1) / order)
-    return found
+        moments[j] = max(moments[j], sqrt(moments[j - 1] * moments[j + 1]))
+    moments[order + 1] = moments[order] ** ((order + 1) / order)
+    return moments
 
 
 def _tables(ratios: Sequence[Ratio]) -> tuple[Floats, Floats, Floats, Floats]:
@@ -206,8 +206,8 @@ def product(factors: Floats) -> tuple[float, float]:
     """The product of numbers of at most 1, and a bound on its error."""
     with np.errstate(divide="ignore"):
         total = float(np.log(factors).sum())  # numpy adds up in pairs
-    found = exp(total)
-    return found, 64 * UNIT * (1.0 + abs(total)) * found if found else 0.0
+    value = exp(total)
+    return value, 64 * UNIT * (1.0 + abs(total)) * value if value else 0.0
 
 
 def _exponential(form: Confusion, p: Floats, sign: float) -> Ranked:
@@ -290,8 +290,8 @@ def _gauss(places: Floats, weights: Floats, most: int) -> tuple[Floats, Floats]:
         off[row] = np.linalg.norm(moved)
         basis[row + 1] = moved / off[row] if off[row] else 0.0
     matrix = np.diag(diagonal) + np.diag(off[:-1], 1) + np.diag(off[:-1], -1)
-    found, vectors = np.linalg.eigh(matrix)
-    return found, total * vectors[0] ** 2
+    nodes, vectors = np.linalg.eigh(matrix)
+    return nodes, total * vectors[0] ** 2
 
 
 # -- one hypothesis --------------------------------------------------------------------------------
@@ -339,12 +339,12 @@ def chain_value(form: Confusion, z: Ints, chain: Chain) -> tuple[float, float, f
     value, error, size = np.zeros(1), np.zeros(1), 0.0
     for ratio in part.ratios:
         for order in range(6, MOST_ORDER + 1, 4):
-            found = _chain_ratio(ratio, z, chain, means, order)
-            if found[1] <= PROMISED * found[2]:
+            estimate = _chain_ratio(ratio, z, chain, means, order)
+            if estimate[1] <= PROMISED * estimate[2]:
                 break
         else:
-            found = min(found, _chain_exponentials(ratio, z, chain), key=lambda one: one[1])
-        value, error, size = value + found[0], error + found[1], size + found[2]
+            estimate = min(estimate, _chain_exponentials(ratio, z, chain), key=lambda one: one[1])
+        value, error, size = value + estimate[0], error + estimate[1], size + estimate[2]
     add_apart(part, chain.apart, value, error)
     return float(value[0]), float(error[0]), size + abs(float(value[0]))
 

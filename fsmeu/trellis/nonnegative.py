@@ -35,8 +35,8 @@ class _Sparse(NamedTuple):
     def at(self, keys: Ints) -> Floats:
         """The numbers of these keys."""
         place = np.searchsorted(self.keys, keys)
-        held = np.append(self.keys, -1)[place] == keys
-        return np.where(held, np.append(self.values, 0.0)[place], 0.0)
+        is_key = np.append(self.keys, -1)[place] == keys
+        return np.where(is_key, np.append(self.values, 0.0)[place], 0.0)
 
 
 def _reduced(keys: Ints, values: Floats, how: np.ufunc) -> _Sparse:
@@ -56,9 +56,9 @@ def stays_nonnegative(z: Composed, y: Composed, amounts: Amounts) -> bool:
     positions, parts = [], [_Sparse(np.zeros(0, np.int64), np.zeros(0))]
     for a, b, table in kinds:
         begins, steps = amounts.row_begins[table], (_steps(z, a), _steps(y, b))
-        row, held = np.repeat(np.arange(len(begins) - 1), np.diff(begins)), slice(*begins[[0, -1]])
-        keys = row * amounts.features + amounts.feature[held]
-        added = _reduced(keys, amounts.row_amount[held], np.add)
+        row, part = np.repeat(np.arange(len(begins) - 1), np.diff(begins)), slice(*begins[[0, -1]])
+        keys = row * amounts.features + amounts.feature[part]
+        added = _reduced(keys, amounts.row_amount[part], np.add)
         taken = _taken(*steps, added, z.first_feature, y.first_feature, size)
         if taken is None:
             return False
@@ -124,10 +124,10 @@ def _kept(z: Ints, y: Ints, amounts: _Sparse, phi: _Sparse, width: int, features
         return False
     owner, down, across = _pairs(rows[few], columns[few], z_begins, y_begins)
     left, right = z[1:, down], y[1:, across]
-    held = phi.at(left[0] * width + right[0])
+    balance = phi.at(left[0] * width + right[0])
     for row, feature in zip(left[1:], right[1:], strict=True):
-        held = held + amounts.at(row * features + feature)
-    if (held < phi.values[few][owner]).any():
+        balance = balance + amounts.at(row * features + feature)
+    if (balance < phi.values[few][owner]).any():
         return False
     for k in many:
         left = z[2:, z_begins[rows[k]] : z_begins[rows[k] + 1]]
@@ -142,5 +142,5 @@ def _least(amounts: _Sparse, rows: Ints, columns: Ints, features: int) -> float:
     """The least amount of some rows and features."""
     row, feature = np.divmod(amounts.keys, features)
     rows, columns = np.unique(rows), np.unique(columns)
-    held = amounts.values[np.isin(row, rows) & np.isin(feature, columns)]
-    return float(held.min(initial=0.0 if len(held) < len(rows) * len(columns) else np.inf))
+    listed = amounts.values[np.isin(row, rows) & np.isin(feature, columns)]
+    return float(listed.min(initial=0.0 if len(listed) < len(rows) * len(columns) else np.inf))

@@ -31,8 +31,8 @@ class Sums(NamedTuple):
     def errors(self) -> Floats:
         """Bounds on the errors of the expectations, (batch,); 0 where all values are."""
         underflow = np.where((self.sizes > 0) | (self.masses == 0), LEAST, 0.0)
-        found: Floats = relative_error(self.roundings) * self.sizes + underflow
-        return found
+        errors: Floats = relative_error(self.roundings) * self.sizes + underflow
+        return errors
 
 
 def joined(parts: Sequence[Sums]) -> Sums:

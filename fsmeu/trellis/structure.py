@@ -14,7 +14,7 @@ maximum is taken once for all pairs that are reached from it.
 A pair to which there is one way only has the row (by count) of where that comes from, moved by what
 is counted and times a factor, or plus an offset: such a step costs one product or sum.
 
-A feature is *late* where the pair after a step tells it, and *early* where it does not.
+A feature belongs to the *target* of a step where that tells it, and to its *source* otherwise.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ class _Features(NamedTuple):
     """What arcs show: for each term a number among the features of all terms, or ``none``.
 
     Attributes:
-        late: by pair after, (pairs, terms).
-        early: by colour, (colours, terms); a colour is a combination of early features.
+        of_target: by pair after, (pairs, terms).
+        of_source: by colour, (colours, terms); a colour is a combination of sources' features.
         colour: of each arc.
     """
 
-    late: Ints
-    early: Ints
+    of_target: Ints
+    of_source: Ints
     colour: Ints
 
 
 def _features(arcs: Ints, first: Ints, pairs: int, adds: Bools) -> _Features:
-    """The late and early features of the arcs of a kind, those that add something."""
+    """The features of the arcs of a kind, those that add something."""
     target, features, none = arcs[2], arcs[4:-1], int(first[-1])
     number = np.where(adds, np.arange(none), none)
-    late = np.full((pairs, len(features)), none)
-    early = np.full((len(target), len(features)), none)
+    of_target = np.full((pairs, len(features)), none)
+    of_source = np.full((len(target), len(features)), none)
     for t, feature in enumerate(features):
         shown = number[feature + first[t]]
-        late[target, t] = shown
-        if not np.array_equal(late[target, t], shown):
-            late[:, t], early[:, t] = none, shown
+        of_target[target, t] = shown
+        if not np.array_equal(of_target[target, t], shown):
+            of_target[:, t], of_source[:, t] = none, shown
     if not len(target):
-        return _Features(late, early, np.zeros(0, np.int64))
-    place, colour = distinct_rows([np.zeros_like(target), *early.T])
-    return _Features(late, early[place], colour)
+        return _Features(of_target, of_source, np.zeros(0, np.int64))
+    place, colour = distinct_rows([np.zeros_like(target), *of_source.T])
+    return _Features(of_target, of_source[place], colour)
 
 
 def _begins(keys: Ints, count: int) -> Ints:
@@ -108,9 +108,9 @@ class References(NamedTuple):
         entry: class before, or its row, 0, weight.
         arc_set: the first arc of each set, and the end.
         arc: class after, counted, weight; or row of the class after, 0, weight (``with_moments``).
-        part: arc sets of classes; where those of each kind and class begin, (kinds, classes + 1).
-        use: pair before, arc set, feature.
-        show: pair after, feature.
+        class_set: arc sets of classes; where those of each class begin, (kinds, classes + 1).
+        source_feature: pair before, arc set, feature.
+        target_feature: pair after, feature.
         operations: for each kind, sums and products on the way from a pair to one after, at most.
         copies: how many rows a class has, (1,).
     """
@@ -131,12 +131,12 @@ class References(NamedTuple):
     arc_sets: Ints
     arc_set: Ints
     arc: Ints
-    parts: Ints
-    part: Ints
-    uses: Ints
-    use: Ints
-    shows: Ints
-    show: Ints
+    class_sets: Ints
+    class_set: Ints
+    source_features: Ints
+    source_feature: Ints
+    target_features: Ints
+    target_feature: Ints
     operations: Ints
     copies: Ints
 
@@ -148,9 +148,9 @@ def references(composed: Composed, adds: Bools) -> References:
     count = int(class_of.max()) + 1
     member = first_places(class_of, count)
     link, group, entry = _Table(5), _Table(4), _Table(3)
-    part, use, show = _Table(1), _Table(3), _Table(2)
-    arc_set, arc, parts = _Table(1), _Table(3), []
-    operations = []
+    class_set, source_feature, target_feature = _Table(1), _Table(3), _Table(2)
+    arc_set, arc, class_sets, operations = _Table(1), _Table(3), [], []
+    none = int(composed.first_feature[-1])
     for arcs in kinds:
         shown = _features(arcs, composed.first_feature, width, adds)
         sources = _entries(arcs, class_of, count)
@@ -161,20 +161,19 @@ def references(composed: Composed, adds: Bools) -> References:
         arc_set.add(len(arc) + sets.begins[:-1, None])
         arc.add(sets.arcs)
         holders[:, 1] += arc_set.begins[-2]
-        use.add(_early_uses(holders, shown.early, int(composed.first_feature[-1])))
-        show.add(_late_shows(shown.late, int(composed.first_feature[-1])))
-        held = _representatives(arcs, class_of, holders)
-        parts.append(_begins(held[:, 0], count) + len(part))
-        part.add(held[:, 1:])
-        operations.append(_operations(sources, class_of, sets.begins, held))
-    opened = np.array([np.count_nonzero(rows[:, 3]) for rows in group.parts], np.int64)
-    rows = [0, composed.width[0], *opened[composed.kind]]
+        source_feature.add(_source_features(holders, shown.of_source, none))
+        target_feature.add(_target_features(shown.of_target, none))
+        rows = _representatives(arcs, class_of, holders)
+        class_sets.append(_begins(rows[:, 0], count) + len(class_set))
+        class_set.add(rows[:, 1:])
+        operations.append(_operations(sources, class_of, sets.begins, rows))
+    opened = np.array([np.count_nonzero(groups[:, 3]) for groups in group.parts], np.int64)
     return References(
         kind=composed.kind,
         width=composed.width,
         columns=composed.columns,
         classes=np.searchsorted(member, composed.width),
-        rows=np.cumsum(rows),
+        rows=np.cumsum([0, composed.width[0], *opened[composed.kind]]),
         state=composed.state,
         class_of=class_of,
         member=member,
@@ -186,12 +185,12 @@ def references(composed: Composed, adds: Bools) -> References:
         arc_sets=np.array(arc_set.begins),
         arc_set=np.append(arc_set.rows().ravel(), len(arc)),
         arc=arc.rows(),
-        parts=np.array(parts, np.int64).reshape(len(kinds), count + 1),
-        part=part.rows().ravel(),
-        uses=np.array(use.begins),
-        use=use.rows(),
-        shows=np.array(show.begins),
-        show=show.rows(),
+        class_sets=np.array(class_sets, np.int64).reshape(len(kinds), count + 1),
+        class_set=class_set.rows().ravel(),
+        source_features=np.array(source_feature.begins),
+        source_feature=source_feature.rows(),
+        target_features=np.array(target_feature.begins),
+        target_feature=target_feature.rows(),
         operations=np.array(operations, np.int64),
         copies=np.ones(1, np.int64),
     )
@@ -220,8 +219,8 @@ def uncounted(r: References) -> References:
 
 def padded(columns: Ints) -> Ints:
     """Rows of counts have a length that four divides, or 1: loops take four numbers at a time."""
-    found: Ints = np.where(columns == 1, 1, (columns + 3) // 4 * 4)
-    return found
+    lengths: Ints = np.where(columns == 1, 1, (columns + 3) // 4 * 4)
+    return lengths
 
 
 class _Sources(NamedTuple):
@@ -287,18 +286,18 @@ def _arc_sets(arcs: Ints, colour: Ints, class_of: Ints) -> tuple[_ArcSets, Ints]
     return _ArcSets(begins, listed[member[order]]), holders
 
 
-def _early_uses(holders: Ints, early: Ints, none: int) -> Ints:
+def _source_features(holders: Ints, of_source: Ints, none: int) -> Ints:
     """Rows (pair before, arc set, feature), by pair."""
-    shown = early[holders[:, 2]]
+    shown = of_source[holders[:, 2]]
     row, term = np.nonzero(shown != none)
-    found = np.stack([holders[row, 0], holders[row, 1], shown[row, term]], axis=1)
-    return found[np.argsort(found[:, 0], kind="stable")]
+    rows = np.stack([holders[row, 0], holders[row, 1], shown[row, term]], axis=1)
+    return rows[np.argsort(rows[:, 0], kind="stable")]
 
 
-def _late_shows(late: Ints, none: int) -> Ints:
+def _target_features(of_target: Ints, none: int) -> Ints:
     """Rows (pair after, feature), by pair."""
-    pair, term = np.nonzero(late != none)
-    return np.stack([pair, late[pair, term]], axis=1)
+    pair, term = np.nonzero(of_target != none)
+    return np.stack([pair, of_target[pair, term]], axis=1)
 
 
 def _representatives(arcs: Ints, class_of: Ints, holders: Ints) -> Ints:
@@ -307,18 +306,18 @@ def _representatives(arcs: Ints, class_of: Ints, holders: Ints) -> Ints:
     of = class_of[present]
     first = np.full(int(of.max(initial=0)) + 1, -1)
     first[of[::-1]] = present[::-1]
-    held = holders[first[class_of[holders[:, 0]]] == holders[:, 0]]
-    rows = np.stack([class_of[held[:, 0]], held[:, 1]], axis=1)
+    chosen = holders[first[class_of[holders[:, 0]]] == holders[:, 0]]
+    rows = np.stack([class_of[chosen[:, 0]], chosen[:, 1]], axis=1)
     return rows[np.argsort(rows[:, 0], kind="stable")]
 
 
-def _operations(sources: _Sources, class_of: Ints, sets: Ints, held: Ints) -> int:
+def _operations(sources: _Sources, class_of: Ints, sets: Ints, class_sets: Ints) -> int:
     """Sums and products on the way from a pair before to one after, forward or backward."""
     ends = np.diff(np.append(sources.groups[:, 2], len(sources.entries)))
     targets = np.append(sources.links[:, 0], np.repeat(sources.groups[:, 0], ends))
     forward = np.bincount(targets).max(initial=0)
     forward += np.bincount(class_of).max()
-    backward = np.diff(sets).max(initial=0) + np.bincount(held[:, 0]).max(initial=0)
+    backward = np.diff(sets).max(initial=0) + np.bincount(class_sets[:, 0]).max(initial=0)
     return int(max(forward, backward)) + 6
 
 
@@ -334,8 +333,8 @@ class Hypotheses(NamedTuple):
         member: pair before, colour.
         way: pair after, pair before or -1 - source set of the kind, counted, colour; and 0 where it
             is the only way to the pair after, 1 for the first of several, 2 for others.
-        early: score rows of each colour, (colours, terms).
-        late: score rows of each pair after, (kinds, pairs, terms).
+        source_rows: score rows of each colour, (colours, terms).
+        target_rows: score rows of each pair after, (kinds, pairs, terms).
         backs: where the arcs to each pair begin, (kinds, pairs + 1).
         back: pair before, colour, counted, label.
         step: pair after, colour, counted, by kind, pair before and label; -1 where there is none.
@@ -350,8 +349,8 @@ class Hypotheses(NamedTuple):
     member: Ints
     ways: Ints
     way: Ints
-    early: Ints
-    late: Ints
+    source_rows: Ints
+    target_rows: Ints
     backs: Ints
     back: Ints
     step: Ints
@@ -361,24 +360,24 @@ def hypotheses(composed: Composed, labels: int, adds: Bools) -> Hypotheses:
     """The tables of the tape of z; ``adds`` says which of its features add to joint counts."""
     width, kinds = int(composed.width[-1]), composed.kinds
     source_set, member, way, back = _Table(1), _Table(2), _Table(5), _Table(4)
-    early, late, backs = _Table(len(composed.first_feature) - 1), [], []
+    terms = len(composed.first_feature) - 1
+    source_rows, target_rows, backs = _Table(terms), [], []
     step = np.full((len(kinds), width, labels, 3), -1, np.int64)
     for k, arcs in enumerate(kinds):
         source, _, target, counted, *_, label = arcs
         shown = _features(arcs, composed.first_feature, width, adds)
-        colour = shown.colour + len(early)
+        colour = shown.colour + len(source_rows)
         sets, ways = _source_sets(source, target, counted, colour)
         source_set.add(len(member) + sets.begins[:-1, None])
         member.add(sets.arcs)
         way.add(ways)
-        late.append(shown.late)
-        early.add(shown.early)
+        target_rows.append(shown.of_target)
+        source_rows.add(shown.of_source)
         # Of several labels that do the same, the first is taken.
         once = distinct_rows([target, source, colour, counted])[0] if len(source) else source
         backs.append(_begins(target[once], width) + len(back))
         back.add(np.stack([source, colour, counted, label], axis=1)[once])
         step[k, source, label] = np.stack([target, colour, counted], axis=1)
-    terms = len(composed.first_feature) - 1
     kept = np.diff(source_set.begins) + [np.count_nonzero(ways[:, 4] == 1) for ways in way.parts]
     return Hypotheses(
         kind=composed.kind,
@@ -390,8 +389,8 @@ def hypotheses(composed: Composed, labels: int, adds: Bools) -> Hypotheses:
         member=member.rows(),
         ways=np.array(way.begins),
         way=way.rows(),
-        early=early.rows(),
-        late=np.array(late, np.int64).reshape(len(kinds), width, terms),
+        source_rows=source_rows.rows(),
+        target_rows=np.array(target_rows, np.int64).reshape(len(kinds), width, terms),
         backs=np.array(backs, np.int64).reshape(len(kinds), width + 1),
         back=back.rows(),
         step=step,

@@ -27,7 +27,7 @@ from fsmeu.trellis.compiled import entry, inner, part, ring, within
 
 _rows = part(ring())
 add, add_arcs, add_flow = _rows.add, _rows.add_arcs, _rows.add_flow
-fill, padded, room, spread_out = _rows.fill, _rows.padded, _rows.room, _rows.spread_out
+fill, padded, spread_out, usable = _rows.fill, _rows.padded, _rows.spread_out, _rows.usable
 
 
 @inner
@@ -65,14 +65,14 @@ def class_sums(r, i, f, layer, sums):
 
 
 @inner
-def advance(r, i, weights, first, f, here, there, top, sums, nothing):
+def advance(r, i, weights, first, f, here, there, top, sums, negligible):
     """Fills layer ``there`` of f with the masses after position i, from those of layer ``here``.
 
     Args:
         weights: weights of arcs, those of the position from ``first`` on.
         top: where new rows begin; where they end is returned.
-        sums: room for the sums of classes.
-        nothing: a mass up to which it is not moved on.
+        sums: buffers for the sums of classes.
+        negligible: a mass up to which it is not moved on.
     """
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
     width, wide, group, link = r.width[i], r.width[i + 1], r.group, r.link
@@ -99,7 +99,7 @@ def advance(r, i, weights, first, f, here, there, top, sums, nothing):
             break
         weight, counted = weights[first + link[e, 2]], link[e, 3]
         moved = weight * before[source]
-        if moved > nothing:
+        if moved > negligible:
             behind[target] += moved
             if link[e, 4]:
                 add_pair(f.mass, place[there, target, 0], counted, weight, f, here, source)
@@ -121,11 +121,11 @@ def begin_layers(r, start, f):
 
 
 @inner
-def forward(r, weights, weight_at, n, start, f, sums, nothing):
-    """Fills layers 0, ..., n of f. A mass up to ``nothing`` is not moved on."""
+def forward(r, weights, weight_at, n, start, f, sums, negligible):
+    """Fills layers 0, ..., n of f. A mass up to ``negligible`` is not moved on."""
     top = begin_layers(r, start, f)
     for i in range(n):
-        top = advance(r, i, weights, weight_at[i], f, i, i + 1, top, sums, nothing)
+        top = advance(r, i, weights, weight_at[i], f, i, i + 1, top, sums, negligible)
 
 
 @inner
@@ -145,8 +145,8 @@ def class_values(r, i, values, back):
     kind, size = r.kind[i], padded(r.columns[i])
     fill(back, 0, len(r.member) * size, 0.0)
     for c in range(r.classes[i]):
-        for e in range(r.parts[kind, c], r.parts[kind, c + 1]):
-            add(back, c * size, 0, 1.0, values, (r.part[e] - r.arc_sets[kind]) * size, size)
+        for e in range(r.class_sets[kind, c], r.class_sets[kind, c + 1]):
+            add(back, c * size, 0, 1.0, values, (r.class_set[e] - r.arc_sets[kind]) * size, size)
     if r.copies[0] > 1:
         spread_out(back, len(r.member), size, r.copies[0])
 
@@ -165,44 +165,45 @@ def ending_values(r, n, end, final, back):
 
 
 @inner
-def flows(r, amounts, weights, weight_at, n, end, final, f, nothing, group, q, rooms, score):
-    """Adds to ``score`` (n, score rows + 1) what a step of z that shows a row is worth.
+def flows(r, amounts, weights, weight_at, n, end, final, f, negligible, group, q, buffers, score):
+    """Adds to ``score`` (n, score rows + 1) the scores of steps of z by the row that they show.
 
     A score is E[amount that the step adds to joint counts, times f(y's counter at its end)]; the
     numbers f are ``end``. Joint counts are those of group q.
     """
-    back, older, values = rooms
-    show, use, class_of, classes, copies = r.show, r.use, r.class_of, len(r.member), r.copies[0]
+    back, older, values = buffers
+    at_target, at_source = r.target_feature, r.source_feature
+    classes, copies = len(r.member), r.copies[0]
     ending_values(r, n, end, final, back)
     for i in range(n - 1, -1, -1):
         kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
         table, row = amounts.table[i], score[i]
         back, older = older, back
         width, alive = r.width[i + 1], f.total[i + 1]
-        for u in range(r.shows[kind], r.shows[kind + 1]):
-            p = show[u, 0]
+        for u in range(r.target_features[kind], r.target_features[kind + 1]):
+            p = at_target[u, 0]
             if p >= width:
                 break
-            if alive[p] > nothing:
-                at = class_of[p] * wider
+            if alive[p] > negligible:
+                at = r.class_of[p] * wider
                 add_flow(
-                    amounts, table, show[u, 1], group, q, f, i + 1, p, older, at, classes * wider,
-                    copies, row,
+                    amounts, table, at_target[u, 1], group, q, f, i + 1, p, older, at,
+                    classes * wider, copies, row,
                 )  # fmt: skip
         set_sums(r, i, weights, weight_at[i], older, values)
         begin, sets = r.arc_sets[kind], r.arc_sets[kind + 1] - r.arc_sets[kind]
         if copies > 1:
             spread_out(values, sets, size, copies)
         width, alive = r.width[i], f.total[i]
-        for u in range(r.uses[kind], r.uses[kind + 1]):
-            p = use[u, 0]
+        for u in range(r.source_features[kind], r.source_features[kind + 1]):
+            p = at_source[u, 0]
             if p >= width:
                 break
-            if alive[p] > nothing:
-                at = (use[u, 1] - begin) * size
+            if alive[p] > negligible:
+                at = (at_source[u, 1] - begin) * size
                 add_flow(
-                    amounts, table, use[u, 2], group, q, f, i, p, values, at, sets * size, copies,
-                    row,
+                    amounts, table, at_source[u, 2], group, q, f, i, p, values, at,
+                    sets * size, copies, row,
                 )  # fmt: skip
         class_values(r, i, values, back)
 
@@ -212,8 +213,8 @@ def hypothesis_gains(h, amounts, i, state, label, gain, sign):
     """Adds ``sign`` times what a step of z adds beside each feature of y, (counts, features)."""
     kind, table = h.kind[i], amounts.table[i]
     after, colour = h.step[kind, state, label, 0], h.step[kind, state, label, 1]
-    for t in range(h.early.shape[1]):
-        for row in (h.early[colour, t], h.late[kind, after, t]):
+    for t in range(h.source_rows.shape[1]):
+        for row in (h.source_rows[colour, t], h.target_rows[kind, after, t]):
             q = amounts.joint[row]
             if q >= 0:
                 for e in range(amounts.row_begins[table, row], amounts.row_begins[table, row + 1]):
@@ -235,20 +236,20 @@ def add_means(r, i, weights, first, f, here, there, mean, after, gain):
     """
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
     for c in range(r.classes[i]):
-        for e in range(r.parts[kind, c], r.parts[kind, c + 1]):
-            for a in range(r.arc_set[r.part[e]], r.arc_set[r.part[e] + 1]):
+        for e in range(r.class_sets[kind, c], r.class_sets[kind, c + 1]):
+            for a in range(r.arc_set[r.class_set[e]], r.arc_set[r.class_set[e] + 1]):
                 to, weight = r.arc[a, 0] * wider, weights[first + r.arc[a, 2]]
                 add(after, to, r.arc[a, 1], weight, mean, c * size, size)
-    for u in range(r.uses[kind], r.uses[kind + 1]):
-        p, amount = r.use[u, 0], gain[r.use[u, 2]]
+    for u in range(r.source_features[kind], r.source_features[kind + 1]):
+        p, s, amount = r.source_feature[u, 0], r.source_feature[u, 1], gain[r.source_feature[u, 2]]
         if p >= r.width[i]:
             break
         if amount != 0.0 and f.total[here, p] > 0.0:
-            for a in range(r.arc_set[r.use[u, 1]], r.arc_set[r.use[u, 1] + 1]):
+            for a in range(r.arc_set[s], r.arc_set[s + 1]):
                 to, weight = r.arc[a, 0] * wider, amount * weights[first + r.arc[a, 2]]
                 add_pair(after, to, r.arc[a, 1], weight, f, here, p)
-    for u in range(r.shows[kind], r.shows[kind + 1]):
-        p, amount = r.show[u, 0], gain[r.show[u, 1]]
+    for u in range(r.target_features[kind], r.target_features[kind + 1]):
+        p, amount = r.target_feature[u, 0], gain[r.target_feature[u, 1]]
         if p >= r.width[i + 1]:
             break
         if amount != 0.0 and f.total[there, p] > 0.0:
@@ -262,16 +263,16 @@ def ending(r, n, final, f, layer, chance):
         if f.total[layer, p] > 0.0:
             row, shift, size = f.place[layer, p, 0], f.place[layer, p, 1], f.place[layer, p, 2]
             weight = final[r.state[p]] * f.scale[layer, p]
-            add(chance, 0, shift, weight, f.mass, row, min(size, room(r.columns[n], shift)))
+            add(chance, 0, shift, weight, f.mass, row, min(size, usable(r.columns[n], shift)))
 
 
 @within
-def means(r, h, amounts, weights, weight_at, n, start, final, labels, rooms, found):
-    """Fills ``found`` (1 + counts, counter): mass and expectations of joint counts.
+def means(r, h, amounts, weights, weight_at, n, start, final, labels, buffers, totals):
+    """Fills ``totals`` (1 + counts, counter): mass and expectations of joint counts.
 
     Returns where the counter of z ends.
     """
-    f, mean, after, sums, gain = rooms
+    f, mean, after, sums, gain = buffers
     counts, state, ended = len(mean), 0, 0
     top = begin_layers(r, start, f)
     for q in range(counts):
@@ -291,28 +292,28 @@ def means(r, h, amounts, weights, weight_at, n, start, final, labels, rooms, fou
         mean, after = after, mean
     size = padded(r.columns[n])
     for q in range(1 + counts):
-        fill(found[q], 0, found.shape[1], 0.0)
-    ending(r, n, final, f, n % 2, found[0])
+        fill(totals[q], 0, totals.shape[1], 0.0)
+    ending(r, n, final, f, n % 2, totals[0])
     for c in range(r.classes[n]):
         for q in range(counts):
             for k in range(r.columns[n]):
-                found[1 + q, k] += final[r.state[r.member[c]]] * mean[q, c * size + k]
+                totals[1 + q, k] += final[r.state[r.member[c]]] * mean[q, c * size + k]
     return ended
 
 
 @entry
-def mean_batch(r, h, amounts, batch, rooms, found, ended):
-    """Fills ``found`` (batch, 1 + counts, counter) and ``ended`` (batch,), see ``means``."""
+def mean_batch(r, h, amounts, batch, buffers, totals, ended):
+    """Fills ``totals`` (batch, 1 + counts, counter) and ``ended`` (batch,), see ``means``."""
     for s in range(len(batch.lengths)):
         weights = batch.weights[batch.begins[s] : batch.begins[s + 1]]
         ended[s] = means(
             r, h, amounts, weights, batch.weight_at, batch.lengths[s], batch.start[s],
-            batch.final[s], batch.labels[s], rooms, found[s],
+            batch.final[s], batch.labels[s], buffers, totals[s],
         )  # fmt: skip
 
 
 @entry
-def score_batch(r, amounts, ends, batch, cells, least, rooms, scores, kept, chances):
+def score_batch(r, amounts, ends, batch, cells, least, buffers, scores, kept, chances):
     """Fills ``scores`` (batch, cells, lanes): flows for a function of y's counter.
 
     And ``kept`` (batch, cells), whether some lane exceeds ``least``, (lanes,), and ``chances``
@@ -322,7 +323,7 @@ def score_batch(r, amounts, ends, batch, cells, least, rooms, scores, kept, chan
         ends: the function for each joint count, (batch, joint counts, row).
         cells: position and score row of each score that is kept.
     """
-    f, sums, back, score, group = rooms
+    f, sums, back, score, group = buffers
     lanes = scores.shape[2]
     for s in range(len(batch.lengths)):
         n = batch.lengths[s]

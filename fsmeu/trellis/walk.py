@@ -54,8 +54,8 @@ class Final:
     @property
     def mass(self) -> Floats:
         """The masses of the first sentence, (1 + linear registers, states)."""
-        found: Floats = self.masses[:, 0]
-        return found
+        mass: Floats = self.masses[:, 0]
+        return mass
 
     def sums(self) -> Sums:
         """The expected value of each sentence, and what bounds its error."""
@@ -90,9 +90,9 @@ def walk(
         assert isinstance(view, SpecView)
         z = np.zeros((1, view.n), np.int64) if view.z is None else view.z[None, :]
         rows = _rows(layered, acceptor := acceptor_of(layered), all_weights(layered)[None], 1)
-        found = _span(lambda row: view, z, acceptor, rows)
-        if found is not None:
-            return found
+        final = _span(lambda row: view, z, acceptor, rows)
+        if final is not None:
+            return final
     return _walk(merged, layered, keep, max_states)
 
 
@@ -188,10 +188,10 @@ class Mover:
     ) -> tuple[Floats, Floats]:
         """The backward values before position i, and derivatives with respect to its weights."""
         begin, end = self.acceptor.arcs[i : i + 2]
-        before, slopes, found = np.zeros(mass.shape), np.zeros(end - begin), np.empty(end - begin)
+        before, (slopes, derivatives) = np.zeros(mass.shape), np.zeros((2, end - begin))
         self._run("pull", i, mass, steps, offset, beyond.ravel(), before.ravel(), slopes)
-        found[self.acceptor.order[begin:end] - begin] = slopes
-        return before, found
+        derivatives[self.acceptor.order[begin:end] - begin] = slopes
+        return before, derivatives
 
     def changed(self, i: int, mass: Floats, steps: Steps, beyond: Floats, labels: int) -> Floats:
         """The expected value with each label z at position i, (labels,); symbols z * labels + y."""
@@ -209,9 +209,9 @@ class Mover:
         arcs, groups = (at[i + 1] - at[i] for at in (self.acceptor.arcs, self.acceptor.groups))
         self._work += int(arcs + 2 * groups) * quantities * states
         shape = (quantities, len(steps.step) // states, states, steps.width, 0, states)
-        room, run = np.empty(quantities * states), kernels("walk_kernels", self._work)
+        row, run = np.empty(quantities * states), kernels("walk_kernels", self._work)
         flat, step, gain, kernel = mass.ravel(), steps.step, steps.gain, getattr(run, name)
-        kernel(self.acceptor, i, self.weight, flat, shape, step, gain, number, room, *arrays)
+        kernel(self.acceptor, i, self.weight, flat, shape, step, gain, number, row, *arrays)
 
 
 # -- layers of reached states ----------------------------------------------------------------------
@@ -276,8 +276,8 @@ def _possible_steps(
 
 def _drop_empty(codes: Ints, mass: Floats) -> tuple[Ints, Floats]:
     """Leaves out states that no sequence of positive probability reaches."""
-    held = mass[0].any(axis=0)
-    return (codes, mass) if held.all() else (codes[held], mass[:, :, held])
+    positive = mass[0].any(axis=0)
+    return (codes, mass) if positive.all() else (codes[positive], mass[:, :, positive])
 
 
 def _most_probable(codes: Ints, mass: Floats, keep: int) -> tuple[Ints, Floats]:
@@ -305,16 +305,16 @@ def walk_gradient(view: View, layered: Layered, fixed: bool) -> tuple[float, lis
         guard_size("gradient", cells // KEPT_CELLS_PER_STATE)
         taken.append(steps)
         masses.append(mover.forward(i, masses[-1], steps))
-    held = masses[-1][0].any(axis=0) if fixed else np.ones(len(codes), bool)
-    value, slopes = view.values(codes[held])
+    positive = masses[-1][0].any(axis=0) if fixed else np.ones(len(codes), bool)
+    value, slopes = view.values(codes[positive])
     beyond = np.zeros(masses[-1].shape)
     ends = np.concatenate([value[None], slopes])  # (quantities, states)
-    beyond[:, :, held] = ends[:, None, :] * layered.final[:, None]
-    expected, found = float((masses[-1] * beyond).sum()), list[Floats]()
+    beyond[:, :, positive] = ends[:, None, :] * layered.final[:, None]
+    expected, derivatives = float((masses[-1] * beyond).sum()), list[Floats]()
     for i in reversed(range(layered.n)):
         beyond, arcs = mover.backward(i, masses[i], taken[i], beyond)
-        found.append(arcs)
-    return expected, found[::-1]
+        derivatives.append(arcs)
+    return expected, derivatives[::-1]
 
 
 # -- all states of a space -------------------------------------------------------------------------
@@ -349,26 +349,26 @@ def _span(
     levels = [np.unique(column, return_inverse=True)[1].ravel() for column in columns]
     first, kinds = distinct_rows([np.zeros(z.size, np.int64), *levels])
     kinds = kinds.reshape(batch, n)  # the same where the context of positions is
-    room, size = quantities * int(acceptor.widths.max()) * space, view.symbols * space
-    if max(room, len(first) * quantities * size) > MOST_DENSE_STEPS:
+    layer, size = quantities * int(acceptor.widths.max()) * space, view.symbols * space
+    if max(layer, len(first) * quantities * size) > MOST_DENSE_STEPS:
         return None
     try:
-        found = [_kept_steps(view, view_of, cells, *divmod(place, n)) for place in first.tolist()]
+        by_kind = [_kept_steps(view, view_of, cells, *divmod(place, n)) for place in first.tolist()]
     except LossFileError:
         return None
     ending = np.zeros((batch, quantities * space))
-    steps = np.array([one.step for one in found], np.int64).reshape(len(found), size)
-    gains = np.array([one.gain for one in found], np.float64)
-    gains = gains.reshape(len(found), view.linear * size)
-    rooms = np.zeros(room), np.zeros(room), np.empty(quantities * space)
+    steps = np.array([one.step for one in by_kind], np.int64).reshape(len(by_kind), size)
+    gains = np.array([one.gain for one in by_kind], np.float64)
+    gains = gains.reshape(len(by_kind), view.linear * size)
+    buffers = np.zeros(layer), np.zeros(layer), np.empty(quantities * space)
     work = batch * quantities * space * (len(acceptor.arc) + 2 * len(acceptor.group))
     kernels("walk_kernels", work).span(
-        acceptor, rows, kinds, (quantities, view.symbols, space), view.start, steps, gains, rooms,
+        acceptor, rows, kinds, (quantities, view.symbols, space), view.start, steps, gains, buffers,
         ending,
     )  # fmt: skip
     mass = np.ascontiguousarray(ending.reshape(batch, quantities, space).transpose(1, 0, 2))
-    lost = np.array([one.cancelling for one in found]).reshape(len(found), view.linear)
-    most = max((one.most for one in found), default=0) + int(acceptor.largest[0]) + 6
+    lost = np.array([one.cancelling for one in by_kind]).reshape(len(by_kind), view.linear)
+    most = max((one.most for one in by_kind), default=0) + int(acceptor.largest[0]) + 6
     ends = {name: track[:, n:] for name, track in tracks.items()}
     roundings = n * most + rows.final.shape[1]
     codes, lost = np.arange(space), lost[kinds].sum(axis=1).T
@@ -439,10 +439,10 @@ def walk_windows(form: Windows, z: Ints, layered: Layered) -> Sums | None:
         for i in first.tolist():
             start[i, : widths[i]], final[i, : widths[i + k]] = before[i], after[i + k]
         rows = Rows(arcs.weight[acceptor.order][None], 0 * first, first, start, final)
-        found = _span_many(form.loss, sliding_window_view(z, k), acceptor, rows)
-        if found is None:
+        sums = _span_many(form.loss, sliding_window_view(z, k), acceptor, rows)
+        if sums is None:
             return None
-        values, sizes, roundings = found.values, found.sizes, found.roundings + _IN_PAIRS
+        values, sizes, roundings = sums.values, sums.sizes, sums.roundings + _IN_PAIRS
         degree = max(int(np.bincount(ends).max()) for ends in (arcs.source, arcs.target))
         roundings += 2 * len(z) * (degree + 4)
     value, size = form.base * mass + values.sum(), abs(form.base) * mass + sizes.sum()

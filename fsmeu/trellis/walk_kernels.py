@@ -33,9 +33,9 @@ def gather(acceptor, g, weight, mass, quantities, width, states, low, high, row)
     begin, end = acceptor.group[g, 0], acceptor.group[g + 1, 0]
     for q in range(quantities):
         fill(row, q * states + low, q * states + high, 0.0)
-        held = mass[q * width * states + low :]
+        masses = mass[q * width * states + low :]
         add_arcs(
-            row, q * states, low, high - low, held, states, acceptor.arc, begin, end, weight, 0
+            row, q * states, low, high - low, masses, states, acceptor.arc, begin, end, weight, 0
         )
 
 
@@ -48,7 +48,7 @@ def push(acceptor, i, weight, mass, shape, step, gain, offset, row, after):
         shape: quantities, symbols, states before, states after, first state, end of the states.
         step: the state after each (symbol, state), -1 for none.
         offset: added to labels of arcs, to make them symbols of the steps.
-        row: room for (quantities, states).
+        row: a buffer for (quantities, states).
     """
     quantities, symbols, states, beyond, low, high = shape
     width, wider = acceptor.widths[i], acceptor.widths[i + 1]
@@ -137,7 +137,7 @@ def clear(mass, quantities, width, states, low, high):
 
 
 @entry
-def span(acceptor, rows, kinds, size, place, steps, gains, rooms, ending):
+def span(acceptor, rows, kinds, size, place, steps, gains, buffers, ending):
     """Adds to ``ending`` (batch, quantities * states) the masses in which sentences end.
 
     Args:
@@ -146,9 +146,9 @@ def span(acceptor, rows, kinds, size, place, steps, gains, rooms, ending):
         place: the state to start in.
         steps: of each kind of position, (kinds, symbols * states).
         gains: of each kind of position, (kinds, linear registers * symbols * states).
-        rooms: two arrays of zeros for masses of a layer, and one for a row.
+        buffers: two arrays of zeros for masses of a layer, and one for a row.
     """
-    mass, after, row = rooms
+    mass, after, row = buffers
     quantities, symbols, states = size
     for b in range(len(kinds)):
         weight, i, n = rows.weights[rows.model[b]], rows.first[b], kinds.shape[1]
