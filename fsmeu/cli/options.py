@@ -35,25 +35,25 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(command)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     shown: list[inspect.Parameter] = []
-    for name, one in inspect.signature(command).parameters.items():
+    for name, parameter in inspect.signature(command).parameters.items():
         if name not in groups:
-            shown.append(one.replace(annotation=hints[name]))
+            shown.append(parameter.replace(annotation=hints[name]))
             continue
         kinds, panel = get_type_hints(groups[name]), getattr(groups[name], "panel", None)
         for field in fields(groups[name]):
-            made: Any = copy(field.default)
-            made.rich_help_panel = panel
+            default: Any = copy(field.default)
+            default.rich_help_panel = panel
             kind = kinds[field.name]
-            shown.append(one.replace(name=field.name, annotation=kind, default=made))
+            shown.append(parameter.replace(name=field.name, annotation=kind, default=default))
 
-    def run(**given: Any) -> None:
+    def run(**values: Any) -> None:
         for name, kind in groups.items():
-            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
-        command(**given)
+            values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+        command(**values)
 
-    shown = [one.replace(kind=one.KEYWORD_ONLY) for one in shown]
+    shown = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in shown]
     run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in shown}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
     return run
 
 
