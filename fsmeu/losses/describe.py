@@ -32,12 +32,12 @@ def steps_of(loss: SpecLoss, z: Sequence[Any], y: Sequence[Any]) -> list[dict[st
     zs, ys = (loss.alphabet.encode(sequence)[None, :] for sequence in (z, y))
     steps = []
     for i, state in enumerate(walk(loss.bound, zs, ys, np.array([len(z)]))):
-        held = {
+        contents = {
             r.name: _contents(loss.bound, r, float(state[r.name][0]), len(z))
             for r in loss.spec.registers
         }
         read = {"z": z[i - 1], "y": y[i - 1]} if i else {"z": None, "y": None}
-        steps.append({"i": i, **read, "registers": held})
+        steps.append({"i": i, **read, "registers": contents})
     return steps
 
 
@@ -50,8 +50,8 @@ def _contents(bound: BoundLoss, register: Register, value: float, n: int) -> Any
     memory = memory_of(bound, register, n)
     texts = {code: text for text, code in bound.codes.items()}
     entries = [memory.entry(value, back) for back in range(memory.depth)]
-    held = [whole_or_float(x) if memory.numeric else texts.get(x) for x in entries]
-    return [None if x != x else name for x, name in zip(entries, held, strict=True)]
+    shown = [whole_or_float(x) if memory.numeric else texts.get(x) for x in entries]
+    return [None if x != x else name for x, name in zip(entries, shown, strict=True)]
 
 
 def signature(spec: Spec) -> str:

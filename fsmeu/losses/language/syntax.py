@@ -266,13 +266,13 @@ _TRUTHS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "or", "not"})
 
 def names_read(expr: Expr) -> frozenset[str]:
     """The names that an expression refers to: tapes, i, n, parameters, registers."""
-    held = vars(expr)  # keeps them, as they are asked for at every level of long sums
-    known: frozenset[str] | None = held.get("_names_read")
-    if known is None:
-        own = "state" if isinstance(expr, At | Arcs) else held.get("name", held.get("memory"))
-        known = frozenset([own] if own else []).union(*map(names_read, parts(expr)))
-        object.__setattr__(expr, "_names_read", known)
-    return known
+    fields = vars(expr)  # has the names as a cache: they are read at every level of long sums
+    names: frozenset[str] | None = fields.get("_names_read")
+    if names is None:
+        own = "state" if isinstance(expr, At | Arcs) else fields.get("name", fields.get("memory"))
+        names = frozenset([own] if own else []).union(*map(names_read, parts(expr)))
+        object.__setattr__(expr, "_names_read", names)
+    return names
 
 
 @lru_cache(maxsize=256)
@@ -429,7 +429,7 @@ def unread_registers(spec: Spec) -> frozenset[str]:
 def linear_registers(spec: Spec, among: tuple[str, ...] | None = None) -> tuple[str, ...]:
     """Accumulators in which the value is affine, and which no update looks at.
 
-    They need not be states: their expectation rides in the weight (Eisner 2002). Registers that
+    They need not be states: their expectation is kept in the weight (Eisner 2002). Registers that
     read both tapes are taken first, because they cost the most as states.
     """
     unread, reach = unread_registers(spec), tapes(spec)

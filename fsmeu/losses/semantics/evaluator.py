@@ -114,12 +114,12 @@ class Scope:
         """The error of an expression, with the state of the first of the lanes it happened in."""
         spec = self.bound.spec
         shown = {"n", "i", "z", "y"} | {r.name for r in spec.registers}
-        held = {k: v for k, v in {**self.old, **self.current}.items() if k in shown}
+        values = {k: v for k, v in {**self.old, **self.current}.items() if k in shown}
         where = ""
-        if lanes is not None and held:
-            shape = np.broadcast_shapes(np.shape(lanes), *map(np.shape, held.values()))
+        if lanes is not None and values:
+            shape = np.broadcast_shapes(np.shape(lanes), *map(np.shape, values.values()))
             at = tuple(np.argwhere(np.broadcast_to(lanes, shape))[0])
-            cells = {k: float(np.broadcast_to(v, shape)[at]) for k, v in held.items()}
+            cells = {k: float(np.broadcast_to(v, shape)[at]) for k, v in values.items()}
             where = " when " + " ".join(f"{k}={self._show(k, x)}" for k, x in cells.items())
         return fault(spec.origin, spec.source, expr.place, message + where)
 
@@ -225,16 +225,16 @@ def _choice(expr: ast.Choice, scope: Scope, active: Mask) -> Lanes:
 
 
 def _text(expr: ast.Text, scope: Scope, active: Mask) -> float:
-    known, labels = scope.bound.codes.get(expr.value, NONE - 1), scope.bound.label_values
+    code, labels = scope.bound.codes.get(expr.value, NONE - 1), scope.bound.label_values
     if not scope.bound.numeric:
-        return known
-    return float(labels[int(known)]) if 0 <= known < len(labels) else np.nan  # they come first
+        return code
+    return float(labels[int(code)]) if 0 <= code < len(labels) else np.nan  # they come first
 
 
 def _call(expr: ast.Call, scope: Scope, active: Mask) -> Lanes:
     if expr.function in ("tally", "sum"):
         return _over_memory(expr, scope, active)
-    first, *others = [value_of(one, scope, active) for one in expr.arguments]
+    first, *others = [value_of(argument, scope, active) for argument in expr.arguments]
     match expr.function:
         case "kind" | "type":
             return _tag(expr, first, scope)
@@ -268,15 +268,15 @@ def _over_memory(expr: Any, scope: Scope, active: Mask) -> Lanes:
     if expr.function == "sum":
         return sum(map(np.nan_to_num, entries))
     wanted = value_of(expr.arguments[1], scope, active)
-    return sum(one == wanted for one in entries) * 1.0
+    return sum(entry == wanted for entry in entries) * 1.0
 
 
 def _index(expr: ast.Index, scope: Scope, active: Mask) -> Lanes:
     name, memory = expr.name, scope.memories.get(expr.name)
-    at = [value_of(one, scope, active) for one in expr.arguments]
+    at = [value_of(argument, scope, active) for argument in expr.arguments]
     if memory is None:
         said, labels = f"{name} has no entry for this, only for labels", scope.bound.label_values
-        places = (_place(expr, said, labels, one, scope, active) for one in at)
+        places = (_place(expr, said, labels, index, scope, active) for index in at)
         return scope.bound.params[name][tuple(places)]
     if not 0 <= at[0] < memory.depth or at[0] != int(at[0]):
         most = memory.depth - 1
@@ -295,13 +295,13 @@ def _place(
 
 
 def _push(expr: ast.Push, scope: Scope, active: Mask) -> Lanes:
-    memory, held = scope.memories[expr.memory], scope.old[expr.memory]
+    memory, before = scope.memories[expr.memory], scope.old[expr.memory]
     entry, room = value_of(expr.entry, scope, active), memory.base**memory.depth
-    if type(held) is type(entry) is float and entry in memory.digits:
-        return float((int(held) * memory.base + memory.digits[entry]) % room)
+    if type(before) is type(entry) is float and entry in memory.digits:
+        return float((int(before) * memory.base + memory.digits[entry]) % room)
     said = "the remembered value is outside the declared bounds"
     digits = _place(expr, said, memory.values, np.asarray(entry), scope, active) + 1
-    packed = np.asarray(held).astype(np.int64) * memory.base + digits
+    packed = np.asarray(before).astype(np.int64) * memory.base + digits
     return (packed % room).astype(np.float64)
 
 
