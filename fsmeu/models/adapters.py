@@ -99,7 +99,7 @@ def _checked_rows(value: ArrayLike, where: str, ndim: int | None = None) -> Floa
     if array.ndim == 0 or array.ndim != (ndim or array.ndim):
         must = f"must have {ndim} axes" if ndim else "must be an array"
         raise InputError(message(where, must, f"shape {array.shape}"))
-    return check_rows(array, where, given=value) if array.size or ndim else array
+    return check_rows(array, where, original=value) if array.size or ndim else array
 
 
 # -- logits ----------------------------------------------------------------------------------------
@@ -167,22 +167,22 @@ def from_crfsuite(crf: Any, features: Iterable[Any]) -> Potentials:
     where = "from_crfsuite"
     try:
         names = [plain(x) for x in crf.classes_]
-        known = crf.state_features_
+        weights = crf.state_features_
     except (AttributeError, TypeError):  # before it is trained, its classes are None
         must = "a trained sklearn_crfsuite.CRF is needed"
         raise InputError(message(where, must, type(crf).__name__, "Call fit first")) from None
-    given = listed(features, where, "features must be a list, one entry per position")
+    entries = listed(features, where, "features must be a list, one entry per position")
     try:
         from pycrfsuite import ItemSequence  # type: ignore[import-untyped]
     except ImportError:
         raise InputError(message(where, "python-crfsuite must be installed")) from None
     try:
-        items: list[dict[str, float]] = ItemSequence(given).items()
+        items: list[dict[str, float]] = ItemSequence(entries).items()
     except Exception as error:  # whatever strange features raise
         must = "features must be a dict of features, or a list of their names, for each position"
-        raise InputError(message(where, must, given)) from error
+        raise InputError(message(where, must, entries)) from error
     check_arcs(where, len(items) * len(names), "scores")
-    rows, pairwise = _crf_weights(crf, known, names)
+    rows, pairwise = _crf_weights(crf, weights, names)
     unary = np.zeros((len(items), len(names)))
     for position, item in enumerate(items):
         for name, value in item.items():
@@ -191,19 +191,19 @@ def from_crfsuite(crf: Any, features: Iterable[Any]) -> Potentials:
     return Potentials(unary, pairwise, names)
 
 
-def _crf_weights(crf: Any, known: Any, names: list[Any]) -> tuple[dict[str, Floats], Floats]:
+def _crf_weights(crf: Any, weights: Any, names: list[Any]) -> tuple[dict[str, Floats], Floats]:
     """The weights of the tags by feature, each (L,), and those of neighbours, (L, L)."""
-    kept = _ROWS.get(crf)
-    if kept is not None and kept[0] is known:
-        return kept[1:]
+    cached = _ROWS.get(crf)
+    if cached is not None and cached[0] is weights:
+        return cached[1:]
     place = {name: k for k, name in enumerate(names)}
     rows: dict[str, Floats] = {}
-    for (feature, name), weight in known.items():
+    for (feature, name), weight in weights.items():
         rows.setdefault(feature, np.zeros(len(names)))[place[name]] = weight
     pairwise = np.zeros((len(names), len(names)))
     for (before, after), weight in crf.transition_features_.items():
         pairwise[place[before], place[after]] = weight
-    _ROWS[crf] = known, rows, pairwise
+    _ROWS[crf] = weights, rows, pairwise
     return rows, pairwise
 
 
@@ -262,7 +262,7 @@ def from_hmmlearn(
     ends, name = [len(unary)], f"{where} lengths"
     if lengths is not None:
         sizes = listed(lengths, name, "must be a sequence of whole numbers")
-        ends = list(accumulate(check_int(name, "each", plain(one), 0) for one in sizes))
+        ends = list(accumulate(check_int(name, "each", plain(size), 0) for size in sizes))
         if (total := ends[-1] if ends else 0) != len(unary):
             must = f"must add up to the number of observations, {len(unary)}"
             raise InputError(message(name, must, total))

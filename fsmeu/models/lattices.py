@@ -63,12 +63,12 @@ class NBest(Model):
             labels: the alphabet.
             log: whether the weights are logarithms (of any base scale; -inf is weight 0).
         """
-        given = _sequences(sequences)
-        numbers = _weights(weights, len(given), log)
-        flat = list(chain.from_iterable(given))
+        lists = _sequences(sequences)
+        numbers = _weights(weights, len(lists), log)
+        flat = list(chain.from_iterable(lists))
         alphabet = _seen(flat) if labels is None else as_alphabet(labels, "NBest labels")
-        n = len(given[0])
-        rows = alphabet.encode(flat, "NBest sequences, one after the other").reshape(len(given), n)
+        n = len(lists[0])
+        rows = alphabet.encode(flat, "NBest sequences, one after the other").reshape(len(lists), n)
         distinct, group = rows[:1], np.zeros(len(rows), np.int64)
         if n:
             distinct, group = np.unique(rows, axis=0, return_inverse=True)
@@ -82,8 +82,8 @@ class NBest(Model):
         return normalized_rows(self.weights / self.weights.max())
 
     def _build(self) -> Layered:
-        held = self.probabilities > 0
-        return _trie(self.alphabet, self.indices[held], self.probabilities[held])
+        positive = self.probabilities > 0
+        return _trie(self.alphabet, self.indices[positive], self.probabilities[positive])
 
     @property
     def sequences(self) -> NDArray[Any]:
@@ -97,8 +97,8 @@ def _sequences(sequences: Iterable[Iterable[object]]) -> list[list[object]]:
     if isinstance(sequences, str):
         raise InputError(message(where, must, sequences))
     result: list[list[object]] = []
-    for number, one in enumerate(listed(sequences, where, must, rows=True)):
-        result.append(listed(one, where, f"sequence {number + 1} must be a sequence of labels"))
+    for number, row in enumerate(listed(sequences, where, must, rows=True)):
+        result.append(listed(row, where, f"sequence {number + 1} must be a sequence of labels"))
         if len(result[-1]) != len(result[0]):
             got = f"lengths {len(result[0])} (sequence 1) and {len(result[-1])} ({number + 1})"
             raise InputError(message(where, "all sequences must have the same length", got))
@@ -309,7 +309,7 @@ class Mixture(Model):
                 raise InputError(message("Mixture models", "all must have the same length", got))
         array = checks.probability_array(weights, "Mixture weights")
         checks.check_shape(array, (len(parts),), "Mixture weights", "Give one weight per model")
-        array = checks.check_rows(array, "Mixture weights", given=weights)
+        array = checks.check_rows(array, "Mixture weights", original=weights)
         self._keep(models=parts, weights=array, labels=parts[0].labels, n=parts[0].n)
         self._keep(title=f"mixture of {len(parts)} models")
 

@@ -184,14 +184,14 @@ def sample(layered: Layered, size: int, seed: int | np.random.Generator | None =
 
 
 def _generator(seed: object) -> np.random.Generator:
-    """A generator of random numbers; numpy is asked only with what it is known to take."""
+    """A generator of random numbers, from a seed of a type that numpy documents."""
     sources = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
-    known = seed is None or isinstance(seed, sources)
-    given: Any = seed if known else as_whole(seed, least=0)
-    if given is None and not known:
+    accepted = seed is None or isinstance(seed, sources)
+    value: Any = seed if accepted else as_whole(seed, least=0)
+    if value is None and not accepted:
         must = "must be a whole number, at least 0, or a numpy Generator"
         raise InputError(message("sample seed", must, seed))
-    return np.random.default_rng(given)
+    return np.random.default_rng(value)
 
 
 def _pick(
@@ -300,8 +300,8 @@ def best_paths(layered: Layered, weights: Floats) -> list[tuple[Ints, float] | N
         good &= layer.label == labels[:, i, None]
         settled &= good.sum(axis=1) == 1
         state = layer.target[good.argmax(axis=1)] if len(layer.source) else state
-    found = zip(labels, map(math.ldexp, total.tolist(), powers.tolist()), strict=True)
-    return [one if held else None for one, held in zip(found, settled.tolist(), strict=True)]
+    pairs = zip(labels, map(math.ldexp, total.tolist(), powers.tolist()), strict=True)
+    return [pair if ok else None for pair, ok in zip(pairs, settled.tolist(), strict=True)]
 
 
 def _best_entries(layered: Layered, k: int) -> list[tuple[Ints, float]]:
@@ -329,9 +329,9 @@ def _best_entries(layered: Layered, k: int) -> list[tuple[Ints, float]]:
         part, carry = np.frexp(part * mantissa[follow])
         power = exponent[follow] + power + carry
         order = np.lexsort((ranks, -part, -power, source))
-        kept = order[np.arange(len(order)) - np.searchsorted(source[order], source[order]) < k]
-        state, rank, mantissa, exponent = source[kept], ranks[kept], part[kept], power[kept]
-        steps.append((label[kept], follow[kept]))
+        best = order[np.arange(len(order)) - np.searchsorted(source[order], source[order]) < k]
+        state, rank, mantissa, exponent = source[best], ranks[best], part[best], power[best]
+        steps.append((label[best], follow[best]))
     sequences, entry = np.empty((len(state), layered.n), np.int64), steps[-1][1]
     for position, (label, follow) in enumerate(steps[-2::-1]):
         sequences[:, position] = label[entry]
@@ -351,7 +351,7 @@ def best_first(
         bounds.append(sums.reshape(width, labels).max(axis=1))
     queue: list[tuple[float, tuple[int, ...], Floats]] = []
     result: list[tuple[Ints, float]] = []
-    extended = held = 0
+    extended = queued = 0
     children: list[tuple[tuple[int, ...], Floats]] = [((), logarithm(layered.start))]
     while len(result) < k:
         for prefix, log_weights in children:
@@ -359,12 +359,12 @@ def best_first(
             bound = float(log_sums(np.zeros(len(values), np.int64), values, 1)[0])
             if bound > -math.inf:
                 heapq.heappush(queue, (-bound, prefix, log_weights))
-                held += len(prefix) + len(log_weights)
-        check_arcs("most_probable", held, "numbers in its queue")
+                queued += len(prefix) + len(log_weights)
+        check_arcs("most_probable", queued, "numbers in its queue")
         if not queue:
             break
         _, prefix, log_weights = heapq.heappop(queue)
-        held -= len(prefix) + len(log_weights)
+        queued -= len(prefix) + len(log_weights)
         children = []
         if len(prefix) == layered.n:
             indices = np.array(prefix, np.int64)
