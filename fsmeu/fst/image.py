@@ -106,8 +106,8 @@ def check_table(table: ArcTable, where: str) -> None:
 
 def without_zero_arcs(table: ArcTable) -> ArcTable:
     """The machine without arcs of weight zero, which some of OpenFst's algorithms fail on."""
-    kept, arcs = table.weight < np.inf, ("source", "ilabel", "olabel", "weight", "target")
-    return replace(table, **{name: getattr(table, name)[kept] for name in arcs})
+    positive, arcs = table.weight < np.inf, ("source", "ilabel", "olabel", "weight", "target")
+    return replace(table, **{name: getattr(table, name)[positive] for name in arcs})
 
 
 def minus_log(factors: Floats) -> Floats:
