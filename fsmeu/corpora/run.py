@@ -61,15 +61,15 @@ class ModelQuestion:
             decided = decode_many(self.loss, models, **self.options)
         names = ("labels", "value", "method", "exact", "candidates")
         return [
-            {name: getattr(one, name) for name in names}
-            | ({"explanation": explain(one)} if self.explain else {})
-            for one in decided
+            {name: getattr(decision, name) for name in names}
+            | ({"explanation": explain(decision)} if self.explain else {})
+            for decision in decided
         ]
 
 
 Question: TypeAlias = ModelQuestion | ScoreQuestion
-"""What is asked of every record; it can be pickled."""
-_cached = threading.local()  # the last question of a thread: what is known of its loss
+"""The query for every record; it can be pickled."""
+_cached = threading.local()  # the last question of a thread, with the caches of its loss
 
 
 def answer_block(question: bytes, block: bytes) -> dict[int, Data | str]:
@@ -79,16 +79,16 @@ def answer_block(question: bytes, block: bytes) -> dict[int, Data | str]:
     return _answers(_cached.question, pickle.loads(block))
 
 
-def _answers(question: Question, held: list[Record]) -> dict[int, Data | str]:
-    """The same; records of which one is bad are halved until it is alone, to spoil no other."""
+def _answers(question: Question, records: list[Record]) -> dict[int, Data | str]:
+    """The same of records; where one is bad, they are halved until it is alone."""
     try:
-        items = [read_record(one, question.form, question.places, question.given) for one in held]
+        items = [read_record(r, question.form, question.places, question.given) for r in records]
         answers = question.answers(items)
     except FsmeuError as error:
-        if half := len(held) // 2:
-            return _answers(question, held[:half]) | _answers(question, held[half:])
-        line = error.line if isinstance(error, LineError) else held[0].line
-        return {held[0].number: f"line {line}: {error}"}
+        if half := len(records) // 2:
+            return _answers(question, records[:half]) | _answers(question, records[half:])
+        line = error.line if isinstance(error, LineError) else records[0].line
+        return {records[0].number: f"line {line}: {error}"}
     ids: list[Data] = [{} if item.id is None else {"id": item.id} for item in items]
     parts = zip(items, ids, answers, strict=True)
     return {item.number: {"record": item.number, **name, **data} for item, name, data in parts}
@@ -118,10 +118,10 @@ def open_output(path: Path, resume: bool) -> Iterator[tuple[Take, Data | None]]:
             remedy = "Add --resume to go on with it, or remove it"
             raise InputError(message(where, "must be a new file", "one with results", remedy))
         if size:
-            with mmap(file.fileno(), 0, access=ACCESS_READ) as held:
-                end = held.rfind(b"\n") + 1  # of the last complete line
-                line = held[held.rfind(b"\n", 0, max(0, end - 1)) + 1 : end]
-                good = _BEGIN.startswith(held[end : end + len(_BEGIN)])
+            with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+                end = content.rfind(b"\n") + 1  # of the last complete line
+                line = content[content.rfind(b"\n", 0, max(0, end - 1)) + 1 : end]
+                good = _BEGIN.startswith(content[end : end + len(_BEGIN)])
             try:
                 last = json.loads(line) if line else None
                 good = good and (last is None or as_whole(last["record"], 1) is not None)
