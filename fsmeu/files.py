@@ -56,7 +56,7 @@ def write_file(path: str | os.PathLike[str], content: bytes | memoryview | str) 
 
 
 def _open_stream(path: Path, status: os.stat_result) -> BinaryIO | None:
-    """What is no regular file, or is open as a stream already, open; else None."""
+    """An open stream, where the path is no regular file or is open already; else None."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):  # there is none, or it is no file
             if os.path.samestat(status, os.fstat(stream.fileno())):

@@ -20,7 +20,7 @@ TOLERANCE = 1e-9  # relative, of a value from the example's: ten digits may be w
 
 @dataclass(frozen=True)
 class ExampleResult:
-    """What became of one example."""
+    """The result of one example: the stated value and the computed one."""
 
     example: Example  # the example as it stands in the file
     expected: float | None  # the value that the file states; None when it cannot be worked out

@@ -56,7 +56,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Determinism:
-    """What is proven of the steps of a loss."""
+    """Whether the steps of a loss are deterministic and defined, and up to which length."""
 
     arcs: bool  # whether the file draws arcs between states; registers have one next value each
     every_length: bool  # whether exactly one arc applies whatever the length of the sequences
@@ -114,7 +114,7 @@ def report(
     labels: Labels = None,
     longest: int | None = None,
 ) -> Report:
-    """What the examples of a loss file say, the sizes of its machines, and what is derived.
+    """The report on a loss file: results of its examples, sizes of machines, derived properties.
 
     Args:
         spec: the loss file.
@@ -161,7 +161,7 @@ def register_facts(loss: SpecLoss) -> tuple[RegisterFacts, ...]:
 
 
 def _determinism(bound: BoundLoss, sizes: Growth) -> Determinism:
-    """What is proven of a loss whose machines were built: building them takes every step once."""
+    """The determinism of a loss whose machines were built, as building takes every step once."""
     state = next((r for r in bound.spec.registers if r.sugar == "state"), None)
     closes = not sizes.fault and (state is None or _closes(bound, state))
     return Determinism(state is not None, closes, sizes.longest, sizes.fault)

@@ -48,7 +48,7 @@ def check_run(options: CorpusRun) -> None:
 def run_corpus(
     question: Question, options: CorpusRun, source: Source, take: Take, last: Data | None = None
 ) -> Counter[str]:
-    """How many "records" were answered, of these "proven" best, and how many "bad" ones skipped.
+    """The numbers of "records" answered, of those "proven" best, and of "bad" ones skipped.
 
     ``take`` gets the results, batch by batch.
     """
@@ -71,7 +71,7 @@ def run_corpus(
 def answer_corpus(
     ask: Callable[[str], Question], options: CorpusAnswers, loss: str, show: Callable[[Data], str]
 ) -> Counter[str]:
-    """How many records of a corpus were answered, as ``run_corpus`` counts them.
+    """The numbers of records of a corpus that ``run_corpus`` counts.
 
     The question is ``ask(format of the corpus)``. Where there is no file for results, ``show``
     makes a line on standard output of each.
@@ -94,7 +94,7 @@ def corpus_source(name: str, loss_name: str = "") -> AbstractContextManager[Sour
 def _output(
     options: CorpusAnswers, show: Callable[[Data], str]
 ) -> Iterator[tuple[Take, Data | None]]:
-    """What writes results, and the last that is there already."""
+    """A function that writes results, and the last result that the file has already."""
     if options.output is None:
 
         def say(results: list[Data]) -> None:

@@ -35,7 +35,7 @@ def read_loss_file(name: str) -> Spec:
 
 
 def whereabouts(name: str) -> str:
-    """Where the text of a loss stands."""
+    """The path of a loss file, or "standard input"."""
     if name == STDIN:
         return "standard input"
     built_in = grammar_folder() / f"{name}.loss"

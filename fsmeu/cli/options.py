@@ -97,7 +97,7 @@ SEED = option("--seed N", "Random seed.", 0, min=0)
 
 @dataclass(frozen=True)
 class Binding:
-    """What a loss is loaded with."""
+    """The parameters and labels of a loss."""
 
     param: list[str] | None = option(
         "--param -p NAME=VALUE",
@@ -111,7 +111,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Where one label model comes from."""
+    """The source of one label model."""
 
     probs: str | None = option(
         "--probs P1,P2,...",

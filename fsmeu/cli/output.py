@@ -30,7 +30,7 @@ class _Screen(Console):
 
 
 def screen(stderr: bool = False) -> Console:
-    """Where tables go: plain text unless it is a terminal that wants colours."""
+    """The console for tables: plain text unless it is a terminal that wants colours."""
     return _Screen(markup=False, highlight=False, emoji=False, stderr=stderr)
 
 

@@ -151,7 +151,7 @@ def score_corpus(
 
 
 def _checked_form(as_json: bool, output: str | None) -> tuple[str, Path]:
-    """How scores are given, "" for tables, and the file they go to; checked before the work."""
+    """The format of the scores, "" for tables, and their file; checked before the work."""
     if output is None:
         return "json" if as_json else "", Path("-")
     if as_json:

@@ -119,7 +119,7 @@ def installed(package: str) -> str:
 
 
 def computes() -> str:
-    """What goes wrong with an expectation whose value is known, or ""."""
+    """The fault in computing an expectation whose value is known; "" if there is none."""
     try:
         f1 = fsmeu.load("fscore")
         value = fsmeu.expect(f1, [1, 1, 0], fsmeu.models.Bernoulli([0.9, 0.5, 0.3])).value

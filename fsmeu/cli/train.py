@@ -34,7 +34,7 @@ _SETTINGS = ("loss", "space", "random_state", "bits", "crossed", "checkpoint", "
 
 @dataclass(frozen=True)
 class _Tagger:
-    """What a tagger is made of."""
+    """The options of taggers."""
 
     panel = "Taggers"
     searn: bool = option("--searn", "Train a tagger by SEARN, which learns to search.")
@@ -59,7 +59,7 @@ class _Tagger:
 
 @dataclass(frozen=True)
 class _Online:
-    """How examples are streamed."""
+    """The options of online learners."""
 
     panel = "Online learners"
     online: bool = option(

@@ -121,7 +121,7 @@ class LineError(InputError):
 
 
 class Places(NamedTuple):
-    """Where the sequences of a record stand: keys, or columns by number or name.
+    """The places of the sequences of a record: keys, or columns by number or name.
 
     The reference is "y", or the last column but one, where it is None: the only decision without
     systems and models is then the last column, as conlleval reads it. Where it is "" there is none,

@@ -80,7 +80,7 @@ def answer_block(question: bytes, block: bytes) -> dict[int, Data | str]:
 
 
 def _answers(question: Question, records: list[Record]) -> dict[int, Data | str]:
-    """The same of records; where one is bad, they are halved until it is alone."""
+    """The answers for records by their numbers; where one is bad, halves are answered apart."""
     try:
         items = [read_record(r, question.form, question.places, question.given) for r in records]
         answers = question.answers(items)
@@ -102,10 +102,10 @@ _BEGIN = b'{"record": '
 
 @contextmanager
 def open_output(path: Path, resume: bool) -> Iterator[tuple[Take, Data | None]]:
-    """What adds results to a file, new or empty unless a run is resumed, and the last one in it.
+    """A function that appends results to a file, and the last one in it where a run is resumed.
 
-    That goes on after the last complete line; one that is incomplete is cut off. An InputError
-    where the file holds something else, or another run writes to it.
+    The file must be new or empty, unless a run is resumed: it goes on after the last complete line.
+    An InputError where the file holds something else, or another run writes to it.
     """
     where = f"output {path}"
     with path.open("a+b") as file:
@@ -183,7 +183,7 @@ def run(
 
 
 def _check_last(last: Data, again: Data | str, where: str) -> None:
-    """Sees that the last result of a run that is resumed is what this run would have written."""
+    """Refuses to resume a run whose last result is not what this run would have written."""
     data = again if isinstance(again, dict) else {}
     same = data.get("id") == last.get("id") and data.keys() == last.keys()
     if same and data.get("exact", True) and last.get("exact", True):

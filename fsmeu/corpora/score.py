@@ -62,7 +62,7 @@ def tag_scores(
 
 
 def chunk_counts(z: Sequence[Any], y: Sequence[Any]) -> Counter[tuple[str, int]]:
-    """How many chunks of a type agree (0), are decided (1), are given (2), by type and number."""
+    """Numbers of chunks by (type, k): k = 0 for those that agree, 1 for those of z, 2 for y."""
     hyp, ref = (set(chunks_of(tags)) for tags in (z, y))
     return Counter((kind, k) for k, part in enumerate((hyp & ref, hyp, ref)) for *_, kind in part)
 

@@ -83,7 +83,7 @@ class Automaton:
         return bool((self.table.weight != 0).any())
 
     def register_text(self, name: str, state: int) -> str:
-        """What a register holds in a state, as it is shown."""
+        """The content of a register in a state, as pictures show it."""
         if name in self.texts:
             return self.texts[name][state]
         value = self.registers[name][state]
@@ -193,7 +193,7 @@ def of_fst(fst: Any, name: str = "machine") -> Automaton:
 
 
 def _ends(table: ArcTable) -> tuple[Bools, Floats]:
-    """Where paths end, and the final weights as numbers where any of them is not one."""
+    """Whether paths end in each state, and final weights as factors where any is not one."""
     ending, values = np.isfinite(table.final), np.full(table.states, np.nan)
     if (table.final[ending] != 0).any():
         with np.errstate(over="ignore"):

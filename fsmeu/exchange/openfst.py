@@ -50,7 +50,7 @@ def _bytes_of_file(path: Path) -> bytes:
 
 
 def read_constraint(option: str, text: str | None) -> Any:
-    """What ``model.given`` and ``decode`` take as a constraint; None where there is no text.
+    """A constraint as ``model.given`` and ``decode`` take it; None where there is no text.
 
     Args:
         option: the option, for messages.

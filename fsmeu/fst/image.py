@@ -53,7 +53,7 @@ class ArcTable:
 
     @cached_property
     def offsets(self) -> Ints:
-        """Where each state's arcs begin; one entry more than there are states."""
+        """The first arc of each state, and the number of arcs, (states + 1,)."""
         return np.append(0, np.cumsum(np.bincount(self.source, minlength=self.states)))
 
     @cached_property

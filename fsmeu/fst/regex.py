@@ -311,7 +311,7 @@ class _Parser:
         return here
 
     def term(self, depth: int, level: int = 0) -> _Term:
-        """What is joined by | at level 0, by & at level 1, and stands side by side at level 2."""
+        """A term whose parts are joined by | at level 0, by & at level 1, by nothing at level 2."""
         parts = list[_Term]()
         if level == 2:
             while self.peek() not in ("|", "&", ")", ""):
@@ -337,7 +337,7 @@ class _Parser:
         return _Term("not", int(not term.shortest), (term,)) if flips % 2 else term
 
     def bounds(self, sign: str, place: int) -> tuple[int, float]:
-        """How often something is repeated, at least and at most."""
+        """The least and the greatest number of repetitions."""
         if sign in _REPEATS:
             return _REPEATS[sign]
         least, comma, most = sign[1:-1].replace(" ", "").partition(",")

@@ -42,7 +42,7 @@ def steps_of(loss: SpecLoss, z: Sequence[Any], y: Sequence[Any]) -> list[dict[st
 
 
 def _contents(bound: BoundLoss, register: Register, value: float, n: int) -> Any:
-    """What a register holds: a number, a state's name, or entries, None before the start."""
+    """The content of a register: a number, a state's name, or entries, None before the start."""
     if register.sugar == "state":
         return register.states[int(value)]
     if register.sugar != "memory":
@@ -95,7 +95,7 @@ _LENGTHS_TRIED = 12  # lengths at which a true positive is looked for that makes
 
 @dataclass(frozen=True)
 class Properties:
-    """What the text of a loss says about it.
+    """Properties of a loss that are derived from its text.
 
     It ``splits`` when what reads both tapes is only accumulated, the value being affine in it. It
     is ``tp_monotonic`` when one more true positive never makes the value worse, for all n up to

@@ -115,7 +115,7 @@ class SpecLoss(Loss):
         return self.with_labels(Alphabet(tuple(seen[name] for name in sorted(seen))))
 
     def _reordered(self, alphabet: Alphabet) -> SpecLoss:
-        """The same loss with its labels in another order: its tables follow, and new names do."""
+        """The same loss with its labels, tables and new names in the order of the alphabet."""
         own, new = self.alphabet, alphabet.labels
         if set(own.labels) != set(new):
             must = f"its labels are {shorten(own.labels)}, in any order"
@@ -233,7 +233,7 @@ _OTHER_NAMES |= dict.fromkeys(("conlleval", "seqeval"), "chunk_fscore")
 
 
 def grammar_folder() -> Path:
-    """Where the loss files are: inside the installed package, or beside it in a checkout."""
+    """The folder of the loss files: inside the installed package, or beside it in a checkout."""
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "grammars", package.parent / "grammars"):
         if folder.is_dir():

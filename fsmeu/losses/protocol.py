@@ -1,4 +1,4 @@
-"""What every loss is, its values, and losses in Python that no file can say (Jansche 2007)."""
+"""The interface of losses, values of pairs, and losses written in Python (Jansche 2007)."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def check_totals(loss: Loss, where: str) -> BoundLoss:
 
 
 def added_counts(bound: BoundLoss, ended: Mapping[str, Floats], lengths: Ints) -> dict[str, Floats]:
-    """What each pair adds to counts that the value looks at, by name, given its last registers."""
+    """The amounts that pairs add to counts that the value reads, (pairs,) by name."""
     rows = lengths.tolist()
     starts = {n: registers_at(bound, n)[0] for n in set(rows)}
     return {x: ended[x] - np.array([starts[n][x] for n in rows]) for x in counts_read(bound)}
@@ -249,7 +249,7 @@ def counts_read(bound: BoundLoss) -> list[str]:
 
 
 class SimpleFunction(Protocol):
-    """What a Python loss provides. States are hashable; the start is the same for every n."""
+    """The methods of a Python loss. States are hashable; the start is the same for every n."""
 
     def start(self) -> Hashable:
         """The state before anything is read."""

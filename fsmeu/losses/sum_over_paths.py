@@ -107,7 +107,7 @@ def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
 
 
 def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
-    """What a register gains at position k and after, None if that differs or some comes before."""
+    """The gain of a register at positions from k on; None if it varies, or is not 0 before."""
     spec, amount = bound.spec, steps(bound.spec)[name][0]
     if amount is None:
         return None

@@ -88,7 +88,7 @@ def hmm(
 
 
 def _posterior(model: Potentials) -> Potentials:
-    """The same model, which says of itself that it is one of hidden labels, given observations."""
+    """The same model with the title of a hidden Markov model, given its observations."""
     model._keep(title="hidden Markov model, given its observations")
     return model
 
@@ -305,7 +305,7 @@ def from_json(source: Mapping[str, Any] | str | Path) -> Model:
 
 
 def parse_json(text: str, where: str) -> object:
-    """What a JSON text says, with finite numbers; an InputError if it is none."""
+    """The content of a JSON text, with finite numbers; an InputError if it is none."""
 
     def refuse(name: str) -> NoReturn:
         raise InputError(message(where, "numbers must be finite", name))

@@ -1,4 +1,4 @@
-"""What every label model is: data that can be read as a layered acceptor.
+"""The interface of label models: data that can be read as a layered acceptor.
 
 The methods that compute something of a model pass its layers to a function of the same name.
 """
@@ -166,7 +166,7 @@ class Parametrized(Model):
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can write: arrays as lists, and -inf, for which it has no number, as text."""
+    """The value as JSON can write it: arrays as lists, and -inf, no number of JSON, as text."""
     if isinstance(value, Model):
         value = value._parts
     if isinstance(value, np.ndarray):

@@ -97,7 +97,7 @@ def probability_array(value: ArrayLike, where: str) -> Floats:
 
 
 def check_rows(array: Floats, where: str, axes: int = 1, original: Any = None) -> Floats:
-    """The same probabilities, or with sums of 1 where they came in a lower precision.
+    """The same probabilities, divided by their sums where they came in a lower precision.
 
     Sums over the last ``axes`` must be 1 within ``SUM_TOLERANCE``, or within the rounding of as
     many numbers of the precision of the ``original`` array.

@@ -191,7 +191,7 @@ def _spread(scores: Floats) -> Floats:
 
 
 def _by_products(unary: Floats, pairwise: Floats) -> list[Conditionals | None]:
-    """The same of chains whose scores do not differ much; None where sums leave the doubles.
+    """The conditional probabilities of chains of similar scores; None where sums leave the doubles.
 
     P(y_{i+1} | y_i) is the potential of both times the weight of y_{i+1} with all that may follow
     it, divided by the sum of that over y_{i+1}, which is 0 for a dead end. Potentials are (batch,

@@ -31,7 +31,7 @@ _ROUNDING = 4 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """What each register adds for a pair of label indices, (2, 2) by name."""
+    """The amount that each register adds for a pair of label indices, (2, 2) by name."""
 
     bound: BoundLoss
     amounts: dict[str, Floats]

@@ -220,7 +220,7 @@ def _bounded(
 def _apart(
     form: Confusion, n: int, ks: Floats, ratios: list[Ratio], a: Floats, b: Floats
 ) -> Floats:
-    """What the file answers beyond the sum of the ratios at one table of each k, (ks,)."""
+    """The value minus the sum of the ratios at one table of each k, (ks,)."""
     answers = value_of_counts(form, n, a, ks, a + b)
     for ratio in ratios:
         top, below = _value(ratio.top, a, b), _value(ratio.below, a, b)

@@ -81,7 +81,7 @@ def starts_of(bound: BoundLoss, names: Iterable[str], n: int) -> dict[str, float
 
 @lru_cache(maxsize=256)
 def slope(spec: Spec, name: str) -> Expr:
-    """What one more of a register adds to the value, affine in it: an expression free of it.
+    """The coefficient of a register in the value, affine in it: an expression free of it.
 
     A difference of two values would lose digits of the slope that stand below those of the value.
     """
@@ -89,7 +89,7 @@ def slope(spec: Spec, name: str) -> Expr:
 
 
 def separated(bound: BoundLoss) -> BoundLoss:
-    """The same loss with counts that are sums of one for each tape written as two.
+    """The same loss, in which a count that is a sum over both tapes is written as two counts.
 
     ``count both by (z == 1) + (y == 1)`` becomes ``both.z`` and ``both.y``, so that it does not
     stand in the way of algorithms that look at the tapes one after the other.

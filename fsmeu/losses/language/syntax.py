@@ -17,7 +17,7 @@ from fsmeu.errors import LossFileError, message
 
 @dataclass(frozen=True)
 class Place:
-    """Where something stands in the file, counted from 1."""
+    """A line and column of the file, counted from 1."""
 
     line: int = 0
     column: int = 0
@@ -277,7 +277,7 @@ def names_read(expr: Expr) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def tapes(spec: Spec) -> Mapping[str, frozenset[str]]:
-    """What each register depends on in the end, a subset of {"z", "y", "i"}."""
+    """What each register depends on, directly or through others: a subset of {"z", "y", "i"}."""
     direct = {r.name: names_read(r.update) for r in spec.registers}
     reach = {name: names & _TAPES for name, names in direct.items()}
     for _ in spec.registers:
@@ -316,7 +316,7 @@ def steps_read_length(spec: Spec) -> bool:
 
 
 def increment(register: Register) -> Expr | None:
-    """What a register adds to itself at each step; None when it does more than add.
+    """The amount that a register adds to itself at each step; None when it does more than add.
 
     The answer does not refer to the register: it is then an accumulator. One with declared bounds
     must be seen to keep them, as 0 or 1 a step do in 0..n; else its values may be refused.
@@ -395,7 +395,7 @@ class _NotAffineError(Exception):
 
 
 def slope_in(expr: Expr, name: str) -> Expr:
-    """What one more of a register adds to an expression that is affine in it."""
+    """The coefficient of a register in an expression that is affine in it."""
     if name not in names_read(expr):
         return _ZERO
     match expr:

@@ -165,7 +165,7 @@ def refuse_large(name: str, bound: BoundLoss, n: int, limit: int | None) -> None
 
 
 def _sums(m: int, ranks: list[int]) -> int:
-    """How many sums m steps make at least, of gains of one step and of two with these ranks."""
+    """A lower bound on the distinct sums after m steps; gains of 1 and 2 steps have these ranks."""
     return min(
         max(math.comb(m // k + int(r), int(r)) for k, r in enumerate(ranks, start=1)), 10**18
     )
@@ -217,7 +217,7 @@ def explore(
 
 
 def _expand_reached(i: int, layer: Layer, inside: Bools, explored: _Explored) -> None:
-    """Finds the new steps at position i, from the (state, state of the acceptor) inside."""
+    """Adds the new steps at position i, from the (state, state of the acceptor) inside."""
     together: dict[bytes, tuple[Ints, list[int]]] = {}
     for symbol, arcs in arcs_by_label(layer):
         reached = inside[:, layer.source[arcs]].any(axis=1)
@@ -228,7 +228,7 @@ def _expand_reached(i: int, layer: Layer, inside: Bools, explored: _Explored) ->
 
 
 def _ending(targets: Ints, n: int) -> Bools:
-    """Which states a pair of length exactly n can end in, with the hypothesis free."""
+    """True for states in which a pair of length exactly n can end, (states,), z being free."""
     states = len(targets)
     expanded = (targets >= 0).any(axis=1)
     loops = (targets == np.arange(states)[:, None]).any(axis=1)
@@ -265,7 +265,7 @@ class _Explored:
         return targets
 
     def by_depth(self) -> Iterator[int]:
-        """How many states each depth is the first to reach, before they are expanded."""
+        """The number of states that each depth is the first to reach, before they are expanded."""
         columns, begin = np.arange(self.steps.shape[1]), 0
         for i in range(1, self.view.n + 1):
             fresh = np.arange(begin, len(self.codes))
@@ -278,7 +278,7 @@ class _Explored:
             self.expand(i, fresh, columns)
 
     def expand(self, i: int, fresh: Ints, columns: Ints) -> None:
-        """Finds where these states lead on these pairs at position i, some states at a time."""
+        """Adds the targets of these states on these pairs at position i, some states at a time."""
         size = max(1, _STEPS_AT_ONCE // max(1, len(columns)))
         for states in (fresh[begin : begin + size] for begin in range(0, len(fresh), size)):
             reached, gained = self.view.advance(i, self.codes[states], columns)

@@ -342,7 +342,7 @@ def _alike(a: Sort, b: Sort, world: _World) -> bool:
 
 
 def _packing(memory: Register, bound: BoundLoss) -> tuple[object, ...]:
-    """How many entries of which values: memories that agree in it, with n as written, compare."""
+    """The number of entries and their values: memories that agree in both can be compared."""
     remembered = _remembered(memory)
     bounds = [memory.low or ast.Number(0.0), memory.high or ast.Number(1.0)]
     among = (_value(side, bound) for side in bounds if remembered == "numbers")

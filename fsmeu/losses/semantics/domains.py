@@ -184,12 +184,12 @@ def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) ->
 
 @lru_cache(maxsize=256)
 def memories_of(bound: BoundLoss, n: int) -> dict[str, Memory]:
-    """How each memory is kept, by name."""
+    """The layout of each memory, by name."""
     return {r.name: memory_of(bound, r, n) for r in bound.spec.registers if r.sugar == "memory"}
 
 
 def memory_of(bound: BoundLoss, register: Register, n: int) -> Memory:
-    """How a memory is kept: the values of its entries and their number."""
+    """The layout of a memory: the values of its entries and their number."""
     depth = constant_at(bound, register.depth, n)  # type: ignore[arg-type]
     if not 1 <= depth <= _MAX_DEPTH or depth != int(depth):
         message = f"a memory holds 1 to {_MAX_DEPTH} entries, not {depth:g}"
@@ -233,7 +233,7 @@ def _error(bound: BoundLoss, register: Register, message: str) -> LossFileError:
 
 
 def share_numbers(domains: Mapping[str, Domain]) -> dict[str, Domain]:
-    """The same domains, pools made smaller where all together would run out of numbers."""
+    """The same domains, with smaller pools where the codes of all together would overflow."""
     pools = [name for name, domain in domains.items() if isinstance(domain, Pool)]
     bounded = math.prod(domain.size for name, domain in domains.items() if name not in pools)
     if not pools:
@@ -251,7 +251,7 @@ class Space:
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """The number of codes."""
         return math.prod(domain.size for domain in self.domains.values())
 
     @property

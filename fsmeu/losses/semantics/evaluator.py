@@ -69,7 +69,7 @@ _CHOOSE: Mapping[str, Any] = {"min": np.minimum, "max": np.maximum}  # nan if on
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """How a memory is kept in one number: entries are digits, 0 is 'nothing yet', newest lowest.
+    """The layout of a memory as one number: entries are digits, 0 is 'nothing yet', newest lowest.
 
     Digit d + 1 stands for ``values[d]``; ``depth`` entries are kept.
     """
@@ -85,7 +85,7 @@ class Memory:
 
     @cached_property
     def entries(self) -> Floats:
-        """What each digit stands for, nan for 'nothing yet'."""
+        """The value of each digit, nan for 'nothing yet'."""
         return np.append(np.nan, self.values)
 
     @cached_property
@@ -94,7 +94,7 @@ class Memory:
         return dict(zip(self.values.tolist(), range(1, self.base), strict=True))
 
     def entry(self, packed: Lanes, back: int) -> Lanes:
-        """The entries so many steps back of memories that are kept in these numbers."""
+        """The entries so many steps back of memories packed into these numbers."""
         power = self.base**back
         if type(packed) is float:
             return float(self.entries[int(packed) // power % self.base])
@@ -103,7 +103,7 @@ class Memory:
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """What the names of an expression stand for: z, y, i, n and registers, now or ``old``."""
+    """The values of the names of an expression: z, y, i, n and registers, now or ``old``."""
 
     bound: BoundLoss
     current: Mapping[str, Lanes]
@@ -164,7 +164,7 @@ def evaluate(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
 
 
 def value_of(expr: Any, scope: Scope, active: Mask) -> Lanes:
-    """The same, where numpy's warnings are off."""
+    """The value of an expression in every lane, while numpy's warnings are off."""
     return _RULES[type(expr)](expr, scope, active)
 
 
@@ -192,7 +192,7 @@ def _binary(expr: ast.Binary, scope: Scope, active: Mask) -> Lanes:
 
 
 def _holds(expr: Any, scope: Scope, active: Mask) -> Any:
-    """Where an expression is true, bools; what a memory has before the start (nan) is not."""
+    """Bools, true in lanes where an expression holds; an entry before the start (nan) does not."""
     sign = getattr(expr, "operator", "")
     if sign in _COMPARE:
         left, right = value_of(expr.left, scope, active), value_of(expr.right, scope, active)
@@ -261,7 +261,7 @@ def _tag(expr: ast.Call, codes: Lanes, scope: Scope) -> Lanes:
 
 
 def _over_memory(expr: Any, scope: Scope, active: Mask) -> Lanes:
-    """How many entries of a memory are equal to something, or their sum."""
+    """The number of entries of a memory that are equal to something, or the sum of all."""
     name = expr.arguments[0].name
     memory, packed = scope.memories[name], scope.current[name]
     entries = [memory.entry(packed, back) for back in range(memory.depth)]
