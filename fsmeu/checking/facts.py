@@ -128,8 +128,8 @@ def _value_text(value: Any) -> str:
 
 def selected_sizes(sizes: Growth) -> list[dict[str, int]]:
     """A few rows of the growth table: lengths that double, and the last."""
-    wanted = {2**k for k in range(_ROWS)} | {sizes.longest}
-    return [asdict(size) for size in sizes.sizes if size.n in wanted]
+    lengths = {2**k for k in range(_ROWS)} | {sizes.longest}
+    return [asdict(size) for size in sizes.sizes if size.n in lengths]
 
 
 def report_data(report: Report) -> dict[str, Any]:

@@ -234,8 +234,8 @@ def _clash(loss: SpecLoss, props: Properties | None, sizes: Growth) -> dict[str,
         return {}
     last, text = min(sizes.longest, _ALL_PAIRS), loss.alphabet.text
     for n in range(1, last + 1):
-        every = np.array(list(itertools.product((0, 1), repeat=n)), np.int64)
-        z, y = np.repeat(every, len(every), axis=0), np.tile(every, (len(every), 1))
+        sequences = np.array(list(itertools.product((0, 1), repeat=n)), np.int64)
+        z, y = np.repeat(sequences, len(sequences), axis=0), np.tile(sequences, (len(sequences), 1))
         values = loss.pair_values(z, y)
         tables = group(np.stack([(z & y).sum(axis=1), z.sum(axis=1), y.sum(axis=1)], axis=1))
         for table in np.unique(tables):
@@ -261,8 +261,8 @@ def loss_to_measure(
         labels = labels_of_examples(spec)
         if spec.scheme and len(labels or ()) < 2:
             labels = tag_labels(["X"], spec.scheme)
-    chosen = None if labels is None else as_alphabet(labels)
-    size = len(SpecLoss(spec, {}, chosen).alphabet)
+    alphabet = None if labels is None else as_alphabet(labels)
+    size = len(SpecLoss(spec, {}, alphabet).alphabet)
     open_params = [p for p in spec.params if p.default is None and p.name not in params]
     assumed = {param.name: _assumed(spec, param, size) for param in open_params}
     return bind_loss(spec, {**params, **assumed}, labels), assumed

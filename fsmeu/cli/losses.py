@@ -100,8 +100,8 @@ def check(
         must = f"lengths of 1 to {_LONGEST} are measured"
         refuse("--n", must, n, "--sizes measures any one length")
     spec = inputs.read_loss_file(loss)
-    chosen = inputs.choose_labels(binding, spec.scheme)
-    result = report(spec, params=inputs.choose_params(binding.param), labels=chosen, longest=n)
+    labels = inputs.choose_labels(binding, spec.scheme)
+    result = report(spec, params=inputs.choose_params(binding.param), labels=labels, longest=n)
     if as_json:
         print_json(report_data(result))
     else:

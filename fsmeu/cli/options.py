@@ -34,26 +34,26 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
     """The command as typer reads it: fields of its dataclasses are parameters, in their panel."""
     hints = get_type_hints(command)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    shown: list[inspect.Parameter] = []
+    parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         if name not in groups:
-            shown.append(parameter.replace(annotation=hints[name]))
+            parameters.append(parameter.replace(annotation=hints[name]))
             continue
         kinds, panel = get_type_hints(groups[name]), getattr(groups[name], "panel", None)
         for field in fields(groups[name]):
             default: Any = copy(field.default)
             default.rich_help_panel = panel
             kind = kinds[field.name]
-            shown.append(parameter.replace(name=field.name, annotation=kind, default=default))
+            parameters.append(parameter.replace(name=field.name, annotation=kind, default=default))
 
     def run(**values: Any) -> None:
         for name, kind in groups.items():
             values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
         command(**values)
 
-    shown = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in shown]
-    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+    parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 

@@ -141,8 +141,8 @@ def classifiers() -> dict[str, Any]:
     """The classifiers of rows that can be trained, by name."""
     from sklearn.base import ClassifierMixin
 
-    every = saving.estimators()
-    return {name: kind for name, kind in every.items() if issubclass(kind, ClassifierMixin)}
+    estimators = saving.estimators()
+    return {name: kind for name, kind in estimators.items() if issubclass(kind, ClassifierMixin)}
 
 
 def parameters(texts: Iterable[str] | None) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def _with_parts(name: str, own: dict[str, Any], params: dict[str, Any]) -> dict[
 @contextmanager
 def estimating(where: str, doing: str, total: float | None = None) -> Iterator[Tell]:
     """A context with a bar; what an estimator refuses is an InputError, its warnings are told."""
-    with warnings.catch_warnings(record=True) as seen:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
             with progress(doing, total) as tell:
@@ -203,7 +203,7 @@ def estimating(where: str, doing: str, total: float | None = None) -> Iterator[T
             raise
         except (ValueError, TypeError) as error:
             raise InputError(message(where, str(error).strip().partition("\n")[0])) from error
-    for text in dict.fromkeys(str(warning.message).partition("\n")[0] for warning in seen):
+    for text in dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught):
         note(f"warning: {text}")
 
 
@@ -228,9 +228,9 @@ def plot_decision(path: Path | None, model: Any, data: Examples, predicted: NDAr
     kind = "probability" if hasattr(model, "predict_proba") else "score"
     with estimating("--plot", "deciding"):
         scores = base.positive_chances(model, data.rows)
-    positive, chosen = (classes == model.classes_[1] for classes in (data.labels, predicted))
+    positive, decided = (classes == model.classes_[1] for classes in (data.labels, predicted))
 
     def draw(axes: Any) -> None:
-        plot_threshold(loss, scores, positive, chosen, score=kind, ax=axes)
+        plot_threshold(loss, scores, positive, decided, score=kind, ax=axes)
 
     save_plot(path, draw, (6.4, 4.4))

@@ -216,13 +216,13 @@ def _print_tables(facts: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None
     """A table for each loss: a line for each decision, and for its difference to the baseline."""
     out.line(f"{facts['sentences']:,} sentences, {facts['labels']:,} labels")
     for loss in dict.fromkeys(row["loss"] for row in rows):
-        mine = [row for row in rows if row["loss"] == loss]
-        better = "more" if mine[0]["kind"] == "utility" else "less"
-        out.line(f"\n{mine[0]['kind']} {loss} ({better} is better)", style="bold")
-        levels = list(dict.fromkeys(row["level"] for row in mine))
+        scores = [row for row in rows if row["loss"] == loss]
+        better = "more" if scores[0]["kind"] == "utility" else "less"
+        out.line(f"\n{scores[0]['kind']} {loss} ({better} is better)", style="bold")
+        levels = list(dict.fromkeys(row["level"] for row in scores))
         heads = [head for level in levels for head in (level, "95%")[: 1 + (facts["draws"] > 0)]]
         decided: dict[str, list[dict[str, Any]]] = {}
-        for row in mine:
+        for row in scores:
             decided.setdefault(row["decision"], []).append(row)
         cells = [[name, *_cells(side)] for name, side in decided.items()]
         if len(decided) > 1:

@@ -121,13 +121,13 @@ def train(
         refuse("train", "--output MODEL.npz must be given")
     columns = file.removesuffix(".gz").endswith(_COLUMN_FILES)
     if tagger.searn or reading.form == "conll" or columns:
-        others = {"--online": stream.online, "--plot": plot, "--classifier": classifier}
-        _check_others("a tagger", others)
+        wrong = {"--online": stream.online, "--plot": plot, "--classifier": classifier}
+        _check_others("a tagger", wrong)
         assert place is not None
         summary = _train_tagger((file, test), place, tagger, shared.parameters(param), seed)
     else:
-        others = {"--templates": tagger.templates, "--loss": tagger.loss, "--space": tagger.space}
-        _check_others("a classifier", others)
+        wrong = {"--templates": tagger.templates, "--loss": tagger.loss, "--space": tagger.space}
+        _check_others("a classifier", wrong)
         if stream.online:
             learners = _online_learners(classifier or ["FOFOClassifier"], shared.parameters(param))
             _stream((file, test), reading, learners, stream, seed, (place, plot), as_json)
@@ -160,7 +160,7 @@ def _train_tagger(
 ) -> dict[str, Any]:
     """Trains a tagger by SEARN and saves it; returns what it has seen and how good it is."""
     inputs, tags = inputs_and_tags(read_sentences(files[0], least=2))
-    others = None if files[1] is None else inputs_and_tags(read_sentences(files[1], least=2))
+    test = None if files[1] is None else inputs_and_tags(read_sentences(files[1], least=2))
     chunks = are_chunk_tags(tags)
     templates = options.templates or ("chunking" if len(inputs[0][0]) > 1 else "words")
     loss = options.loss or ("chunk_fscore" if chunks else "hamming")
@@ -180,8 +180,8 @@ def _train_tagger(
         "space": space,
         "seconds": round(seconds, 3),
     }
-    if others is not None:
-        summary["test"] = tag_scores(model.predict(others[0]), others[1])
+    if test is not None:
+        summary["test"] = tag_scores(model.predict(test[0]), test[1])
     return summary
 
 
@@ -214,8 +214,8 @@ def _train_classifier(
 ) -> dict[str, Any]:
     """Trains and saves a classifier; returns what it has seen and how good it is."""
     name = type(model).__name__
-    data, others = _read(files, reading)
-    picture = shared.checked_decision_plot(plot, None if others is None else others.labels)
+    data, test = _read(files, reading)
+    picture = shared.checked_decision_plot(plot, None if test is None else test.labels)
     begin = perf_counter()
     with shared.estimating(f"train {name}", "training"):
         model.fit(data.rows, data.labels)
@@ -229,11 +229,11 @@ def _train_classifier(
         "classes": [shared.base.plain(cls) for cls in model.classes_],
         "seconds": round(seconds, 3),
     }
-    if others is not None:
+    if test is not None:
         with shared.estimating(f"test {name}", "deciding"):
-            predicted = model.predict(others.rows)
-        summary["test"] = shared.base.measures(model, others.labels, predicted)
-        shared.plot_decision(picture, model, others, predicted)
+            predicted = model.predict(test.rows)
+        summary["test"] = shared.base.measures(model, test.labels, predicted)
+        shared.plot_decision(picture, model, test, predicted)
     return summary
 
 
@@ -278,9 +278,9 @@ def _stream(
     path = None if curves is None else _checked_curves(curves)
     train, test = _read(files, reading)
     data = online_learners.two_classes(files[0], train, stream.positive)
-    others = None
+    held_out = None
     if test is not None:
-        others = online_learners.two_classes(str(files[1]), test, stream.positive, data)
+        held_out = online_learners.two_classes(str(files[1]), test, stream.positive, data)
     examples, features = map(int, data.rows.shape)
     plan = {"passes": stream.passes, "shuffles": stream.shuffles, "seed": seed}
     outcomes = []
@@ -291,7 +291,7 @@ def _stream(
             def update(more: int, text: str, tell: Tell = tell) -> None:
                 tell(advance=more, text=text)
 
-            outcomes.append(online_learners.run_orders(name, learner, data, others, plan, update))
+            outcomes.append(online_learners.run_orders(name, learner, data, held_out, plan, update))
     if model is not None:
         shared.saving.save(outcomes[0].first, model)
     positive = int((data.labels == data.classes[1]).sum())
@@ -299,7 +299,7 @@ def _stream(
     result = {**facts, **plan, "learners": [outcome.row for outcome in outcomes]}
     if path is not None:
         _write_curves(path, result, outcomes)
-    parts = ["online"] if others is None else ["online", "test"]
+    parts = ["online"] if held_out is None else ["online", "test"]
     spread = " ± s.d." if stream.shuffles > 1 else ""
     heads = [*(part + spread for part in parts), "examples/s"]
     rows = []

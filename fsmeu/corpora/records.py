@@ -151,7 +151,7 @@ def read_record(record: Record, form: str, places: Places, given: Any = None) ->
         raise InputError(message("record", f"may have at most {RECORD_BYTES:,} bytes"))
     with readable("record"):
         text = record.text.decode("utf-8")
-    wanted, name, lines = {system: system for system in places.systems}, None, list[int]()
+    system_places, name, lines = {system: system for system in places.systems}, None, list[int]()
     model: Model | None
     if form == "conll":
         tokens = _tokens(text, record.line)
@@ -161,7 +161,7 @@ def read_record(record: Record, form: str, places: Places, given: Any = None) ->
             must = "the column of the reference must be given where labels have probabilities"
             raise InputError(message("--gold", must, "none", "For example: --gold 2"))
         model = _independent(tokens) if has_model else None
-        wanted = wanted or ({"last column": "-1"} if where is None else {})
+        system_places = system_places or ({"last column": "-1"} if where is None else {})
         gold = "-2" if where is None else where
         labels = partial(_column_labels, tokens, places.names)
     else:
@@ -174,12 +174,12 @@ def read_record(record: Record, form: str, places: Places, given: Any = None) ->
         if name is not None and (isinstance(name, bool) or not isinstance(name, str | int)):
             raise InputError(message("key 'id'", "must be a text or a whole number", name))
         gold = "y" if places.gold is None else places.gold
-        ours = {"id", "z", "y", gold, *wanted}
-        model_keys = {key: value for key, value in content.items() if key not in ours}
+        reserved = {"id", "z", "y", gold, *system_places}
+        model_keys = {key: value for key, value in content.items() if key not in reserved}
         model = from_json(model_keys) if model_keys or not gold else None
         labels = partial(_key_labels, content, model)
     y = labels(gold) if gold else ()
-    systems = {system: labels(place) for system, place in wanted.items()}
+    systems = {system: labels(place) for system, place in system_places.items()}
     sizes = {f"{system} must have as many labels": len(z) for system, z in systems.items()}
     sizes |= {} if model is None else {"the model must be as long": model.n}
     for must, size in sizes.items() if gold else ():

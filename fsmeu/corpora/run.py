@@ -157,7 +157,7 @@ def run(
     corpus and question. A record that cannot be answered is such an error with ``bad="stop"``, else
     is skipped.
     """
-    done, seen = int(last["record"]) if last else 0, 0
+    done, reached = int(last["record"]) if last else 0, 0
     positions: deque[int] = deque()
 
     def tasks() -> Iterator[bytes]:
@@ -167,7 +167,7 @@ def run(
                 yield pickle.dumps(block)
 
     for results in workers.in_order(answer_block, pickle.dumps(question), tasks()):
-        seen = max(results)
+        reached = max(results)
         if last is not None and done in results:
             _check_last(last, results[done], source.where)
         new = [result for number, result in results.items() if number > done]
@@ -175,11 +175,11 @@ def run(
         if faults and bad == "stop":
             raise InputError(faults[0])
         yield [data for data in new if isinstance(data, dict)], faults, positions.popleft()
-    if not seen and not done:
+    if not reached and not done:
         raise EmptyError(message(source.where, "must hold at least one record"))
-    if seen < done:
+    if reached < done:
         must = f"the corpus must have the {done:,} records that have results"
-        raise InputError(message(source.where, must, f"{seen or 'fewer'} records"))
+        raise InputError(message(source.where, must, f"{reached or 'fewer'} records"))
 
 
 def _check_last(last: Data, again: Data | str, where: str) -> None:

@@ -41,8 +41,8 @@ _GAP = 1e-5  # how far below the best expected value that of a decision may be
 
 def are_chunk_tags(tags: Iterable[Sequence[str]]) -> bool:
     """Whether all tags are O, B-X or I-X, and one of them is not O."""
-    seen = set(chain.from_iterable(tags)) - {"O"}
-    return bool(seen) and all(is_tag(tag, KINDS["bio"]) for tag in seen)
+    others = set(chain.from_iterable(tags)) - {"O"}
+    return bool(others) and all(is_tag(tag, KINDS["bio"]) for tag in others)
 
 
 def tag_scores(
@@ -175,12 +175,12 @@ def scores_of(
     for name, loss in losses:
         bound, counts = with_totals(loss, labels)
         references = [bound.alphabet.encode(y, f"gold, {name}") for y in golds] * len(decided)
-        every = chain.from_iterable(decided.values())
-        hypotheses = [bound.alphabet.encode(z, f"decision, {name}") for z in every]
-        ended = registers_of_pairs(bound, list(zip(hypotheses, references, strict=True)))
-        columns.append(values_of_registers(bound, ended, lengths))
+        decisions = chain.from_iterable(decided.values())
+        hypotheses = [bound.alphabet.encode(z, f"decision, {name}") for z in decisions]
+        registers = registers_of_pairs(bound, list(zip(hypotheses, references, strict=True)))
+        columns.append(values_of_registers(bound, registers, lengths))
         if counts is not None:
-            columns += protocol.added_counts(bound, ended, lengths).values()
+            columns += protocol.added_counts(bound, registers, lengths).values()
     table: Floats = np.array(columns).reshape(len(columns), len(decided), len(golds))
     return np.asarray(table.T)
 
@@ -235,10 +235,10 @@ def rows_of(
         tell(len(weights))
     rows, at = [], tally.decisions.index(baseline)
     for (name, kind, level), part in by_level.items():
-        every = np.concatenate(part)
-        less = every - every[:, at : at + 1]
+        drawn = np.concatenate(part)
+        less = drawn - drawn[:, at : at + 1]
         for k, decision in enumerate(tally.decisions):
-            both = [estimate(float(x[0, k]), x[1:, k]) for x in (every, less)]
+            both = [estimate(float(x[0, k]), x[1:, k]) for x in (drawn, less)]
             numbers = chain(*(vars(e).values() for e in both[: 1 + (k != at)]))
             rows.append(dict(zip_longest(HEADS, (name, kind, decision, level, *numbers))))
     return rows
@@ -255,13 +255,13 @@ def _values(
     if names is None:
         return {"sentence": means}
     totals = np.tensordot(weights, table[:, :, 1:], axes=(1, 0))  # (corpora, decisions, counts)
-    whole, sizes = np.empty(means.shape), weights @ np.array(lengths, np.float64)
+    of_corpus, sizes = np.empty(means.shape), weights @ np.array(lengths, np.float64)
     for size in np.unique(sizes):  # n is the same for corpora of one size
         rows = np.flatnonzero(sizes == size)
         added = {name: totals[rows, :, j].ravel() for j, name in enumerate(names)}
-        values = protocol.value_of_totals(bound, int(size), added, whole[rows].size)
-        whole[rows] = values.reshape(len(rows), -1)
-    return {"sentence": means, "corpus": whole}
+        values = protocol.value_of_totals(bound, int(size), added, of_corpus[rows].size)
+        of_corpus[rows] = values.reshape(len(rows), -1)
+    return {"sentence": means, "corpus": of_corpus}
 
 
 def decide_whole(

@@ -93,7 +93,7 @@ class Alphabet:
     def __post_init__(self) -> None:
         if not self.labels:
             raise InputError(message("labels", "an alphabet needs at least one label"))
-        seen: set[str] = set()
+        texts: set[str] = set()
         for label in self.labels:
             if isinstance(label, bool) or not isinstance(label, int | str) or label == "":
                 must = "each label must be an int or a non-empty string"
@@ -101,9 +101,9 @@ class Alphabet:
             if not is_text(text := label_text(label)):
                 must = "each label must be text that UTF-8 can write"
                 raise InputError(message("labels", must, ascii(label)))
-            if text in seen:
+            if text in texts:
                 raise InputError(message("labels", f"must differ, {label!r} is there twice"))
-            seen.add(text)
+            texts.add(text)
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -107,12 +107,12 @@ class SpecLoss(Loss):
         if not self.labels_open or tables & self.params_given.keys():
             return self
         labels = [x for row in sequences for x in map(plain, row) if type(x) in (int, str)]
-        seen = {label_text(label): label for label in labels}
+        by_text = {label_text(label): label for label in labels}
         if self.spec.scheme:
-            seen = {"O": "O", **seen}
-        elif set(seen) <= {"0", "1"}:
+            by_text = {"O": "O", **by_text}
+        elif set(by_text) <= {"0", "1"}:
             return self
-        return self.with_labels(Alphabet(tuple(seen[name] for name in sorted(seen))))
+        return self.with_labels(Alphabet(tuple(by_text[name] for name in sorted(by_text))))
 
     def _reordered(self, alphabet: Alphabet) -> SpecLoss:
         """The same loss with its labels, tables and new names in the order of the alphabet."""
@@ -210,12 +210,12 @@ def bind_loss(
         raise InputError(message(where, must, "both"))
     if types is not None:
         labels = tag_labels(chunk_types(types, where), spec.scheme or "bio")
-    chosen = as_alphabet(labels) if labels is not None else None
-    if chosen is not None and spec.labels is not None and len(chosen) != len(spec.labels):
+    alphabet = as_alphabet(labels) if labels is not None else None
+    if alphabet is not None and spec.labels is not None and len(alphabet) != len(spec.labels):
         must = f"the file has {len(spec.labels)} labels, {', '.join(map(str, spec.labels))}"
-        raise InputError(message(where, must, f"{len(chosen)} labels"))
-    loss = SpecLoss(spec, dict(params), chosen)
-    if not (spec.scheme and chosen is None):
+        raise InputError(message(where, must, f"{len(alphabet)} labels"))
+    loss = SpecLoss(spec, dict(params), alphabet)
+    if not (spec.scheme and alphabet is None):
         bound = loss.bound
         for register in spec.registers:
             domain_of(bound, register, n=1)
@@ -296,6 +296,6 @@ def _find(name: str | Path) -> Path:
         raise InputError(message("load", f"there is no file {shorten(text)}")) from None
     if text.endswith(_SUFFIX) or "/" in text:
         raise InputError(message("load", f"there is no file {text}"))
-    ours = _OTHER_NAMES.get(text.lower(), text)
-    hint = nearest(ours, library()) or f"There are: {', '.join(library())}"
+    official = _OTHER_NAMES.get(text.lower(), text)
+    hint = nearest(official, library()) or f"There are: {', '.join(library())}"
     raise InputError(message("load", f"there is no built-in loss {text!r}", None, hint))

@@ -224,11 +224,11 @@ def check_totals(loss: Loss, where: str) -> BoundLoss:
     return loss.bound
 
 
-def added_counts(bound: BoundLoss, ended: Mapping[str, Floats], lengths: Ints) -> dict[str, Floats]:
+def added_counts(bound: BoundLoss, final: Mapping[str, Floats], lengths: Ints) -> dict[str, Floats]:
     """The amounts that pairs add to counts that the value reads, (pairs,) by name."""
     rows = lengths.tolist()
     starts = {n: registers_at(bound, n)[0] for n in set(rows)}
-    return {x: ended[x] - np.array([starts[n][x] for n in rows]) for x in counts_read(bound)}
+    return {x: final[x] - np.array([starts[n][x] for n in rows]) for x in counts_read(bound)}
 
 
 def value_of_totals(bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes: int) -> Floats:

@@ -66,8 +66,8 @@ def windows(loss: SpecLoss, n: int) -> Windows | None:
     read = names_read(spec.value) & {r.name for r in spec.registers}
     if not linear or read - set(linear) or n > _LONGEST_WINDOWED:
         return None
-    beside = [r for r in spec.registers if r.name not in linear and tapes(spec)[r.name] & _TAPES]
-    for r in beside:  # what follows the labels may leave its bounds, or have no value, unseen
+    others = [r for r in spec.registers if r.name not in linear and tapes(spec)[r.name] & _TAPES]
+    for r in others:  # what follows the labels may leave its bounds, or have no value, unseen
         bounded = r.sugar in ("register", "state") or (r.sugar == "memory" and r.low is not None)
         if bounded or _is_partial(bound, r.update):
             return None
@@ -209,9 +209,9 @@ def signed_parts(
     It is one machine where no shift is needed. Otherwise one has the paths that pay, the other
     those that are paid: a shift as great as the least value costs the digits of all others.
     """
-    whole = compile_summed(loss, n, z, max_states)
-    if not whole.shift:
-        return [(1.0, whole)]
+    machine = compile_summed(loss, n, z, max_states)
+    if not machine.shift:
+        return [(1.0, machine)]
     return [(sign, _compiled(loss, n, z, max_states, sign)) for sign in (1.0, -1.0)]
 
 

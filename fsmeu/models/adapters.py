@@ -61,14 +61,14 @@ def hmm(
     size = len(first)
     links = _checked_rows(transition, "hmm transition")
     output = _checked_rows(emission, "hmm emission", 2)
-    where, seen = "hmm observations", list[int]()
+    where, symbols = "hmm observations", list[int]()
     for k, x in enumerate(listed(observations, where, "must be a sequence of whole numbers")):
-        seen.append(check_int(where, f"position {k + 1}", plain(x), 0))
-        if seen[-1] >= output.shape[1]:
+        symbols.append(check_int(where, f"position {k + 1}", plain(x), 0))
+        if symbols[-1] >= output.shape[1]:
             most = output.shape[1] - 1
             must = f"must be from 0 to {most}, as emission has {output.shape[1]} columns"
             raise InputError(message(where, must, f"{shorten(x)} at position {k + 1}"))
-    steps = max(0, len(seen) - 1)
+    steps = max(0, len(symbols) - 1)
     check_arcs("hmm", size + steps * size * size)
     if links.size == 0:
         links = links.reshape(0, size, size)
@@ -77,12 +77,12 @@ def hmm(
         raise InputError(message("hmm transition", must, f"shape {links.shape}"))
     checks.check_shape(output, (size, output.shape[1]), "hmm emission")
     alphabet = checks.alphabet_of(labels, size, "hmm labels")
-    unary = logarithm(output[:, seen].T)
+    unary = logarithm(output[:, symbols].T)
     unary[:1] += logarithm(first)
     pairwise = logarithm(links)
     at = first_impossible(unary, pairwise)
     if at is not None:
-        what = f"symbol {seen[at]} at position {at + 1} is impossible after those before it"
+        what = f"symbol {symbols[at]} at position {at + 1} is impossible after those before it"
         raise EmptyError(message(where, f"must have positive probability, but {what}"))
     return _posterior(Potentials(unary, pairwise, alphabet.labels))
 
@@ -250,9 +250,9 @@ def from_hmmlearn(
         must = "a trained model of hmmlearn is needed"
         raise InputError(message(where, must, type(model).__name__, "Call fit first")) from None
     real_array(observations, f"{where} observations")
-    seen = np.asarray(observations)
+    rows = np.asarray(observations)
     try:
-        emitted = model._compute_log_likelihood(seen[:, None] if seen.ndim == 1 else seen)
+        emitted = model._compute_log_likelihood(rows[:, None] if rows.ndim == 1 else rows)
     except Exception as error:  # whatever the model raises
         must = f"the model must give a likelihood to the observations ({error})"
         raise InputError(message(where, must)) from error

@@ -29,8 +29,8 @@ def check_arcs(where: str, arcs: int, what: str = "arcs") -> None:
     """Refuses a machine (or a table) that would have more arcs (entries) than the limit."""
     limit = limit_from("FSMEU_MAX_ARCS", MAX_ARCS)
     if arcs > limit:
-        shown = f"{arcs:,}" if arcs < 10**15 else f"about 10^{math.log10(arcs):.0f}"
-        must = f"needs {shown} {what}, more than the limit of {limit:,}"
+        count = f"{arcs:,}" if arcs < 10**15 else f"about 10^{math.log10(arcs):.0f}"
+        must = f"needs {count} {what}, more than the limit of {limit:,}"
         remedy = (
             "Use fewer labels, a lower order or shorter sequences, or raise the limit with the "
             "environment variable FSMEU_MAX_ARCS"

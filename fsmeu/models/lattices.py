@@ -208,8 +208,8 @@ class Acceptor(Model):
         if isinstance(fst, Layered):
             machine = from_logs(fst) if isinstance(fst, LogLayered) else fst
         else:
-            machine, beside = _read(fst, labels)
-            scale += beside
+            machine, log_factor = _read(fst, labels)
+            scale += log_factor
         if labels is not None and as_alphabet(labels, "Acceptor labels") != machine.alphabet:
             must = f"must be those of the layers, {list(machine.alphabet.labels)}"
             raise InputError(message("Acceptor labels", must, list(labels)))
@@ -219,16 +219,16 @@ class Acceptor(Model):
             must = "each weight must be a finite number, at least 0, as a factor (no logarithm)"
             raise InputError(message("Acceptor fst", must))
         if normalize:
-            pushed, whole = normalized(machine, "Acceptor fst")
-            self._keep(machine=machine, log_total=whole + scale, log_scale=scale, _layered=pushed)
+            pushed, log_sum = normalized(machine, "Acceptor fst")
+            self._keep(machine=machine, log_total=log_sum + scale, log_scale=scale, _layered=pushed)
         else:
             if abs(scale) > _PLAIN:
                 must = "without normalisation a double must hold the weight of all paths"
                 remedy = "Leave normalize=False out"
                 raise InputError(message("Acceptor fst", must, f"exp({scale:.6g})", remedy))
-            whole = log_total(machine) + scale
+            log_sum = log_total(machine) + scale
             machine = replace(machine, start=machine.start * float(np.exp(scale)))
-            self._keep(machine=machine, log_total=whole, log_scale=0.0, _layered=machine)
+            self._keep(machine=machine, log_total=log_sum, log_scale=0.0, _layered=machine)
         self._keep(labels=machine.alphabet.labels, n=machine.n, normalized=normalize)
 
     @property

@@ -74,21 +74,21 @@ def normalized(layered: Layered, where: str | None = "model") -> tuple[Layered, 
     """
     check_layers(layered)
     logs = in_logs(layered)
-    sums, whole, layers = logs.final, 0.0, []
+    sums, log_sum, layers = logs.final, 0.0, []
     states, none = np.arange(len(logs.start)), np.zeros(len(logs.start), np.int64)
     start = Layer(none, none, states, logs.start, len(states))
     for layer, width in zip((*logs.layers[::-1], start), (*logs.widths[-2::-1], 1), strict=True):
         top = float(sums.max(initial=-np.inf))
-        behind, whole = (sums - top, whole + top) if np.isfinite(top) else (sums, top)
-        shares, sums = _shares(layer.source, layer.weight + behind[layer.target], width)
+        shifted, log_sum = (sums - top, log_sum + top) if np.isfinite(top) else (sums, top)
+        shares, sums = _shares(layer.source, layer.weight + shifted[layer.target], width)
         layers.append(replace(layer, weight=shares))
     final = np.isfinite(logs.final).astype(np.float64)
     steps = tuple(layers[-2::-1])
     pushed = Layered(logs.alphabet, layers[-1].weight, steps, final, logs.unambiguous)
-    whole += float(sums[0])
-    if whole == -np.inf and where is not None:
+    log_sum += float(sums[0])
+    if log_sum == -np.inf and where is not None:
         raise EmptyError(message(where, "at least one sequence must have positive weight"))
-    return pushed, whole
+    return pushed, log_sum
 
 
 def group_sums(group: Ints, values: Floats, groups: int) -> Floats:
@@ -154,14 +154,14 @@ def log_probability(layered: Layered, indices: Ints) -> float:
 def marginals(layered: Layered) -> Floats:
     """P(y_i = l) as an array of shape (n, L), relative to the weight of all paths."""
     before, after = forward(layered), backward(layered)
-    whole = float(before[-1] @ layered.final)
-    if not whole > 0:
+    norm = float(before[-1] @ layered.final)
+    if not norm > 0:
         raise EmptyError(message("model", "at least one sequence must have positive weight"))
     rows = np.zeros((layered.n, len(layered.alphabet)))
     for k, layer in enumerate(layered.layers):
         mass = before[k][layer.source] * layer.weight * after[k + 1][layer.target]
         rows[k] = group_sums(layer.label, mass, rows.shape[1])
-    return rows / whole
+    return rows / norm
 
 
 # -- samples ---------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ def best_paths(layered: Layered, weights: Floats) -> list[tuple[Ints, float] | N
     """
     end, rows = weights.shape[1] - len(layered.final), np.arange(len(weights))
     beyond, powers, settled = weights[:, end:], np.zeros(len(weights), int), rows >= 0
-    taken = list[tuple[Floats, Floats]]()  # products by arc, their maxima by state
+    products = list[tuple[Floats, Floats]]()  # products by arc, their maxima by state
     by_source: dict[int, tuple[Ints, Ints, Ints]] = {}
     for layer, width in zip(layered.layers[::-1], layered.widths[-2::-1], strict=True):
         part, end = weights[:, end - len(layer.source) : end], end - len(layer.source)
@@ -288,12 +288,12 @@ def best_paths(layered: Layered, weights: Floats) -> list[tuple[Ints, float] | N
             best[:, states] = np.maximum.reduceat(product[:, order], first, axis=1)
         _, power = np.frexp(best.max(axis=1))
         beyond, powers = np.ldexp(best, -power[:, None]), powers + power
-        taken.append((product, best))
-    whole = weights[:, :end] * beyond
-    state, total = whole.argmax(axis=1), whole.max(axis=1)
-    settled &= (total >= _LEAST) & ((whole == total[:, None]).sum(axis=1) == 1)
+        products.append((product, best))
+    starts = weights[:, :end] * beyond
+    state, total = starts.argmax(axis=1), starts.max(axis=1)
+    settled &= (total >= _LEAST) & ((starts == total[:, None]).sum(axis=1) == 1)
     labels = np.zeros((len(weights), layered.n), np.int64)
-    for i, (layer, (product, best)) in enumerate(zip(layered.layers, taken[::-1], strict=True)):
+    for i, (layer, (product, best)) in enumerate(zip(layered.layers, products[::-1], strict=True)):
         good = (layer.source == state[:, None]) & (product == best[rows, state][:, None])
         none = len(layered.alphabet)
         labels[:, i] = np.where(good, layer.label, none).min(axis=1, initial=none)

@@ -39,21 +39,21 @@ def partial_eval(expr: Expr, values: Mapping[Expr, float], spec: Spec) -> Expr:
         if isinstance(condition, ast.Number):
             return partial_eval(expr.yes if condition.value else expr.no, values, spec)
     inside = tuple(partial_eval(part, values, spec) for part in parts(expr))
-    whole = ast.with_parts(expr, inside)
-    if isinstance(whole, ast.Binary) and whole.operator in ("and", "or"):
+    result = ast.with_parts(expr, inside)
+    if isinstance(result, ast.Binary) and result.operator in ("and", "or"):
         left, right = inside
         if not isinstance(left, ast.Number):
-            return whole
-        if bool(left.value) == (whole.operator == "or"):
+            return result
+        if bool(left.value) == (result.operator == "or"):
             return ast.Number(float(bool(left.value)), place=expr.place)
         if isinstance(right, ast.Number):
             return ast.Number(float(right.value != 0), place=expr.place)
-        return right if ast.is_truth(right) else whole
+        return right if ast.is_truth(right) else result
     fixed = all(isinstance(part, ast.Number) for part in inside)
-    if isinstance(whole, ast.Unary | ast.Binary | ast.Call) and fixed:
+    if isinstance(result, ast.Unary | ast.Binary | ast.Call) and fixed:
         with suppress(LossFileError):
-            return ast.Number(constant(whole, {}, spec), place=expr.place)
-    return whole
+            return ast.Number(constant(result, {}, spec), place=expr.place)
+    return result
 
 
 def replace_parts(expr: Expr, others: Mapping[Expr, Expr]) -> Expr:

@@ -367,8 +367,8 @@ def _increment(expr: Expr, name: str) -> Expr | None:
         case Name() if expr.name == name:
             return _ZERO
         case Binary(operator="+"):
-            for mine, other in ((expr.left, expr.right), (expr.right, expr.left)):
-                amount = _increment(mine, name)
+            for side, other in ((expr.left, expr.right), (expr.right, expr.left)):
+                amount = _increment(side, name)
                 if amount is not None and name not in names_read(other):
                     return other if amount == _ZERO else Binary("+", amount, other)
         case Binary(operator="-"):

@@ -412,14 +412,14 @@ def _absorbed(machine: Machine) -> Machine:
             profiles.setdefault(state, set()).add(cls)
     stand_in = np.full(machine.states, -1, np.int64)
     holders: dict[int, list[int]] = {}
-    for this in sorted(profiles, key=lambda s: (-len(profiles[s]), s)):
-        mine = profiles[this]
-        rarest = min(mine, key=lambda c: len(holders.get(c, ())))
-        others = (s for s in holders.get(rarest, ()) if mine <= profiles[s])
-        stand_in[this] = next(others, this)
-        if stand_in[this] == this:
-            for cls in mine:
-                holders.setdefault(cls, []).append(this)
+    for state in sorted(profiles, key=lambda s: (-len(profiles[s]), s)):
+        profile = profiles[state]
+        rarest = min(profile, key=lambda c: len(holders.get(c, ())))
+        others = (s for s in holders.get(rarest, ()) if profile <= profiles[s])
+        stand_in[state] = next(others, state)
+        if stand_in[state] == state:
+            for cls in profile:
+                holders.setdefault(cls, []).append(state)
     reps = np.unique(stand_in[stand_in >= 0])
     return _quotient(machine, np.where(stand_in < 0, -1, np.searchsorted(reps, stand_in)), reps)
 

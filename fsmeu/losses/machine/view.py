@@ -228,12 +228,12 @@ _LARGEST_MERGED_DOMAIN = 1 << 23  # values by the bounds of such a register, one
 def merged_registers(bound: BoundLoss, n: int) -> Mapping[str, domains.Merged]:
     """For sequences of length n, the registers with values that can be merged, and how."""
     registers = {}
-    for register, seen in _candidates(bound.spec):
+    for register, reads in _candidates(bound.spec):
         sides = (register.start, register.update, register.low, register.high, register.depth)
-        reads_length = any("n" in names_read(x) for x in (*sides, *seen) if x is not None)
+        reads_length = any("n" in names_read(x) for x in (*sides, *reads) if x is not None)
         longer = n if reads_length else 1 << n.bit_length()  # what serves it serves shorter ones
         with suppress(LossFileError):  # something is undefined; who reaches it will say so
-            merged = _value_classes(bound, register, seen, longer)
+            merged = _value_classes(bound, register, reads, longer)
             if merged is not None and len(merged.representatives) < len(merged.values):
                 registers[register.name] = merged
     return registers
@@ -250,10 +250,10 @@ def _candidates(spec: ast.Spec) -> tuple[tuple[Register, tuple[Expr, ...]], ...]
     for register in spec.registers:
         name, free = register.name, labels | {register.name}
         others = [spec.value, *(r.update for r in spec.registers if r.name != name)]
-        seen = dict.fromkeys(piece for expr in others for piece in _pieces(expr, name, free))
-        bare = any(isinstance(expr, ast.Name | ast.Old) for expr in seen)
+        reads = dict.fromkeys(piece for expr in others for piece in _pieces(expr, name, free))
+        bare = any(isinstance(expr, ast.Name | ast.Old) for expr in reads)
         if not bare and names_read(register.update) <= free:
-            candidates.append((register, tuple(seen)))
+            candidates.append((register, tuple(reads)))
     return tuple(candidates)
 
 
@@ -283,7 +283,7 @@ def _is_one_time(expr: Expr, name: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _value_classes(
-    bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: int
+    bound: BoundLoss, register: Register, reads: tuple[Expr, ...], n: int
 ) -> domains.Merged | None:
     """The classes of the values that a register takes; None if there are too many, or some leave.
 
@@ -300,20 +300,20 @@ def _value_classes(
         if len(values) * len(bound.label_values) ** 2 > _MOST_MERGED_CELLS:
             return None
         after = _look(bound, register.name, n, register.update, values[begin:]) - domain.low
-        whole = after.astype(np.int64)
-        if not ((whole == after) & (whole >= 0) & (whole < domain.size)).all():
+        offsets = after.astype(np.int64)
+        if not ((offsets == after) & (offsets >= 0) & (offsets < domain.size)).all():
             return None
-        fresh = np.unique(whole[place[whole] < 0])
+        fresh = np.unique(offsets[place[offsets] < 0])
         place[fresh] = len(values) + np.arange(len(fresh))
-        rows.append(place[whole])
+        rows.append(place[offsets])
         begin, depth = len(values), depth + 1
         values = np.concatenate([values, fresh + float(domain.low)])
         if len(values) > _MOST_MERGED_VALUES:
             return None
     last = np.arange(begin, len(values))[:, None]
     rows.append(np.broadcast_to(last, (len(last), rows[0].shape[1] if rows else 1)))
-    shown = [_look(bound, register.name, n, expr, values) for expr in seen]
-    outputs = group(bits(np.concatenate([np.zeros((len(values), 1)), *shown], axis=1)))
+    columns = [_look(bound, register.name, n, expr, values) for expr in reads]
+    outputs = group(bits(np.concatenate([np.zeros((len(values), 1)), *columns], axis=1)))
     classes, order = refine(np.concatenate(rows), outputs), np.argsort(values)
     first = np.unique(classes, return_index=True)[1]
     return domains.Merged(values[order], classes[order], values[first])
@@ -324,9 +324,9 @@ def _look(bound: BoundLoss, name: str, n: int, expr: Expr, values: Floats) -> Fl
     column, labels = values[:, None, None], bound.label_values
     tapes = {"z": labels[None, :, None], "y": labels[None, None, :], "n": float(n)}
     scope = Scope(bound, {name: column, **tapes}, {name: column}, domains.memories_of(bound, n))
-    seen = np.asarray(evaluate(expr, scope), np.float64)
-    columns = np.broadcast_shapes(seen.shape, (1, 1, 1))[1:]
-    return np.broadcast_to(seen, (len(values), *columns)).reshape(len(values), -1)
+    result = np.asarray(evaluate(expr, scope), np.float64)
+    columns = np.broadcast_shapes(result.shape, (1, 1, 1))[1:]
+    return np.broadcast_to(result, (len(values), *columns)).reshape(len(values), -1)
 
 
 # -- merged once the hypothesis is known -----------------------------------------------------------
@@ -384,9 +384,9 @@ def _walk(core: SpecView, names: list[str]) -> list[_Layer] | None:
                 return None
     except LossFileError:
         return None  # perhaps where only impossible references lead: the plain walk will tell
-    decode, seen = core.space_of.decode, names_read(core.bound.spec.value) & set(names)
-    shown = [bits(column) for name, column in decode(codes[-1]).items() if name in seen]
-    ends = group(np.stack([np.zeros_like(codes[-1]), *shown], axis=1))
+    decode, read = core.space_of.decode, names_read(core.bound.spec.value) & set(names)
+    columns = [bits(column) for name, column in decode(codes[-1]).items() if name in read]
+    ends = group(np.stack([np.zeros_like(codes[-1]), *columns], axis=1))
     layers, merged = [], 0
     for contents, classes in zip(codes, refine_layers(steps, ends), strict=True):
         _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)

@@ -356,12 +356,12 @@ def _value(expr: Expr | None, bound: BoundLoss) -> object:
 
 
 def _unlike(
-    expr: Expr, is_a: Sort, wanted: Sort, why: str, world: _World, other: Expr | None = None
+    expr: Expr, is_a: Sort, expected: Sort, why: str, world: _World, other: Expr | None = None
 ) -> LossFileError:
     """The error of an expression of the wrong sort: what it is, why that is wrong, what to do."""
     spec = world.bound.spec
-    said = f"{_shown(expr)} is {_described(is_a, world)}, not {_described(wanted, world)}: {why}"
-    remedy = _remedy(expr, is_a, wanted, why, world, other)
+    said = f"{_shown(expr)} is {_described(is_a, world)}, not {_described(expected, world)}: {why}"
+    remedy = _remedy(expr, is_a, expected, why, world, other)
     return fault(spec.origin, spec.source, expr.place, said, remedy)
 
 
@@ -397,30 +397,30 @@ def _described(sort: Sort, world: _World) -> str:
     return f"a memory (the last {many[0]}{among}{many[1]})"
 
 
-def _remedy(expr: Expr, is_a: Sort, wanted: Sort, why: str, world: _World, other: Any) -> str:
-    shown, label = _shown(expr), f'"{world.labels[-1]}"'
+def _remedy(expr: Expr, is_a: Sort, expected: Sort, why: str, world: _World, other: Any) -> str:
+    text, label = _shown(expr), f'"{world.labels[-1]}"'
     if isinstance(is_a, Register):
         return f"Ask for an entry, {is_a.name}[0], or count some with tally({is_a.name}, ...)"
     if why == TAGS:
         tags = "Give the file tags, such as: labels O B-NP I-NP"
         return tags if is_a == LABEL else "Ask it of z, y or what a memory remembers of them"
     if why == UNKNOWN:
-        return nearest(shown[1:-1], world.labels) or f"Write a label, {label}"
-    if wanted == TEXT and is_a == NUMBER:
+        return nearest(text[1:-1], world.labels) or f"Write a label, {label}"
+    if expected == TEXT and is_a == NUMBER:
         return 'Write a quoted text, such as "B"'
     if is_a == NUMBER or why == TABLE:
         return f"Write z, y or a quoted label, {label}"
     if isinstance(expr, ast.Text):
-        return f"Compare it with a label, z == {shown}"
+        return f"Compare it with a label, z == {text}"
     if is_a == TEXT:
         of = expr.function if isinstance(expr, ast.Call) else ""
         if isinstance(expr, ast.Index):
             of = _remembered(world.names[expr.name])  # type: ignore[arg-type]
         sample = '"NP"' if of.startswith("type") else '"B"'
-        return f"Compare it with a quoted text, {shown} == {sample}"
+        return f"Compare it with a quoted text, {text} == {sample}"
     if isinstance(other, ast.Number) and f"{other.value:g}" in world.labels:
         label = f'"{other.value:g}"'
     whole = all(name.lstrip("-").isdecimal() for name in world.labels)
     numbers = f"labels are numbers when all of them are whole numbers{' up to 2^53' * whole}"
     also = f"; {numbers}" if why in _COMPUTED else ""
-    return f"Compare it with a quoted label, {shown} == {label}{also}"
+    return f"Compare it with a quoted label, {text} == {label}{also}"

@@ -113,8 +113,8 @@ class Scope:
     def fault(self, expr: Expr, message: str, lanes: Any = None) -> LossFileError:
         """The error of an expression, with the state of the first of the lanes it happened in."""
         spec = self.bound.spec
-        shown = {"n", "i", "z", "y"} | {r.name for r in spec.registers}
-        values = {k: v for k, v in {**self.old, **self.current}.items() if k in shown}
+        names = {"n", "i", "z", "y"} | {r.name for r in spec.registers}
+        values = {k: v for k, v in {**self.old, **self.current}.items() if k in names}
         where = ""
         if lanes is not None and values:
             shape = np.broadcast_shapes(np.shape(lanes), *map(np.shape, values.values()))
@@ -220,8 +220,8 @@ def _choice(expr: ast.Choice, scope: Scope, active: Mask) -> Lanes:
     holds = _holds(expr.condition, scope, active)
     if isinstance(holds, bool | np.bool_):
         return value_of(expr.yes if holds else expr.no, scope, active)
-    ours = value_of(expr.yes, scope, _and(active, holds))
-    return np.where(holds, ours, value_of(expr.no, scope, _and(active, ~holds)))
+    yes = value_of(expr.yes, scope, _and(active, holds))
+    return np.where(holds, yes, value_of(expr.no, scope, _and(active, ~holds)))
 
 
 def _text(expr: ast.Text, scope: Scope, active: Mask) -> float:
@@ -267,8 +267,8 @@ def _over_memory(expr: Any, scope: Scope, active: Mask) -> Lanes:
     entries = [memory.entry(packed, back) for back in range(memory.depth)]
     if expr.function == "sum":
         return sum(map(np.nan_to_num, entries))
-    wanted = value_of(expr.arguments[1], scope, active)
-    return sum(entry == wanted for entry in entries) * 1.0
+    target = value_of(expr.arguments[1], scope, active)
+    return sum(entry == target for entry in entries) * 1.0
 
 
 def _index(expr: ast.Index, scope: Scope, active: Mask) -> Lanes:
@@ -307,18 +307,18 @@ def _push(expr: ast.Push, scope: Scope, active: Mask) -> Lanes:
 
 def _arcs(expr: ast.Arcs, scope: Scope, active: Mask) -> Lanes:
     """The state after a step: the target of the one arc that applies."""
-    state, taken, goal = scope.old["state"], 0.0, 0.0
+    state, applying, goal = scope.old["state"], 0.0, 0.0
     for source, end, condition in expr.arcs:
         here = state == source
         if here is not False and condition is not None:
             holds = here & _holds(condition, scope, active if here is True else _and(active, here))
-            taken, goal = taken + holds, goal + holds * end
+            applying, goal = applying + holds, goal + holds * end
     for source, end, condition in expr.arcs:
         if condition is None:
-            holds = (state == source) & (taken == 0)
-            taken, goal = taken + holds, goal + holds * end
-    _refuse(expr, "two arcs apply", taken > 1, scope, active)
-    _refuse(expr, "no arc applies", taken == 0, scope, active)
+            holds = (state == source) & (applying == 0)
+            applying, goal = applying + holds, goal + holds * end
+    _refuse(expr, "two arcs apply", applying > 1, scope, active)
+    _refuse(expr, "no arc applies", applying == 0, scope, active)
     return goal
 
 

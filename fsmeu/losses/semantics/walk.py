@@ -109,14 +109,14 @@ class _Steps:
             return cached
         old = dict.fromkeys(self.counts, 0.0) | dict(zip(self.states, state, strict=True))
         z, y = (float(self._bound.label_values[label]) for label in labels)
-        now = {**old, "n": float(n), "i": float(i), "z": z, "y": y}
-        scope = Scope(self._bound, now, old, self._memories)
+        current = {**old, "n": float(n), "i": float(i), "z": z, "y": y}
+        scope = Scope(self._bound, current, old, self._memories)
         for r in self._bound.spec.registers:
-            now[r.name] = float(evaluator.value_of(r.update, scope, None))
+            current[r.name] = float(evaluator.value_of(r.update, scope, None))
         if len(self._cache) >= _KEPT_STEPS:
             self._cache.clear()
-        gains = tuple((k, now[name]) for k, name in enumerate(self.counts) if now[name])
-        cached = self._cache[key] = tuple(now[name] for name in self.states), gains
+        gains = tuple((k, current[name]) for k, name in enumerate(self.counts) if current[name])
+        cached = self._cache[key] = tuple(current[name] for name in self.states), gains
         return cached
 
     def path(self, z: Ints, y: Ints) -> Iterator[tuple[_State, list[float]]]:
@@ -182,8 +182,8 @@ def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> 
     """The registers of each pair of label indices after its last position, (pairs,) by name."""
     names = [r.name for r in bound.spec.registers]
     if len(pairs) < _MANY_PAIRS:
-        ended = [_registers_of_pair(bound, *pair) for pair in pairs]
-        return {name: np.array([row[name] for row in ended], np.float64) for name in names}
+        states = [_registers_of_pair(bound, *pair) for pair in pairs]
+        return {name: np.array([row[name] for row in states], np.float64) for name in names}
     registers = {name: np.empty(len(pairs)) for name in names}
     lengths = np.array([len(z) for z, _ in pairs], np.int64)
     order = np.argsort(-lengths, kind="stable")
@@ -204,18 +204,18 @@ def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> 
 def values_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> Floats:
     """The value of each pair of label indices, (pairs,)."""
     if len(pairs) < _MANY_PAIRS:
-        ended = ((_registers_of_pair(bound, z, y), len(z)) for z, y in pairs)
-        return np.array([value_of_state(bound, state, (), n) for state, n in ended], np.float64)
+        states = ((_registers_of_pair(bound, z, y), len(z)) for z, y in pairs)
+        return np.array([value_of_state(bound, state, (), n) for state, n in states], np.float64)
     lengths = np.array([len(z) for z, _ in pairs], np.int64)
     return values_of_registers(bound, registers_of_pairs(bound, pairs), lengths)
 
 
-def values_of_registers(bound: BoundLoss, ended: Mapping[str, Floats], lengths: Ints) -> Floats:
+def values_of_registers(bound: BoundLoss, final: Mapping[str, Floats], lengths: Ints) -> Floats:
     """The value of each pair, (pairs,), given its registers at its end by name, and its length."""
     values = np.empty(len(lengths))
     for n in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == n)
-        state = {name: column[rows] for name, column in ended.items()}
+        state = {name: column[rows] for name, column in final.items()}
         values[rows] = value_of_state(bound, state, (len(rows),), n)
     return values
 
