@@ -89,7 +89,7 @@ class ArcTable:
 
 
 def check_table(table: ArcTable, where: str) -> None:
-    """Refuses, by an FstError, states, labels and weights that OpenFst would take on trust."""
+    """Refuses, by an FstError, states, labels and weights that OpenFst does not check."""
     last = table.states - 1
     if not -1 <= table.start <= last:
         raise FstError(message(where, f"the start must be a state, 0 to {last}", table.start))

@@ -307,7 +307,7 @@ def _length(initial: Floats, transition: Floats, n: int | None) -> int:
 
 
 def initial_layers(first: Floats, size: int, depth: int) -> list[Layer]:
-    """The first layers: all first labels are guessed at once, then read, an arc for each tuple."""
+    """The first layers: an arc at the start chooses all first labels, which are read one by one."""
     state = np.arange(len(first), dtype=np.int64)
     layers = []
     for k in range(depth):

@@ -6,7 +6,7 @@ shifted up by a constant that is kept beside the machine.
 
 A state that is reached after d positions has a *class at depth d*: all that do the same to every
 continuation of length n - d. On the machine unrolled into layers these classes depend on nothing
-but the loss: two files that say the same loss have the same, however clumsy one of them is.
+but the loss: two files of the same loss have the same classes, however they are written.
 """
 
 from __future__ import annotations
