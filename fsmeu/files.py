@@ -44,42 +44,42 @@ def write_file(path: str | os.PathLike[str], content: bytes | memoryview | str) 
     place = as_path(path, "file")
     with readable(f"file {shorten(str(place))}", "it cannot be written"):
         data = content.encode() if isinstance(content, str) else content
-        held = None
+        status = None
         with suppress(FileNotFoundError):
-            held = place.stat()
-        if held is not None and (stream := _open_stream(place, held)) is not None:
+            status = place.stat()
+        if status is not None and (stream := _open_stream(place, status)) is not None:
             with stream:
                 stream.write(data)
         else:
-            _replace(Path(os.path.realpath(place)), data, held)
+            _replace(Path(os.path.realpath(place)), data, status)
     return place
 
 
-def _open_stream(path: Path, held: os.stat_result) -> BinaryIO | None:
-    """What is no regular file, or is open as a stream already, open; else None."""
+def _open_stream(path: Path, status: os.stat_result) -> BinaryIO | None:
+    """An open stream, where the path is no regular file or is open already; else None."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):  # there is none, or it is no file
-            if os.path.samestat(held, os.fstat(stream.fileno())):
+            if os.path.samestat(status, os.fstat(stream.fileno())):
                 stream.flush()
                 return os.fdopen(os.dup(stream.fileno()), "wb")
     descriptors = ("/proc/", "/dev/fd")  # a regular file may be open under a name in these
-    if stat.S_ISREG(held.st_mode) and not os.path.realpath(path.parent).startswith(descriptors):
+    if stat.S_ISREG(status.st_mode) and not os.path.realpath(path.parent).startswith(descriptors):
         return None
     return path.open("wb")
 
 
-def _replace(path: Path, data: bytes | memoryview, held: os.stat_result | None) -> None:
+def _replace(path: Path, data: bytes | memoryview, status: os.stat_result | None) -> None:
     """Puts the data into the place of a file, or into a new one as ``open`` would make it."""
-    if held is not None:
+    if status is not None:
         os.close(os.open(path, os.O_WRONLY))  # what must not be written is refused
     part = path.parent / f".fsmeu-{secrets.token_hex(8)}.part"
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            if held is not None:
+            if status is not None:
                 with suppress(OSError):  # only some may give files away
-                    os.fchown(descriptor, held.st_uid, held.st_gid)
-                os.fchmod(descriptor, stat.S_IMODE(held.st_mode))
+                    os.fchown(descriptor, status.st_uid, status.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
             file.write(data)
             file.flush()
             os.fsync(descriptor)
@@ -168,14 +168,14 @@ def unpacked(raw: Any, name: str | Path = "") -> Any:
 
 def read_array(path: str | Path, where: str) -> NDArray[Any]:
     """The array of numbers in an npy file, as numpy.save writes it."""
-    found = None
+    array = None
     with readable(where), suppress(ValueError, EOFError):  # no array, a cut one, objects
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-    if not isinstance(found, np.ndarray) or found.dtype.kind not in "biuf":
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
         raise InputError(message(where, "must be an array of numbers, as numpy.save writes it"))
-    if found.size * _CELL > input_limit():
-        _refuse(where, f"may hold at most {input_limit() // _CELL:,} numbers", f"{found.size:,}")
-    return np.asarray(found)
+    if array.size * _CELL > input_limit():
+        _refuse(where, f"may hold at most {input_limit() // _CELL:,} numbers", f"{array.size:,}")
+    return np.asarray(array)
 
 
 def read_arrays(
@@ -190,14 +190,14 @@ def read_arrays(
         if not zipfile.is_zipfile(file):
             raise InputError(message(where, must))
         archive = zipfile.ZipFile(file)
-        members = {one.filename.removesuffix(".npy"): one for one in archive.infolist()}
+        members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
         room = max(input_limit(), 2 * file.seek(0, 2))
-        need = sum(_bytes_of(archive, one, where) for one in members.values())
+        need = sum(_bytes_of(archive, member, where) for member in members.values())
         if need > room:
             _refuse(where, f"may hold at most {room:,} bytes of arrays", f"{need:,}")
         result = {}
-        for name, one in members.items():
-            with archive.open(one) as stream:
+        for name, member in members.items():
+            with archive.open(member) as stream:
                 result[name] = npy.read_array(stream, allow_pickle=False)
         return result
 

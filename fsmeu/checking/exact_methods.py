@@ -1,4 +1,4 @@
-"""Which exact methods a loss satisfies the conditions of: each is asked, on models of one length.
+"""The exact methods whose conditions a loss satisfies: each is tried on models of one length.
 
 Conditions are checked anew for every problem. Those of ``additive`` and ``counting`` are read off
 the text, but for how counts grow; those of the others may hold at one length and not at another.
@@ -39,13 +39,13 @@ class Applies:
     method: str  # its name, as ``decode`` takes it
     any_model: bool  # whether labels may depend on each other, or must be independent
     why: str  # the property of the loss that makes it exact
-    n: int  # the length of the sequences for which it was asked; others may differ
+    n: int  # the length of the sequences for which it was tried; others may differ
 
 
 def exact_methods(loss: Loss) -> tuple[Applies, ...]:
     """The methods that prove a decision for this loss, in the order in which they are tried.
 
-    Each was asked at one length (a short one for long files), which says nothing for certain of
+    Each is tried at one length (a short one for long files), which says nothing for certain of
     others. Trying every sequence, which works for short ones, is not among them.
     """
     registers = loss.spec.registers if isinstance(loss, SpecLoss) else ()
@@ -55,7 +55,7 @@ def exact_methods(loss: Loss) -> tuple[Applies, ...]:
     rows = np.random.default_rng(0).dirichlet(np.ones(size), n + 1 + size)  # all are positive
     independent = Bernoulli(rows[:n, 1]) if labels == (0, 1) else Independent(rows[:n], labels)
     models = ((Markov(rows[n], rows[n + 1 :], n, labels), True), (independent, False))
-    found = []
+    methods = []
     for method in (name for name in EXACT if name != "exhaustive"):
         for model, any_model in models:
             try:
@@ -63,27 +63,27 @@ def exact_methods(loss: Loss) -> tuple[Applies, ...]:
             except FsmeuError:
                 continue
             if answer.exact:
-                found.append(Applies(method, any_model, answer.why, n))
+                methods.append(Applies(method, any_model, answer.why, n))
                 break
-    return tuple(found)
+    return tuple(methods)
 
 
 def methods_at_the_end(loss: SpecLoss) -> tuple[Applies, ...]:
     """The exact methods that would apply if the value were counted where i == n."""
-    spec, value, kept = loss.spec, loss.spec.value, list(loss.spec.registers)
-    below: set[str] = set()
+    spec, value, registers = loss.spec, loss.spec.value, list(loss.spec.registers)
+    later: set[str] = set()
     for register in reversed(spec.registers):
         reads = names_read(register.update)
-        read_by = [other for other in kept if register.name in names_read(other.update)]
-        below.add(register.name)
-        if not read_by and register.sugar == "register" and not reads & below:
+        read_by = [other for other in registers if register.name in names_read(other.update)]
+        later.add(register.name)
+        if not read_by and register.sugar == "register" and not reads & later:
             value = replace_parts(value, {Name(register.name): register.update})
-            kept.remove(register)
+            registers.remove(register)
     own, last = Name(_COUNT), Binary("==", Name("i"), Name("n"))
     update = syntax.Choice(last, Binary("+", own, value), own)
     start = syntax.Number(0.0)
     counted = syntax.Register(_COUNT, "count", start, update, None, None, spec.value.place)
-    new = replace(spec, registers=(*kept, counted), value=own, range=None, examples=())
+    new = replace(spec, registers=(*registers, counted), value=own, range=None, examples=())
     try:
         return exact_methods(replace(loss, spec=new))
     except FsmeuError:

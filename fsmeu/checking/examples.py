@@ -1,4 +1,4 @@
-"""The examples of a loss file: what they say a pair is worth, and what it is worth."""
+"""The examples of a loss file: the value that each states, and the value of its pair."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOLERANCE = 1e-9  # relative, of a value from the example's: ten digits may be w
 
 @dataclass(frozen=True)
 class ExampleResult:
-    """What became of one example."""
+    """The result of one example: the stated value and the computed one."""
 
     example: Example  # the example as it stands in the file
     expected: float | None  # the value that the file states; None when it cannot be worked out
@@ -53,22 +53,22 @@ def run_examples(
     >>> all(result.holds for result in run_examples(read_spec("hamming")))
     True
     """
-    given, found = dict(params or {}), []
+    common, results = dict(params or {}), []
     chosen: Any = labels_of_examples(spec) if labels is None else labels
     for example in spec.examples:
         expected, value, error, bindings = None, None, "", dict[str, float]()
         try:
             for name, expr in example.bindings:
-                bindings[name] = constant(expr, given | bindings, spec)
-            loss = bind_loss(spec, given | bindings, chosen)
+                bindings[name] = constant(expr, common | bindings, spec)
+            loss = bind_loss(spec, common | bindings, chosen)
             texts = ((example.z, "hypothesis z"), (example.y, "reference y"))
             z, y = (loss.alphabet.decode(loss.alphabet.parse(*text)) for text in texts)
             expected = constant_at(loss.bound, example.value, len(z))
             value = evaluate(loss, z, y)
         except FsmeuError as fault:
             error = str(fault)
-        found.append(ExampleResult(example, expected, value, error, bindings))
-    return found
+        results.append(ExampleResult(example, expected, value, error, bindings))
+    return results
 
 
 def labels_of_examples(spec: Spec) -> tuple[Label, ...] | None:
@@ -93,5 +93,5 @@ def labels_in(texts: Iterable[str], tags: bool = False) -> tuple[Label, ...]:
         words |= {word} if whole else set(word)
     if tags:
         return ("O", *sorted(words - {"O"}))
-    found: Any = as_labels(sorted(words))  # all numbers, or all texts
-    return () if set(found) <= {0, 1} else tuple(sorted(found))
+    labels: Any = as_labels(sorted(words))  # all numbers, or all texts
+    return () if set(labels) <= {0, 1} else tuple(sorted(labels))

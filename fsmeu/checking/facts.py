@@ -19,67 +19,67 @@ _ROWS = 7
 _PAST_WINDOWS = 100  # longer than any memory
 
 
-def facts(found: Report) -> list[tuple[str, str]]:
-    """What was derived, as headings and sentences."""
+def facts(report: Report) -> list[tuple[str, str]]:
+    """Pairs of a heading and a sentence: the derived properties of a loss."""
     rows = []
-    if found.determinism is not None:
-        rows.append(("steps", str(found.determinism)))
-    if found.properties is not None:
-        rows += _property_facts(found, found.properties)
-    if found.spec.outputs:
-        names = _listed(output.name for output in found.spec.outputs)
+    if report.determinism is not None:
+        rows.append(("steps", str(report.determinism)))
+    if report.properties is not None:
+        rows += _property_facts(report, report.properties)
+    if report.spec.outputs:
+        names = _join(output.name for output in report.spec.outputs)
         rows.append(("outputs", f"{names}, all from one sweep"))
-    if found.redundant:
-        text = f"{_listed(found.redundant)}: the others decide the value (n = {found.redundant_n})"
-        if found.together != found.redundant:
-            text += f"; one at a time, together only {_listed(found.together)}"
+    if report.redundant:
+        text = f"{_join(report.redundant)}: the others decide the value (n = {report.redundant_n})"
+        if report.together != report.redundant:
+            text += f"; one at a time, together only {_join(report.together)}"
         rows.append(("redundant", text))
-    elif found.redundant_n:
-        rows.append(("redundant", f"no register (n = {found.redundant_n})"))
+    elif report.redundant_n:
+        rows.append(("redundant", f"no register (n = {report.redundant_n})"))
     return rows
 
 
-def _property_facts(found: Report, known: Properties) -> list[tuple[str, str]]:
-    linear = f"linear in {_listed(known.linear)}" if known.linear else "not linear in any count"
-    form = None if found.loss is None else windows(found.loss, _PAST_WINDOWS)
+def _property_facts(report: Report, props: Properties) -> list[tuple[str, str]]:
+    linear = f"linear in {_join(props.linear)}" if props.linear else "not linear in any count"
+    form = None if report.loss is None else windows(report.loss, _PAST_WINDOWS)
     if form is not None:
         linear += f"; a sum over windows of {form.k} positions, which need not be remembered"
     additive = "no: what reads both tapes is more than counts in which the value is linear"
-    if known.additive:
+    if props.additive:
         additive = "yes: a sum over positions, each tape's share of which is known"
-    elif known.splits:
-        additive = f"no: the value also looks at {_listed(known.ends)}, each of one tape"
+    elif props.splits:
+        additive = f"no: the value also looks at {_join(props.ends)}, each of one tape"
     rows = [("value", linear), ("additive", additive)]
-    if not known.confusion:
-        return [*rows, ("confusion table", _clash_text(found))]
+    if not props.confusion:
+        return [*rows, ("confusion table", _clash_text(report))]
     rows.append(("confusion table", "yes: the value is a function of (tp, hyp, ref, n)"))
-    if known.fractional is not None:
-        above, below = known.fractional.numerator, known.fractional.denominator
+    if props.fractional is not None:
+        above, below = props.fractional.numerator, props.fractional.denominator
         rows.append(("ratio", f"{_sum_text(above)} / {_sum_text(below)}"))
-    if known.ratios:
-        many = "a ratio" if known.ratios == 1 else f"a sum of {known.ratios} ratios"
-        told = f"{many} of counts: by central moments from {LONG_SEQUENCE:,} labels on"
-        rows.append(("long sequences", told))
-    return [*rows, ("TP-monotonic", _monotonic_text(known, found.spec.kind))]
+    if props.ratios:
+        many = "a ratio" if props.ratios == 1 else f"a sum of {props.ratios} ratios"
+        text = f"{many} of counts: by central moments from {LONG_SEQUENCE:,} labels on"
+        rows.append(("long sequences", text))
+    return [*rows, ("TP-monotonic", _monotonic_text(props, report.spec.kind))]
 
 
-def _clash_text(found: Report) -> str:
-    if found.loss is not None and len(found.loss.labels) != 2:
-        return f"no: there are {len(found.loss.labels)} labels, not two"
-    if found.clash is None:
+def _clash_text(report: Report) -> str:
+    if report.loss is not None and len(report.loss.labels) != 2:
+        return f"no: there are {len(report.loss.labels)} labels, not two"
+    if report.clash is None:
         return (
             "not seen to be a function of (tp, hyp, ref, n), although no pair up to "
-            f"n = {found.clash_n} contradicts it"
+            f"n = {report.clash_n} contradicts it"
         )
-    one, two = (f"z={z} y={y} is worth {value:.6g}" for z, y, value in found.clash)
-    return f"no: {one}, but {two} with the same (tp, hyp, ref, n)"
+    first, second = (f"z={z} y={y} is worth {value:.6g}" for z, y, value in report.clash)
+    return f"no: {first}, but {second} with the same (tp, hyp, ref, n)"
 
 
-def _monotonic_text(known: Properties, kind: str) -> str:
-    case = known.counterexample
+def _monotonic_text(props: Properties, kind: str) -> str:
+    case = props.counterexample
     if case is None:
         return (
-            f"yes, for n up to {known.tried}: one more true positive never makes it worse, so "
+            f"yes, for n up to {props.tried}: one more true positive never makes it worse, so "
             "independent labels are ranked by probability"
         )
     tables = []
@@ -104,19 +104,19 @@ def _sum_text(coefficients: Iterable[float | Fraction]) -> str:
     return f"({text})" if len(terms) > 1 else text
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join(names: Iterable[str]) -> str:
     return ", ".join(names) or "nothing"
 
 
-def measured_with(found: Report) -> str:
+def measured_with(report: Report) -> str:
     """The parameters and labels of the measurement; what had to be assumed is marked."""
-    if found.loss is None:
+    if report.loss is None:
         return ""
     params = [
-        f"{name} = {_value_text(value)}{' (assumed)' if name in found.assumed else ''}"
-        for name, value in found.loss.params.items()
+        f"{name} = {_value_text(value)}{' (assumed)' if name in report.assumed else ''}"
+        for name, value in report.loss.params.items()
     ]
-    labels = f"labels {' '.join(map(str, found.loss.labels))}"
+    labels = f"labels {' '.join(map(str, report.loss.labels))}"
     return "; ".join(filter(None, [", ".join(params), labels]))
 
 
@@ -128,15 +128,15 @@ def _value_text(value: Any) -> str:
 
 def selected_sizes(sizes: Growth) -> list[dict[str, int]]:
     """A few rows of the growth table: lengths that double, and the last."""
-    wanted = {2**k for k in range(_ROWS)} | {sizes.longest}
-    return [asdict(size) for size in sizes.sizes if size.n in wanted]
+    lengths = {2**k for k in range(_ROWS)} | {sizes.longest}
+    return [asdict(size) for size in sizes.sizes if size.n in lengths]
 
 
-def report_data(found: Report) -> dict[str, Any]:
+def report_data(report: Report) -> dict[str, Any]:
     """The report for programs; what could not be measured is null."""
-    loss, known, sizes = found.loss, found.properties, found.growth
-    registers = [{**asdict(r), "redundant": r.name in found.redundant} for r in found.registers]
-    redundant = {"alone": list(found.redundant), "together": list(found.together)}
+    loss, props, sizes = report.loss, report.properties, report.growth
+    registers = [{**asdict(r), "redundant": r.name in report.redundant} for r in report.registers]
+    redundant = {"alone": list(report.redundant), "together": list(report.together)}
     measured = growth = derived = None
     if loss is not None:
         params = {
@@ -144,33 +144,33 @@ def report_data(found: Report) -> dict[str, Any]:
             for k, v in loss.params.items()
         }
         measured = {"labels": list(loss.labels), "parameters": params}
-        measured["assumed"] = sorted(found.assumed)
+        measured["assumed"] = sorted(report.assumed)
     if sizes is not None:
         orders = {name: getattr(sizes, name) for name in ("states", "merged", "summed", "values")}
-        order = {name: one and asdict(one) for name, one in orders.items()}
-        growth = {"sizes": [asdict(size) for size in sizes.sizes], "order": order}
-    if known is not None:
-        ratio, case = known.fractional, known.counterexample
+        order_data = {name: order and asdict(order) for name, order in orders.items()}
+        growth = {"sizes": [asdict(size) for size in sizes.sizes], "order": order_data}
+    if props is not None:
+        ratio, case = props.fractional, props.counterexample
         plain = ("linear", "splits", "additive", "confusion", "ratios", "tp_monotonic", "tried")
-        derived = {name: getattr(known, name) for name in plain}
+        derived = {name: getattr(props, name) for name in plain}
         sides = ("numerator", "denominator")
         derived["fractional"] = ratio and {k: [float(c) for c in getattr(ratio, k)] for k in sides}
         derived["counterexample"] = case and asdict(case)
     examples = []
-    for result in found.examples:
+    for result in report.examples:
         place = {"line": result.example.place.line, "z": result.example.z, "y": result.example.y}
-        told = {name: getattr(result, name) for name in ("expected", "value", "holds", "error")}
-        examples.append({**place, "with": dict(result.bindings), **told})
+        outcome = {name: getattr(result, name) for name in ("expected", "value", "holds", "error")}
+        examples.append({**place, "with": dict(result.bindings), **outcome})
     return {
-        **header_data(found.spec),
+        **header_data(report.spec),
         "registers": registers,
         "examples": examples,
-        "holds": found.holds,
+        "holds": report.holds,
         "measured": measured,
-        "missing": found.missing or None,
-        "determinism": found.determinism and asdict(found.determinism),
+        "missing": report.missing or None,
+        "determinism": report.determinism and asdict(report.determinism),
         "properties": derived,
         "growth": growth,
-        "redundant": {**redundant, "n": found.redundant_n},
-        "decoders": None if loss is None else [asdict(method) for method in found.methods],
+        "redundant": {**redundant, "n": report.redundant_n},
+        "decoders": None if loss is None else [asdict(method) for method in report.methods],
     }

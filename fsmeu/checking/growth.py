@@ -36,7 +36,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Order:
-    """How a number grows with n."""
+    """The order of growth of a number in n."""
 
     text: str  # "constant", "n", "n^2", ..., or "2^n"
     about: bool  # True when it is a fit; False when the numbers follow a polynomial of this degree
@@ -87,7 +87,7 @@ def growth(loss: Loss, longest: int = LONGEST, most_arcs: int = _MOST_ARCS) -> G
 
 
 def distinct_values(machine: Machine) -> int:
-    """How many values pairs can have, where those that differ by rounding are one."""
+    """The number of distinct values of pairs; values that differ by rounding count once."""
     values = np.unique(machine.values[~np.isnan(machine.values)])
     return int(same_up_to_rounding(values).max(initial=-1)) + 1
 

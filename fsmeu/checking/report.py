@@ -1,4 +1,4 @@
-"""What is known of a loss file: its examples, what is derived of it, how its machine grows."""
+"""The report on a loss file: its examples, its derived properties, the growth of its machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fsmeu.losses.machine.machine import Machine, build_machine, machine_view, s
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 
 _MOST_STATES = 4000  # of a machine in which redundant registers are looked for
-_MOST_CLOSED = 20_000  # states up to which arcs are followed until nothing new is met
+_MOST_CLOSED = 20_000  # states up to which arcs are followed until there are no new ones
 _LENGTHS = (2, 4, 8, 16, 32, 64, 128)
 _ALL_PAIRS = 6  # the length up to which all pairs are compared
 
@@ -42,8 +42,8 @@ class RegisterFacts:
     name: str  # its name
     kind: str  # the word of the file that made it
     tapes: tuple[str, ...]  # which of z, y and i it depends on
-    free: str  # where it is kept when the hypothesis is not known: "state" or "weight"
-    given: str  # where it is kept when it is: "state", "weight" or "constant"
+    free: str  # where it is stored when the hypothesis is free: "state" or "weight"
+    given: str  # where it is stored when it is given: "state", "weight" or "constant"
 
 
 class Pair(NamedTuple):
@@ -56,12 +56,12 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Determinism:
-    """What is proven of the steps of a loss."""
+    """Whether the steps of a loss are deterministic and defined, and up to which length."""
 
     arcs: bool  # whether the file draws arcs between states; registers have one next value each
     every_length: bool  # whether exactly one arc applies whatever the length of the sequences
     up_to: int  # the length up to which every step and every value was seen to be defined
-    fault: str  # where it is not, and why; empty when nothing was found
+    fault: str  # where it is not, and why; empty when there is no such place
 
     def __str__(self) -> str:
         if self.fault:
@@ -75,7 +75,7 @@ class Determinism:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What is known of a loss file."""
+    """The results of examples, measurements and proofs for a loss file."""
 
     spec: Spec  # the file
     examples: tuple[ExampleResult, ...]  # what became of each example
@@ -91,11 +91,11 @@ class Report:
     clash_n: int = 0  # the length up to which such pairs were looked for
     redundant: tuple[str, ...] = ()  # registers that could be left out, one at a time
     together: tuple[str, ...] = ()  # registers that could be left out together
-    redundant_n: int = 0  # the length for which this was found
+    redundant_n: int = 0  # the length for which this holds
 
     @property
     def holds(self) -> bool:
-        """True when every example holds and nothing was found that is undefined or does not fit."""
+        """True when every example holds, every step is defined, and labels and parameters fit."""
         defined = self.determinism is None or not self.determinism.fault
         return self.bound and defined and all(result.holds for result in self.examples)
 
@@ -114,7 +114,7 @@ def report(
     labels: Labels = None,
     longest: int | None = None,
 ) -> Report:
-    """What the examples of a loss file say, the sizes of its machines, and what is derived.
+    """The report on a loss file: results of its examples, sizes of machines, derived properties.
 
     Args:
         spec: the loss file.
@@ -124,44 +124,44 @@ def report(
         longest: the greatest length to measure.
 
     >>> from fsmeu.losses.loss import read_spec
-    >>> found = report(read_spec("hamming"), longest=8)
-    >>> found.holds, str(found.growth.states), found.properties.additive
+    >>> result = report(read_spec("hamming"), longest=8)
+    >>> result.holds, str(result.growth.states), result.properties.additive
     (True, 'n', True)
     """
-    given = dict(params or {})
-    needed = {p.name: given[p.name] for p in spec.params if p.default is None and p.name in given}
+    values = dict(params or {})
+    needed = {p.name: values[p.name] for p in spec.params if p.default is None and p.name in values}
     examples = tuple(run_examples(spec, params=needed, labels=labels))
-    found = Report(spec, examples, register_facts(SpecLoss(spec)))
+    result = Report(spec, examples, register_facts(SpecLoss(spec)))
     try:
-        loss, assumed = loss_to_measure(spec, given, labels)
+        loss, assumed = loss_to_measure(spec, values, labels)
     except FsmeuError as error:
-        return replace(found, missing=str(error), bound=isinstance(error, _MissingError))
+        return replace(result, missing=str(error), bound=isinstance(error, _MissingError))
     sizes = growth(loss, longest or LONGEST)
-    known = None
+    props = None
     with suppress(FsmeuError):  # something in the file is undefined; the measurement says what
-        known = properties(loss.bound)
+        props = properties(loss.bound)
     proven = _determinism(loss.bound, sizes)
-    found = replace(found, loss=loss, assumed=assumed, properties=known)
-    found = replace(found, growth=sizes, determinism=proven)
-    return replace(found, **_clash(loss, known, sizes), **_redundant(loss, sizes))
+    result = replace(result, loss=loss, assumed=assumed, properties=props)
+    result = replace(result, growth=sizes, determinism=proven)
+    return replace(result, **_clash(loss, props, sizes), **_redundant(loss, sizes))
 
 
 def register_facts(loss: SpecLoss) -> tuple[RegisterFacts, ...]:
-    """Each register with the tapes it depends on and where it is kept."""
+    """The registers in order, each with the tapes it depends on and where it is stored."""
     reach = syntax.tapes(loss.spec)
     free, given = loss.linear(False), loss.linear(True)
     rows = []
     for register in loss.spec.registers:
         name, reads = register.name, reach[register.name]
-        kept = "weight" if name in given else "state" if "y" in reads else "constant"
+        where_given = "weight" if name in given else "state" if "y" in reads else "constant"
         order = tuple(tape for tape in ("z", "y", "i") if tape in reads)
-        held = "weight" if name in free else "state"
-        rows.append(RegisterFacts(name, register.sugar, order, held, kept))
+        where_free = "weight" if name in free else "state"
+        rows.append(RegisterFacts(name, register.sugar, order, where_free, where_given))
     return tuple(rows)
 
 
 def _determinism(bound: BoundLoss, sizes: Growth) -> Determinism:
-    """What is proven of a loss whose machines were built: building them takes every step once."""
+    """The determinism of a loss whose machines were built, as building takes every step once."""
     state = next((r for r in bound.spec.registers if r.sugar == "state"), None)
     closes = not sizes.fault and (state is None or _closes(bound, state))
     return Determinism(state is not None, closes, sizes.longest, sizes.fault)
@@ -170,24 +170,24 @@ def _determinism(bound: BoundLoss, sizes: Growth) -> Determinism:
 def _closes(bound: BoundLoss, state: syntax.Register) -> bool:
     """True when the states, with all registers that their arcs look at, stop growing.
 
-    Then every combination that a pair of any length can meet has been met, and an arc taken in it.
+    Then every combination that a pair of any length can reach was reached, and an arc taken in it.
     """
     followed = syntax.needed_registers(bound.spec.registers, [state.update]) | {state.name}
-    kept = tuple(r for r in bound.spec.registers if r.name in followed)
-    read = [part for r in kept for part in (r.start, r.update, r.low, r.high, r.depth)]
+    registers = tuple(r for r in bound.spec.registers if r.name in followed)
+    read = [part for r in registers for part in (r.start, r.update, r.low, r.high, r.depth)]
     if any({"n", "i"} & names_read(part) for part in read if part is not None):
         return False
     part = replace(
-        bound, spec=replace(bound.spec, registers=kept, value=syntax.Number(0.0), range=None)
+        bound, spec=replace(bound.spec, registers=registers, value=syntax.Number(0.0), range=None)
     )
     before = 0
     with suppress(FsmeuError):
         for n in _LENGTHS:
             view = machine_view(part, n, None)
-            held = build_machine("", bound.alphabet, view, None, _MOST_CLOSED)
-            if held.states == before:
+            machine = build_machine("", bound.alphabet, view, None, _MOST_CLOSED)
+            if machine.states == before:
                 return True
-            before = held.states
+            before = machine.states
     return False
 
 
@@ -211,13 +211,13 @@ def _redundant(loss: SpecLoss, sizes: Growth) -> dict[str, Any]:
 
 
 def _can_drop(machine: Machine, names: Collection[str]) -> bool:
-    """True when the other registers decide where each step leads them, and what the end is worth.
+    """True when the other registers determine their next values, and the value at the end.
 
-    States that differ in the dropped registers only are one then. What holds for pairs of the
+    States that differ in the dropped registers only are merged then. What holds for pairs of the
     machine's length need not hold for longer ones.
     """
-    kept = [held for name, held in machine.registers.items() if name not in names]
-    numbers = [np.unique(held, return_inverse=True)[1] for held in kept]
+    columns = [column for name, column in machine.registers.items() if name not in names]
+    numbers = [np.unique(column, return_inverse=True)[1] for column in columns]
     blocks = group(np.stack([np.zeros(machine.states, np.int64), *numbers], axis=1))
     steps = machine.next.reshape(machine.states, -1)
     targets = np.where(steps >= 0, blocks[steps], -1)
@@ -228,14 +228,14 @@ def _can_drop(machine: Machine, names: Collection[str]) -> bool:
     return True
 
 
-def _clash(loss: SpecLoss, known: Properties | None, sizes: Growth) -> dict[str, Any]:
+def _clash(loss: SpecLoss, props: Properties | None, sizes: Growth) -> dict[str, Any]:
     """Two pairs of one length with equal confusion tables and different values, if there are."""
-    if len(loss.alphabet) != 2 or known is None or known.confusion:
+    if len(loss.alphabet) != 2 or props is None or props.confusion:
         return {}
     last, text = min(sizes.longest, _ALL_PAIRS), loss.alphabet.text
     for n in range(1, last + 1):
-        every = np.array(list(itertools.product((0, 1), repeat=n)), np.int64)
-        z, y = np.repeat(every, len(every), axis=0), np.tile(every, (len(every), 1))
+        sequences = np.array(list(itertools.product((0, 1), repeat=n)), np.int64)
+        z, y = np.repeat(sequences, len(sequences), axis=0), np.tile(sequences, (len(sequences), 1))
         values = loss.pair_values(z, y)
         tables = group(np.stack([(z & y).sum(axis=1), z.sum(axis=1), y.sum(axis=1)], axis=1))
         for table in np.unique(tables):
@@ -261,8 +261,8 @@ def loss_to_measure(
         labels = labels_of_examples(spec)
         if spec.scheme and len(labels or ()) < 2:
             labels = tag_labels(["X"], spec.scheme)
-    chosen = None if labels is None else as_alphabet(labels)
-    size = len(SpecLoss(spec, {}, chosen).alphabet)
+    alphabet = None if labels is None else as_alphabet(labels)
+    size = len(SpecLoss(spec, {}, alphabet).alphabet)
     open_params = [p for p in spec.params if p.default is None and p.name not in params]
     assumed = {param.name: _assumed(spec, param, size) for param in open_params}
     return bind_loss(spec, {**params, **assumed}, labels), assumed

@@ -18,45 +18,45 @@ from fsmeu.files import STDIN
 from fsmeu.parallel import checked_jobs, workers
 
 
-def check_corpus_options(given: CorpusAnswers, source: ModelSource) -> None:
+def check_corpus_options(options: CorpusAnswers, source: ModelSource) -> None:
     """Refuses options of a corpus where there is none, and those that contradict each other."""
-    if given.corpus is None:
-        for name, value in vars(given).items():
+    if options.corpus is None:
+        for name, value in vars(options).items():
             if value:
                 refuse(f"--{name.replace('_', '-')}", "it needs --corpus FILE")
         return
     if source.probs is not None or source.model is not None:
         must = "models are given by --probs, by --model or by --corpus, one of them"
         refuse("model", must, "more")
-    if given.resume and given.output is None:
+    if options.resume and options.output is None:
         refuse("--resume", "the file of results so far must be given by --output FILE")
-    check_run(given)
-    if given.output is not None and given.output.endswith(".gz"):
+    check_run(options)
+    if options.output is not None and options.output.endswith(".gz"):
         must = "results are written uncompressed, so that each is complete when it is written"
-        refuse("--output", must, given.output)
+        refuse("--output", must, options.output)
 
 
-def check_run(given: CorpusRun) -> None:
+def check_run(options: CorpusRun) -> None:
     """Refuses numbers of processes that cannot be had, and what is no answer to bad records."""
-    one_of("--on-error", "it", given.on_error or "stop", ("stop", "skip"))
-    if given.jobs is not None and given.scheduler is not None:
+    one_of("--on-error", "it", options.on_error or "stop", ("stop", "skip"))
+    if options.jobs is not None and options.scheduler is not None:
         must = "processes are given by --jobs or by --scheduler, which uses all of its workers"
         refuse("--jobs", must, "both")
-    checked_jobs("--jobs", given.jobs or 1)
+    checked_jobs("--jobs", options.jobs or 1)
 
 
 def run_corpus(
-    question: Question, given: CorpusRun, source: Source, take: Take, last: Data | None = None
+    question: Question, options: CorpusRun, source: Source, take: Take, last: Data | None = None
 ) -> Counter[str]:
-    """How many "records" were answered, of these "proven" best, and how many "bad" ones skipped.
+    """The numbers of "records" answered, of those "proven" best, and of "bad" ones skipped.
 
     ``take`` gets the results, batch by batch.
     """
     done, begin = Counter[str](), monotonic()
-    jobs = workers("corpus", given.jobs or 1, given.scheduler)
-    with jobs as some, progress("corpus", source.size) as tell:
+    jobs = workers("corpus", options.jobs or 1, options.scheduler)
+    with jobs as pool, progress("corpus", source.size) as tell:
         for results, faults, position in run(
-            question, source, some, given.on_error or "stop", last
+            question, source, pool, options.on_error or "stop", last
         ):
             take(results)
             for fault in faults:
@@ -69,17 +69,17 @@ def run_corpus(
 
 
 def answer_corpus(
-    ask: Callable[[str], Question], given: CorpusAnswers, loss: str, show: Callable[[Data], str]
+    ask: Callable[[str], Question], options: CorpusAnswers, loss: str, show: Callable[[Data], str]
 ) -> Counter[str]:
-    """How many records of a corpus were answered, as ``run_corpus`` counts them.
+    """The numbers of records of a corpus that ``run_corpus`` counts.
 
     The question is ``ask(format of the corpus)``. Where there is no file for results, ``show``
     makes a line on standard output of each.
     """
-    with corpus_source(str(given.corpus), loss) as source:
-        question = ask(format_of(str(given.corpus), given.format))
-        with _output(given, show) as (write, last):
-            return run_corpus(question, given, source, write, last)
+    with corpus_source(str(options.corpus), loss) as source:
+        question = ask(format_of(str(options.corpus), options.format))
+        with _output(options, show) as (write, last):
+            return run_corpus(question, options, source, write, last)
 
 
 def corpus_source(name: str, loss_name: str = "") -> AbstractContextManager[Source]:
@@ -92,10 +92,10 @@ def corpus_source(name: str, loss_name: str = "") -> AbstractContextManager[Sour
 
 @contextmanager
 def _output(
-    given: CorpusAnswers, show: Callable[[Data], str]
+    options: CorpusAnswers, show: Callable[[Data], str]
 ) -> Iterator[tuple[Take, Data | None]]:
-    """What writes results, and the last that is there already."""
-    if given.output is None:
+    """A function that writes results, and the last result that the file has already."""
+    if options.output is None:
 
         def say(results: list[Data]) -> None:
             for data in results:
@@ -103,8 +103,8 @@ def _output(
 
         yield say, None
         return
-    path, corpus = file_for("--output", given.output), Path(str(given.corpus))
-    if given.corpus != STDIN and path.exists() and path.samefile(corpus.expanduser()):
+    path, corpus = file_for("--output", options.output), Path(str(options.corpus))
+    if options.corpus != STDIN and path.exists() and path.samefile(corpus.expanduser()):
         refuse("--output", "it must not be the corpus itself")
-    with open_output(path, given.resume) as output:
+    with open_output(path, options.resume) as output:
         yield output

@@ -127,17 +127,17 @@ def _write_machine(
         _refuse_terminal("machine")
     if summed and minimize:
         refuse("draw", "--summed and --minimize make different machines", None, "Give one of them")
-    given = None
+    hypothesis = None
     if z is not None:
-        loss, given, _ = inputs.sequences(loss, z, "")
-    if n is None and given is None:
+        loss, hypothesis, _ = inputs.sequences(loss, z, "")
+    if n is None and hypothesis is None:
         refuse("draw", "the length of the sequences must be given", None, "Add --n N, or --z Z")
-    length = n if n is not None else len(given or ())
+    length = n if n is not None else len(hypothesis or ())
     loss = inputs.with_known_labels(loss)
     machine: Any = (
-        compile_summed(loss, length, given)
+        compile_summed(loss, length, hypothesis)
         if summed
-        else loss.compile(length, given, minimize=minimize)
+        else loss.compile(length, hypothesis, minimize=minimize)
     )
     out.write_output(output, machine.fst.write_to_string())
     size = f"{machine.states:,} states, {machine.arcs:,} arcs"
@@ -160,17 +160,17 @@ def _write_page(page: Page, output: str | None, show: bool) -> None:
 
 
 def _model_subject(
-    file: str | None, source: opt.ModelSource, given: bool, y: str | None, others: dict[str, Any]
+    file: str | None, source: opt.ModelSource, modelled: bool, y: str | None, others: dict[str, Any]
 ) -> dict[str, Any]:
     """A model alone, with the path of y if that is given."""
-    if file is None and not given:
+    if file is None and not modelled:
         remedy = "Name a loss, or add --model FILE or --probs P1,P2"
         refuse("draw", "a loss or a model must be given", None, remedy)
     for name, value in others.items():
         if value not in (None, False):
             must = f"--{name} goes with a loss, and there is none"
             refuse("draw", must, None, "Name a loss, or leave it out")
-    if file is not None and given:
+    if file is not None and modelled:
         must = "a model file is drawn by itself"
         refuse(file, must, "two models", "Name a loss, or leave --model and --probs out")
     model = inputs.read_model(source if file is None else opt.ModelSource(None, file), "")
@@ -181,11 +181,11 @@ def _loss_subject(
     loss: SpecLoss, z: str | None, y: str | None, model: Model | None
 ) -> dict[str, Any]:
     """The loss, sequences and model as they go together; open labels are those that are used."""
-    given = [text for text in (z, y) if text is not None]
+    texts = [text for text in (z, y) if text is not None]
     if model is not None and loss.labels_open:
         loss = loss.with_labels(model.alphabet)
-    elif given:
-        loss, *_ = inputs.sequences(loss, given[0], given[-1])
+    elif texts:
+        loss, *_ = inputs.sequences(loss, texts[0], texts[-1])
     pair = {
         name: None if text is None else inputs.sequence(loss.alphabet, text, where)
         for name, text, where in (("z", z, "hypothesis z"), ("y", y, "reference y"))
@@ -246,8 +246,8 @@ def write_gallery(
     output.mkdir(parents=True, exist_ok=True)
     where = output / "index.html"
     exhibits = anchored([exhibit(spec) for spec in specs])
-    for one in exhibits:
-        if one.page is not None:
-            one.page.save(output / one.file)
+    for entry in exhibits:
+        if entry.page is not None:
+            entry.page.save(output / entry.file)
     out.write_output(where, gallery_page(exhibits))
     out.line(str(where))

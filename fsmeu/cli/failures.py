@@ -77,7 +77,7 @@ def as_typed(message: str) -> str:
 
 @contextmanager
 def _in_words(debug: bool) -> Iterator[None]:
-    """What is raised on purpose, or by streams that cannot be written, becomes a sentence."""
+    """A context that ends the command with one sentence on stderr when an exception is raised."""
     try:
         if sys.stdout is None:
             raise InputError(message("standard output", "it must be open"))

@@ -35,7 +35,7 @@ def read_loss_file(name: str) -> Spec:
 
 
 def whereabouts(name: str) -> str:
-    """Where the text of a loss stands."""
+    """The path of a loss file, or "standard input"."""
     if name == STDIN:
         return "standard input"
     built_in = grammar_folder() / f"{name}.loss"
@@ -72,17 +72,17 @@ def name_values(
     texts: Iterable[str] | None, value_of: Callable[[str, str], Any], sample: str
 ) -> dict[str, Any]:
     """Values by name, from texts NAME=VALUE; the sample is what could be typed, for messages."""
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         name = name.strip()
         if not equals or not name:
             must = "a parameter must be written NAME=VALUE"
             refuse("--param", must, text, f"For example: --param {sample}")
-        if name in given:
+        if name in values:
             refuse("--param", f"{name!r} may be given once", text)
-        given[name] = value_of(name, value.strip())
-    return given
+        values[name] = value_of(name, value.strip())
+    return values
 
 
 def _param_value(name: str, text: str) -> object:
@@ -104,10 +104,10 @@ def choose_labels(binding: Binding, scheme: str = "") -> tuple[Label, ...] | Non
     if types is None and labels is None:
         return None
     option, sample = ("--types", "NP,VP") if labels is None else ("--labels", "A,B,C")
-    given = words(types or labels or "")
-    if not given:
+    names = words(types or labels or "")
+    if not names:
         refuse(option, f"at least one is needed, written {option} {sample}")
-    return tag_labels(given, scheme or "bio") if labels is None else as_labels(given)
+    return tag_labels(names, scheme or "bio") if labels is None else as_labels(names)
 
 
 def words(text: str) -> list[str]:
@@ -118,9 +118,9 @@ def words(text: str) -> list[str]:
 def sequences(loss: SpecLoss, z: str, y: str) -> tuple[SpecLoss, list[Label], list[Label]]:
     """The loss with a pair of sequences; labels left open are those that the pair uses."""
     if loss.labels_open:
-        found = labels_in((z, y), bool(loss.spec.scheme))
-        if found and (loss.spec.scheme or not set(found) <= set(loss.labels)):
-            loss = loss.with_labels(Alphabet(found))
+        labels = labels_in((z, y), bool(loss.spec.scheme))
+        if labels and (loss.spec.scheme or not set(labels) <= set(loss.labels)):
+            loss = loss.with_labels(Alphabet(labels))
     alphabet = loss.alphabet
     return loss, sequence(alphabet, z, "hypothesis z"), sequence(alphabet, y, "reference y")
 

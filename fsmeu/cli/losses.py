@@ -100,13 +100,13 @@ def check(
         must = f"lengths of 1 to {_LONGEST} are measured"
         refuse("--n", must, n, "--sizes measures any one length")
     spec = inputs.read_loss_file(loss)
-    chosen = inputs.choose_labels(binding, spec.scheme)
-    found = report(spec, params=inputs.choose_params(binding.param), labels=chosen, longest=n)
+    labels = inputs.choose_labels(binding, spec.scheme)
+    result = report(spec, params=inputs.choose_params(binding.param), labels=labels, longest=n)
     if as_json:
-        print_json(report_data(found))
+        print_json(report_data(result))
     else:
-        _print_report(found)
-    if not found.holds:
+        _print_report(result)
+    if not result.holds:
         raise typer.Exit(EXAMPLE_FAILS)
 
 
@@ -115,7 +115,7 @@ def _show_sizes(loss: SpecLoss, n: int, as_json: bool) -> None:
     sizes = [_size(loss, length) for length in sorted({n // 4, n // 2, n}, reverse=True)][::-1]
     if as_json:
         head = {"name": loss.name, "kind": loss.kind, "labels": list(loss.labels)}
-        registers = [asdict(one) for one in register_facts(loss)]
+        registers = [asdict(r) for r in register_facts(loss)]
         print_json({**head, **sizes[-1], "growth": sizes, "registers": registers})
         return
     _print_head(loss, " ".join(map(str, loss.labels)))
@@ -135,8 +135,8 @@ def _print_head(loss: SpecLoss, labels: str) -> None:
     line(signature(loss.spec), style="bold", wrap=True)
     line(f"labels: {labels}\n")
     rows = [
-        (one.name, one.kind, " ".join(one.tapes) or "nothing", one.free, one.given)
-        for one in register_facts(loss)
+        (r.name, r.kind, " ".join(r.tapes) or "nothing", r.free, r.given)
+        for r in register_facts(loss)
     ]
     if rows:
         emit(rows, ("register", "kind", "reads", "kept in, z free", "kept in, z given"))
@@ -153,24 +153,24 @@ def _labels_text(spec: Spec) -> str:
     return scheme.get(spec.scheme, f"chunk tags in {spec.scheme.upper()} (--types)")
 
 
-def _print_report(found: Report) -> None:
-    _print_head(SpecLoss(found.spec), _labels_text(found.spec))
-    for result in found.examples:
+def _print_report(report: Report) -> None:
+    _print_head(SpecLoss(report.spec), _labels_text(report.spec))
+    for result in report.examples:
         line(_example_text(result), style="" if result.holds else "red")
         for more in result.error.splitlines():
             line(f"      {more}")
-    holding = sum(result.holds for result in found.examples)
-    held = f"\n{holding} of {len(found.examples)} examples hold."
-    line(f"{held if found.examples else 'There are no examples in the file.'}\n")
-    if found.growth is None:
-        line(f"Not measured: {found.missing}", wrap=True)
+    holding = sum(result.holds for result in report.examples)
+    verdict = f"\n{holding} of {len(report.examples)} examples hold."
+    line(f"{verdict if report.examples else 'There are no examples in the file.'}\n")
+    if report.growth is None:
+        line(f"Not measured: {report.missing}", wrap=True)
         return
-    line(f"Derived with {measured_with(found)}:", wrap=True)
-    rows = facts(found)
-    if found.properties is not None:
-        rows += [("exact decisions", _methods_text(found.methods)), *_advice(found)]
+    line(f"Derived with {measured_with(report)}:", wrap=True)
+    rows = facts(report)
+    if report.properties is not None:
+        rows += [("exact decisions", _methods_text(report.methods)), *_advice(report)]
     emit([(f"  {heading}", text) for heading, text in rows])
-    sizes = found.growth
+    sizes = report.growth
     if not sizes.sizes:
         return
     line()
@@ -182,13 +182,13 @@ def _print_report(found: Report) -> None:
     emit(table, heads, right=heads)
 
 
-def _advice(found: Report) -> list[tuple[str, str]]:
-    """How the file could be written so that there are exact decisions, if that is known."""
-    if found.loss is None or found.methods:
+def _advice(report: Report) -> list[tuple[str, str]]:
+    """A row on how to write the file so that exact methods apply; none where they do already."""
+    if report.loss is None or report.methods:
         return []
     way = "count the value at the last position: count c by VALUE when i == n, then value c"
-    others = methods_at_the_end(found.loss)[:1]
-    return [("advice", f"{way}; {one.method} decides for that") for one in others]
+    others = methods_at_the_end(report.loss)[:1]
+    return [("advice", f"{way}; {other.method} decides for that") for other in others]
 
 
 def _methods_text(methods: tuple[Applies, ...]) -> str:
@@ -205,12 +205,12 @@ def _example_text(result: ExampleResult) -> str:
     example = result.example
     pair = " ".join(x if x and " " not in x else f'"{x}"' for x in (example.z, example.y))
     bound = ", ".join(f"{name} = {value:g}" for name, value in result.bindings.items())
-    text, given = f"line {example.place.line}: {pair}", f" with {bound}" if bound else ""
+    text, params = f"line {example.place.line}: {pair}", f" with {bound}" if bound else ""
     if result.value is None:
-        return f"FAILS {text}{given} has no value:"
+        return f"FAILS {text}{params} has no value:"
     if result.holds:
-        return f"ok    {text} = {result.value!r}{given}"
-    return f"FAILS {text} = {result.value!r}{given}; the file says {result.expected!r}"
+        return f"ok    {text} = {result.value!r}{params}"
+    return f"FAILS {text} = {result.value!r}{params}; the file says {result.expected!r}"
 
 
 def evaluate_pair(
@@ -253,12 +253,12 @@ def _print_steps(loss: SpecLoss, steps: list[dict[str, Any]]) -> None:
     rows = []
     for step in steps:
         read = ["" if step[tape] is None else str(step[tape]) for tape in ("z", "y")]
-        held = [_contents_text(step["registers"][r.name]) for r in registers]
-        rows.append((str(step["i"]), *read, *held))
+        contents = [_contents_text(step["registers"][r.name]) for r in registers]
+        rows.append((str(step["i"]), *read, *contents))
     emit(rows, ("i", "z", "y", *(r.name for r in registers)), right=["i", *numbers])
 
 
-def _contents_text(held: Any) -> str:
-    if isinstance(held, list):
-        return " ".join("." if entry is None else str(entry) for entry in held)
-    return f"{held:g}" if isinstance(held, float) else str(held)
+def _contents_text(contents: Any) -> str:
+    if isinstance(contents, list):
+        return " ".join("." if entry is None else str(entry) for entry in contents)
+    return f"{contents:g}" if isinstance(contents, float) else str(contents)

@@ -40,11 +40,11 @@ class _Flags:
     """A command whose help shows no word behind flags such as --help, which take none."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
-        for one in found:
-            if getattr(one, "is_flag", False) and one.metavar is None:
-                one.metavar = ""
-        return found
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False) and param.metavar is None:
+                param.metavar = ""
+        return params
 
 
 class _Command(_Flags, TyperCommand):
@@ -57,16 +57,16 @@ class _Lazy(TyperCommand):
     def make_context(self, info_name: Any, args: list[str], *rest: Any, **extra: Any) -> Any:
         module, function = COMMANDS[str(self.name)][1].split(":")
         target = getattr(import_module(f"fsmeu.cli.{module}"), function)
-        made = typer.Typer(add_completion=False, rich_markup_mode="rich", **_HELP)
-        made.command(self.name, cls=_Command, help=unwrapped(target))(flat(target))
-        return typer.main.get_command(made).make_context(info_name, args, *rest, **extra)
+        single = typer.Typer(add_completion=False, rich_markup_mode="rich", **_HELP)
+        single.command(self.name, cls=_Command, help=unwrapped(target))(flat(target))
+        return typer.main.get_command(single).make_context(info_name, args, *rest, **extra)
 
 
 class _Commands(_Flags, Guarded):
     """The group of all commands."""
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
         for name, (panel, _, text) in COMMANDS.items():
             self.add_command(_Lazy(name, help=text, short_help=text, rich_help_panel=panel))
 

@@ -34,26 +34,26 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
     """The command as typer reads it: fields of its dataclasses are parameters, in their panel."""
     hints = get_type_hints(command)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    shown: list[inspect.Parameter] = []
-    for name, one in inspect.signature(command).parameters.items():
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
         if name not in groups:
-            shown.append(one.replace(annotation=hints[name]))
+            parameters.append(parameter.replace(annotation=hints[name]))
             continue
         kinds, panel = get_type_hints(groups[name]), getattr(groups[name], "panel", None)
         for field in fields(groups[name]):
-            made: Any = copy(field.default)
-            made.rich_help_panel = panel
+            default: Any = copy(field.default)
+            default.rich_help_panel = panel
             kind = kinds[field.name]
-            shown.append(one.replace(name=field.name, annotation=kind, default=made))
+            parameters.append(parameter.replace(name=field.name, annotation=kind, default=default))
 
-    def run(**given: Any) -> None:
+    def run(**values: Any) -> None:
         for name, kind in groups.items():
-            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
-        command(**given)
+            values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+        command(**values)
 
-    shown = [one.replace(kind=one.KEYWORD_ONLY) for one in shown]
-    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in shown}
+    parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
@@ -97,7 +97,7 @@ SEED = option("--seed N", "Random seed.", 0, min=0)
 
 @dataclass(frozen=True)
 class Binding:
-    """What a loss is loaded with."""
+    """The parameters and labels of a loss."""
 
     param: list[str] | None = option(
         "--param -p NAME=VALUE",
@@ -111,7 +111,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Where one label model comes from."""
+    """The source of one label model."""
 
     probs: str | None = option(
         "--probs P1,P2,...",

@@ -30,7 +30,7 @@ class _Screen(Console):
 
 
 def screen(stderr: bool = False) -> Console:
-    """Where tables go: plain text unless it is a terminal that wants colours."""
+    """The console for tables: plain text unless it is a terminal that wants colours."""
     return _Screen(markup=False, highlight=False, emoji=False, stderr=stderr)
 
 
@@ -51,18 +51,18 @@ def emit(
     if as_json is not None:
         print_json(as_json)
         return
-    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for header in headers or ("", ""):
         side: Any = "right" if header in right else "left"
-        made.add_column(visible(header), justify=side, overflow="fold")
+        table.add_column(visible(header), justify=side, overflow="fold")
     if not headers:
-        made.box, made.show_header = None, False
-        made.columns[0].style, made.columns[0].no_wrap = "bold", True
-        made.padding = (0, 2, 0, 0)
+        table.box, table.show_header = None, False
+        table.columns[0].style, table.columns[0].no_wrap = "bold", True
+        table.padding = (0, 2, 0, 0)
     for row in rows:
         cells = [visible(x) if isinstance(x, str) else x for x in row]
-        made.add_row(*cells) if row else made.add_section()
-    screen().print(made)
+        table.add_row(*cells) if row else table.add_section()
+    screen().print(table)
 
 
 def print_json(data: object) -> None:

@@ -62,87 +62,87 @@ def predict(
     Where labels or tags are given, how good the predicted ones are is told on stderr.
     """
     tagger = searn.ColumnTagger  # which load knows from here on
-    made = saving.load(model)
-    if isinstance(made, tagger) and hasattr(made, "searn_"):
-        _predict_tags(made, file, output, beam, as_json)
+    estimator = saving.load(model)
+    if isinstance(estimator, tagger) and hasattr(estimator, "searn_"):
+        _predict_tags(estimator, file, output, beam, as_json)
         return
-    if type(made).__name__ not in classifiers():
+    if type(estimator).__name__ not in classifiers():
         must = "the model must be a classifier of rows, or a trained tagger"
-        refuse(model, must, type(made).__name__)
-    if not (hasattr(made, "classes_") and hasattr(made, "n_features_in_")):
+        refuse(model, must, type(estimator).__name__)
+    if not (hasattr(estimator, "classes_") and hasattr(estimator, "n_features_in_")):
         refuse(model, "the model must have been trained")
     if beam is not None:
-        refuse("--beam", "it is for a tagger", type(made).__name__)
-    data = examples.read_examples(file, **vars(reading), features=int(made.n_features_in_))
+        refuse("--beam", "it is for a tagger", type(estimator).__name__)
+    data = examples.read_examples(file, **vars(reading), features=int(estimator.n_features_in_))
     picture = checked_decision_plot(plot, data.labels)
     with estimating(f"predict {file}", "deciding"):
-        classes = made.predict(data.rows)
-    chances = _chances(made, data.rows) if probabilities else None
-    found = None if data.labels is None else base.measures(made, data.labels, classes)
-    plot_decision(picture, made, data, classes)
+        classes = estimator.predict(data.rows)
+    probs = _probabilities(estimator, data.rows) if probabilities else None
+    measures = None if data.labels is None else base.measures(estimator, data.labels, classes)
+    plot_decision(picture, estimator, data, classes)
     if as_json:
-        document: dict[str, Any] = {"classes": _plain(classes), "measures": found}
-        if chances is not None:
-            document["probabilities"] = (chances if classes.ndim == 2 else chances[:, 0]).tolist()
+        document: dict[str, Any] = {"classes": _plain(classes), "measures": measures}
+        if probs is not None:
+            document["probabilities"] = (probs if classes.ndim == 2 else probs[:, 0]).tolist()
         print_json(document)
         return
     lines = _plain(classes.reshape(len(classes), -1))
-    if chances is not None:
-        lines = [[*line, *row] for line, row in zip(lines, chances.tolist(), strict=True)]
+    if probs is not None:
+        lines = [[*line, *row] for line, row in zip(lines, probs.tolist(), strict=True)]
     write_output(output, "".join("\t".join(map(str, line)) + "\n" for line in lines))
     if output != "-":
-        rows = [(name, f"{value:.4f}") for name, value in (found or {}).items()]
+        rows = [(name, f"{value:.4f}") for name, value in (measures or {}).items()]
         rows = [("examples", f"{len(classes):,}"), *rows]
         emit(rows, ("measure", "value"), right=("value",))
-    elif found is not None:
-        _note_measures(found)
+    elif measures is not None:
+        _note_measures(measures)
 
 
 def _plain(classes: NDArray[Any]) -> list[Any]:
     """The classes as JSON and people write them; rows of them where there are several labels."""
     if classes.ndim == 1:
-        return [base.plain(one) for one in classes]
+        return [base.plain(cls) for cls in classes]
     return [_plain(row) for row in classes]
 
 
-def _note_measures(found: Mapping[str, float]) -> None:
-    note(", ".join(f"{name} {value:.4f}" for name, value in found.items()))
+def _note_measures(measures: Mapping[str, float]) -> None:
+    note(", ".join(f"{name} {value:.4f}" for name, value in measures.items()))
 
 
-def _chances(made: Any, rows: Any) -> Floats:
+def _probabilities(estimator: Any, rows: Any) -> Floats:
     """Probabilities of positive labels, (rows, labels)."""
-    if not hasattr(made, "predict_proba"):
+    if not hasattr(estimator, "predict_proba"):
         must = "the model must be one that tells probabilities"
-        refuse("--probabilities", must, type(made).__name__)
+        refuse("--probabilities", must, type(estimator).__name__)
     with estimating("predict", "deciding"):
-        found = np.asarray(made.predict_proba(rows))
-    return found[:, 1:] if getattr(made, "columns_", None) is None else found
+        probs = np.asarray(estimator.predict_proba(rows))
+    return probs[:, 1:] if getattr(estimator, "columns_", None) is None else probs
 
 
-def _predict_tags(made: Any, file: str, output: str, beam: int | None, as_json: bool) -> None:
+def _predict_tags(tagger: Any, file: str, output: str, beam: int | None, as_json: bool) -> None:
     """Writes sentences with a column of predicted tags, as 'fsmeu score' reads them."""
     if beam is not None:
-        made.searn_.set_params(beam=beam)
-    sentences = read_sentences(file, least=made.width_)
-    inputs, given = sentences, None
-    if len(sentences[0][0]) == made.width_ + 1:
-        inputs, given = inputs_and_tags(sentences)
-    tags = made.predict(inputs)
-    found = None if given is None else tag_scores(tags, given)
+        tagger.searn_.set_params(beam=beam)
+    sentences = read_sentences(file, least=tagger.width_)
+    inputs, references = sentences, None
+    if len(sentences[0][0]) == tagger.width_ + 1:
+        inputs, references = inputs_and_tags(sentences)
+    tags = tagger.predict(inputs)
+    measures = None if references is None else tag_scores(tags, references)
     if as_json:
-        print_json({"tags": tags, "measures": found})
+        print_json({"tags": tags, "measures": measures})
         return
     write_output(output, written(sentences, tags))
-    if found is not None:
-        _note_measures(found)
+    if measures is not None:
+        _note_measures(measures)
 
 
 def classifiers() -> dict[str, Any]:
     """The classifiers of rows that can be trained, by name."""
     from sklearn.base import ClassifierMixin
 
-    every = saving.estimators()
-    return {name: kind for name, kind in every.items() if issubclass(kind, ClassifierMixin)}
+    estimators = saving.estimators()
+    return {name: kind for name, kind in estimators.items() if issubclass(kind, ClassifierMixin)}
 
 
 def parameters(texts: Iterable[str] | None) -> dict[str, Any]:
@@ -158,14 +158,14 @@ def _value(_: str, text: str) -> Any:
         return {"True": True, "False": False, "None": None}.get(text, text)
 
 
-def made_classifier(name: str, known: Mapping[str, Any], given: dict[str, Any]) -> Any:
-    """The classifier of this name, one of the known, with parameters that were given by name."""
-    kind = known[one_of("--classifier", "a classifier", name, known)]
-    first = {key: value for key, value in given.items() if "__" not in key}
-    for key in first:
+def build_classifier(name: str, kinds: Mapping[str, Any], params: dict[str, Any]) -> Any:
+    """The classifier of this name, an instance of one of the kinds, with these parameters."""
+    kind = kinds[one_of("--classifier", "a classifier", name, kinds)]
+    own = {key: value for key, value in params.items() if "__" not in key}
+    for key in own:
         one_of(f"--param, {name}", "a parameter", key, inspect.signature(kind).parameters)
-    model = kind(**_with_parts(name, first, given))
-    inner = {key: v for key, v in given.items() if "__" in key and not key.startswith("loss__")}
+    model = kind(**_with_parts(name, own, params))
+    inner = {key: v for key, v in params.items() if "__" in key and not key.startswith("loss__")}
     try:
         return model.set_params(**inner)
     except (ValueError, AttributeError) as error:
@@ -174,27 +174,27 @@ def made_classifier(name: str, known: Mapping[str, Any], given: dict[str, Any]) 
         raise InputError(message(f"--param, {name}", must, None, remedy)) from None
 
 
-def _with_parts(name: str, first: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def _with_parts(name: str, own: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
     """Parameters with the loss loaded where its own are given, and the estimator made."""
-    made = dict(first)
-    of_loss = {k.removeprefix("loss__"): v for k, v in given.items() if k.startswith("loss__")}
+    result = dict(own)
+    of_loss = {k.removeprefix("loss__"): v for k, v in params.items() if k.startswith("loss__")}
     if of_loss:
-        if "loss" not in first:
+        if "loss" not in own:
             must = "parameters of a loss need the loss"
             refuse(f"--param, {name}", must, None, "Add -p loss=NAME")
-        made["loss"] = load(first["loss"], **of_loss)
-    if isinstance(first.get("estimator"), str):
+        result["loss"] = load(own["loss"], **of_loss)
+    if isinstance(own.get("estimator"), str):
         ours = {n: kind for n, kind in classifiers().items() if hasattr(kind, "predict_proba")}
-        known = saving.PROBABILISTIC | ours
-        chosen = one_of(f"--param, {name}", "estimator", first["estimator"], known)
-        made["estimator"] = known[chosen]()
-    return made
+        kinds = saving.PROBABILISTIC | ours
+        chosen = one_of(f"--param, {name}", "estimator", own["estimator"], kinds)
+        result["estimator"] = kinds[chosen]()
+    return result
 
 
 @contextmanager
 def estimating(where: str, doing: str, total: float | None = None) -> Iterator[Tell]:
     """A context with a bar; what an estimator refuses is an InputError, its warnings are told."""
-    with warnings.catch_warnings(record=True) as seen:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
             with progress(doing, total) as tell:
@@ -203,8 +203,8 @@ def estimating(where: str, doing: str, total: float | None = None) -> Iterator[T
             raise
         except (ValueError, TypeError) as error:
             raise InputError(message(where, str(error).strip().partition("\n")[0])) from error
-    for one in dict.fromkeys(str(warning.message).partition("\n")[0] for warning in seen):
-        note(f"warning: {one}")
+    for text in dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught):
+        note(f"warning: {text}")
 
 
 def checked_decision_plot(name: str | None, labels: NDArray[Any] | None) -> Path | None:
@@ -228,9 +228,9 @@ def plot_decision(path: Path | None, model: Any, data: Examples, predicted: NDAr
     kind = "probability" if hasattr(model, "predict_proba") else "score"
     with estimating("--plot", "deciding"):
         scores = base.positive_chances(model, data.rows)
-    positive, chosen = (classes == model.classes_[1] for classes in (data.labels, predicted))
+    positive, decided = (classes == model.classes_[1] for classes in (data.labels, predicted))
 
     def draw(axes: Any) -> None:
-        plot_threshold(loss, scores, positive, chosen, score=kind, ax=axes)
+        plot_threshold(loss, scores, positive, decided, score=kind, ax=axes)
 
     save_plot(path, draw, (6.4, 4.4))

@@ -115,10 +115,10 @@ def expect_value(
 def _expectation_data(answer: Expectation, levels: bool) -> dict[str, Any]:
     names = ("value", "lower", "upper", "kept", "variance")
     data: dict[str, Any] = {name: getattr(answer, name) for name in names}
-    known = answer.levels
-    some = len(known.values) > 0
-    data["quantiles"] = {str(q): answer.quantile(q) if some else None for q in QUANTILES}
-    pair = {"values": known.values.tolist(), "probabilities": known.probabilities.tolist()}
+    dist = answer.levels
+    nonempty = len(dist.values) > 0
+    data["quantiles"] = {str(q): answer.quantile(q) if nonempty else None for q in QUANTILES}
+    pair = {"values": dist.values.tolist(), "probabilities": dist.probabilities.tolist()}
     return {**data, **pair} if levels else data
 
 
@@ -135,9 +135,9 @@ def _print_levels(levels: Levels, most: int) -> None:
         bar = ProgressBar(total=longest, completed=probability, width=_BAR)
         rows.append((f"{value:.10g}", f"{probability:.8g}", bar))
     out.emit(rows, ("value", "probability", ""), right=("value", "probability"))
-    rest = np.delete(levels.probabilities, shown)
-    if len(rest):
-        less = f"{len(rest):,} less probable values ({float(rest.sum()):.3g} together)"
+    omitted = np.delete(levels.probabilities, shown)
+    if len(omitted):
+        less = f"{len(omitted):,} less probable values ({float(omitted.sum()):.3g} together)"
         out.line(f"\n{less} are left out; --all shows them.")
 
 
@@ -211,12 +211,12 @@ def decode_labels(
     if draw is not None:
         composed = hypotheses_composition(loaded, label_model, allowed)
         draw_machine(composed, z=decision.labels).save(out.file_for("--draw", draw))
-    told = {"explanation": in_words(decision)} if explain else {}
+    explanation = {"explanation": in_words(decision)} if explain else {}
     if as_json:
-        out.print_json({**_decision_data(decision), **told})
+        out.print_json({**_decision_data(decision), **explanation})
         return
     out.write_output("-", f"{_spelled(decision.labels)}\n{float(decision.value)!r}\n")
-    for text in told.values():
+    for text in explanation.values():
         out.line(text, wrap=True)
 
 
@@ -232,8 +232,8 @@ def _spelled(labels: Sequence[Label]) -> str:
 
 def _text_line(data: dict[str, Any]) -> str:
     """The value and the labels, and the explanation if there is one, with tabs between them."""
-    told = [data["explanation"]] if "explanation" in data else []
-    return "\t".join([repr(data["value"]), _spelled(data["labels"]), *told])
+    explanation = [data["explanation"]] if "explanation" in data else []
+    return "\t".join([repr(data["value"]), _spelled(data["labels"]), *explanation])
 
 
 def _print_comparison(rows: Sequence[Compared], as_json: bool) -> None:
@@ -242,8 +242,8 @@ def _print_comparison(rows: Sequence[Compared], as_json: bool) -> None:
         return
     cells = []
     for row in rows:
-        if (one := row.decision) is not None:
-            shown = (_spelled(one.labels), f"{one.value:.10g}", "yes" if one.exact else "no")
+        if (best := row.decision) is not None:
+            shown = (_spelled(best.labels), f"{best.value:.10g}", "yes" if best.exact else "no")
             cells.append((row.method, *shown, f"{1000 * row.seconds:.1f}"))
     out.emit(cells, ("method", "labels", "value", "exact", "ms"), right=("value", "ms"))
     refused = [row.refused for row in rows if row.refused]

@@ -129,7 +129,7 @@ def score_corpus(
     if baseline is not None and tally.decisions:
         chosen = one_of("--baseline", "it", baseline, tally.decisions)
     with out.progress("drawing", draws) as tell:
-        rows = score.rows_of(tally, losses, chosen, draws, seed, lambda made: tell(advance=made))
+        rows = score.rows_of(tally, losses, chosen, draws, seed, lambda count: tell(advance=count))
     facts: dict[str, Any] = {"sentences": len(tally.n), "labels": sum(tally.n), "draws": draws}
     facts |= {"seed": seed, "baseline": chosen}
     types = {decision: score.type_scores(counts) for decision, counts in tally.types.items()}
@@ -151,7 +151,7 @@ def score_corpus(
 
 
 def _checked_form(as_json: bool, output: str | None) -> tuple[str, Path]:
-    """How scores are given, "" for tables, and the file they go to; checked before the work."""
+    """The format of the scores, "" for tables, and their file; checked before the work."""
     if output is None:
         return "json" if as_json else "", Path("-")
     if as_json:
@@ -166,19 +166,19 @@ def _checked_form(as_json: bool, output: str | None) -> tuple[str, Path]:
 
 def _with_k(losses: list[str], name: str, form: str, places: Places) -> list[str]:
     """The losses, with half the mean segment of the references where a parameter is auto."""
-    if not any(_AUTO.search(one.rpartition(":")[2]) for one in losses):
+    if not any(_AUTO.search(text.rpartition(":")[2]) for text in losses):
         return losses
     if name == STDIN:
         must = "references are read twice for k=auto, so the corpus must be a file"
         refuse("--loss", must, "standard input")
     with corpus_source(name) as source:
-        items = (read_record(one, form, places) for block in blocks(source, form) for one in block)
+        items = (read_record(r, form, places) for block in blocks(source, form) for r in block)
         golds = [BINARY.encode(item.gold, "gold, k=auto") for item in items]
     # A row of n slots, 1 for a boundary, has n + 1 units and one segment more than boundaries.
     mean = Fraction(sum(len(y) + 1 for y in golds), max(1, sum(int(y.sum()) + 1 for y in golds)))
     k = max(1, int(mean / 2 + Fraction(1, 2)))
     out.note(f"k = {k}, half the mean segment of {float(mean):.6g} units")
-    return [_AUTO.sub(str(k), one) for one in losses]
+    return [_AUTO.sub(str(k), text) for text in losses]
 
 
 def _load(text: str, labels: str | None) -> SpecLoss:
@@ -189,12 +189,12 @@ def _load(text: str, labels: str | None) -> SpecLoss:
     if name == STDIN:
         refuse("--loss", "it must be a file or a built-in loss", name)
     # Commas within the brackets of a table separate no parameters.
-    parts = [one for one in re.split(r",(?![^\[]*\])", params) if one.strip()]
+    parts = [part for part in re.split(r",(?![^\[]*\])", params) if part.strip()]
     try:
         return load_loss(name, opt.Binding(parts, labels, None))
     except InputError as error:
-        told = re.sub(r"Give (?=\w+=VALUE)", f"Write it: --loss {name}:", str(error))
-        raise InputError(told.replace("--param ", f"--loss {name}:")) from None
+        reworded = re.sub(r"Give (?=\w+=VALUE)", f"Write it: --loss {name}:", str(error))
+        raise InputError(reworded.replace("--param ", f"--loss {name}:")) from None
 
 
 def _decide_whole(tally: score.Tally, losses: score.Losses) -> None:
@@ -204,25 +204,25 @@ def _decide_whole(tally: score.Tally, losses: score.Losses) -> None:
         def bounds(low: float, high: float) -> None:
             tell(text=f"the best is between {low:.6f} and {high:.6f}")
 
-        for name, found in score.decide_whole(tally, losses, bounds):
-            if isinstance(found, str):
-                out.note(f"{name}: {found}")
+        for name, decision in score.decide_whole(tally, losses, bounds):
+            if isinstance(decision, str):
+                out.note(f"{name}: {decision}")
             else:
-                gap = "proven best" if found.exact else f"within {found.gap:.1g}"
-                out.note(f"{name}: expected {found.value:.6f}, {gap} under the models")
+                gap = "proven best" if decision.exact else f"within {decision.gap:.1g}"
+                out.note(f"{name}: expected {decision.value:.6f}, {gap} under the models")
 
 
 def _print_tables(facts: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:
     """A table for each loss: a line for each decision, and for its difference to the baseline."""
     out.line(f"{facts['sentences']:,} sentences, {facts['labels']:,} labels")
     for loss in dict.fromkeys(row["loss"] for row in rows):
-        mine = [row for row in rows if row["loss"] == loss]
-        better = "more" if mine[0]["kind"] == "utility" else "less"
-        out.line(f"\n{mine[0]['kind']} {loss} ({better} is better)", style="bold")
-        levels = list(dict.fromkeys(row["level"] for row in mine))
+        scores = [row for row in rows if row["loss"] == loss]
+        better = "more" if scores[0]["kind"] == "utility" else "less"
+        out.line(f"\n{scores[0]['kind']} {loss} ({better} is better)", style="bold")
+        levels = list(dict.fromkeys(row["level"] for row in scores))
         heads = [head for level in levels for head in (level, "95%")[: 1 + (facts["draws"] > 0)]]
         decided: dict[str, list[dict[str, Any]]] = {}
-        for row in mine:
+        for row in scores:
             decided.setdefault(row["decision"], []).append(row)
         cells = [[name, *_cells(side)] for name, side in decided.items()]
         if len(decided) > 1:
@@ -237,8 +237,8 @@ def _print_tables(facts: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None
 
 def _cells(rows: Sequence[dict[str, Any]], kind: str = "", sign: str = "") -> list[str]:
     cells = []
-    for one in rows:
-        value, low, high = (one[kind.rstrip("_") or "value"], one[f"{kind}low"], one[f"{kind}high"])
+    for row in rows:
+        value, low, high = (row[kind.rstrip("_") or "value"], row[f"{kind}low"], row[f"{kind}high"])
         ends = [] if low is None else [f"{low:{sign}.4f} {high:{sign}.4f}"]
         cells += [f"{value:{sign}.4f}", *ends]
     return cells
@@ -249,8 +249,8 @@ def _print_types(types: dict[str, dict[str, dict[str, Any]]]) -> None:
     for decision, kinds in types.items():
         out.line(f"\nchunks of {decision} by type", style="bold")
         rows = [
-            (kind, *(f"{one[name]:.4f}" for name in heads[:3]), *(f"{one[n]:,}" for n in heads[3:]))
-            for kind, one in kinds.items()
+            (kind, *(f"{row[name]:.4f}" for name in heads[:3]), *(f"{row[n]:,}" for n in heads[3:]))
+            for kind, row in kinds.items()
         ]
         out.emit(rows, ("type", *heads), right=heads)
 

@@ -71,10 +71,10 @@ def doctor(as_json: bool = opt.JSON) -> None:
 
     The exit code is 0 if fsmeu can compute, with or without optional packages, and otherwise 1.
     """
-    wanted = [_parsed(text) for text in metadata.requires("fsmeu") or []]
+    required = [_parsed(text) for text in metadata.requires("fsmeu") or []]
     rows = [
         (extra or "base", name, need, installed(name))
-        for extra, name, need in sorted(wanted)
+        for extra, name, need in sorted(required)
         if extra not in _FOR_DEVELOPERS and name != "fsmeu"
     ]
     trouble = computes()
@@ -119,7 +119,7 @@ def installed(package: str) -> str:
 
 
 def computes() -> str:
-    """What goes wrong with an expectation whose value is known, or ""."""
+    """The fault in computing an expectation whose value is known; "" if there is none."""
     try:
         f1 = fsmeu.load("fscore")
         value = fsmeu.expect(f1, [1, 1, 0], fsmeu.models.Bernoulli([0.9, 0.5, 0.3])).value

@@ -34,7 +34,7 @@ _SETTINGS = ("loss", "space", "random_state", "bits", "crossed", "checkpoint", "
 
 @dataclass(frozen=True)
 class _Tagger:
-    """What a tagger is made of."""
+    """The options of taggers."""
 
     panel = "Taggers"
     searn: bool = option("--searn", "Train a tagger by SEARN, which learns to search.")
@@ -59,7 +59,7 @@ class _Tagger:
 
 @dataclass(frozen=True)
 class _Online:
-    """How examples are streamed."""
+    """The options of online learners."""
 
     panel = "Online learners"
     online: bool = option(
@@ -121,13 +121,13 @@ def train(
         refuse("train", "--output MODEL.npz must be given")
     columns = file.removesuffix(".gz").endswith(_COLUMN_FILES)
     if tagger.searn or reading.form == "conll" or columns:
-        others = {"--online": stream.online, "--plot": plot, "--classifier": classifier}
-        _check_others("a tagger", others)
+        wrong = {"--online": stream.online, "--plot": plot, "--classifier": classifier}
+        _check_others("a tagger", wrong)
         assert place is not None
-        found = _train_tagger((file, test), place, tagger, shared.parameters(param), seed)
+        summary = _train_tagger((file, test), place, tagger, shared.parameters(param), seed)
     else:
-        others = {"--templates": tagger.templates, "--loss": tagger.loss, "--space": tagger.space}
-        _check_others("a classifier", others)
+        wrong = {"--templates": tagger.templates, "--loss": tagger.loss, "--space": tagger.space}
+        _check_others("a classifier", wrong)
         if stream.online:
             learners = _online_learners(classifier or ["FOFOClassifier"], shared.parameters(param))
             _stream((file, test), reading, learners, stream, seed, (place, plot), as_json)
@@ -136,66 +136,66 @@ def train(
             refuse("--classifier", "one is trained", len(classifier or ()))
         assert place is not None
         name = (classifier or ["DTAClassifier"])[0]
-        model = shared.made_classifier(name, shared.classifiers(), shared.parameters(param))
-        found = _train_classifier(model, (file, test), reading, place, plot)
-    tests = found.get("test", {})
+        model = shared.build_classifier(name, shared.classifiers(), shared.parameters(param))
+        summary = _train_classifier(model, (file, test), reading, place, plot)
+    tests = summary.get("test", {})
     rows: list[list[str]] = [
         [key, ", ".join(map(str, value)) if isinstance(value, list) else str(value)]
-        for key, value in found.items()
+        for key, value in summary.items()
         if key != "test"
     ]
     rows += [[], *([f"test {name}", f"{value:.4f}"] for name, value in tests.items())]
-    emit(rows, ("", "value"), right=("value",), as_json=found if as_json else None)
+    emit(rows, ("", "value"), right=("value",), as_json=summary if as_json else None)
 
 
-def _check_others(what: str, given: dict[str, Any]) -> None:
+def _check_others(what: str, options: dict[str, Any]) -> None:
     """Refuses options that are for something else."""
-    for name, value in given.items():
+    for name, value in options.items():
         if value:
             refuse(name, f"it is not for {what}", value, "Leave it out")
 
 
 def _train_tagger(
-    files: _Files, place: Path, given: _Tagger, params: dict[str, Any], seed: int
+    files: _Files, place: Path, options: _Tagger, params: dict[str, Any], seed: int
 ) -> dict[str, Any]:
     """Trains a tagger by SEARN and saves it; returns what it has seen and how good it is."""
     inputs, tags = inputs_and_tags(read_sentences(files[0], least=2))
-    others = None if files[1] is None else inputs_and_tags(read_sentences(files[1], least=2))
+    test = None if files[1] is None else inputs_and_tags(read_sentences(files[1], least=2))
     chunks = are_chunk_tags(tags)
-    templates = given.templates or ("chunking" if len(inputs[0][0]) > 1 else "words")
-    loss = given.loss or ("chunk_fscore" if chunks else "hamming")
-    space = given.space or ("word-at-a-time" if chunks else "left-to-right")
-    model = _made_tagger(templates, loss, space, params, seed)
+    templates = options.templates or ("chunking" if len(inputs[0][0]) > 1 else "words")
+    loss = options.loss or ("chunk_fscore" if chunks else "hamming")
+    space = options.space or ("word-at-a-time" if chunks else "left-to-right")
+    model = _build_tagger(templates, loss, space, params, seed)
     begin = process_time()
     with shared.estimating("train", "training", model.searn.iterations) as tell:
         model.fit(inputs, tags, on_iteration=lambda number, _: tell(completed=number))
     seconds = process_time() - begin
     shared.saving.save(model, place)
-    found: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "sentences": len(inputs),
-        "words": sum(len(one) for one in inputs),
-        "tags": len({tag for one in tags for tag in one}),
+        "words": sum(map(len, inputs)),
+        "tags": len({tag for row in tags for tag in row}),
         "templates": templates,
         "loss": loss,
         "space": space,
         "seconds": round(seconds, 3),
     }
-    if others is not None:
-        found["test"] = tag_scores(model.predict(others[0]), others[1])
-    return found
+    if test is not None:
+        summary["test"] = tag_scores(model.predict(test[0]), test[1])
+    return summary
 
 
-def _made_tagger(templates: str, loss: str, space: str, given: dict[str, Any], seed: int) -> Any:
+def _build_tagger(templates: str, loss: str, space: str, params: dict[str, Any], seed: int) -> Any:
     takes = inspect.signature(shared.searn.Searn).parameters
-    for key in given:
+    for key in params:
         one_of("--param", "a parameter", key, [name for name in takes if name not in _SETTINGS])
-    estimator = shared.searn.Searn(loss, space=space, random_state=seed, **given)
-    chosen = sets.template_set(templates)
+    estimator = shared.searn.Searn(loss, space=space, random_state=seed, **params)
+    features = sets.template_set(templates)
     if templates in sets.SETS:
         return shared.searn.ColumnTagger(templates, searn=estimator)
     static, crossed = (
         [" ".join(f"{column}[{offset}]" for column, offset in template) for template in part]
-        for part in (chosen.static, chosen.crossed)
+        for part in (features.static, features.crossed)
     )
     return shared.searn.ColumnTagger(static, crossed=crossed, searn=estimator)
 
@@ -214,49 +214,49 @@ def _train_classifier(
 ) -> dict[str, Any]:
     """Trains and saves a classifier; returns what it has seen and how good it is."""
     name = type(model).__name__
-    data, others = _read(files, reading)
-    picture = shared.checked_decision_plot(plot, None if others is None else others.labels)
+    data, test = _read(files, reading)
+    picture = shared.checked_decision_plot(plot, None if test is None else test.labels)
     begin = perf_counter()
     with shared.estimating(f"train {name}", "training"):
         model.fit(data.rows, data.labels)
     seconds = perf_counter() - begin
     shared.saving.save(model, place)
-    found = {
+    summary = {
         "classifier": name,
         "examples": int(data.rows.shape[0]),
         "features": int(data.rows.shape[1]),
         "positive": (data.labels == model.classes_[1]).sum(axis=0).tolist(),
-        "classes": [shared.base.plain(one) for one in model.classes_],
+        "classes": [shared.base.plain(cls) for cls in model.classes_],
         "seconds": round(seconds, 3),
     }
-    if others is not None:
+    if test is not None:
         with shared.estimating(f"test {name}", "deciding"):
-            predicted = model.predict(others.rows)
-        found["test"] = shared.base.measures(model, others.labels, predicted)
-        shared.plot_decision(picture, model, others, predicted)
-    return found
+            predicted = model.predict(test.rows)
+        summary["test"] = shared.base.measures(model, test.labels, predicted)
+        shared.plot_decision(picture, model, test, predicted)
+    return summary
 
 
 def _online_learners(named: Sequence[str], params: dict[str, Any]) -> dict[str, OnlineClassifier]:
     """Learners by what was written for each, NAME or NAME:P=V,...; others share parameters."""
     base = online_learners.OnlineClassifier
-    known = {n: kind for n, kind in shared.classifiers().items() if issubclass(kind, base)}
-    found: dict[str, OnlineClassifier] = {}
-    wanted: set[str] = set()
+    kinds = {n: kind for n, kind in shared.classifiers().items() if issubclass(kind, base)}
+    learners: dict[str, OnlineClassifier] = {}
+    accepted: set[str] = set()
     for text in named:
-        name, _, rest = text.partition(":")
+        name, _, settings = text.partition(":")
         name = name.strip() or "nothing"
-        kind = known[one_of("--classifier", "an online learner", name, known)]
-        if text in found:
+        kind = kinds[one_of("--classifier", "an online learner", name, kinds)]
+        if text in learners:
             refuse("--classifier", "a learner may be given once", text)
         takes = inspect.signature(kind).parameters
-        wanted.update(takes)
+        accepted.update(takes)
         common = {key: value for key, value in params.items() if key in takes}
-        own = shared.parameters(rest.split(",") if rest else ())
-        found[text] = shared.made_classifier(name, known, common | own)
+        own = shared.parameters(settings.split(",") if settings else ())
+        learners[text] = shared.build_classifier(name, kinds, common | own)
     for key in params:
-        one_of("--param", "a parameter", key, sorted(wanted))
-    return found
+        one_of("--param", "a parameter", key, sorted(accepted))
+    return learners
 
 
 def _stream(
@@ -278,34 +278,34 @@ def _stream(
     path = None if curves is None else _checked_curves(curves)
     train, test = _read(files, reading)
     data = online_learners.two_classes(files[0], train, stream.positive)
-    others = None
+    held_out = None
     if test is not None:
-        others = online_learners.two_classes(str(files[1]), test, stream.positive, data)
+        held_out = online_learners.two_classes(str(files[1]), test, stream.positive, data)
     examples, features = map(int, data.rows.shape)
     plan = {"passes": stream.passes, "shuffles": stream.shuffles, "seed": seed}
-    found = []
-    for name, one in learners.items():
+    outcomes = []
+    for name, learner in learners.items():
         total = max(stream.shuffles, 1) * stream.passes * examples
         with shared.estimating(f"online {name}", name, total) as tell:
 
-            def told(more: int, text: str, tell: Tell = tell) -> None:
+            def update(more: int, text: str, tell: Tell = tell) -> None:
                 tell(advance=more, text=text)
 
-            found.append(online_learners.run_orders(name, one, data, others, plan, told))
+            outcomes.append(online_learners.run_orders(name, learner, data, held_out, plan, update))
     if model is not None:
-        shared.saving.save(found[0].first, model)
+        shared.saving.save(outcomes[0].first, model)
     positive = int((data.labels == data.classes[1]).sum())
     facts: dict[str, Any] = {"examples": examples, "features": features, "positive": positive}
-    result = {**facts, **plan, "learners": [one.row for one in found]}
+    result = {**facts, **plan, "learners": [outcome.row for outcome in outcomes]}
     if path is not None:
-        _write_curves(path, result, found)
-    parts = ["online"] if others is None else ["online", "test"]
+        _write_curves(path, result, outcomes)
+    parts = ["online"] if held_out is None else ["online", "test"]
     spread = " ± s.d." if stream.shuffles > 1 else ""
     heads = [*(part + spread for part in parts), "examples/s"]
     rows = []
-    for one in result["learners"]:
-        cells = [_mean_text(one[part]) for part in parts]
-        rows.append([one["learner"], one["measure"], *cells, f"{one['examples_per_second']:,}"])
+    for row in result["learners"]:
+        cells = [_mean_text(row[part]) for part in parts]
+        rows.append([row["learner"], row["measure"], *cells, f"{row['examples_per_second']:,}"])
     emit(rows, ("learner", "measure", *heads), heads, result if as_json else None)
 
 
@@ -324,22 +324,22 @@ def _checked_curves(name: str) -> Path:
     return file_for("--plot", name)
 
 
-def _write_curves(path: Path, result: dict[str, Any], found: Sequence[Outcome]) -> None:
+def _write_curves(path: Path, result: dict[str, Any], outcomes: Sequence[Outcome]) -> None:
     """Writes the measure against examples seen, in the format that the ending says."""
-    curves = {one.row["learner"]: one.curves for one in found}
+    curves = {outcome.row["learner"]: outcome.curves for outcome in outcomes}
     if path.suffix.lower() == ".json":
         points = {name: rows.tolist() for name, rows in curves.items()}
-        whole = {**result, "seen": found[0].seen.tolist(), "curves": points}
+        whole = {**result, "seen": outcomes[0].seen.tolist(), "curves": points}
         write_output(path, json.dumps(whole, allow_nan=False) + "\n")
     elif path.suffix.lower() == ".csv":
-        write_output(path, online_learners.curves_csv(found))
+        write_output(path, online_learners.curves_csv(outcomes))
     else:
-        value = f"online {' or '.join(sorted({one.row['measure'] for one in found}))}"
-        save_plot(path, lambda axes: plot_curves(curves, found[0].seen, value=value, ax=axes))
+        value = f"online {' or '.join(sorted({outcome.row['measure'] for outcome in outcomes}))}"
+        save_plot(path, lambda axes: plot_curves(curves, outcomes[0].seen, value=value, ax=axes))
 
 
 def _print_classifiers(online: bool, as_json: bool) -> None:
-    found: list[dict[str, Any]] = [
+    classifiers: list[dict[str, Any]] = [
         {
             "name": name,
             "summary": (inspect.getdoc(kind) or "").partition("\n")[0],
@@ -348,5 +348,5 @@ def _print_classifiers(online: bool, as_json: bool) -> None:
         for name, kind in shared.classifiers().items()
         if not online or issubclass(kind, online_learners.OnlineClassifier)
     ]
-    rows = [(row["name"], ", ".join(row["parameters"]), row["summary"]) for row in found]
-    emit(rows, ("name", "parameters", "summary"), as_json=found if as_json else None)
+    rows = [(row["name"], ", ".join(row["parameters"]), row["summary"]) for row in classifiers]
+    emit(rows, ("name", "parameters", "summary"), as_json=classifiers if as_json else None)

@@ -33,7 +33,7 @@ BLOCK_BYTES = 1 << 24  # bytes after which a block of records ends early
 _MARK = b"\xef\xbb\xbf"
 _COLUMNS = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes", ".tsv", ".txt")
 _WHERE = re.compile(r"(constraint|given)(?=[ :])")
-_CHANCE = re.compile(r"(.+)[/:]([^/:]+)")
+_PROBABILITY = re.compile(r"(.+)[/:]([^/:]+)")
 _ROUNDED = 1e-3  # how far from 1 probabilities with a few digits may add up
 
 
@@ -52,8 +52,8 @@ def open_corpus(name: str | Path) -> Iterator[Source]:
     with ExitStack() as stack:
         with readable(where):
             raw, place = stack.enter_context(open_input(name)), Path(name).expanduser()
-            known = str(name) != STDIN and place.is_file()
-        yield Source(where, raw, place.stat().st_size if known else None)
+            is_file = str(name) != STDIN and place.is_file()
+        yield Source(where, raw, place.stat().st_size if is_file else None)
 
 
 def format_of(name: str, chosen: str | None) -> str:
@@ -84,7 +84,7 @@ def blocks(source: Source, form: str) -> Iterator[list[Record]]:
     """
     number = line = begin = size = total = 0
     stream, piece, filled = None, b"\n", False
-    block, held = list[Record](), list[bytes]()
+    block, pieces = list[Record](), list[bytes]()
     while piece:
         if piece.endswith(b"\n"):  # else it is a piece of a line that is too long
             line, filled = line + 1, False
@@ -95,15 +95,15 @@ def blocks(source: Source, form: str) -> Iterator[list[Record]]:
             piece = stream.readline(RECORD_BYTES)
         if piece.strip():
             begin, size, filled = begin or line, size + len(piece), True
-            held.append(piece)
+            pieces.append(piece)
             if size > RECORD_BYTES:
-                held.clear()
+                pieces.clear()
         ended = piece.endswith(b"\n") and (form == "jsonl" or not filled)
         if begin and (ended or not piece):
-            text = b"".join(held).rstrip(b"\r\n") if size <= RECORD_BYTES else None
+            text = b"".join(pieces).rstrip(b"\r\n") if size <= RECORD_BYTES else None
             number, total = number + 1, total + len(text or b"")
             block.append(Record(number, begin, text))
-            begin, size, held = 0, 0, []
+            begin, size, pieces = 0, 0, []
         if block and (len(block) >= RECORDS_AT_ONCE or total >= BLOCK_BYTES or not piece):
             yield block
             block, total = [], 0
@@ -121,7 +121,7 @@ class LineError(InputError):
 
 
 class Places(NamedTuple):
-    """Where the sequences of a record stand: keys, or columns by number or name.
+    """The places of the sequences of a record: keys, or columns by number or name.
 
     The reference is "y", or the last column but one, where it is None: the only decision without
     systems and models is then the last column, as conlleval reads it. Where it is "" there is none,
@@ -140,7 +140,7 @@ class Item(NamedTuple):
     line: int  # the one in which it begins
     id: str | int | None  # what the corpus calls it
     model: Any  # its label model, or None
-    gold: Sequence[Label] = ()  # its reference, where one is asked for
+    gold: Sequence[Label] = ()  # its reference, where there must be one
     systems: Mapping[str, Sequence[Label]] = MappingProxyType({})  # decisions by their place
     lines: Sequence[int] = ()  # that of each label, in columns
 
@@ -151,17 +151,17 @@ def read_record(record: Record, form: str, places: Places, given: Any = None) ->
         raise InputError(message("record", f"may have at most {RECORD_BYTES:,} bytes"))
     with readable("record"):
         text = record.text.decode("utf-8")
-    wanted, name, lines = {one: one for one in places.systems}, None, list[int]()
+    system_places, name, lines = {system: system for system in places.systems}, None, list[int]()
     model: Model | None
     if form == "conll":
         tokens = _tokens(text, record.line)
         lines, where = [token.line for token in tokens], places.gold
-        has_model = where == "" or any(len(token.chances) > 1 for token in tokens)
+        has_model = where == "" or any(len(token.probs) > 1 for token in tokens)
         if has_model and where is None:
             must = "the column of the reference must be given where labels have probabilities"
             raise InputError(message("--gold", must, "none", "For example: --gold 2"))
         model = _independent(tokens) if has_model else None
-        wanted = wanted or ({"last column": "-1"} if where is None else {})
+        system_places = system_places or ({"last column": "-1"} if where is None else {})
         gold = "-2" if where is None else where
         labels = partial(_column_labels, tokens, places.names)
     else:
@@ -174,13 +174,13 @@ def read_record(record: Record, form: str, places: Places, given: Any = None) ->
         if name is not None and (isinstance(name, bool) or not isinstance(name, str | int)):
             raise InputError(message("key 'id'", "must be a text or a whole number", name))
         gold = "y" if places.gold is None else places.gold
-        ours = {"id", "z", "y", gold, *wanted}
-        rest = {key: value for key, value in content.items() if key not in ours}
-        model = from_json(rest) if rest or not gold else None
+        reserved = {"id", "z", "y", gold, *system_places}
+        model_keys = {key: value for key, value in content.items() if key not in reserved}
+        model = from_json(model_keys) if model_keys or not gold else None
         labels = partial(_key_labels, content, model)
     y = labels(gold) if gold else ()
-    systems = {one: labels(place) for one, place in wanted.items()}
-    sizes = {f"{one} must have as many labels": len(z) for one, z in systems.items()}
+    systems = {system: labels(place) for system, place in system_places.items()}
+    sizes = {f"{system} must have as many labels": len(z) for system, z in systems.items()}
     sizes |= {} if model is None else {"the model must be as long": model.n}
     for must, size in sizes.items() if gold else ():
         if size != len(y):
@@ -202,7 +202,7 @@ class _Token(NamedTuple):
 
     line: int
     cells: list[str]
-    chances: dict[str, float]
+    probs: dict[str, float]
 
 
 def _tokens(text: str, line: int) -> list[_Token]:
@@ -213,15 +213,15 @@ def _tokens(text: str, line: int) -> list[_Token]:
     """
     tokens: list[_Token] = []
     for number, content in enumerate(text.split("\n"), start=line):
-        cells, chances = content.split(), dict[str, float]()
-        while cells and (pair := _CHANCE.fullmatch(cells[-1])) and pair[1] not in chances:
+        cells, probs = content.split(), dict[str, float]()
+        while cells and (pair := _PROBABILITY.fullmatch(cells[-1])) and pair[1] not in probs:
             try:
-                chances[pair[1]] = float(pair[2])
+                probs[pair[1]] = float(pair[2])
             except ValueError:
                 break
             cells.pop()
-        if chances or tokens or not content.startswith("#"):
-            tokens.append(_Token(number, cells, dict(reversed(chances.items()))))
+        if probs or tokens or not content.startswith("#"):
+            tokens.append(_Token(number, cells, dict(reversed(probs.items()))))
     if not tokens:
         raise InputError(message("sentence", "must have tokens", "comments alone"))
     return tokens
@@ -229,13 +229,13 @@ def _tokens(text: str, line: int) -> list[_Token]:
 
 def _independent(tokens: Sequence[_Token]) -> Independent:
     """The model of tokens with probabilities; a LineError where labels differ, or have none."""
-    labels, rows = list(tokens[0].chances), []
+    labels, rows = list(tokens[0].probs), []
     for token in tokens:
-        row, must = [token.chances.get(label, math.nan) for label in labels], ""
-        got = ", ".join(token.chances) or "none"
-        if not token.chances:
+        row, must = [token.probs.get(label, math.nan) for label in labels], ""
+        got = ", ".join(token.probs) or "none"
+        if not token.probs:
             must = "each token must have the probability of each label, as in B-NP:0.25 O:0.75"
-        elif set(token.chances) != set(labels):
+        elif set(token.probs) != set(labels):
             must = f"its labels must be those of the first token, {', '.join(labels)}"
         elif not (all(0 <= p <= 1 for p in row) and abs(math.fsum(row) - 1) <= _ROUNDED):
             must, got = "they must be from 0 to 1 and add up to 1", f"a sum of {sum(row)}"
@@ -254,7 +254,7 @@ def _column_labels(tokens: Sequence[_Token], names: tuple[str, ...], place: str)
     column = column or names.index(one_of("column", "its name", place, names)) + 1
     for token in tokens:
         if abs(column) > len(token.cells):
-            got = f"{len(token.cells)}{' before the probabilities' if token.chances else ''}"
+            got = f"{len(token.cells)}{' before the probabilities' if token.probs else ''}"
             raise LineError(message("columns", f"column {column} must be there", got), token.line)
     return [token.cells[column - (column > 0)] for token in tokens]
 
@@ -287,7 +287,7 @@ def read_sentences(name: str | Path, least: int = 1) -> list[Sentence]:
     """
     where = "standard input" if str(name) == STDIN else f"file {name}"
     rows = enumerate((tuple(line.split()) for line in read_text(name, where).split("\n")), start=1)
-    filled = (list(group) for some, group in groupby(rows, lambda row: bool(row[1])) if some)
+    filled = (list(group) for full, group in groupby(rows, lambda row: bool(row[1])) if full)
     sentences: list[Sentence] = []
     width = 0
     for group in filled:
@@ -304,11 +304,11 @@ def read_sentences(name: str | Path, least: int = 1) -> list[Sentence]:
 
 def inputs_and_tags(sentences: Sequence[Sentence]) -> tuple[list[Sentence], list[list[str]]]:
     """The sentences without their last column, and that column."""
-    inputs = [[row[:-1] for row in one] for one in sentences]
-    return inputs, [[row[-1] for row in one] for one in sentences]
+    inputs = [[row[:-1] for row in sentence] for sentence in sentences]
+    return inputs, [[row[-1] for row in sentence] for sentence in sentences]
 
 
 def written(sentences: Sequence[Sequence[Sequence[str]]], tags: Sequence[Sequence[str]]) -> str:
     """The text of a file: the rows of each sentence with one more column."""
-    pairs = (zip(*one, strict=True) for one in zip(sentences, tags, strict=True))
-    return "\n".join("".join(f"{' '.join(row)} {tag}\n" for row, tag in one) for one in pairs)
+    pairs = (zip(*columns, strict=True) for columns in zip(sentences, tags, strict=True))
+    return "\n".join("".join(f"{' '.join(row)} {tag}\n" for row, tag in rows) for rows in pairs)

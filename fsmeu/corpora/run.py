@@ -61,15 +61,15 @@ class ModelQuestion:
             decided = decode_many(self.loss, models, **self.options)
         names = ("labels", "value", "method", "exact", "candidates")
         return [
-            {name: getattr(one, name) for name in names}
-            | ({"explanation": explain(one)} if self.explain else {})
-            for one in decided
+            {name: getattr(decision, name) for name in names}
+            | ({"explanation": explain(decision)} if self.explain else {})
+            for decision in decided
         ]
 
 
 Question: TypeAlias = ModelQuestion | ScoreQuestion
-"""What is asked of every record; it can be pickled."""
-_cached = threading.local()  # the last question of a thread: what is known of its loss
+"""The query for every record; it can be pickled."""
+_cached = threading.local()  # the last question of a thread, with the caches of its loss
 
 
 def answer_block(question: bytes, block: bytes) -> dict[int, Data | str]:
@@ -79,16 +79,16 @@ def answer_block(question: bytes, block: bytes) -> dict[int, Data | str]:
     return _answers(_cached.question, pickle.loads(block))
 
 
-def _answers(question: Question, held: list[Record]) -> dict[int, Data | str]:
-    """The same; records of which one is bad are halved until it is alone, to spoil no other."""
+def _answers(question: Question, records: list[Record]) -> dict[int, Data | str]:
+    """The answers for records by their numbers; where one is bad, halves are answered apart."""
     try:
-        items = [read_record(one, question.form, question.places, question.given) for one in held]
+        items = [read_record(r, question.form, question.places, question.given) for r in records]
         answers = question.answers(items)
     except FsmeuError as error:
-        if half := len(held) // 2:
-            return _answers(question, held[:half]) | _answers(question, held[half:])
-        line = error.line if isinstance(error, LineError) else held[0].line
-        return {held[0].number: f"line {line}: {error}"}
+        if half := len(records) // 2:
+            return _answers(question, records[:half]) | _answers(question, records[half:])
+        line = error.line if isinstance(error, LineError) else records[0].line
+        return {records[0].number: f"line {line}: {error}"}
     ids: list[Data] = [{} if item.id is None else {"id": item.id} for item in items]
     parts = zip(items, ids, answers, strict=True)
     return {item.number: {"record": item.number, **name, **data} for item, name, data in parts}
@@ -102,10 +102,10 @@ _BEGIN = b'{"record": '
 
 @contextmanager
 def open_output(path: Path, resume: bool) -> Iterator[tuple[Take, Data | None]]:
-    """What adds results to a file, new or empty unless a run is resumed, and the last one in it.
+    """A function that appends results to a file, and the last one in it where a run is resumed.
 
-    That goes on after the last complete line; one that is incomplete is cut off. An InputError
-    where the file holds something else, or another run writes to it.
+    The file must be new or empty, unless a run is resumed: it goes on after the last complete line.
+    An InputError where the file holds something else, or another run writes to it.
     """
     where = f"output {path}"
     with path.open("a+b") as file:
@@ -118,10 +118,10 @@ def open_output(path: Path, resume: bool) -> Iterator[tuple[Take, Data | None]]:
             remedy = "Add --resume to go on with it, or remove it"
             raise InputError(message(where, "must be a new file", "one with results", remedy))
         if size:
-            with mmap(file.fileno(), 0, access=ACCESS_READ) as held:
-                end = held.rfind(b"\n") + 1  # of the last complete line
-                line = held[held.rfind(b"\n", 0, max(0, end - 1)) + 1 : end]
-                good = _BEGIN.startswith(held[end : end + len(_BEGIN)])
+            with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+                end = content.rfind(b"\n") + 1  # of the last complete line
+                line = content[content.rfind(b"\n", 0, max(0, end - 1)) + 1 : end]
+                good = _BEGIN.startswith(content[end : end + len(_BEGIN)])
             try:
                 last = json.loads(line) if line else None
                 good = good and (last is None or as_whole(last["record"], 1) is not None)
@@ -157,7 +157,7 @@ def run(
     corpus and question. A record that cannot be answered is such an error with ``bad="stop"``, else
     is skipped.
     """
-    done, seen = int(last["record"]) if last else 0, 0
+    done, reached = int(last["record"]) if last else 0, 0
     positions: deque[int] = deque()
 
     def tasks() -> Iterator[bytes]:
@@ -167,7 +167,7 @@ def run(
                 yield pickle.dumps(block)
 
     for results in workers.in_order(answer_block, pickle.dumps(question), tasks()):
-        seen = max(results)
+        reached = max(results)
         if last is not None and done in results:
             _check_last(last, results[done], source.where)
         new = [result for number, result in results.items() if number > done]
@@ -175,15 +175,15 @@ def run(
         if faults and bad == "stop":
             raise InputError(faults[0])
         yield [data for data in new if isinstance(data, dict)], faults, positions.popleft()
-    if not seen and not done:
+    if not reached and not done:
         raise EmptyError(message(source.where, "must hold at least one record"))
-    if seen < done:
+    if reached < done:
         must = f"the corpus must have the {done:,} records that have results"
-        raise InputError(message(source.where, must, f"{seen or 'fewer'} records"))
+        raise InputError(message(source.where, must, f"{reached or 'fewer'} records"))
 
 
 def _check_last(last: Data, again: Data | str, where: str) -> None:
-    """Sees that the last result of a run that is resumed is what this run would have written."""
+    """Refuses to resume a run whose last result is not what this run would have written."""
     data = again if isinstance(again, dict) else {}
     same = data.get("id") == last.get("id") and data.keys() == last.keys()
     if same and data.get("exact", True) and last.get("exact", True):

@@ -41,30 +41,30 @@ _GAP = 1e-5  # how far below the best expected value that of a decision may be
 
 def are_chunk_tags(tags: Iterable[Sequence[str]]) -> bool:
     """Whether all tags are O, B-X or I-X, and one of them is not O."""
-    seen = set(chain.from_iterable(tags)) - {"O"}
-    return bool(seen) and all(is_tag(tag, KINDS["bio"]) for tag in seen)
+    others = set(chain.from_iterable(tags)) - {"O"}
+    return bool(others) and all(is_tag(tag, KINDS["bio"]) for tag in others)
 
 
 def tag_scores(
-    predicted: Sequence[Sequence[str]], given: Sequence[Sequence[str]]
+    predicted: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]
 ) -> dict[str, float]:
     """Precision, recall and F1 of chunks, accuracy of tags and share of right sequences, by name.
 
     The first three are there for chunk tags only, and 0 where they are 0/0.
     """
     losses = {"accuracy": load("accuracy")}
-    if are_chunk_tags([*predicted, *given]):
+    if are_chunk_tags([*predicted, *gold]):
         alphas = {"precision": 0, "recall": 1, "F1": 0.5}.items()
         losses = {k: load("chunk_fscore", alpha=x, empty=0) for k, x in alphas} | losses
-    scores = {k: protocol.evaluate_corpus(loss, predicted, given) for k, loss in losses.items()}
-    wrong = protocol.evaluate_many(load("zero_one"), predicted, given)
+    scores = {k: protocol.evaluate_corpus(loss, predicted, gold) for k, loss in losses.items()}
+    wrong = protocol.evaluate_many(load("zero_one"), predicted, gold)
     return {**scores, "sequences": 1.0 - float(wrong.mean())}
 
 
 def chunk_counts(z: Sequence[Any], y: Sequence[Any]) -> Counter[tuple[str, int]]:
-    """How many chunks of a type agree (0), are decided (1), are given (2), by type and number."""
+    """Numbers of chunks by (type, k): k = 0 for those that agree, 1 for those of z, 2 for y."""
     hyp, ref = (set(chunks_of(tags)) for tags in (z, y))
-    return Counter((kind, k) for k, some in enumerate((hyp & ref, hyp, ref)) for *_, kind in some)
+    return Counter((kind, k) for k, part in enumerate((hyp & ref, hyp, ref)) for *_, kind in part)
 
 
 def type_scores(counts: Counter[tuple[str, int]]) -> dict[str, dict[str, Any]]:
@@ -80,7 +80,7 @@ def type_scores(counts: Counter[tuple[str, int]]) -> dict[str, dict[str, Any]]:
 
 @dataclass(eq=False)
 class ScoreQuestion:
-    """What is asked of every record: its scores by named losses."""
+    """The query for every record: its scores by named losses."""
 
     losses: tuple[tuple[str, SpecLoss], ...]
     form: str = "jsonl"
@@ -135,7 +135,7 @@ class ScoreQuestion:
             elif way == "meu":
                 for name, loss in self.losses:
                     decisions = decode_many(loss, models)
-                    decided[way + f" {name}" * several] = [one.labels for one in decisions]
+                    decided[way + f" {name}" * several] = [d.labels for d in decisions]
         if not decided and not (models and CORPUS in self.ways):
             must = "there must be something to score: models, or decisions named by --system"
             raise InputError(message("record", must, "a reference alone"))
@@ -151,10 +151,10 @@ def _knows(loss: SpecLoss, label: Label) -> bool:
 
 def _labels_of(items: Iterable[Item]) -> tuple[Label, ...]:
     """The labels of models, references and systems: those of models first, others in order."""
-    known = {str(x): x for item in items if item.model is not None for x in item.model.labels}
+    of_models = {str(x): x for item in items if item.model is not None for x in item.model.labels}
     more = {str(x) for item in items for x in chain(item.gold, *item.systems.values())}
-    others = sorted(more - known.keys(), key=lambda text: (as_number(text) or 0, text))
-    return (*known.values(), *(others if known else as_labels(others)))
+    others = sorted(more - of_models.keys(), key=lambda text: (as_number(text) or 0, text))
+    return (*of_models.values(), *(others if of_models else as_labels(others)))
 
 
 def with_totals(loss: SpecLoss, labels: tuple[Label, ...]) -> tuple[BoundLoss, list[str] | None]:
@@ -174,20 +174,20 @@ def scores_of(
     lengths = np.tile(np.array([len(y) for y in golds], np.int64), len(decided))
     for name, loss in losses:
         bound, counts = with_totals(loss, labels)
-        given = [bound.alphabet.encode(y, f"gold, {name}") for y in golds] * len(decided)
-        every = chain.from_iterable(decided.values())
-        chosen = [bound.alphabet.encode(z, f"decision, {name}") for z in every]
-        ended = registers_of_pairs(bound, list(zip(chosen, given, strict=True)))
-        columns.append(values_of_registers(bound, ended, lengths))
+        references = [bound.alphabet.encode(y, f"gold, {name}") for y in golds] * len(decided)
+        decisions = chain.from_iterable(decided.values())
+        hypotheses = [bound.alphabet.encode(z, f"decision, {name}") for z in decisions]
+        registers = registers_of_pairs(bound, list(zip(hypotheses, references, strict=True)))
+        columns.append(values_of_registers(bound, registers, lengths))
         if counts is not None:
-            columns += protocol.added_counts(bound, ended, lengths).values()
+            columns += protocol.added_counts(bound, registers, lengths).values()
     table: Floats = np.array(columns).reshape(len(columns), len(decided), len(golds))
     return np.asarray(table.T)
 
 
 @dataclass
 class Tally:
-    """What was found for the sentences."""
+    """The scores and decisions of the sentences so far."""
 
     decisions: tuple[str, ...] = ()
     labels: tuple[Label, ...] = ()  # of the first block
@@ -227,19 +227,19 @@ def rows_of(
     bounds = [with_totals(loss, tally.labels) for _, loss in losses]
     ends = np.cumsum([1 + len(counts or ()) for _, counts in bounds])
     tables = np.split(np.concatenate(tally.scores), ends[:-1], axis=2)
-    found: dict[tuple[str, str, str], list[Floats]] = {}
+    by_level: dict[tuple[str, str, str], list[Floats]] = {}
     for weights in chain([np.ones((1, len(tally.n)))], drawn_weights(len(tally.n), draws, seed)):
         for (name, loss), (bound, counts), table in zip(losses, bounds, tables, strict=True):
             for level, values in _values(bound, counts, table, tally.n, weights).items():
-                found.setdefault((name, loss.kind, level), []).append(values)
+                by_level.setdefault((name, loss.kind, level), []).append(values)
         tell(len(weights))
     rows, at = [], tally.decisions.index(baseline)
-    for (name, kind, level), part in found.items():
-        every = np.concatenate(part)
-        less = every - every[:, at : at + 1]
+    for (name, kind, level), part in by_level.items():
+        drawn = np.concatenate(part)
+        less = drawn - drawn[:, at : at + 1]
         for k, decision in enumerate(tally.decisions):
-            both = [estimate(float(one[0, k]), one[1:, k]) for one in (every, less)]
-            numbers = chain(*(vars(one).values() for one in both[: 1 + (k != at)]))
+            both = [estimate(float(x[0, k]), x[1:, k]) for x in (drawn, less)]
+            numbers = chain(*(vars(e).values() for e in both[: 1 + (k != at)]))
             rows.append(dict(zip_longest(HEADS, (name, kind, decision, level, *numbers))))
     return rows
 
@@ -255,13 +255,13 @@ def _values(
     if names is None:
         return {"sentence": means}
     totals = np.tensordot(weights, table[:, :, 1:], axes=(1, 0))  # (corpora, decisions, counts)
-    whole, sizes = np.empty(means.shape), weights @ np.array(lengths, np.float64)
+    of_corpus, sizes = np.empty(means.shape), weights @ np.array(lengths, np.float64)
     for size in np.unique(sizes):  # n is the same for corpora of one size
         rows = np.flatnonzero(sizes == size)
         added = {name: totals[rows, :, j].ravel() for j, name in enumerate(names)}
-        values = protocol.value_of_totals(bound, int(size), added, whole[rows].size)
-        whole[rows] = values.reshape(len(rows), -1)
-    return {"sentence": means, "corpus": whole}
+        values = protocol.value_of_totals(bound, int(size), added, of_corpus[rows].size)
+        of_corpus[rows] = values.reshape(len(rows), -1)
+    return {"sentence": means, "corpus": of_corpus}
 
 
 def decide_whole(

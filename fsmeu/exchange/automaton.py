@@ -42,7 +42,7 @@ class Automaton:
     name: str  # what it is
     table: ArcTable  # states and arcs; weights are -log of factors
     ending: Bools  # where a path may end
-    values: Floats  # what ending there is worth, nan where that is not known
+    values: Floats  # the value of ending in each state, nan where there is none
     # the names of the numbers on each tape
     inputs: Mapping[int, str] = field(default_factory=dict)
     outputs: Mapping[int, str] = field(default_factory=dict)
@@ -83,11 +83,11 @@ class Automaton:
         return bool((self.table.weight != 0).any())
 
     def register_text(self, name: str, state: int) -> str:
-        """What a register holds in a state, as it is shown."""
+        """The content of a register in a state, as pictures show it."""
         if name in self.texts:
             return self.texts[name][state]
-        held = self.registers[name][state]
-        return number_text(held) if isinstance(held, int | float | np.number) else str(held)
+        value = self.registers[name][state]
+        return number_text(value) if isinstance(value, int | float | np.number) else str(value)
 
     def encode(self, sequence: Iterable[object], outputs: bool, where: str) -> Ints:
         """The tape numbers of a label sequence."""
@@ -172,9 +172,9 @@ def _of_composition(composition: Composition) -> Automaton:
     names = label_names(machine.alphabet)
     ending = _depths(table) == machine.n
     values = np.where(ending, machine.values[composition.loss_states], np.nan)
-    name, held = f"{machine.name}, composed with a model", composition.registers()
+    name, registers = f"{machine.name}, composed with a model", composition.registers()
     masses = composition.masses
-    return Automaton(name, table, ending, values, names, names, held, masses=masses)
+    return Automaton(name, table, ending, values, names, names, registers, masses=masses)
 
 
 def _of_model(model: Model) -> Automaton:
@@ -193,7 +193,7 @@ def of_fst(fst: Any, name: str = "machine") -> Automaton:
 
 
 def _ends(table: ArcTable) -> tuple[Bools, Floats]:
-    """Where paths end, and the final weights as numbers where any of them is not one."""
+    """Whether paths end in each state, and final weights as factors where any is not one."""
     ending, values = np.isfinite(table.final), np.full(table.states, np.nan)
     if (table.final[ending] != 0).any():
         with np.errstate(over="ignore"):

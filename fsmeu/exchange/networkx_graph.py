@@ -48,9 +48,9 @@ def to_networkx(thing: Any) -> nx.MultiDiGraph:
         acceptor=automaton.acceptor,
     )
     for state in range(automaton.states):
-        held = {name: _plain(values[state]) for name, values in automaton.registers.items()}
+        registers = {name: _plain(values[state]) for name, values in automaton.registers.items()}
         ends = bool(automaton.ending[state])
-        graph.add_node(state, registers=held, final=float(table.final[state]), ending=ends)
+        graph.add_node(state, registers=registers, final=float(table.final[state]), ending=ends)
         if not np.isnan(automaton.values[state]):
             graph.nodes[state]["value"] = float(automaton.values[state])
         if automaton.masses is not None:
@@ -88,12 +88,12 @@ def from_networkx(graph: Any) -> Automaton:
     if set(nodes) == set(range(len(nodes))):
         nodes.sort()
     number = {node: k for k, node in enumerate(nodes)}
-    held = [graph.nodes[node] for node in nodes]
+    node_data = [graph.nodes[node] for node in nodes]
     edges = [(number[a], number[b], data) for a, b, data in graph.edges(data=True)]
     edges.sort(key=lambda edge: (edge[0], edge[2].get("arc", 0)))
     labels = [data for _, _, data in edges]
     inputs, outputs = (_names(graph, labels, tape) for tape in ("input", "output"))
-    final = np.array([float(data.get("final", np.inf)) for data in held], np.float64)
+    final = np.array([float(data.get("final", np.inf)) for data in node_data], np.float64)
     table = ArcTable(
         _start(graph, nodes),
         np.array([source for source, _, _ in edges], np.int64),
@@ -103,17 +103,17 @@ def from_networkx(graph: Any) -> Automaton:
         np.array([target for _, target, _ in edges], np.int64),
         final,
     )
-    ending = [d.get("ending", end) for d, end in zip(held, np.isfinite(final), strict=True)]
-    known = bool(held) and all("mass" in data for data in held)
+    ending = [d.get("ending", end) for d, end in zip(node_data, np.isfinite(final), strict=True)]
+    has_mass = bool(node_data) and all("mass" in data for data in node_data)
     return Automaton(
         str(graph.graph.get("name", "") or "graph"),
         table,
         np.array(ending, bool),
-        np.array([data.get("value", np.nan) for data in held], np.float64),
+        np.array([data.get("value", np.nan) for data in node_data], np.float64),
         inputs,
         outputs,
-        _registers([data.get("registers", {}) for data in held]),
-        masses=np.array([data["mass"] for data in held], np.float64) if known else None,
+        _registers([data.get("registers", {}) for data in node_data]),
+        masses=np.array([data["mass"] for data in node_data], np.float64) if has_mass else None,
         acceptor=bool(graph.graph.get("acceptor", False)),
     )
 
@@ -128,10 +128,10 @@ def _start(graph: Any, nodes: list[Any]) -> int:
 
 
 def _names(graph: Any, labels: Sequence[Mapping[str, Any]], tape: str) -> dict[int, str]:
-    """What the numbers on a tape are called: as the graph says, else numbered as labels are met."""
-    given = graph.graph.get(f"{tape}s")
-    if given is not None:
-        return {int(k): str(name) for k, name in given.items()}
+    """The names of the numbers on a tape: as the graph says, else labels in the order of edges."""
+    named = graph.graph.get(f"{tape}s")
+    if named is not None:
+        return {int(k): str(name) for k, name in named.items()}
     if labels and all(f"{tape[0]}label" in data and tape not in data for data in labels):
         return {}
     both = [_text(data, key) for key in ("input", "output") for data in labels]
@@ -150,22 +150,22 @@ def _text(data: Mapping[str, Any], tape: str) -> str:
 def _numbers(labels: Sequence[Mapping[str, Any]], tape: str, names: dict[int, str]) -> Ints:
     """The number on a tape of each edge, (edges,)."""
     by_name = {name: number for number, name in names.items()}
-    found = []
+    numbers = []
     for data in labels:
         number = data.get(f"{tape[0]}label")
         number = by_name.get(_text(data, tape)) if number is None else int(number)
         if number is None or not 0 <= number <= MAX_NUMBER:
             must = f"each {tape} must be one of the graph's {tape}s, numbered 0 to {MAX_NUMBER}"
             raise InputError(message("from_networkx", must, data.get(tape, number)))
-        found.append(number)
-    return np.array(found, np.int64)
+        numbers.append(number)
+    return np.array(numbers, np.int64)
 
 
-def _registers(held: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[Any]]:
+def _registers(by_state: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[Any]]:
     """By name, what a register holds in each state, (states,)."""
     columns = {}
-    for name in dict.fromkeys(name for registers in held for name in registers):
-        values = [registers.get(name) for registers in held]
+    for name in dict.fromkeys(name for registers in by_state for name in registers):
+        values = [registers.get(name) for registers in by_state]
         numbers = all(isinstance(value, int | float) for value in values)
         columns[name] = np.empty(len(values), np.float64 if numbers else object)
         columns[name][:] = values

@@ -40,8 +40,8 @@ def from_openfst(source: bytes | str | os.PathLike[str] | Any) -> Automaton:
 
 def _fst_from_bytes(image: bytes, where: str) -> Fst:
     """The machine in an OpenFst binary image of log64, log or standard arcs, with log64 arcs."""
-    found = read_machine(image, where)
-    return fst_with_symbols(found.table, found.inputs, found.outputs)
+    machine = read_machine(image, where)
+    return fst_with_symbols(machine.table, machine.inputs, machine.outputs)
 
 
 def _bytes_of_file(path: Path) -> bytes:
@@ -50,7 +50,7 @@ def _bytes_of_file(path: Path) -> bytes:
 
 
 def read_constraint(option: str, text: str | None) -> Any:
-    """What ``model.given`` and ``decode`` take as a constraint; None where there is no text.
+    """A constraint as ``model.given`` and ``decode`` take it; None where there is no text.
 
     Args:
         option: the option, for messages.
@@ -82,8 +82,8 @@ def _of_file(option: str, path: Path) -> Any:
     image = _bytes_of_file(path)
     if image.startswith(MACHINE_START):
         return _fst_from_bytes(image, f"{option} {path}")
-    found = " ".join(read_text(path, str(path)).split())
-    if not found:
+    text = " ".join(read_text(path, str(path)).split())
+    if not text:
         must = "the file must hold a regular expression over labels, or an acceptor"
         raise InputError(message(option, must, f"nothing in {path}"))
-    return found
+    return text

@@ -93,7 +93,7 @@ class Alphabet:
     def __post_init__(self) -> None:
         if not self.labels:
             raise InputError(message("labels", "an alphabet needs at least one label"))
-        seen: set[str] = set()
+        texts: set[str] = set()
         for label in self.labels:
             if isinstance(label, bool) or not isinstance(label, int | str) or label == "":
                 must = "each label must be an int or a non-empty string"
@@ -101,9 +101,9 @@ class Alphabet:
             if not is_text(text := label_text(label)):
                 must = "each label must be text that UTF-8 can write"
                 raise InputError(message("labels", must, ascii(label)))
-            if text in seen:
+            if text in texts:
                 raise InputError(message("labels", f"must differ, {label!r} is there twice"))
-            seen.add(text)
+            texts.add(text)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -116,18 +116,18 @@ class Alphabet:
 
     def encode(self, sequence: Iterable[object], where: str = "sequence") -> Ints:
         """The indices of a label sequence; a str is read character by character."""
-        labels, indices, given = listed(sequence, where), list[int](), None
+        labels, indices, label = listed(sequence, where), list[int](), None
         try:
             return np.array(list(map(self.index.__getitem__, labels)), np.int64)
         except Exception:  # not there, or whatever a strange label raises
             pass
         try:
-            for given in map(plain_label, labels):
-                indices.append(self.index[given])
+            for label in map(plain_label, labels):
+                indices.append(self.index[label])
         except Exception:
             names = list(map(str, self.labels))
             must = f"label {len(indices) + 1} must be one of {shorten(', '.join(names))}"
-            raise InputError(message(where, must, given, nearest(shorten(given), names))) from None
+            raise InputError(message(where, must, label, nearest(shorten(label), names))) from None
         return np.array(indices, np.int64)
 
     def decode(self, indices: Iterable[int]) -> list[Label]:
@@ -158,12 +158,12 @@ def as_alphabet(labels: Alphabet | Sequence[Label] | str, where: str = "labels")
     """The alphabet of these labels, whatever they are given as; a str gives one per character."""
     if isinstance(labels, Alphabet):
         return labels
-    given = tuple(listed(labels, where))
-    known = set(map(type, given)) <= {int, str}  # not bool: True is equal to 1, but is no label
-    return _kept_alphabet(given) if known else Alphabet(tuple(map(plain, given)))
+    items = tuple(listed(labels, where))
+    as_is = set(map(type, items)) <= {int, str}  # not bool: True is equal to 1, but is no label
+    return _cached_alphabet(items) if as_is else Alphabet(tuple(map(plain, items)))
 
 
-_kept_alphabet = lru_cache(maxsize=16)(Alphabet)  # checked once for all models of a corpus
+_cached_alphabet = lru_cache(maxsize=16)(Alphabet)  # checked once for all models of a corpus
 
 
 def as_labels(words: Sequence[str]) -> tuple[Label, ...]:

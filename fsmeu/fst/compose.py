@@ -1,4 +1,4 @@
-"""Composition with guards: sizes are checked before, reasons are given after."""
+"""Composition with guards on size; arc types or symbols that do not match are refused."""
 
 from __future__ import annotations
 

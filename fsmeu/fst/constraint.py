@@ -37,17 +37,17 @@ def walk(constraint: Constraint | None, labels: int, n: int) -> Walk:
         after = np.unique(constraint.next[reached[-1]])
         reached.append(after[after >= 0])
     live = [np.intersect1d(reached[-1], constraint.accepting)]
-    for held in reached[-2::-1]:
-        live.append(held[np.isin(constraint.next[held], live[-1]).any(axis=1)])
+    for states in reached[-2::-1]:
+        live.append(states[np.isin(constraint.next[states], live[-1]).any(axis=1)])
     live.reverse()
-    steps, known = list[Ints](), dict[tuple[bytes, bytes], Ints]()
+    steps, cache = list[Ints](), dict[tuple[bytes, bytes], Ints]()
     for before, after in itertools.pairwise(live):
         key = before.tobytes(), after.tobytes()
-        if key not in known:
+        if key not in cache:
             place = np.full(constraint.states + 1, -1)  # the last, -1, stands for no state
             place[after] = np.arange(len(after))
-            known[key] = place[constraint.next[before]]
-        steps.append(known[key])
+            cache[key] = place[constraint.next[before]]
+        steps.append(cache[key])
     return Walk(tuple(steps), tuple(map(len, live)), np.arange(len(live[-1])))
 
 
@@ -65,7 +65,7 @@ def neighbours(constraint: Constraint) -> tuple[Bools, Bools, Bools] | None:
     return first, pairs, used & np.isin(state, constraint.accepting)
 
 
-def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Constraint | None:
+def as_constraint(allowed: Any, alphabet: Alphabet, n: int | None = None) -> Constraint | None:
     """A constraint from a regular expression over labels, an acceptor, or a constraint.
 
     An object whose method ``over(alphabet)`` makes one will do, too. With n, the constraint is
@@ -75,17 +75,17 @@ def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Const
     >>> as_constraint("0* 1? 0*", BINARY).accepts([0, 1, 0])
     True
     """
-    if given is None or isinstance(given, Constraint):
-        return given
-    if callable(getattr(given, "over", None)):
-        made: Constraint = given.over(alphabet)
-        return made
-    if isinstance(given, Fst):
-        return acceptor_table(given, alphabet, n)
-    if not isinstance(given, str):
+    if allowed is None or isinstance(allowed, Constraint):
+        return allowed
+    if callable(getattr(allowed, "over", None)):
+        constraint: Constraint = allowed.over(alphabet)
+        return constraint
+    if isinstance(allowed, Fst):
+        return acceptor_table(allowed, alphabet, n)
+    if not isinstance(allowed, str):
         must = "a constraint must be a regular expression over labels or an acceptor"
-        raise InputError(message("constraint", must, type(given).__name__))
-    return regex_acceptor(given, alphabet, n)
+        raise InputError(message("constraint", must, type(allowed).__name__))
+    return regex_acceptor(allowed, alphabet, n)
 
 
 def restricted(layered: Layered, constraint: Constraint, where: str = "decode") -> Layered:

@@ -29,14 +29,14 @@ def distinct(values: Ints) -> tuple[Ints, Ints]:
     """
     low, high = int(values.min(initial=0)), int(values.max(initial=0))
     if high - low > _WIDEST * values.size + _SMALL:
-        known, place = np.unique(values, return_inverse=True)
-        return known, place.reshape(values.shape)
-    held = values - low if low else values
+        numbers, place = np.unique(values, return_inverse=True)
+        return numbers, place.reshape(values.shape)
+    shifted = values - low if low else values
     occurs = np.zeros(high - low + 1, bool)
-    occurs[held] = True
-    known, number = np.flatnonzero(occurs), np.empty(len(occurs), np.int64)
-    number[known] = np.arange(len(known))
-    return known + low if low else known, number[held]
+    occurs[shifted] = True
+    numbers, number = np.flatnonzero(occurs), np.empty(len(occurs), np.int64)
+    number[numbers] = np.arange(len(numbers))
+    return numbers + low if low else numbers, number[shifted]
 
 
 def first_places(numbers: Ints, count: int) -> Ints:
@@ -52,8 +52,8 @@ def row_keys(columns: Sequence[Ints]) -> Ints:
     for column in columns[1:]:
         width = int(column.max(initial=0)) + 1
         if size * width > _MOST:
-            (known, key), (values, column) = distinct(key), distinct(column)
-            size, width = len(known), len(values)
+            (keys, key), (values, column) = distinct(key), distinct(column)
+            size, width = len(keys), len(values)
         key, size = key * width + column, size * width
     return key
 
@@ -64,8 +64,8 @@ def distinct_rows(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
     >>> distinct_rows([np.array([1, 0, 1]), np.array([2, 5, 2])])
     (array([1, 0]), array([1, 0, 1]))
     """
-    known, number = distinct(row_keys(columns))
-    return first_places(number, len(known)), number
+    keys, number = distinct(row_keys(columns))
+    return first_places(number, len(keys)), number
 
 
 def bits(numbers: Floats) -> Ints:
@@ -121,9 +121,9 @@ def refine_layers(steps: Sequence[tuple[Ints, Ints]], ends: Ints) -> list[Ints]:
 
 def by_first(classes: Ints) -> Ints:
     """The same classes, numbered in the order of their first members; -1 stays."""
-    known, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
-    rank = np.argsort(np.argsort(np.where(known < 0, -1, first)))
-    return (rank - int((known < 0).any()))[inverse]
+    numbers, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(np.where(numbers < 0, -1, first)))
+    return (rank - int((numbers < 0).any()))[inverse]
 
 
 @np.errstate(over="ignore")
@@ -140,13 +140,13 @@ def same_up_to_rounding(ascending: Floats) -> Ints:
     near = _ROUNDING * np.abs(ascending)
     exact = 8.0 * ascending == np.floor(8.0 * ascending)
     apart = (np.diff(ascending) > np.minimum(near[:-1], near[1:])) | (exact[:-1] & exact[1:])
-    first, last, held = 0, -1, False  # of the group: its first value, its last, if one is exact
+    first, last, has_exact = 0, -1, False  # of the group: first place, last place, if any is exact
     for k in (np.flatnonzero(~apart) + 1).tolist():
         if last != k - 1:
-            first, held = k - 1, bool(exact[k - 1])
-        if ascending[k] - ascending[first] > near[first] or (held and exact[k]):
-            apart[k - 1], first, held = True, k, False
-        last, held = k, held or bool(exact[k])
+            first, has_exact = k - 1, bool(exact[k - 1])
+        if ascending[k] - ascending[first] > near[first] or (has_exact and exact[k]):
+            apart[k - 1], first, has_exact = True, k, False
+        last, has_exact = k, has_exact or bool(exact[k])
     return np.concatenate([[0], np.cumsum(apart)])[: len(ascending)].astype(np.int64)
 
 
@@ -160,8 +160,8 @@ def distinct_sets(owner: Ints, member: Ints, owners: int) -> tuple[Ints, Ints, I
     ends = np.cumsum(np.bincount(owner, minlength=owners))
     content, bounds = member.tobytes(), (member.itemsize * ends).tolist()
     sets = [content[begin:end] for begin, end in zip([0, *bounds], bounds, strict=False)]
-    known = {held: k for k, held in enumerate(sorted(dict.fromkeys(sets), key=len))}
-    number = np.array([known[held] for held in sets], np.int64)
-    first = first_places(number, len(known))
-    held = np.isin(owner, first)
-    return number, number[owner[held]], member[held]
+    numbers = {members: k for k, members in enumerate(sorted(dict.fromkeys(sets), key=len))}
+    number = np.array([numbers[members] for members in sets], np.int64)
+    first = first_places(number, len(numbers))
+    chosen = np.isin(owner, first)
+    return number, number[owner[chosen]], member[chosen]

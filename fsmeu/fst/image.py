@@ -53,7 +53,7 @@ class ArcTable:
 
     @cached_property
     def offsets(self) -> Ints:
-        """Where each state's arcs begin; one entry more than there are states."""
+        """The first arc of each state, and the number of arcs, (states + 1,)."""
         return np.append(0, np.cumsum(np.bincount(self.source, minlength=self.states)))
 
     @cached_property
@@ -89,7 +89,7 @@ class ArcTable:
 
 
 def check_table(table: ArcTable, where: str) -> None:
-    """Refuses, by an FstError, states, labels and weights that OpenFst would take on trust."""
+    """Refuses, by an FstError, states, labels and weights that OpenFst does not check."""
     last = table.states - 1
     if not -1 <= table.start <= last:
         raise FstError(message(where, f"the start must be a state, 0 to {last}", table.start))
@@ -106,8 +106,8 @@ def check_table(table: ArcTable, where: str) -> None:
 
 def without_zero_arcs(table: ArcTable) -> ArcTable:
     """The machine without arcs of weight zero, which some of OpenFst's algorithms fail on."""
-    kept, arcs = table.weight < np.inf, ("source", "ilabel", "olabel", "weight", "target")
-    return replace(table, **{name: getattr(table, name)[kept] for name in arcs})
+    positive, arcs = table.weight < np.inf, ("source", "ilabel", "olabel", "weight", "target")
+    return replace(table, **{name: getattr(table, name)[positive] for name in arcs})
 
 
 def minus_log(factors: Floats) -> Floats:

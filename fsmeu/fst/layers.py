@@ -139,13 +139,13 @@ def any_layers(alphabet: Alphabet, n: int) -> Layered:
 def pair_layers(left: Layered, right: Layered) -> Layered:
     """Both acceptors side by side: label a * L + b is read with the product of the two weights."""
     layers = []
-    for k, (one, two) in enumerate(zip(left.layers, right.layers, strict=True)):
-        guard_size("two acceptors side by side", len(one.source) * len(two.source))
-        source = (one.source[:, None] * right.widths[k] + two.source).ravel()
-        label = (one.label[:, None] * len(right.alphabet) + two.label).ravel()
-        target = (one.target[:, None] * two.width + two.target).ravel()
-        weight = (one.weight[:, None] * two.weight).ravel()
-        layers.append(Layer(source, label, target, weight, one.width * two.width))
+    for k, (a, b) in enumerate(zip(left.layers, right.layers, strict=True)):
+        guard_size("two acceptors side by side", len(a.source) * len(b.source))
+        source = (a.source[:, None] * right.widths[k] + b.source).ravel()
+        label = (a.label[:, None] * len(right.alphabet) + b.label).ravel()
+        target = (a.target[:, None] * b.width + b.target).ravel()
+        weight = (a.weight[:, None] * b.weight).ravel()
+        layers.append(Layer(source, label, target, weight, a.width * b.width))
     start = np.outer(left.start, right.start).ravel()
     final = np.outer(left.final, right.final).ravel()
     both = left.unambiguous and right.unambiguous
@@ -176,10 +176,10 @@ def table_from_layered(layered: Layered) -> ArcTable:
         source = np.concatenate([source, np.full(len(first), start)])
         weight = np.concatenate([weight, weight[first] * layered.start[source[first]]])
         label, target = (np.concatenate([c, c[first]]) for c in (label, target))
-    kept = np.flatnonzero(weight > 0)
-    kept = kept[np.lexsort((target[kept], label[kept], source[kept]))]
-    source, label, target = source[kept], label[kept], target[kept]
-    weights = image.minus_log(weight[kept]), image.minus_log(final)
+    order = np.flatnonzero(weight > 0)
+    order = order[np.lexsort((target[order], label[order], source[order]))]
+    source, label, target = source[order], label[order], target[order]
+    weights = image.minus_log(weight[order]), image.minus_log(final)
     return ArcTable(start, source, label, label, weights[0], target, weights[1])
 
 
@@ -234,12 +234,12 @@ def label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: s
     """Label index of each arc, through the symbol table if the machine has one."""
     symbols = image.names_of(fst.input_symbols(), where)
     named = {name: number - 1 for number, name in image.label_names(alphabet).items()}
-    known, arc = np.unique(table.ilabel, return_inverse=True)
-    if 0 in known:
+    numbers, arc = np.unique(table.ilabel, return_inverse=True)
+    if 0 in numbers:
         must = "the machine must be free of epsilon arcs"
         raise InputError(message(where, must, None, "Apply pynini.rmepsilon first"))
-    places = [named.get(symbols[k], -1) if k in symbols else k - 1 for k in known.tolist()]
-    for number, place in zip(known.tolist(), places, strict=True):
+    places = [named.get(symbols[k], -1) if k in symbols else k - 1 for k in numbers.tolist()]
+    for number, place in zip(numbers.tolist(), places, strict=True):
         if not 0 <= place < len(alphabet):
             must = f"each label must be one of {', '.join(map(str, alphabet.labels))}"
             raise InputError(message(where, must, symbols.get(number) or number))

@@ -89,20 +89,20 @@ def without_epsilons(fst: pynini.Fst) -> pynini.Fst:
         arcs = np.ones(len(epsilon), bool), (table.source[epsilon], table.target[epsilon])
         joined = csr_array(arcs, (table.states, table.states))
         joined += eye_array(table.states, dtype=bool, format="csr")
-        known = -1
-        while joined.nnz != known:
+        before = -1
+        while joined.nnz != before:
             most = min(int(joined.sum(axis=0) @ joined.sum(axis=1)), table.states**2)
             if joined.nnz > _MOST_JOINED or most > 5 * _MOST_JOINED:
                 raise TooLargeError
-            known, joined = joined.nnz, joined @ joined
+            before, joined = joined.nnz, joined @ joined
     return pynini.rmepsilon(fst)
 
 
 def any_sequence(symbols: int, length: int | None = None, exactly: bool = False) -> pynini.Fst:
     """The acceptor of all sequences, of those up to a length, or of exactly that length."""
     last = 0 if length is None else length
-    each = range(1, symbols + 1)
-    arcs = [(k, s, min(k + 1, last)) for k in range(last + (length is None)) for s in each]
+    labels = range(1, symbols + 1)
+    arcs = [(k, s, min(k + 1, last)) for k in range(last + (length is None)) for s in labels]
     return acceptor_of_arcs(last + 1, arcs, [last] if exactly else list(range(last + 1)))
 
 
@@ -131,21 +131,21 @@ def determinized(fst: pynini.Fst, states: int) -> pynini.Fst:
 
 
 def deterministic(
-    build: Callable[[int, bool], pynini.Fst], symbols: Ints, n: int | None, given: int = 0
+    build: Callable[[int, bool], pynini.Fst], symbols: Ints, n: int | None, least: int = 0
 ) -> Constraint:
     """The minimal deterministic acceptor over labels, right for length n (for any, if None).
 
     An acceptor for all lengths is tried first, as it is smaller. ``build`` makes one of symbols
     1, 2, ..., given how many states it may have and whether to leave out what is longer than n;
-    ``symbols`` has each label's symbol from 0, or -1; ``given`` states there may be in any case.
+    ``symbols`` has each label's symbol from 0, or -1; ``least`` states there may be in any case.
     """
-    count, states = int(symbols.max()) + 1, max(1, max_states() // _SHARE, given)
-    few = states if n is None else min(states, max(_FEW_STATES, given))
+    count, states = int(symbols.max()) + 1, max(1, max_states() // _SHARE, least)
+    few = states if n is None else min(states, max(_FEW_STATES, least))
     for most, cut in ((few, False), (states, True)) if n is not None else ((few, False),):
         with suppress(TooLargeError):
-            made = build(most, cut)
-            made = intersection(made, any_sequence(count, n, exactly=True)) if cut else made
-            table = table_from_fst(determinized(made, most), "constraint")
+            fst = build(most, cut)
+            fst = intersection(fst, any_sequence(count, n, exactly=True)) if cut else fst
+            table = table_from_fst(determinized(fst, most), "constraint")
             break
     else:
         must = f"its acceptor may have at most {states:,} states, this one needs more"
@@ -168,20 +168,20 @@ def deterministic(
 def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) -> Constraint:
     """The minimal deterministic acceptor of the same sequences (of length n), weights forgotten.
 
-    The given one may have cycles, epsilons and several ways to read a sequence.
+    ``fst`` may have cycles, epsilons and several paths that read a sequence.
     """
     table = trimmed_acceptor(fst, "constraint")
     guard_size("constraint", table.states + table.arcs)
     read = table.ilabel != 0
     labels = label_numbers(fst, alphabet, replace(table, ilabel=table.ilabel[read]), "constraint")
-    known, symbol = np.unique(labels, return_inverse=True)
+    used, symbol = np.unique(labels, return_inverse=True)
     arcs = np.stack([table.source, np.zeros_like(table.source), table.target], axis=1)
     arcs[read, 1] = symbol + 1
     ends = np.flatnonzero(np.isfinite(table.final))
-    made = acceptor_of_arcs(table.states, arcs, ends, table.start)
+    acceptor = acceptor_of_arcs(table.states, arcs, ends, table.start)
     symbols = np.full(len(alphabet), -1, np.int64)
-    symbols[known] = np.arange(len(known))
-    return deterministic(lambda states, cut: made, symbols, n, table.states + table.arcs)
+    symbols[used] = np.arange(len(used))
+    return deterministic(lambda states, cut: acceptor, symbols, n, table.states + table.arcs)
 
 
 # -- regular expressions over labels ---------------------------------------------------------------
@@ -204,15 +204,15 @@ def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Const
         raise SizeLimitError(message("constraint", must, f"{len(text):,}", "Give an acceptor"))
     parser = _Parser(text, alphabet)
     term = parser.term(0)
-    rest, place = parser.take()
-    if rest:
-        raise parser.error(place, f"{rest!r} was not expected")
+    extra, place = parser.take()
+    if extra:
+        raise parser.error(place, f"{extra!r} was not expected")
     symbols = np.full(len(alphabet), len(parser.named))  # one for all labels without a name
     symbols[list(parser.named)] = np.arange(len(parser.named))
-    made = deterministic(partial(_built, term, symbols, n), symbols, n)
-    made.next.setflags(write=False)  # as many ask for the same expression
-    made.accepting.setflags(write=False)
-    return made
+    constraint = deterministic(partial(_built, term, symbols, n), symbols, n)
+    constraint.next.setflags(write=False)  # the cache returns it to many
+    constraint.accepting.setflags(write=False)
+    return constraint
 
 
 class _Term(NamedTuple):
@@ -235,15 +235,15 @@ def _built(term: _Term, symbols: Ints, n: int | None, most: int, cut: bool) -> p
     count = int(symbols.max()) + 1
 
     @cache
-    def made(term: _Term) -> pynini.Fst:
+    def acceptor(term: _Term) -> pynini.Fst:
         if n is not None and term.shortest > n:
             return acceptor_of_arcs(1, [], [])
         if term.kind == "one":
             read = np.unique(symbols[list(term.labels)])
             return acceptor_of_arcs(2, [(0, k + 1, 1) for k in read], [1])
         if term.kind == "both":  # what is too large is seen before the next is made
-            return reduce(intersection, (without_epsilons(made(p)) for p in term.parts))
-        parts = [made(part) for part in term.parts]
+            return reduce(intersection, (without_epsilons(acceptor(p)) for p in term.parts))
+        parts = [acceptor(part) for part in term.parts]
         if sum(part.num_states() + 1 for part in parts) > _STATES_BEFORE * most:
             raise TooLargeError
         if term.kind == "then":
@@ -263,7 +263,7 @@ def _built(term: _Term, symbols: Ints, n: int | None, most: int, cut: bool) -> p
             return pynini.closure(part, low)
         return pynini.closure(part, low, int(high)) if high else any_sequence(count, 0)
 
-    return made(term)
+    return acceptor(term)
 
 
 def _in_a_row(parts: Sequence[pynini.Fst]) -> pynini.Fst:
@@ -311,7 +311,7 @@ class _Parser:
         return here
 
     def term(self, depth: int, level: int = 0) -> _Term:
-        """What is joined by | at level 0, by & at level 1, and stands side by side at level 2."""
+        """A term whose parts are joined by | at level 0, by & at level 1, by nothing at level 2."""
         parts = list[_Term]()
         if level == 2:
             while self.peek() not in ("|", "&", ")", ""):
@@ -337,7 +337,7 @@ class _Parser:
         return _Term("not", int(not term.shortest), (term,)) if flips % 2 else term
 
     def bounds(self, sign: str, place: int) -> tuple[int, float]:
-        """How often something is repeated, at least and at most."""
+        """The least and the greatest number of repetitions."""
         if sign in _REPEATS:
             return _REPEATS[sign]
         least, comma, most = sign[1:-1].replace(" ", "").partition(",")

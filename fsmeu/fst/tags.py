@@ -41,18 +41,18 @@ def chunks_of(tags: Sequence[Any]) -> list[tuple[int, int, str]]:
 
     As in conlleval, I-X opens a chunk where none of type X goes on. Other tags are refused.
     """
-    found, begin, open_type = list[tuple[int, int, str]](), 0, ""
+    chunks, begin, open_type = list[tuple[int, int, str]](), 0, ""
     for i, tag in enumerate([*map(str, tags), "O"]):
         kind, name = tag_parts(tag)
         if kind not in "BIO" or (kind == "O") == bool(name):
             must = "labels must be chunk tags: O, B-TYPE, I-TYPE"
             raise InputError(message("chunks", must, tag))
         if open_type and (kind != "I" or name != open_type):
-            found.append((begin, i, open_type))
+            chunks.append((begin, i, open_type))
             open_type = ""
         if name and not open_type:
             begin, open_type = i, name
-    return found
+    return chunks
 
 
 def tag_labels(types: Iterable[str], scheme: str = "bio") -> tuple[Label, ...]:
@@ -105,10 +105,10 @@ class Tags:
 def chunk_types(types: Sequence[str], where: str) -> tuple[str, ...]:
     """Chunk types that were given; an InputError if they are no list of texts."""
     must = 'types must be a list such as ["NP", "VP"]'
-    given = listed(types, where, must)
-    if isinstance(types, str) or not all(isinstance(name, str) for name in given):
-        raise InputError(message(where, must, types if isinstance(types, str) else given))
-    return tuple(given)
+    names = listed(types, where, must)
+    if isinstance(types, str) or not all(isinstance(name, str) for name in names):
+        raise InputError(message(where, must, types if isinstance(types, str) else names))
+    return tuple(names)
 
 
 def bio(types: Sequence[str] | None = None) -> Tags:

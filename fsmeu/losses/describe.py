@@ -32,17 +32,17 @@ def steps_of(loss: SpecLoss, z: Sequence[Any], y: Sequence[Any]) -> list[dict[st
     zs, ys = (loss.alphabet.encode(sequence)[None, :] for sequence in (z, y))
     steps = []
     for i, state in enumerate(walk(loss.bound, zs, ys, np.array([len(z)]))):
-        held = {
+        contents = {
             r.name: _contents(loss.bound, r, float(state[r.name][0]), len(z))
             for r in loss.spec.registers
         }
         read = {"z": z[i - 1], "y": y[i - 1]} if i else {"z": None, "y": None}
-        steps.append({"i": i, **read, "registers": held})
+        steps.append({"i": i, **read, "registers": contents})
     return steps
 
 
 def _contents(bound: BoundLoss, register: Register, value: float, n: int) -> Any:
-    """What a register holds: a number, a state's name, or entries, None before the start."""
+    """The content of a register: a number, a state's name, or entries, None before the start."""
     if register.sugar == "state":
         return register.states[int(value)]
     if register.sugar != "memory":
@@ -50,8 +50,8 @@ def _contents(bound: BoundLoss, register: Register, value: float, n: int) -> Any
     memory = memory_of(bound, register, n)
     texts = {code: text for text, code in bound.codes.items()}
     entries = [memory.entry(value, back) for back in range(memory.depth)]
-    held = [whole_or_float(x) if memory.numeric else texts.get(x) for x in entries]
-    return [None if x != x else name for x, name in zip(entries, held, strict=True)]
+    shown = [whole_or_float(x) if memory.numeric else texts.get(x) for x in entries]
+    return [None if x != x else name for x, name in zip(entries, shown, strict=True)]
 
 
 def signature(spec: Spec) -> str:
@@ -95,7 +95,7 @@ _LENGTHS_TRIED = 12  # lengths at which a true positive is looked for that makes
 
 @dataclass(frozen=True)
 class Properties:
-    """What the text of a loss says about it.
+    """Properties of a loss that are derived from its text.
 
     It ``splits`` when what reads both tapes is only accumulated, the value being affine in it. It
     is ``tp_monotonic`` when one more true positive never makes the value worse, for all n up to

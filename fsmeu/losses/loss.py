@@ -30,7 +30,7 @@ from fsmeu.losses.semantics.walk import values_of_pairs
 
 Labels = Alphabet | Sequence[Label] | str | None  # a text has one label per character
 Types = Sequence[str] | None  # of chunks
-_MOST_MEMOS = 64  # lengths, or sets of labels, for which findings are kept on a loss
+_MOST_MEMOS = 64  # lengths, or sets of labels, for which a loss has a cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class SpecLoss(Loss):
         return f"<{self.kind} {self.name}({inside})>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """What was given; what was found out about it is found again by another process."""
+        """The arguments; what follows from them is derived again by another process."""
         return {name: self.__dict__[name] for name in ("spec", "params_given", "labels_given")}
 
     @property
@@ -93,8 +93,8 @@ class SpecLoss(Loss):
         """The same loss over these labels: any where they are open, else its own in this order."""
         memo = self.memo(("labels", alphabet))
         if "loss" not in memo:
-            given = replace(self, labels_given=alphabet)
-            memo["loss"] = given if self.labels_open else self._reordered(alphabet)
+            loss = replace(self, labels_given=alphabet)
+            memo["loss"] = loss if self.labels_open else self._reordered(alphabet)
         relabelled: SpecLoss = memo["loss"]
         return relabelled
 
@@ -106,16 +106,16 @@ class SpecLoss(Loss):
         tables = {p.name for p in self.spec.params if p.type == "table"}
         if not self.labels_open or tables & self.params_given.keys():
             return self
-        given = [x for one in sequences for x in map(plain, one) if type(x) in (int, str)]
-        seen = {label_text(label): label for label in given}
+        labels = [x for row in sequences for x in map(plain, row) if type(x) in (int, str)]
+        by_text = {label_text(label): label for label in labels}
         if self.spec.scheme:
-            seen = {"O": "O", **seen}
-        elif set(seen) <= {"0", "1"}:
+            by_text = {"O": "O", **by_text}
+        elif set(by_text) <= {"0", "1"}:
             return self
-        return self.with_labels(Alphabet(tuple(seen[name] for name in sorted(seen))))
+        return self.with_labels(Alphabet(tuple(by_text[name] for name in sorted(by_text))))
 
     def _reordered(self, alphabet: Alphabet) -> SpecLoss:
-        """The same loss with its labels in another order: its tables follow, and new names do."""
+        """The same loss with its labels, tables and new names in the order of the alphabet."""
         own, new = self.alphabet, alphabet.labels
         if set(own.labels) != set(new):
             must = f"its labels are {shorten(own.labels)}, in any order"
@@ -157,7 +157,7 @@ class SpecLoss(Loss):
         return losses
 
     def linear(self, z_given: bool) -> tuple[str, ...]:
-        """The registers that may ride in the weight; with z given, z-only ones are constants."""
+        """The registers that may be kept in the weight; with z given, z-only ones are constants."""
         with_y = [name for name, reads in tapes(self.spec).items() if "y" in reads]
         return linear_registers(self.spec, tuple(with_y) if z_given else None)
 
@@ -167,7 +167,7 @@ class SpecLoss(Loss):
         return SpecView(self.bound, n, z, linear, memo=self.memo((n, z is not None, linear)))
 
     def memo(self, key: Hashable) -> dict[Hashable, Any]:
-        """What was found out about this loss, for views of a kind or lengths; the last few held."""
+        """The cache for views of a kind, or for a length; those used last are kept."""
         memo = self._memos.pop(key, {})
         self._memos[key] = memo
         if len(self._memos) > _MOST_MEMOS:
@@ -210,12 +210,12 @@ def bind_loss(
         raise InputError(message(where, must, "both"))
     if types is not None:
         labels = tag_labels(chunk_types(types, where), spec.scheme or "bio")
-    chosen = as_alphabet(labels) if labels is not None else None
-    if chosen is not None and spec.labels is not None and len(chosen) != len(spec.labels):
+    alphabet = as_alphabet(labels) if labels is not None else None
+    if alphabet is not None and spec.labels is not None and len(alphabet) != len(spec.labels):
         must = f"the file has {len(spec.labels)} labels, {', '.join(map(str, spec.labels))}"
-        raise InputError(message(where, must, f"{len(chosen)} labels"))
-    loss = SpecLoss(spec, dict(params), chosen)
-    if not (spec.scheme and chosen is None):
+        raise InputError(message(where, must, f"{len(alphabet)} labels"))
+    loss = SpecLoss(spec, dict(params), alphabet)
+    if not (spec.scheme and alphabet is None):
         bound = loss.bound
         for register in spec.registers:
             domain_of(bound, register, n=1)
@@ -233,7 +233,7 @@ _OTHER_NAMES |= dict.fromkeys(("conlleval", "seqeval"), "chunk_fscore")
 
 
 def grammar_folder() -> Path:
-    """Where the loss files are: inside the installed package, or beside it in a checkout."""
+    """The folder of the loss files: inside the installed package, or beside it in a checkout."""
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "grammars", package.parent / "grammars"):
         if folder.is_dir():
@@ -296,6 +296,6 @@ def _find(name: str | Path) -> Path:
         raise InputError(message("load", f"there is no file {shorten(text)}")) from None
     if text.endswith(_SUFFIX) or "/" in text:
         raise InputError(message("load", f"there is no file {text}"))
-    known = _OTHER_NAMES.get(text.lower(), text)
-    hint = nearest(known, library()) or f"There are: {', '.join(library())}"
+    official = _OTHER_NAMES.get(text.lower(), text)
+    hint = nearest(official, library()) or f"There are: {', '.join(library())}"
     raise InputError(message("load", f"there is no built-in loss {text!r}", None, hint))

@@ -1,4 +1,4 @@
-"""What every loss is, its values, and losses in Python that no file can say (Jansche 2007)."""
+"""The interface of losses, values of pairs, and losses written in Python (Jansche 2007)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Loss(Card):
         raise NotImplementedError
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> View:
-        """The loss as an engine walks it; ``weights`` lets linear registers ride in the weight."""
+        """The loss as an engine walks it; with ``weights``, linear registers are in the weight."""
         raise NotImplementedError
 
     @property
@@ -63,7 +63,7 @@ class Loss(Card):
         return {}
 
     def linear(self, z_given: bool) -> tuple[str, ...]:
-        """The registers that may ride in the weight; with z given, z-only ones are constants."""
+        """The registers that may be kept in the weight; with z given, z-only ones are constants."""
         return ()
 
     def pair_values(self, z: Sequence[Ints] | Ints, y: Sequence[Ints] | Ints) -> Floats:
@@ -89,17 +89,17 @@ class Loss(Card):
                 machine is built, states afterwards. The registers are those of one state of many.
             pairs: an acceptor of pairs of labels, z * L + y; then only what it can reach is built.
         """
-        given, reached = encoded(self, n, z)
+        z_indices, reached = encoded(self, n, z)
         pairs, minimize = pairs or reached, check_bool("compile", "minimize", minimize)
         bound, view_of = self.bound, machines.machine_view
-        view = self.view(n) if bound is None else view_of(bound, n, given, merge=minimize)
+        view = self.view(n) if bound is None else view_of(bound, n, z_indices, merge=minimize)
         name = f"{self.kind} {self.name}, n = {n}"
         try:
             if bound is not None and pairs is None and not minimize:
                 machines.refuse_large(name, bound, n, max_states)
             machine = machines.build_machine(name, self.alphabet, view, pairs, max_states)
         except SizeLimitError as error:
-            counts = ", ".join(self.linear(given is not None))
+            counts = ", ".join(self.linear(z_indices is not None))
             instead = f"compile_summed (draw --summed), where {counts} is no part of the states"
             advice = f"{error} Or use {instead}." if counts else str(error)
             raise SizeLimitError(advice) from None
@@ -121,11 +121,11 @@ def encoded(loss: Loss, n: int, z: Any) -> tuple[Ints | None, Layered | None]:
         raise InputError(message("compile", "n must be a whole number, 0 or more", n))
     if z is None:
         return None, None
-    given = loss.alphabet.encode(z, "hypothesis z")
-    if len(given) != n:
+    indices = loss.alphabet.encode(z, "hypothesis z")
+    if len(indices) != n:
         must = f"hypothesis z must have length n = {n}"
-        raise InputError(message("compile", must, f"length {len(given)}"))
-    return given, pair_layers(string_layers(loss.alphabet, given), any_layers(loss.alphabet, n))
+        raise InputError(message("compile", must, f"length {len(indices)}"))
+    return indices, pair_layers(string_layers(loss.alphabet, indices), any_layers(loss.alphabet, n))
 
 
 # -- the value of a pair, of many, and of a corpus -------------------------------------------------
@@ -149,7 +149,7 @@ def evaluate_outputs(loss: Loss, z: Any, y: Any) -> dict[str, float]:
     """
     loss, pairs = _encoded(loss, [z], [y], "evaluate_outputs", single=True)
     tapes = list(zip(*pairs, strict=True))
-    return {name: float(one.pair_values(*tapes)[0]) for name, one in loss.outputs.items()}
+    return {name: float(output.pair_values(*tapes)[0]) for name, output in loss.outputs.items()}
 
 
 def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
@@ -171,9 +171,9 @@ def _encoded(
     """The loss over the labels of these sentences, or of one, and pairs of their label indices."""
     check_loss(loss, where)
     sides = []
-    for side, name, one in ((zs, "zs", "hypothesis z"), (ys, "ys", "reference y")):
+    for side, name, role in ((zs, "zs", "hypothesis z"), (ys, "ys", "reference y")):
         rows = listed(side, where, f"{name} must be a sequence of label sequences", rows=True)
-        names = [one] if single else [f"{where}, {name}[{row}]" for row in range(len(rows))]
+        names = [role] if single else [f"{where}, {name}[{row}]" for row in range(len(rows))]
         sides.append([(name, listed(x, name)) for name, x in zip(names, rows, strict=True)])
     if len(sides[0]) != len(sides[1]):
         must = "there must be as many hypotheses as references"
@@ -205,7 +205,7 @@ def evaluate_corpus(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> float:
     bound = check_totals(loss, "evaluate_corpus")
     lengths = np.array([len(z) for z, _ in pairs], np.int64)
     counts = added_counts(bound, registers_of_pairs(bound, pairs), lengths)
-    totals = {name: np.array([math.fsum(each.tolist())]) for name, each in counts.items()}
+    totals = {name: np.array([math.fsum(values.tolist())]) for name, values in counts.items()}
     return float(value_of_totals(bound, int(lengths.sum()), totals, 1)[0])
 
 
@@ -216,26 +216,26 @@ def check_totals(loss: Loss, where: str) -> BoundLoss:
         must = "a corpus needs the loss of a file, whose counts are known"
         raise InputError(message(where, must, f"{loss.kind} {loss.name}, which is a function"))
     added, read = steps(loss.bound.spec), counts_read(loss.bound)
-    kept = [name for name in read if added[name][0] is None]
-    if kept:
+    others = [name for name in read if added[name][0] is None]
+    if others:
         must = f"the value of {loss.kind} {loss.name} may look at sums over positions alone"
         remedy = "Only counts can be summed over sentences; ask for each sentence by itself"
-        raise InputError(message(where, must, f"a value that looks at {', '.join(kept)}", remedy))
+        raise InputError(message(where, must, f"a value that looks at {', '.join(others)}", remedy))
     return loss.bound
 
 
-def added_counts(bound: BoundLoss, ended: Mapping[str, Floats], lengths: Ints) -> dict[str, Floats]:
-    """What each pair adds to counts that the value looks at, by name, given its last registers."""
+def added_counts(bound: BoundLoss, final: Mapping[str, Floats], lengths: Ints) -> dict[str, Floats]:
+    """The amounts that pairs add to counts that the value reads, (pairs,) by name."""
     rows = lengths.tolist()
     starts = {n: registers_at(bound, n)[0] for n in set(rows)}
-    return {x: ended[x] - np.array([starts[n][x] for n in rows]) for x in counts_read(bound)}
+    return {x: final[x] - np.array([starts[n][x] for n in rows]) for x in counts_read(bound)}
 
 
 def value_of_totals(bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes: int) -> Floats:
     """The value of corpora of n positions whose sentences add so much to the counts, (lanes,)."""
     starts = {r.name: constant_at(bound, r.start, n) for r in bound.spec.registers}
     state = {name: np.full(lanes, start) for name, start in starts.items()}
-    state |= {name: starts[name] + each for name, each in added.items()}
+    state |= {name: starts[name] + amount for name, amount in added.items()}
     return value_of_state(bound, state, (lanes,), n)
 
 
@@ -249,7 +249,7 @@ def counts_read(bound: BoundLoss) -> list[str]:
 
 
 class SimpleFunction(Protocol):
-    """What a Python loss provides. States are hashable; the start is the same for every n."""
+    """The methods of a Python loss. States are hashable; the start is the same for every n."""
 
     def start(self) -> Hashable:
         """The state before anything is read."""
@@ -258,7 +258,7 @@ class SimpleFunction(Protocol):
         """The state after one more pair of labels."""
 
     def value(self, state: Any) -> float:
-        """What ending in a state is worth."""
+        """The value of a pair that ends in this state."""
 
 
 class _Swapped:
@@ -272,7 +272,7 @@ class _Swapped:
 
 
 class _FunctionView(View):
-    """The view of a Python loss: states are numbered as they are met, steps are asked once each."""
+    """The view of a Python loss: states are numbered as they are reached, steps computed once."""
 
     def __init__(
         self, function: SimpleFunction, alphabet: Alphabet, n: int, z: Ints | None
@@ -287,13 +287,13 @@ class _FunctionView(View):
 
     def _number(self, state: Hashable) -> int:
         try:
-            known = self.numbers.setdefault(state, len(self.states))
+            number = self.numbers.setdefault(state, len(self.states))
         except TypeError:
             raise InputError(message("loss", "states must be hashable", state)) from None
-        if known == len(self.states):
-            guard_size("loss in Python", known + 1)
+        if number == len(self.states):
+            guard_size("loss in Python", number + 1)
             self.states.append(state)
-        return known
+        return number
 
     def _step(self, code: int, z: int, y: int) -> int:
         key = (code, z, y)
@@ -320,13 +320,13 @@ class _FunctionView(View):
 
     def registers(self, codes: Ints) -> dict[str, Any]:
         """The states themselves, as the one register ``state``."""
-        held = np.empty(len(codes), object)
-        held[:] = [self.states[int(code)] for code in codes]
-        return {"state": held}
+        states = np.empty(len(codes), object)
+        states[:] = [self.states[int(code)] for code in codes]
+        return {"state": states}
 
 
 def _number_of(value: Any, state: Hashable) -> float:
-    """What a state is worth, as a finite number."""
+    """The value of a state as a float, which must be finite."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -359,7 +359,7 @@ class FunctionLoss(Loss):
         return replace(self, function=_Swapped(self.function))
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> View:
-        """The loss as an engine walks it; nothing rides in the weight."""
+        """The loss as an engine walks it; no register is kept in the weight."""
         return _FunctionView(self.function, self.alphabet, n, z)
 
     def pair_values(self, z: Sequence[Ints] | Ints, y: Sequence[Ints] | Ints) -> Floats:

@@ -1,4 +1,4 @@
-"""A loss as a transducer whose paths add up: counts ride in the weight.
+"""A loss as a transducer whose paths add up: linear counts are kept in weights.
 
 The machine of ``compile`` has one path per pair and the value at its end, so every count is part of
 its states. Where the value is linear in some of them, several paths per pair share the work: one
@@ -58,7 +58,7 @@ class Windows:
 def windows(loss: SpecLoss, n: int) -> Windows | None:
     """The value as a sum over windows; None where it is none, or where nothing is remembered.
 
-    It is one when the value is affine in registers that ride in the weight and looks at no other;
+    It is one when the value is affine in registers that need no states and looks at no other;
     when what they gain looks only at how much memories of one length k hold and at the position;
     and when they gain nothing before position k and the same way at every position from there on.
     """
@@ -66,8 +66,8 @@ def windows(loss: SpecLoss, n: int) -> Windows | None:
     read = names_read(spec.value) & {r.name for r in spec.registers}
     if not linear or read - set(linear) or n > _LONGEST_WINDOWED:
         return None
-    beside = [r for r in spec.registers if r.name not in linear and tapes(spec)[r.name] & _TAPES]
-    for r in beside:  # what follows the labels may leave its bounds, or have no value, unseen
+    others = [r for r in spec.registers if r.name not in linear and tapes(spec)[r.name] & _TAPES]
+    for r in others:  # what follows the labels may leave its bounds, or have no value, unseen
         bounded = r.sugar in ("register", "state") or (r.sugar == "memory" and r.low is not None)
         if bounded or _is_partial(bound, r.update):
             return None
@@ -76,7 +76,7 @@ def windows(loss: SpecLoss, n: int) -> Windows | None:
         return None
     k = next(iter(memories.values())).depth
     base = float(at_end(bound, spec.value, starts_of(bound, linear, n), (), n))
-    worth: Expr = _ZERO  # what a window adds to the value: an expression of registers at its end
+    added: Expr = _ZERO  # what a window adds to the value: an expression of registers at its end
     for name in linear:
         rise = float(at_end(bound, slope(spec, name), {}, (), n))
         gain = _gain(bound, n, k, name)
@@ -84,8 +84,8 @@ def windows(loss: SpecLoss, n: int) -> Windows | None:
             return None
         if rise and gain != _ZERO:
             part = ast.Binary("*", ast.Number(rise), gain)
-            worth = part if worth == _ZERO else ast.Binary("+", worth, part)
-    counted = _counted(bound, n, k, worth)
+            added = part if added == _ZERO else ast.Binary("+", added, part)
+    counted = _counted(bound, n, k, added)
     if counted is None:
         return None
     registers, value = counted
@@ -107,7 +107,7 @@ def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
 
 
 def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
-    """What a register gains at position k and after, None if that differs or some comes before."""
+    """The gain of a register at positions from k on; None if it varies, or is not 0 before."""
     spec, amount = bound.spec, steps(bound.spec)[name][0]
     if amount is None:
         return None
@@ -121,11 +121,11 @@ def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
     clock = np.arange(1.0, n + 1.0) if "i" in names_read(amount) else np.zeros(n)
     before = [track[0, :n] for track in tracks.values()]
     after = [track[0, 1:] for track in tracks.values()]
-    met, kinds = np.unique(np.stack([*before, *after, clock], axis=1), axis=0, return_inverse=True)
-    if len(met) > _MOST_WINDOW_GAINS:
+    seen, kinds = np.unique(np.stack([*before, *after, clock], axis=1), axis=0, return_inverse=True)
+    if len(seen) > _MOST_WINDOW_GAINS:
         return None
     read: list[Expr] = [*map(ast.Old, tracks), *map(ast.Name, tracks), ast.Name("i")]
-    rows = (dict(zip(read, row, strict=True)) for row in met.tolist())
+    rows = (dict(zip(read, row, strict=True)) for row in seen.tolist())
     gains = [partial_eval(amount, {**fixed, **row}, spec) for row in rows]
     kinds = kinds.reshape(-1)
     early, late = ({gains[kind] for kind in set(at.tolist())} for at in np.split(kinds, [k - 1]))
@@ -135,16 +135,16 @@ def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
 
 
 def _counted(
-    bound: BoundLoss, n: int, k: int, worth: Expr
+    bound: BoundLoss, n: int, k: int, added: Expr
 ) -> tuple[tuple[Register, ...], Expr] | None:
-    """The registers of a window, where counting takes the place of memories, and what it is worth.
+    """The registers of a window, where counting takes the place of memories, and its value.
 
     A memory that is empty when the window begins loses nothing until its end: how often it holds
     something is how often that was put into it.
     """
     memories: dict[str, Any] = {r.name: r for r in bound.spec.registers}
     params, counts = {p.name for p in bound.spec.params}, dict[Expr, Register]()
-    for call in walk(worth):
+    for call in walk(added):
         if not isinstance(call, ast.Call) or call.function not in ("tally", "sum"):
             continue
         memory = memories[call.arguments[0].name]  # type: ignore[attr-defined]
@@ -160,10 +160,10 @@ def _counted(
             low, high = min(0.0, k * values.min()), max(0.0, k * values.max())
         update, bounds = ast.Binary("+", ast.Name(name), entry), (ast.Number(low), ast.Number(high))
         counts.setdefault(call, Register(name, "count", _ZERO, update, *bounds, memory.place))
-    value = replace_parts(worth, {call: ast.Name(r.name) for call, r in counts.items()})
+    value = replace_parts(added, {call: ast.Name(r.name) for call, r in counts.items()})
     if not names_read(value) <= params | {r.name for r in counts.values()}:
         return None
-    return (tuple(counts.values()), value) if counts or worth == _ZERO else None
+    return (tuple(counts.values()), value) if counts or added == _ZERO else None
 
 
 _SHIFTED = 0.0
@@ -209,9 +209,9 @@ def signed_parts(
     It is one machine where no shift is needed. Otherwise one has the paths that pay, the other
     those that are paid: a shift as great as the least value costs the digits of all others.
     """
-    whole = compile_summed(loss, n, z, max_states)
-    if not whole.shift:
-        return [(1.0, whole)]
+    machine = compile_summed(loss, n, z, max_states)
+    if not machine.shift:
+        return [(1.0, machine)]
     return [(sign, _compiled(loss, n, z, max_states, sign)) for sign in (1.0, -1.0)]
 
 
@@ -240,12 +240,12 @@ def _over_windows(
     number[inner] = np.arange(len(inner))
     end = len(inner)
     pairs = np.arange(steps.shape[1])
-    worth, base = _signed(window.values, sign), float(_signed(form.base, sign))
-    least = min(0.0, float(np.nanmin(worth)))
+    values, base = _signed(window.values, sign), float(_signed(form.base, sign))
+    least = min(0.0, float(np.nanmin(values)))
     arcs: _Arcs = [(waiting, pairs, 1.0, waiting) for waiting in (0, end)]
     source, pair = np.nonzero(steps[inner] >= 0)
     target = steps[inner][source, pair]
-    paid = np.where(number[target] < 0, worth[target] - least, 1.0)
+    paid = np.where(number[target] < 0, values[target] - least, 1.0)
     arcs.append((source, pair, paid, np.where(number[target] < 0, end, number[target])))
     shift = max(0.0, -base)
     final = np.zeros(end + 1)
@@ -259,8 +259,8 @@ def _over_positions(
     loss: SpecLoss, n: int, name: str, z: Any, max_states: int | None, sign: float
 ) -> SummedMachine:
     """Paths that pay at one position, beside the path that pays the rest at the end."""
-    given, pairs = encoded(loss, n, z)
-    view = machine_view(loss.bound, n, given, merge=True, linear=loss.linear(z is not None))
+    z_indices, pairs = encoded(loss, n, z)
+    view = machine_view(loss.bound, n, z_indices, merge=True, linear=loss.linear(z is not None))
     size = len(loss.alphabet)
     codes, targets, ending, gains = explore(name, view, pairs, size, max_states)
     values, slopes = view.values(codes[ending])
@@ -271,20 +271,20 @@ def _over_positions(
     finals = [np.zeros(len(codes))]
     for gain, rise in zip(gains[:, source, pair], slopes, strict=True):
         for toward in (1.0, -1.0):
-            signed, worth = _signed(toward * gain, sign), np.maximum(toward * rise, 0.0)
-            if len(gain) and worth.any():
+            signed, factors = _signed(toward * gain, sign), np.maximum(toward * rise, 0.0)
+            if len(gain) and factors.any():
                 least = 0.0 if sign else signed.min()
                 begin = sum(map(len, finals))
                 guard_size(name, begin + len(codes), max_states)
-                finals.append(_add_paid(arcs, begin, waiting, ending, signed - least, worth))
-                values = values + n * least * worth  # every path has n steps
+                finals.append(_add_paid(arcs, begin, waiting, ending, signed - least, factors))
+                values = values + n * least * factors  # every path has n steps
     shift = max(0.0, -float(values.min(initial=0.0)))
     finals[0][ending] = values + shift
     return _finished(name, n, loss.alphabet, arcs, np.concatenate(finals), shift)
 
 
 def _signed(amounts: Any, sign: float) -> Any:
-    """What of the amounts has this sign, without it; all of them where none is asked for."""
+    """The absolute amounts of this sign, 0 for those of the other; all of them if the sign is 0."""
     return np.maximum(sign * amounts, 0.0) if sign else amounts
 
 
@@ -310,17 +310,17 @@ def _finished(
 
 
 def _add_paid(
-    arcs: _Arcs, begin: int, steps: tuple[Ints, ...], ending: Bools, paid: Floats, worth: Floats
+    arcs: _Arcs, begin: int, steps: tuple[Ints, ...], ending: Bools, paid: Floats, factors: Floats
 ) -> Floats:
     """Final weights of added states, numbered from ``begin``: where a path is once it has paid.
 
-    On each arc so much is ``paid``, which is ``worth`` something in each final state.
+    ``paid`` is the factor of each arc, ``factors`` are those of the final states.
     """
     source, pair, target = steps
-    if (worth == worth[0]).all():
+    if (factors == factors[0]).all():
         arcs += [(source, pair, paid, begin), (begin, np.unique(pair), 1.0, begin)]
-        return worth[:1]
+        return factors[:1]
     arcs += [(source, pair, paid, begin + target), (begin + source, pair, 1.0, begin + target)]
     final = np.zeros(len(ending))
-    final[ending] = worth
+    final[ending] = factors
     return final

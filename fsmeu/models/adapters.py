@@ -61,14 +61,14 @@ def hmm(
     size = len(first)
     links = _checked_rows(transition, "hmm transition")
     output = _checked_rows(emission, "hmm emission", 2)
-    where, seen = "hmm observations", list[int]()
+    where, symbols = "hmm observations", list[int]()
     for k, x in enumerate(listed(observations, where, "must be a sequence of whole numbers")):
-        seen.append(check_int(where, f"position {k + 1}", plain(x), 0))
-        if seen[-1] >= output.shape[1]:
+        symbols.append(check_int(where, f"position {k + 1}", plain(x), 0))
+        if symbols[-1] >= output.shape[1]:
             most = output.shape[1] - 1
             must = f"must be from 0 to {most}, as emission has {output.shape[1]} columns"
             raise InputError(message(where, must, f"{shorten(x)} at position {k + 1}"))
-    steps = max(0, len(seen) - 1)
+    steps = max(0, len(symbols) - 1)
     check_arcs("hmm", size + steps * size * size)
     if links.size == 0:
         links = links.reshape(0, size, size)
@@ -77,18 +77,18 @@ def hmm(
         raise InputError(message("hmm transition", must, f"shape {links.shape}"))
     checks.check_shape(output, (size, output.shape[1]), "hmm emission")
     alphabet = checks.alphabet_of(labels, size, "hmm labels")
-    unary = logarithm(output[:, seen].T)
+    unary = logarithm(output[:, symbols].T)
     unary[:1] += logarithm(first)
     pairwise = logarithm(links)
     at = first_impossible(unary, pairwise)
     if at is not None:
-        what = f"symbol {seen[at]} at position {at + 1} is impossible after those before it"
+        what = f"symbol {symbols[at]} at position {at + 1} is impossible after those before it"
         raise EmptyError(message(where, f"must have positive probability, but {what}"))
     return _posterior(Potentials(unary, pairwise, alphabet.labels))
 
 
 def _posterior(model: Potentials) -> Potentials:
-    """The same model, which says of itself that it is one of hidden labels, given observations."""
+    """The same model with the title of a hidden Markov model, given its observations."""
     model._keep(title="hidden Markov model, given its observations")
     return model
 
@@ -99,7 +99,7 @@ def _checked_rows(value: ArrayLike, where: str, ndim: int | None = None) -> Floa
     if array.ndim == 0 or array.ndim != (ndim or array.ndim):
         must = f"must have {ndim} axes" if ndim else "must be an array"
         raise InputError(message(where, must, f"shape {array.shape}"))
-    return check_rows(array, where, given=value) if array.size or ndim else array
+    return check_rows(array, where, original=value) if array.size or ndim else array
 
 
 # -- logits ----------------------------------------------------------------------------------------
@@ -167,22 +167,22 @@ def from_crfsuite(crf: Any, features: Iterable[Any]) -> Potentials:
     where = "from_crfsuite"
     try:
         names = [plain(x) for x in crf.classes_]
-        known = crf.state_features_
+        weights = crf.state_features_
     except (AttributeError, TypeError):  # before it is trained, its classes are None
         must = "a trained sklearn_crfsuite.CRF is needed"
         raise InputError(message(where, must, type(crf).__name__, "Call fit first")) from None
-    given = listed(features, where, "features must be a list, one entry per position")
+    entries = listed(features, where, "features must be a list, one entry per position")
     try:
         from pycrfsuite import ItemSequence  # type: ignore[import-untyped]
     except ImportError:
         raise InputError(message(where, "python-crfsuite must be installed")) from None
     try:
-        items: list[dict[str, float]] = ItemSequence(given).items()
+        items: list[dict[str, float]] = ItemSequence(entries).items()
     except Exception as error:  # whatever strange features raise
         must = "features must be a dict of features, or a list of their names, for each position"
-        raise InputError(message(where, must, given)) from error
+        raise InputError(message(where, must, entries)) from error
     check_arcs(where, len(items) * len(names), "scores")
-    rows, pairwise = _crf_weights(crf, known, names)
+    rows, pairwise = _crf_weights(crf, weights, names)
     unary = np.zeros((len(items), len(names)))
     for position, item in enumerate(items):
         for name, value in item.items():
@@ -191,19 +191,19 @@ def from_crfsuite(crf: Any, features: Iterable[Any]) -> Potentials:
     return Potentials(unary, pairwise, names)
 
 
-def _crf_weights(crf: Any, known: Any, names: list[Any]) -> tuple[dict[str, Floats], Floats]:
+def _crf_weights(crf: Any, weights: Any, names: list[Any]) -> tuple[dict[str, Floats], Floats]:
     """The weights of the tags by feature, each (L,), and those of neighbours, (L, L)."""
-    kept = _ROWS.get(crf)
-    if kept is not None and kept[0] is known:
-        return kept[1:]
+    cached = _ROWS.get(crf)
+    if cached is not None and cached[0] is weights:
+        return cached[1:]
     place = {name: k for k, name in enumerate(names)}
     rows: dict[str, Floats] = {}
-    for (feature, name), weight in known.items():
+    for (feature, name), weight in weights.items():
         rows.setdefault(feature, np.zeros(len(names)))[place[name]] = weight
     pairwise = np.zeros((len(names), len(names)))
     for (before, after), weight in crf.transition_features_.items():
         pairwise[place[before], place[after]] = weight
-    _ROWS[crf] = known, rows, pairwise
+    _ROWS[crf] = weights, rows, pairwise
     return rows, pairwise
 
 
@@ -250,9 +250,9 @@ def from_hmmlearn(
         must = "a trained model of hmmlearn is needed"
         raise InputError(message(where, must, type(model).__name__, "Call fit first")) from None
     real_array(observations, f"{where} observations")
-    seen = np.asarray(observations)
+    rows = np.asarray(observations)
     try:
-        emitted = model._compute_log_likelihood(seen[:, None] if seen.ndim == 1 else seen)
+        emitted = model._compute_log_likelihood(rows[:, None] if rows.ndim == 1 else rows)
     except Exception as error:  # whatever the model raises
         must = f"the model must give a likelihood to the observations ({error})"
         raise InputError(message(where, must)) from error
@@ -262,7 +262,7 @@ def from_hmmlearn(
     ends, name = [len(unary)], f"{where} lengths"
     if lengths is not None:
         sizes = listed(lengths, name, "must be a sequence of whole numbers")
-        ends = list(accumulate(check_int(name, "each", plain(one), 0) for one in sizes))
+        ends = list(accumulate(check_int(name, "each", plain(size), 0) for size in sizes))
         if (total := ends[-1] if ends else 0) != len(unary):
             must = f"must add up to the number of observations, {len(unary)}"
             raise InputError(message(name, must, total))
@@ -305,7 +305,7 @@ def from_json(source: Mapping[str, Any] | str | Path) -> Model:
 
 
 def parse_json(text: str, where: str) -> object:
-    """What a JSON text says, with finite numbers; an InputError if it is none."""
+    """The content of a JSON text, with finite numbers; an InputError if it is none."""
 
     def refuse(name: str) -> NoReturn:
         raise InputError(message(where, "numbers must be finite", name))

@@ -1,6 +1,6 @@
-"""What every label model is: data that can be read as a layered acceptor.
+"""The interface of label models: data that can be read as a layered acceptor.
 
-The methods that ask something of a model pass its layers to a function of the same name.
+The methods that compute something of a model pass its layers to a function of the same name.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Parametrized(Model):
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can write: arrays as lists, and -inf, for which it has no number, as text."""
+    """The value as JSON can write it: arrays as lists, and -inf, no number of JSON, as text."""
     if isinstance(value, Model):
         value = value._parts
     if isinstance(value, np.ndarray):
@@ -199,8 +199,8 @@ def most_probable_many(models: Sequence[Model]) -> list[Ints | None]:
     layered = models[0].layered()
     if not layered.unambiguous:
         return [None] * len(models)
-    found = paths.best_paths(layered, np.stack([model.all_weights() for model in models]))
-    return [one and one[0] for one in found]
+    best = paths.best_paths(layered, np.stack([model.all_weights() for model in models]))
+    return [pair and pair[0] for pair in best]
 
 
 def prepare_many(models: Sequence[Model]) -> None:

@@ -137,7 +137,7 @@ class Independent(_Independent):
     def __init__(self, probabilities: ArrayLike, labels: Sequence[Label] | None = None) -> None:
         array = probability_array(probabilities, "Independent probabilities")
         array = checks.label_rows(array, labels, "Independent", "probabilities")
-        array = check_rows(array, "Independent probabilities", given=probabilities)
+        array = check_rows(array, "Independent probabilities", original=probabilities)
         alphabet = checks.alphabet_of(labels, array.shape[1], "Independent labels")
         self._keep(probabilities=array, n=len(array), alphabet=alphabet, labels=alphabet.labels)
 
@@ -237,8 +237,8 @@ class Markov(Chain):
         order, size = first.ndim, first.shape[0]
         arcs = size ** min(order, length) * min(order, length)
         checks.check_arcs("Markov", arcs + max(0, length - order) * size ** (order + 1))
-        first = check_rows(first, "Markov initial", axes=order, given=initial)
-        steps = check_rows(steps, "Markov transition", given=transition)
+        first = check_rows(first, "Markov initial", axes=order, original=initial)
+        steps = check_rows(steps, "Markov transition", original=transition)
         alphabet = checks.alphabet_of(labels, size, "Markov labels")
         self._keep(initial=first, transition=steps, n=length, alphabet=alphabet)
         self._keep(labels=alphabet.labels, title=f"Markov chain of order {order}")
@@ -265,12 +265,12 @@ class Markov(Chain):
         A transition table that serves several positions collects the derivatives of all.
         """
         size, order = len(self.labels), self.order
-        known = np.asarray(arc_gradients[0] if self.depth else value, np.float64)
-        known = known.reshape((size,) * self.depth + (1,) * (order - self.depth))
+        initial = np.asarray(arc_gradients[0] if self.depth else value, np.float64)
+        initial = initial.reshape((size,) * self.depth + (1,) * (order - self.depth))
         table = (max(0, self.n - order),) + (size,) * (order + 1)
         steps = np.array(arc_gradients[order:], np.float64).reshape(table)
         transition = steps.sum(axis=0) if self.homogeneous else steps
-        return {"initial": np.zeros(self.initial.shape) + known, "transition": transition}
+        return {"initial": np.zeros(self.initial.shape) + initial, "transition": transition}
 
     def __repr__(self) -> str:
         """Names the order, the length and the labels."""
@@ -307,7 +307,7 @@ def _length(initial: Floats, transition: Floats, n: int | None) -> int:
 
 
 def initial_layers(first: Floats, size: int, depth: int) -> list[Layer]:
-    """The first layers: all first labels are guessed at once, then read, an arc for each tuple."""
+    """The first layers: an arc at the start chooses all first labels, which are read one by one."""
     state = np.arange(len(first), dtype=np.int64)
     layers = []
     for k in range(depth):

@@ -1,4 +1,4 @@
-"""What is asked of numbers, shapes, labels and sizes before a model is built."""
+"""Checks of numbers, shapes, labels and sizes before a model is built."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def check_arcs(where: str, arcs: int, what: str = "arcs") -> None:
     """Refuses a machine (or a table) that would have more arcs (entries) than the limit."""
     limit = limit_from("FSMEU_MAX_ARCS", MAX_ARCS)
     if arcs > limit:
-        shown = f"{arcs:,}" if arcs < 10**15 else f"about 10^{math.log10(arcs):.0f}"
-        must = f"needs {shown} {what}, more than the limit of {limit:,}"
+        count = f"{arcs:,}" if arcs < 10**15 else f"about 10^{math.log10(arcs):.0f}"
+        must = f"needs {count} {what}, more than the limit of {limit:,}"
         remedy = (
             "Use fewer labels, a lower order or shorter sequences, or raise the limit with the "
             "environment variable FSMEU_MAX_ARCS"
@@ -96,18 +96,18 @@ def probability_array(value: ArrayLike, where: str) -> Floats:
     return np.clip(array, 0.0, 1.0)
 
 
-def check_rows(array: Floats, where: str, axes: int = 1, given: Any = None) -> Floats:
-    """The same probabilities, or with sums of 1 where they came in a lower precision.
+def check_rows(array: Floats, where: str, axes: int = 1, original: Any = None) -> Floats:
+    """The same probabilities, divided by their sums where they came in a lower precision.
 
     Sums over the last ``axes`` must be 1 within ``SUM_TOLERANCE``, or within the rounding of as
-    many numbers of the precision of what was ``given``.
+    many numbers of the precision of the ``original`` array.
     """
     over = tuple(range(array.ndim - axes, array.ndim))
     sums = array.sum(axis=over, keepdims=True)
     far = np.abs(sums - 1.0)
     if (far <= SUM_TOLERANCE).all():
         return array
-    unit = _UNITS.get(_type_name(given), 0.0)
+    unit = _UNITS.get(_type_name(original), 0.0)
     with np.errstate(over="ignore", under="ignore"):
         if not unit and (array.astype(np.float32) == array).all():  # a list of such numbers
             unit = _UNITS["float32"]

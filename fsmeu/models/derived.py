@@ -74,13 +74,13 @@ def extended(model: Model, alphabet: Alphabet) -> Model:
     more = len(alphabet) - len(model.labels)
     if not more:
         return model
-    beside = [(0, 0), (0, more)]
+    padding = [(0, 0), (0, more)]
     if isinstance(model, Bernoulli | Independent):
-        return Independent(np.pad(model.rows, beside), alphabet.labels)
+        return Independent(np.pad(model.rows, padding), alphabet.labels)
     scores = _chain_scores(model)
     if scores is None:
         return Acceptor(reordered(model.layered(), alphabet), normalize=False)
-    unary = np.pad(scores[0], beside, constant_values=-np.inf)
+    unary = np.pad(scores[0], padding, constant_values=-np.inf)
     pairwise = np.pad(scores[1], [(0, 0)] * (scores[1].ndim - 2) + [(0, more)] * 2)
     return Potentials(unary, pairwise, alphabet.labels)
 
@@ -146,31 +146,31 @@ def calibrate(models: Iterable[object], references: Iterable[Iterable[object]]) 
     >>> round(calibrate([[0.9, 0.9, 0.1, 0.9]], [[1, 0, 0, 1]]).temperature, 6)
     2.0
     """
-    made = [as_model(one) for one in listed(models, "calibrate", "models must be a list")]
-    given = listed(references, "calibrate", "references must be a list of label sequences")
-    if len(made) != len(given) or not made:
+    all_models = [as_model(model) for model in listed(models, "calibrate", "models must be a list")]
+    sequences = listed(references, "calibrate", "references must be a list of label sequences")
+    if len(all_models) != len(sequences) or not all_models:
         must = "there must be as many references as models, at least one"
-        raise InputError(message("calibrate", must, f"{len(given)} and {len(made)}"))
-    seen: list[Ints] = []
-    for row, (model, reference) in enumerate(zip(made, given, strict=True)):
+        raise InputError(message("calibrate", must, f"{len(sequences)} and {len(all_models)}"))
+    indices: list[Ints] = []
+    for row, (model, reference) in enumerate(zip(all_models, sequences, strict=True)):
         where = f"calibrate, references[{row}]"
-        seen.append(model.alphabet.encode(reference, where))
-        if len(seen[-1]) != model.n:
+        indices.append(model.alphabet.encode(reference, where))
+        if len(indices[-1]) != model.n:
             must = f"must have length {model.n}, as its model"
-            raise InputError(message(where, must, f"length {len(seen[-1])}"))
-        if log_probability(model.layered(), seen[-1]) == -math.inf:
+            raise InputError(message(where, must, f"length {len(indices[-1])}"))
+        if log_probability(model.layered(), indices[-1]) == -math.inf:
             raise InputError(message(where, "must have positive probability under its model"))
 
     def likelihood(models: Sequence[Model]) -> float:
         prepare_many(models)
-        pairs = zip(models, seen, strict=True)
-        return math.fsum(log_probability(one.layered(), y) for one, y in pairs) / len(models)
+        pairs = zip(models, indices, strict=True)
+        return math.fsum(log_probability(model.layered(), y) for model, y in pairs) / len(models)
 
     def worse(log_temperature: float) -> float:
-        return -likelihood([tempered(one, math.exp(log_temperature)) for one in made])
+        return -likelihood([tempered(model, math.exp(log_temperature)) for model in all_models])
 
     from scipy.optimize import minimize_scalar  # takes a while to load
 
     bounds = tuple(map(math.log, _TEMPERATURES))
     best = minimize_scalar(worse, bounds=bounds, method="bounded", options={"xatol": 1e-9})
-    return Calibration(math.exp(float(best.x)), -float(best.fun), likelihood(made))
+    return Calibration(math.exp(float(best.x)), -float(best.fun), likelihood(all_models))

@@ -63,12 +63,12 @@ class NBest(Model):
             labels: the alphabet.
             log: whether the weights are logarithms (of any base scale; -inf is weight 0).
         """
-        given = _sequences(sequences)
-        numbers = _weights(weights, len(given), log)
-        flat = list(chain.from_iterable(given))
+        lists = _sequences(sequences)
+        numbers = _weights(weights, len(lists), log)
+        flat = list(chain.from_iterable(lists))
         alphabet = _seen(flat) if labels is None else as_alphabet(labels, "NBest labels")
-        n = len(given[0])
-        rows = alphabet.encode(flat, "NBest sequences, one after the other").reshape(len(given), n)
+        n = len(lists[0])
+        rows = alphabet.encode(flat, "NBest sequences, one after the other").reshape(len(lists), n)
         distinct, group = rows[:1], np.zeros(len(rows), np.int64)
         if n:
             distinct, group = np.unique(rows, axis=0, return_inverse=True)
@@ -82,8 +82,8 @@ class NBest(Model):
         return normalized_rows(self.weights / self.weights.max())
 
     def _build(self) -> Layered:
-        held = self.probabilities > 0
-        return _trie(self.alphabet, self.indices[held], self.probabilities[held])
+        positive = self.probabilities > 0
+        return _trie(self.alphabet, self.indices[positive], self.probabilities[positive])
 
     @property
     def sequences(self) -> NDArray[Any]:
@@ -97,8 +97,8 @@ def _sequences(sequences: Iterable[Iterable[object]]) -> list[list[object]]:
     if isinstance(sequences, str):
         raise InputError(message(where, must, sequences))
     result: list[list[object]] = []
-    for number, one in enumerate(listed(sequences, where, must, rows=True)):
-        result.append(listed(one, where, f"sequence {number + 1} must be a sequence of labels"))
+    for number, row in enumerate(listed(sequences, where, must, rows=True)):
+        result.append(listed(row, where, f"sequence {number + 1} must be a sequence of labels"))
         if len(result[-1]) != len(result[0]):
             got = f"lengths {len(result[0])} (sequence 1) and {len(result[-1])} ({number + 1})"
             raise InputError(message(where, "all sequences must have the same length", got))
@@ -208,8 +208,8 @@ class Acceptor(Model):
         if isinstance(fst, Layered):
             machine = from_logs(fst) if isinstance(fst, LogLayered) else fst
         else:
-            machine, beside = _read(fst, labels)
-            scale += beside
+            machine, log_factor = _read(fst, labels)
+            scale += log_factor
         if labels is not None and as_alphabet(labels, "Acceptor labels") != machine.alphabet:
             must = f"must be those of the layers, {list(machine.alphabet.labels)}"
             raise InputError(message("Acceptor labels", must, list(labels)))
@@ -219,16 +219,16 @@ class Acceptor(Model):
             must = "each weight must be a finite number, at least 0, as a factor (no logarithm)"
             raise InputError(message("Acceptor fst", must))
         if normalize:
-            pushed, whole = normalized(machine, "Acceptor fst")
-            self._keep(machine=machine, log_total=whole + scale, log_scale=scale, _layered=pushed)
+            pushed, log_sum = normalized(machine, "Acceptor fst")
+            self._keep(machine=machine, log_total=log_sum + scale, log_scale=scale, _layered=pushed)
         else:
             if abs(scale) > _PLAIN:
                 must = "without normalisation a double must hold the weight of all paths"
                 remedy = "Leave normalize=False out"
                 raise InputError(message("Acceptor fst", must, f"exp({scale:.6g})", remedy))
-            whole = log_total(machine) + scale
+            log_sum = log_total(machine) + scale
             machine = replace(machine, start=machine.start * float(np.exp(scale)))
-            self._keep(machine=machine, log_total=whole, log_scale=0.0, _layered=machine)
+            self._keep(machine=machine, log_total=log_sum, log_scale=0.0, _layered=machine)
         self._keep(labels=machine.alphabet.labels, n=machine.n, normalized=normalize)
 
     @property
@@ -309,7 +309,7 @@ class Mixture(Model):
                 raise InputError(message("Mixture models", "all must have the same length", got))
         array = checks.probability_array(weights, "Mixture weights")
         checks.check_shape(array, (len(parts),), "Mixture weights", "Give one weight per model")
-        array = checks.check_rows(array, "Mixture weights", given=weights)
+        array = checks.check_rows(array, "Mixture weights", original=weights)
         self._keep(models=parts, weights=array, labels=parts[0].labels, n=parts[0].n)
         self._keep(title=f"mixture of {len(parts)} models")
 

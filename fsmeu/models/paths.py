@@ -74,21 +74,21 @@ def normalized(layered: Layered, where: str | None = "model") -> tuple[Layered, 
     """
     check_layers(layered)
     logs = in_logs(layered)
-    sums, whole, layers = logs.final, 0.0, []
+    sums, log_sum, layers = logs.final, 0.0, []
     states, none = np.arange(len(logs.start)), np.zeros(len(logs.start), np.int64)
     start = Layer(none, none, states, logs.start, len(states))
     for layer, width in zip((*logs.layers[::-1], start), (*logs.widths[-2::-1], 1), strict=True):
         top = float(sums.max(initial=-np.inf))
-        behind, whole = (sums - top, whole + top) if np.isfinite(top) else (sums, top)
-        shares, sums = _shares(layer.source, layer.weight + behind[layer.target], width)
+        shifted, log_sum = (sums - top, log_sum + top) if np.isfinite(top) else (sums, top)
+        shares, sums = _shares(layer.source, layer.weight + shifted[layer.target], width)
         layers.append(replace(layer, weight=shares))
     final = np.isfinite(logs.final).astype(np.float64)
     steps = tuple(layers[-2::-1])
     pushed = Layered(logs.alphabet, layers[-1].weight, steps, final, logs.unambiguous)
-    whole += float(sums[0])
-    if whole == -np.inf and where is not None:
+    log_sum += float(sums[0])
+    if log_sum == -np.inf and where is not None:
         raise EmptyError(message(where, "at least one sequence must have positive weight"))
-    return pushed, whole
+    return pushed, log_sum
 
 
 def group_sums(group: Ints, values: Floats, groups: int) -> Floats:
@@ -154,14 +154,14 @@ def log_probability(layered: Layered, indices: Ints) -> float:
 def marginals(layered: Layered) -> Floats:
     """P(y_i = l) as an array of shape (n, L), relative to the weight of all paths."""
     before, after = forward(layered), backward(layered)
-    whole = float(before[-1] @ layered.final)
-    if not whole > 0:
+    norm = float(before[-1] @ layered.final)
+    if not norm > 0:
         raise EmptyError(message("model", "at least one sequence must have positive weight"))
     rows = np.zeros((layered.n, len(layered.alphabet)))
     for k, layer in enumerate(layered.layers):
         mass = before[k][layer.source] * layer.weight * after[k + 1][layer.target]
         rows[k] = group_sums(layer.label, mass, rows.shape[1])
-    return rows / whole
+    return rows / norm
 
 
 # -- samples ---------------------------------------------------------------------------------------
@@ -184,14 +184,14 @@ def sample(layered: Layered, size: int, seed: int | np.random.Generator | None =
 
 
 def _generator(seed: object) -> np.random.Generator:
-    """A generator of random numbers; numpy is asked only with what it is known to take."""
+    """A generator of random numbers, from a seed of a type that numpy documents."""
     sources = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
-    known = seed is None or isinstance(seed, sources)
-    given: Any = seed if known else as_whole(seed, least=0)
-    if given is None and not known:
+    accepted = seed is None or isinstance(seed, sources)
+    value: Any = seed if accepted else as_whole(seed, least=0)
+    if value is None and not accepted:
         must = "must be a whole number, at least 0, or a numpy Generator"
         raise InputError(message("sample seed", must, seed))
-    return np.random.default_rng(given)
+    return np.random.default_rng(value)
 
 
 def _pick(
@@ -274,7 +274,7 @@ def best_paths(layered: Layered, weights: Floats) -> list[tuple[Ints, float] | N
     """
     end, rows = weights.shape[1] - len(layered.final), np.arange(len(weights))
     beyond, powers, settled = weights[:, end:], np.zeros(len(weights), int), rows >= 0
-    taken = list[tuple[Floats, Floats]]()  # products by arc, their maxima by state
+    products = list[tuple[Floats, Floats]]()  # products by arc, their maxima by state
     by_source: dict[int, tuple[Ints, Ints, Ints]] = {}
     for layer, width in zip(layered.layers[::-1], layered.widths[-2::-1], strict=True):
         part, end = weights[:, end - len(layer.source) : end], end - len(layer.source)
@@ -288,20 +288,20 @@ def best_paths(layered: Layered, weights: Floats) -> list[tuple[Ints, float] | N
             best[:, states] = np.maximum.reduceat(product[:, order], first, axis=1)
         _, power = np.frexp(best.max(axis=1))
         beyond, powers = np.ldexp(best, -power[:, None]), powers + power
-        taken.append((product, best))
-    whole = weights[:, :end] * beyond
-    state, total = whole.argmax(axis=1), whole.max(axis=1)
-    settled &= (total >= _LEAST) & ((whole == total[:, None]).sum(axis=1) == 1)
+        products.append((product, best))
+    starts = weights[:, :end] * beyond
+    state, total = starts.argmax(axis=1), starts.max(axis=1)
+    settled &= (total >= _LEAST) & ((starts == total[:, None]).sum(axis=1) == 1)
     labels = np.zeros((len(weights), layered.n), np.int64)
-    for i, (layer, (product, best)) in enumerate(zip(layered.layers, taken[::-1], strict=True)):
+    for i, (layer, (product, best)) in enumerate(zip(layered.layers, products[::-1], strict=True)):
         good = (layer.source == state[:, None]) & (product == best[rows, state][:, None])
         none = len(layered.alphabet)
         labels[:, i] = np.where(good, layer.label, none).min(axis=1, initial=none)
         good &= layer.label == labels[:, i, None]
         settled &= good.sum(axis=1) == 1
         state = layer.target[good.argmax(axis=1)] if len(layer.source) else state
-    found = zip(labels, map(math.ldexp, total.tolist(), powers.tolist()), strict=True)
-    return [one if held else None for one, held in zip(found, settled.tolist(), strict=True)]
+    pairs = zip(labels, map(math.ldexp, total.tolist(), powers.tolist()), strict=True)
+    return [pair if ok else None for pair, ok in zip(pairs, settled.tolist(), strict=True)]
 
 
 def _best_entries(layered: Layered, k: int) -> list[tuple[Ints, float]]:
@@ -329,9 +329,9 @@ def _best_entries(layered: Layered, k: int) -> list[tuple[Ints, float]]:
         part, carry = np.frexp(part * mantissa[follow])
         power = exponent[follow] + power + carry
         order = np.lexsort((ranks, -part, -power, source))
-        kept = order[np.arange(len(order)) - np.searchsorted(source[order], source[order]) < k]
-        state, rank, mantissa, exponent = source[kept], ranks[kept], part[kept], power[kept]
-        steps.append((label[kept], follow[kept]))
+        best = order[np.arange(len(order)) - np.searchsorted(source[order], source[order]) < k]
+        state, rank, mantissa, exponent = source[best], ranks[best], part[best], power[best]
+        steps.append((label[best], follow[best]))
     sequences, entry = np.empty((len(state), layered.n), np.int64), steps[-1][1]
     for position, (label, follow) in enumerate(steps[-2::-1]):
         sequences[:, position] = label[entry]
@@ -351,7 +351,7 @@ def best_first(
         bounds.append(sums.reshape(width, labels).max(axis=1))
     queue: list[tuple[float, tuple[int, ...], Floats]] = []
     result: list[tuple[Ints, float]] = []
-    extended = held = 0
+    extended = queued = 0
     children: list[tuple[tuple[int, ...], Floats]] = [((), logarithm(layered.start))]
     while len(result) < k:
         for prefix, log_weights in children:
@@ -359,12 +359,12 @@ def best_first(
             bound = float(log_sums(np.zeros(len(values), np.int64), values, 1)[0])
             if bound > -math.inf:
                 heapq.heappush(queue, (-bound, prefix, log_weights))
-                held += len(prefix) + len(log_weights)
-        check_arcs("most_probable", held, "numbers in its queue")
+                queued += len(prefix) + len(log_weights)
+        check_arcs("most_probable", queued, "numbers in its queue")
         if not queue:
             break
         _, prefix, log_weights = heapq.heappop(queue)
-        held -= len(prefix) + len(log_weights)
+        queued -= len(prefix) + len(log_weights)
         children = []
         if len(prefix) == layered.n:
             indices = np.array(prefix, np.int64)

@@ -72,9 +72,9 @@ class Potentials(Chain):
         n, size = scores.shape
         if links.shape == (0,):
             links = links.reshape(0, size, size)
-        shared, each = (size, size), (max(0, n - 1), size, size)
-        if links.shape not in (shared, each):
-            must = f"must have shape {shared}, or position by position {each}"
+        shared, per_position = (size, size), (max(0, n - 1), size, size)
+        if links.shape not in (shared, per_position):
+            must = f"must have shape {shared}, or position by position {per_position}"
             raise InputError(message("potentials pairwise", must, f"shape {links.shape}"))
         checks.check_arcs("potentials", size + max(0, n - 1) * size * size)
         alphabet = checks.alphabet_of(labels, size, "potentials labels")
@@ -87,15 +87,15 @@ class Potentials(Chain):
     @classmethod
     def _prepare(cls, models: Sequence[Model]) -> None:
         alike: dict[Hashable, list[Potentials]] = {}
-        for one in models:
-            if isinstance(one, Potentials) and "_chain" not in one.__dict__:
-                alike.setdefault((one.unary.shape, one.pairwise.shape), []).append(one)
+        for model in models:
+            if isinstance(model, Potentials) and "_chain" not in model.__dict__:
+                alike.setdefault((model.unary.shape, model.pairwise.shape), []).append(model)
         for same in alike.values():
             size = max(1, _NORMALISED_CELLS // max(1, same[0].unary.size + same[0].pairwise.size))
             for begin in range(0, len(same), size):
                 block = same[begin : begin + size]
-                for one, chain in zip(block, conditionals(block), strict=True):
-                    one._keep(_chain=chain)
+                for model, chain in zip(block, conditionals(block), strict=True):
+                    model._keep(_chain=chain)
 
     @cached_property
     def _chain(self) -> Conditionals:
@@ -172,8 +172,8 @@ def conditionals(block: Sequence[Potentials]) -> list[Conditionals]:
     n, size = block[0].unary.shape
     if n == 0:
         return [Conditionals(np.zeros((0, size)), np.zeros((0, size, size)), 0.0) for _ in block]
-    unary = np.stack([one.unary for one in block])
-    pairwise = np.stack([one.pairwise.reshape(-1, size, size) for one in block])
+    unary = np.stack([model.unary for model in block])
+    pairwise = np.stack([model.pairwise.reshape(-1, size, size) for model in block])
     pairwise = pairwise[:, : None if n > 1 else 0]  # one table for all positions, or n - 1
     rows = np.flatnonzero(_spread(unary) + _spread(pairwise) <= _MOST_SPREAD)
     result = dict(zip(rows.tolist(), _by_products(unary[rows], pairwise[rows]), strict=True))
@@ -191,7 +191,7 @@ def _spread(scores: Floats) -> Floats:
 
 
 def _by_products(unary: Floats, pairwise: Floats) -> list[Conditionals | None]:
-    """The same of chains whose scores do not differ much; None where sums leave the doubles.
+    """The conditional probabilities of chains of similar scores; None where sums leave the doubles.
 
     P(y_{i+1} | y_i) is the potential of both times the weight of y_{i+1} with all that may follow
     it, divided by the sum of that over y_{i+1}, which is 0 for a dead end. Potentials are (batch,
@@ -201,7 +201,7 @@ def _by_products(unary: Floats, pairwise: Floats) -> list[Conditionals | None]:
     """
     if (pairwise[1:] == pairwise[:1]).all():
         pairwise = pairwise[:1]
-    (batch, n, labels), rest = unary.shape, np.ones(())
+    (batch, n, labels), backward = unary.shape, np.ones(())
     tops, link_tops = unary.max(axis=2), pairwise.max(axis=(2, 3))
     single = np.exp(unary - tops[:, :, None]).transpose(1, 0, 2)
     double = np.exp(pairwise - link_tops[:, :, None, None])
@@ -209,21 +209,21 @@ def _by_products(unary: Floats, pairwise: Floats) -> list[Conditionals | None]:
     factors = np.empty((n - 1, batch, 1))
     with np.errstate(divide="ignore", invalid="ignore"):  # where sums became 0, which is seen below
         for i in range(n - 2, -1, -1):
-            after = np.multiply(single[i + 1], rest, out=ahead[i + 1])
+            after = np.multiply(single[i + 1], backward, out=ahead[i + 1])
             table = double[:, i % double.shape[1]]
             # A product for each chain: one for all of them would round as their number has it.
             np.matmul(table, after[:, :, None], out=sums[i, :, :, None])
             np.maximum.reduce(sums[i], axis=1, keepdims=True, out=factors[i])
-            rest = sums[i] / factors[i]
-        np.multiply(single[0], rest, out=ahead[0])
+            backward = sums[i] / factors[i]
+        np.multiply(single[0], backward, out=ahead[0])
         totals = ahead[0].sum(axis=1)
         logs = np.log(factors).sum(axis=(0, 2)) + np.log(totals) + tops.sum(axis=1)
         logs = logs + link_tops.sum(axis=1) * (len(sums) / max(1, link_tops.shape[1]))
         first = ahead[0] / totals[:, None]
-    held = ((sums >= _LEAST_REST * factors) | (sums == 0)).all(axis=(0, 2))
+    accurate = ((sums >= _LEAST_REST * factors) | (sums == 0)).all(axis=(0, 2))
     sums[sums == 0] = 1.0
     result: list[Conditionals | None] = [None] * batch
-    for k in np.flatnonzero(held).tolist():
+    for k in np.flatnonzero(accurate).tolist():
         steps = double[k % len(double)] * ahead[1:, k, None]
         steps /= sums[:, k, :, None]
         result[k] = Conditionals(first[k], steps, float(logs[k]))

@@ -31,7 +31,7 @@ _ROUNDING = 4 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """What each register adds for a pair of label indices, (2, 2) by name."""
+    """The amount that each register adds for a pair of label indices, (2, 2) by name."""
 
     bound: BoundLoss
     amounts: dict[str, Floats]
@@ -99,13 +99,13 @@ def tp_counterexample(form: Confusion, n: int) -> Counterexample | None:
         worse = after - before < -_ROUNDING * np.maximum(np.abs(after), np.abs(before))
         if worse.any():
             hits, place = (int(x[0]) for x in np.nonzero(worse))
-            pair = (sign * float(one[hits, place]) for one in (before, after))
+            pair = (sign * float(side[hits, place]) for side in (before, after))
             return Counterexample(n, hyp, hits + place + 1, hits, *pair)
     return None
 
 
 class NoFormError(Exception):
-    """An expression that is no function of the kind that is looked for."""
+    """An expression that is no function of the kind that is needed."""
 
 
 class Form:
@@ -121,39 +121,39 @@ class Form:
     plus = times = over = is_zero = root = lifted
 
 
-def form_of(expr: Expr, forms: Mapping[str, Form], some: Any, scope: Scope) -> Any:
-    """The expression as a function of counts, as these names are, or a number like ``some``.
+def form_of(expr: Expr, forms: Mapping[str, Form], like: Any, scope: Scope) -> Any:
+    """The expression as a function of counts, as these names are, of the kind of ``like``.
 
     A condition must hold at all counts or at none. A NoFormError if it is no such function.
     """
 
     def of(part: Expr) -> Any:
-        return form_of(part, forms, some, scope)
+        return form_of(part, forms, like, scope)
 
     def decided(condition: Expr) -> bool:
-        known = _holds(condition, of)
-        if known is None:
+        truth = _holds(condition, of)
+        if truth is None:
             raise NoFormError
-        return known
+        return truth
 
     if not names_read(expr) & forms.keys():
-        return some.lifted(float(evaluate(expr, scope)))
+        return like.lifted(float(evaluate(expr, scope)))
     match expr:
         case ast.Name() | ast.Old():
             return forms[expr.name]
         case ast.Call(function="sqrt"):
             return of(expr.arguments[0]).root()
         case ast.Unary(operator="-"):
-            return of(expr.operand).times(some.lifted(-1.0))
+            return of(expr.operand).times(like.lifted(-1.0))
         case ast.Binary(operator="+" | "-" | "*" | "/"):
             left, right = of(expr.left), of(expr.right)
             if type(left) is type(right) and (expr.operator != "/" or right.is_zero() is False):
-                right = right.times(some.lifted(-1.0)) if expr.operator == "-" else right
+                right = right.times(like.lifted(-1.0)) if expr.operator == "-" else right
                 return {"*": left.times, "/": left.over}.get(expr.operator, left.plus)(right)
         case ast.Choice():
             return of(expr.yes if decided(expr.condition) else expr.no)
         case ast.Unary() | ast.Binary(operator="==" | "!=" | "and" | "or"):
-            return some.lifted(float(decided(expr)))
+            return like.lifted(float(decided(expr)))
     raise NoFormError
 
 

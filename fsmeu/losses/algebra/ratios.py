@@ -29,17 +29,17 @@ _CLEAR = 1e-9  # a sum is not 0 if it is more than this part of its terms withou
 class Places:
     """The vertices of what two counts can be, (vertices, ks), and which ks have them.
 
-    Where the first count is not ``known``, no function of it has a value.
+    Where not ``a_known``, no function of the first count has a value.
     """
 
     a: Floats
     b: Floats
     inside: Bools
-    known: bool = True
+    a_known: bool = True
 
     def values(self, affine: Floats) -> tuple[Floats, Bools]:
         """An affine function at the vertices, 0 where a k has not got one, and if it is clear."""
-        if not self.known and affine[1].any():
+        if not self.a_known and affine[1].any():
             raise NoFormError
         values = np.where(self.inside, _value(affine, self.a, self.b), 0.0)
         clear = np.abs(values) > _CLEAR * np.abs(_value(np.abs(affine), self.a, self.b))
@@ -117,10 +117,10 @@ class _Sum(Form):
         return _Sum(self.affine + other.affine, self.places, self.ratios + other.ratios)
 
     def times(self, other: _Sum) -> _Sum:
-        factor, rest = (self, other) if self.of_k else (other, self)
-        if not factor.of_k or rest.rooted:
+        factor, total = (self, other) if self.of_k else (other, self)
+        if not factor.of_k or total.rooted:
             raise NoFormError
-        return rest.scaled(factor.affine[0])
+        return total.scaled(factor.affine[0])
 
     def over(self, other: _Sum) -> _Sum:
         if other.of_k and other.affine[0].all():
@@ -155,21 +155,21 @@ def _ratios(
     bound: BoundLoss, n: int, places: Places, registers: Mapping[str, Floats]
 ) -> list[tuple[Floats, Floats, float]]:
     """Numerators, denominators, powers of ratios whose sum the value is; registers are (3, ks)."""
-    some = _Sum(np.zeros((3, len(places.a[0]))), places)
+    zero = _Sum(np.zeros((3, len(places.a[0]))), places)
     forms = {name: _Sum(affine, places) for name, affine in registers.items()}
-    total: _Sum = form_of(bound.spec.value, forms, some, Scope(bound, {"n": float(n)}, {}, {}))
+    total: _Sum = form_of(bound.spec.value, forms, zero, Scope(bound, {"n": float(n)}, {}, {}))
     if total.rooted:
         raise NoFormError
     if total.ratios and not total.affine.any():
         return list(total.ratios)
-    return [(total.affine, some.lifted(1.0).affine, 1.0), *total.ratios]
+    return [(total.affine, zero.lifted(1.0).affine, 1.0), *total.ratios]
 
 
 def sum_of_ratios(form: Confusion, n: int, ks: Floats) -> RatioSum | None:
     """The value as a sum of ratios where z has k of n ones, for every k of ks; None if it is none.
 
     Requires n >= 2. Conditions must be the same for all ks: 0, n and the numbers between them are
-    asked for one after the other.
+    given one after the other.
 
     Proven: the value of every table with one of these k is the sum of the ratios and of what is
     added at the two tables that stand apart, up to roundings of the file's own arithmetic.
@@ -220,7 +220,7 @@ def _bounded(
 def _apart(
     form: Confusion, n: int, ks: Floats, ratios: list[Ratio], a: Floats, b: Floats
 ) -> Floats:
-    """What the file answers beyond the sum of the ratios at one table of each k, (ks,)."""
+    """The value minus the sum of the ratios at one table of each k, (ks,)."""
     answers = value_of_counts(form, n, a, ks, a + b)
     for ratio in ratios:
         top, below = _value(ratio.top, a, b), _value(ratio.below, a, b)
@@ -247,7 +247,7 @@ def ratio_of_totals(form: Split, n: int, ks: Floats, most: float) -> Ratio | Non
             registers[name][column] = 1.0 if column else ks
     zero = np.zeros((2, len(ks)))
     b = zero + np.array([[0.0], [most]])
-    places = Places(zero, b, zero == 0, known=False)
+    places = Places(zero, b, zero == 0, a_known=False)
     try:
         (top, below, power), *others = _ratios(form.bound, n, places, registers)
         values, clear = places.values(below)

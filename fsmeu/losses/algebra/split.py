@@ -1,4 +1,4 @@
-"""A loss split by tape: what happens on z alone, what on y alone, and how the two meet.
+"""A loss split by tape: its part on z alone, its part on y alone, and how the two are joined.
 
 A loss splits when every register that reads both tapes only accumulates, and the value is affine in
 these accumulators:
@@ -27,33 +27,33 @@ _ZERO = ast.Number(0.0)
 _OTHER: dict[Expr, Expr] = {ast.Name("z"): ast.Name("y"), ast.Name("y"): ast.Name("z")}
 
 
-def partial_eval(expr: Expr, known: Mapping[Expr, float], spec: Spec) -> Expr:
-    """The expression with what is known worked out as far as it goes.
+def partial_eval(expr: Expr, values: Mapping[Expr, float], spec: Spec) -> Expr:
+    """The expression with these values filled in and worked out as far as it goes.
 
-    ``known`` has the values of some names, before the step and after it. What has no value is left.
+    They are those of some names, before the step and after it. What has no value is left.
     """
-    if isinstance(expr, ast.Name | ast.Old) and expr in known:
-        return ast.Number(known[expr], place=expr.place)
+    if isinstance(expr, ast.Name | ast.Old) and expr in values:
+        return ast.Number(values[expr], place=expr.place)
     if isinstance(expr, ast.Choice):
-        condition = partial_eval(expr.condition, known, spec)
+        condition = partial_eval(expr.condition, values, spec)
         if isinstance(condition, ast.Number):
-            return partial_eval(expr.yes if condition.value else expr.no, known, spec)
-    inside = tuple(partial_eval(part, known, spec) for part in parts(expr))
-    whole = ast.with_parts(expr, inside)
-    if isinstance(whole, ast.Binary) and whole.operator in ("and", "or"):
+            return partial_eval(expr.yes if condition.value else expr.no, values, spec)
+    inside = tuple(partial_eval(part, values, spec) for part in parts(expr))
+    result = ast.with_parts(expr, inside)
+    if isinstance(result, ast.Binary) and result.operator in ("and", "or"):
         left, right = inside
         if not isinstance(left, ast.Number):
-            return whole
-        if bool(left.value) == (whole.operator == "or"):
+            return result
+        if bool(left.value) == (result.operator == "or"):
             return ast.Number(float(bool(left.value)), place=expr.place)
         if isinstance(right, ast.Number):
             return ast.Number(float(right.value != 0), place=expr.place)
-        return right if ast.is_truth(right) else whole
+        return right if ast.is_truth(right) else result
     fixed = all(isinstance(part, ast.Number) for part in inside)
-    if isinstance(whole, ast.Unary | ast.Binary | ast.Call) and fixed:
+    if isinstance(result, ast.Unary | ast.Binary | ast.Call) and fixed:
         with suppress(LossFileError):
-            return ast.Number(constant(whole, {}, spec), place=expr.place)
-    return whole
+            return ast.Number(constant(result, {}, spec), place=expr.place)
+    return result
 
 
 def replace_parts(expr: Expr, others: Mapping[Expr, Expr]) -> Expr:
@@ -81,7 +81,7 @@ def starts_of(bound: BoundLoss, names: Iterable[str], n: int) -> dict[str, float
 
 @lru_cache(maxsize=256)
 def slope(spec: Spec, name: str) -> Expr:
-    """What one more of a register adds to the value, affine in it: an expression free of it.
+    """The coefficient of a register in the value, affine in it: an expression free of it.
 
     A difference of two values would lose digits of the slope that stand below those of the value.
     """
@@ -89,7 +89,7 @@ def slope(spec: Spec, name: str) -> Expr:
 
 
 def separated(bound: BoundLoss) -> BoundLoss:
-    """The same loss with counts that are sums of one for each tape written as two.
+    """The same loss, in which a count that is a sum over both tapes is written as two counts.
 
     ``count both by (z == 1) + (y == 1)`` becomes ``both.z`` and ``both.y``, so that it does not
     stand in the way of algorithms that look at the tapes one after the other.
@@ -103,7 +103,7 @@ def separated(bound: BoundLoss) -> BoundLoss:
         two = _two_counts(spec, register) if apart else None
         registers += two or [register]
         if two is not None:
-            first, second = (ast.Name(one.name) for one in two)
+            first, second = (ast.Name(count.name) for count in two)
             sums[ast.Name(register.name)] = ast.Binary("+", first, second)
     if not sums:
         return bound
@@ -130,8 +130,8 @@ def _two_counts(spec: Spec, register: Register) -> list[Register] | None:
         return None
     names = {tape: f"{register.name}.{tape}" for tape in shares}
     updates = {t: ast.Binary("+", ast.Name(names[t]), share) for t, share in shares.items()}
-    one = replace(register, name=names["z"], update=updates["z"])
-    return [one, replace(register, name=names["y"], start=_ZERO, update=updates["y"])]
+    z_count = replace(register, name=names["z"], update=updates["z"])
+    return [z_count, replace(register, name=names["y"], start=_ZERO, update=updates["y"])]
 
 
 def terms_of_sum(expr: Expr, sign: str = "+") -> Iterator[tuple[str, Expr]]:
@@ -186,7 +186,7 @@ class JointCount:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A loss as its parts on z and on y, and the accumulators in which they meet.
+    """A loss as its parts on z and on y, and the accumulators that read both.
 
     In ``bound``, the whole loss, sums of a count of each tape are written as two counts. The value
     is affine in ``joint_counts``; if it is ``additive``, it depends on nothing else.
@@ -234,17 +234,17 @@ def split(bound: BoundLoss) -> Split | None:
         for tape, piece in _pieces(amount, names):
             if not tape:
                 return None
-            known, feature = features[tape], (register.name, piece)
-            if feature not in known:
-                known.append(feature)
-            others[piece] = ast.Name(f"{tape}#{known.index(feature)}")
+            pieces, feature = features[tape], (register.name, piece)
+            if feature not in pieces:
+                pieces.append(feature)
+            others[piece] = ast.Name(f"{tape}#{pieces.index(feature)}")
         joint_counts.append(JointCount(register.name, replace_parts(amount, others)))
     read = names_read(spec.value)
     z_part = _part(bound, z_names, features["z"], "z", read)
-    asked = ast.needed_registers(
+    needed = ast.needed_registers(
         spec.registers, [r.update for r in spec.registers if r.name in y_names]
     )
-    both = {name for name in z_names & asked if not reach[name] & {"z", "y"}}
+    both = {name for name in z_names & needed if not reach[name] & {"z", "y"}}
     y_part = _part(bound, y_names | both, features["y"], "y", read - both)
     additive = not (z_part.ends or y_part.ends)
     return Split(bound, z_part, y_part, tuple(joint_counts), additive)
@@ -272,16 +272,16 @@ def _part(
     """The registers of one tape in their order, each feature where its accumulator stood."""
     spec = bound.spec
     as_y: dict[Expr, Expr] = {ast.Name(tape): ast.Name("y")}
-    kept: list[Register] = []
-    for register in spec.registers:
-        if register.name in names:
-            kept.append(replace(register, update=replace_parts(register.update, as_y)))
+    registers: list[Register] = []
+    for r in spec.registers:
+        if r.name in names:
+            registers.append(replace(r, update=replace_parts(r.update, as_y)))
         for k, (owner, expr) in enumerate(features):
-            if owner == register.name:
+            if owner == r.name:
                 name = f"#{k}"
                 update = ast.Binary("+", ast.Name(name), replace_parts(expr, as_y))
-                kept.append(Register(name, "feature", _ZERO, update, None, None, register.place))
-    part_spec: Spec = replace(spec, registers=tuple(kept), value=_ZERO, range=None)
+                registers.append(Register(name, "feature", _ZERO, update, None, None, r.place))
+    part_spec: Spec = replace(spec, registers=tuple(registers), value=_ZERO, range=None)
     state = tuple(r.name for r in spec.registers if r.name in names)
     ends = tuple(name for name in state if name in read)
     return TapeLoss(replace(bound, spec=part_spec), len(features), state, ends)

@@ -37,7 +37,7 @@ FUNCTIONS = {
     "sum": (1, 1),
 }
 """The functions of the language with the least and the greatest number of their arguments."""
-OF_LABELS = ("kind", "type", "tally", "sum")  # the functions that ask labels or memories
+OF_LABELS = ("kind", "type", "tally", "sum")  # the functions of labels or memories
 _MOST_SIDES = 2
 _FUNCTION, _MEMORY, _PARAMETER = "a function", "a memory", "a parameter"
 _REGISTERS = ("a count", "an age", _MEMORY, "a flag", "a register", "the state")
@@ -98,7 +98,7 @@ class Expressions:
         self.states: tuple[str, ...] = ()
         self.named_states: list[Token] = []
         self.usage = ""
-        self._lines = [0, *(found.end() for found in re.finditer("\n", source))]
+        self._lines = [0, *(match.end() for match in re.finditer("\n", source))]
         self._depth = self._parts = 0
         self.token = self.read(0)
 
@@ -107,13 +107,13 @@ class Expressions:
     def read(self, begin: int, pattern: re.Pattern[str] = _TOKEN) -> Token:
         """The token that begins there, or after blanks and comments."""
         at = _BLANK.match(self.source, begin).end()  # type: ignore[union-attr]
-        found = pattern.match(self.source, at)
+        match = pattern.match(self.source, at)
         if at == len(self.source):
             lines = self.source.rstrip("\n").split("\n")
             return Token("end", "", at, Place(len(lines), len(lines[-1]) + 1))
         line = bisect_right(self._lines, at)
         place = Place(line, at - self._lines[line - 1] + 1)
-        kind, text = (found.lastgroup or "other", found.group()) if found else ("other", "")
+        kind, text = (match.lastgroup or "other", match.group()) if match else ("other", "")
         return Token("word" if text in _RESERVED else kind, text, at, place)
 
     def advance(self, token: Token | None = None) -> Token:
@@ -152,8 +152,8 @@ class Expressions:
         remedy = near_word(text) or (f"Expected {expected}" if expected else "")
         if text in WORDS and expected == "a name":
             remedy = f"{text!r} is a word of the language: choose another name"
-        found = f"found {text!r}" if text else "the file ends here"
-        return self.error(self.token.place, f"{said} ({found})", remedy)
+        shown = f"found {text!r}" if text else "the file ends here"
+        return self.error(self.token.place, f"{said} ({shown})", remedy)
 
     def after_expression(self, said: str, expected: str = "") -> LossFileError:
         """The error of the next token, which goes on with an expression where none can."""
@@ -179,7 +179,7 @@ class Expressions:
             raise self.error(expr.place, said)
         return expr
 
-    def made(self, expr: Expr) -> Expr:
+    def checked(self, expr: Expr) -> Expr:
         """The same expression, unless it is too deep for what walks it."""
         if _size(expr)[1] > MAX_DEPTH:
             raise self._too_deep(expr.place)
@@ -198,7 +198,7 @@ class Expressions:
         while level <= (binds := _LEVELS.get(self.token.text, 0)):
             operator = self.advance().text
             right = self._operators(_OPERATOR, _MINUS if operator == "^" else binds + 1)
-            left = self.made(ast.Binary(operator, left, right, place=place))
+            left = self.checked(ast.Binary(operator, left, right, place=place))
             if binds == _COMPARISON and self.token.text in _COMPARE:
                 raise self.unexpected(_CHAIN)
         self._depth -= 1
@@ -208,16 +208,16 @@ class Expressions:
         """An operand, with the minus, ``not`` or ``if`` before it."""
         place = self.token.place
         if level <= _MINUS and self.take("-"):
-            return self.made(ast.Unary("-", self._operators(_OPERATOR, _MINUS), place=place))
+            return self.checked(ast.Unary("-", self._operators(_OPERATOR, _MINUS), place=place))
         if level <= _NOT and self.take("not"):
-            return self.made(ast.Unary("not", self._operators(_OPERATOR, _NOT), place=place))
+            return self.checked(ast.Unary("not", self._operators(_OPERATOR, _NOT), place=place))
         if level <= ARITHMETIC and self.take("if"):
             condition = self._operators(_IF, ANY)
             self.expect("then", _IF, expression=True)
             yes = self._operators(_IF, ARITHMETIC)
             self.expect("else", _IF, expression=True)
             no = self._operators(_IF, ARITHMETIC)
-            return self.made(ast.Choice(condition, yes, no, place=place))
+            return self.checked(ast.Choice(condition, yes, no, place=place))
         return self._operand(missing)
 
     def _operand(self, missing: str) -> Expr:
@@ -271,8 +271,8 @@ class Expressions:
         if name in self.states:
             said = f"{name!r} is a state; write 'at {name}' to ask whether it is reached"
             raise self.error(place, said)
-        known = [other for other, what in self.meaning.items() if what != _FUNCTION]
-        hint = nearest(name, known) or "Registers are declared above their use"
+        names = [other for other, what in self.meaning.items() if what != _FUNCTION]
+        hint = nearest(name, names) or "Registers are declared above their use"
         raise self.error(place, f"the name {name!r} is not known here", hint)
 
     @property
@@ -303,7 +303,7 @@ class Expressions:
             if not isinstance(first, ast.Name) or self.meaning.get(first.name) != _MEMORY:
                 said = f"the first argument of {name} must be the name of a memory"
                 raise self.error(first.place, said)
-        return self.made(ast.Call(name, inside, place=place))
+        return self.checked(ast.Call(name, inside, place=place))
 
     def _index(self, token: Token, place: Place) -> ast.Index:
         name, is_memory = token.text, self.meaning.get(token.text) == _MEMORY
@@ -326,7 +326,7 @@ class Expressions:
             said = f"the table {name} is read by {self.sides[name]} and by {len(inside)} labels"
             raise self.error(place, said, "Use two tables")
         index = ast.Index(name, inside, place=place)
-        self.made(index)
+        self.checked(index)
         return index
 
     def declare(self, token: Token, what: str) -> str:
@@ -337,7 +337,7 @@ class Expressions:
         self.meaning[token.text] = what
         return token.text
 
-    def known(self, token: Token, names: Iterable[str], what: str, hint: str = "") -> str:
+    def declared(self, token: Token, names: Iterable[str], what: str, hint: str = "") -> str:
         """A name, which must be one of these; a LossFileError if it is not."""
         if token.text not in names:
             said = f"{token.text!r} is not a {what}"
@@ -346,13 +346,13 @@ class Expressions:
 
 
 def _size(expr: Expr) -> tuple[int, int]:
-    """How many parts an expression has, and how deep they are nested; kept on it."""
-    held: tuple[int, int] | None = vars(expr).get("_size")
-    if held is None:
+    """How many parts an expression has, and how deep they are nested; cached on it."""
+    cached: tuple[int, int] | None = vars(expr).get("_size")
+    if cached is None:
         inside = [_size(part) for part in parts(expr)]
-        held = 1 + sum(size for size, _ in inside), 1 + max((d for _, d in inside), default=0)
-        object.__setattr__(expr, "_size", held)
-    return held
+        cached = 1 + sum(size for size, _ in inside), 1 + max((d for _, d in inside), default=0)
+        object.__setattr__(expr, "_size", cached)
+    return cached
 
 
 def near_word(word: str) -> str:

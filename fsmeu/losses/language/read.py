@@ -161,14 +161,14 @@ class _Reader(expressions.Expressions):
         names = {p.name for p in self.params} | ({"n"} if length else set())
         names |= {"z", "y"} if labels else set()
         for part in walk(expr):
-            known = isinstance(part, ast.Number | ast.Unary | ast.Binary | ast.Choice)
-            known |= isinstance(part, ast.Name) and part.name in names
-            known |= isinstance(part, ast.Call) and (
+            allowed = isinstance(part, ast.Number | ast.Unary | ast.Binary | ast.Choice)
+            allowed |= isinstance(part, ast.Name) and part.name in names
+            allowed |= isinstance(part, ast.Call) and (
                 part.function not in expressions.OF_LABELS
                 or (labels and part.function in ("kind", "type"))
             )
-            known |= labels and isinstance(part, ast.Text)
-            if not known:
+            allowed |= labels and isinstance(part, ast.Text)
+            if not allowed:
                 also = " and n" if length else " above it"
                 raise self.error(part.place, f"only parameters{also} may be used here")
         return expr
@@ -303,10 +303,10 @@ class _Reader(expressions.Expressions):
     def with_arcs(self) -> tuple[Register, ...]:
         """The registers; that of explicit states has its arcs, all of which must be known."""
         for token in self.named_states:
-            self.known(token, self.states, "state", "States are declared with 'state'")
+            self.declared(token, self.states, "state", "States are declared with 'state'")
         arcs = []
         for *ends, condition in self.arcs:
-            a, b = (self.states.index(self.known(end, self.states, "state")) for end in ends)
+            a, b = (self.states.index(self.declared(end, self.states, "state")) for end in ends)
             arcs.append((a, b, condition))
         return tuple(
             replace(r, update=ast.Arcs(tuple(arcs), place=r.place)) if r.sugar == STATE else r
@@ -321,7 +321,7 @@ class _Reader(expressions.Expressions):
             self.expect("when", self.usage, expression=True)
             cases.append((self.expr(expressions.CONJUNCTION), body))
         for condition, body in reversed(cases):
-            main = self.made(ast.Choice(condition, body, main, place=self.begin.place))
+            main = self.checked(ast.Choice(condition, body, main, place=self.begin.place))
         for part in walk(main):
             if isinstance(part, ast.Name) and part.name in ("z", "y", "i"):
                 said = f"the value is asked after the last position, {part.name!r} is no more"
@@ -356,7 +356,7 @@ class _Reader(expressions.Expressions):
         while more:
             token = self.name(self.usage)
             self.expect("=", self.usage)
-            name = self.known(token, [p.name for p in self.params], "parameter")
+            name = self.declared(token, [p.name for p in self.params], "parameter")
             bound.append((name, self.fixed(False)))
             more = self.take(",")
         z, y = sequences

@@ -17,7 +17,7 @@ from fsmeu.errors import LossFileError, message
 
 @dataclass(frozen=True)
 class Place:
-    """Where something stands in the file, counted from 1."""
+    """A line and column of the file, counted from 1."""
 
     line: int = 0
     column: int = 0
@@ -266,18 +266,18 @@ _TRUTHS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "or", "not"})
 
 def names_read(expr: Expr) -> frozenset[str]:
     """The names that an expression refers to: tapes, i, n, parameters, registers."""
-    held = vars(expr)  # keeps them, as they are asked for at every level of long sums
-    known: frozenset[str] | None = held.get("_names_read")
-    if known is None:
-        own = "state" if isinstance(expr, At | Arcs) else held.get("name", held.get("memory"))
-        known = frozenset([own] if own else []).union(*map(names_read, parts(expr)))
-        object.__setattr__(expr, "_names_read", known)
-    return known
+    fields = vars(expr)  # has the names as a cache: they are read at every level of long sums
+    names: frozenset[str] | None = fields.get("_names_read")
+    if names is None:
+        own = "state" if isinstance(expr, At | Arcs) else fields.get("name", fields.get("memory"))
+        names = frozenset([own] if own else []).union(*map(names_read, parts(expr)))
+        object.__setattr__(expr, "_names_read", names)
+    return names
 
 
 @lru_cache(maxsize=256)
 def tapes(spec: Spec) -> Mapping[str, frozenset[str]]:
-    """What each register depends on in the end, a subset of {"z", "y", "i"}."""
+    """What each register depends on, directly or through others: a subset of {"z", "y", "i"}."""
     direct = {r.name: names_read(r.update) for r in spec.registers}
     reach = {name: names & _TAPES for name, names in direct.items()}
     for _ in spec.registers:
@@ -316,7 +316,7 @@ def steps_read_length(spec: Spec) -> bool:
 
 
 def increment(register: Register) -> Expr | None:
-    """What a register adds to itself at each step; None when it does more than add.
+    """The amount that a register adds to itself at each step; None when it does more than add.
 
     The answer does not refer to the register: it is then an accumulator. One with declared bounds
     must be seen to keep them, as 0 or 1 a step do in 0..n; else its values may be refused.
@@ -367,8 +367,8 @@ def _increment(expr: Expr, name: str) -> Expr | None:
         case Name() if expr.name == name:
             return _ZERO
         case Binary(operator="+"):
-            for mine, other in ((expr.left, expr.right), (expr.right, expr.left)):
-                amount = _increment(mine, name)
+            for side, other in ((expr.left, expr.right), (expr.right, expr.left)):
+                amount = _increment(side, name)
                 if amount is not None and name not in names_read(other):
                     return other if amount == _ZERO else Binary("+", amount, other)
         case Binary(operator="-"):
@@ -395,7 +395,7 @@ class _NotAffineError(Exception):
 
 
 def slope_in(expr: Expr, name: str) -> Expr:
-    """What one more of a register adds to an expression that is affine in it."""
+    """The coefficient of a register in an expression that is affine in it."""
     if name not in names_read(expr):
         return _ZERO
     match expr:
@@ -429,7 +429,7 @@ def unread_registers(spec: Spec) -> frozenset[str]:
 def linear_registers(spec: Spec, among: tuple[str, ...] | None = None) -> tuple[str, ...]:
     """Accumulators in which the value is affine, and which no update looks at.
 
-    They need not be states: their expectation rides in the weight (Eisner 2002). Registers that
+    They need not be states: their expectation is kept in the weight (Eisner 2002). Registers that
     read both tapes are taken first, because they cost the most as states.
     """
     unread, reach = unread_registers(spec), tapes(spec)

@@ -4,9 +4,9 @@ Input tape z, output tape y, one path per pair, the value as final weight (-log 
 weight of hypothesis o machine o model is the expected value. Values that can be negative are
 shifted up by a constant that is kept beside the machine.
 
-A state that is met after d positions has a *class at depth d*: all that do the same to every
+A state that is reached after d positions has a *class at depth d*: all that do the same to every
 continuation of length n - d. On the machine unrolled into layers these classes depend on nothing
-but the loss: two files that say the same loss have the same, however clumsy one of them is.
+but the loss: two files of the same loss have the same classes, however they are written.
 """
 
 from __future__ import annotations
@@ -151,9 +151,9 @@ def refuse_large(name: str, bound: BoundLoss, n: int, limit: int | None) -> None
         ranks[0] = np.linalg.matrix_rank(once[:, 0, first[0] == view.start])  # type: ignore[index]
         guard_size(name, _sums(n - depth, ranks), limit, least=True)
         view.start = view.start if depth else int(first[0, 0])
-    met, place = np.unique(first[0], return_inverse=True)
-    if len(met) * view.symbols <= _STEPS_AT_ONCE:
-        second, twice = view.advance(3, met)
+    targets, place = np.unique(first[0], return_inverse=True)
+    if len(targets) * view.symbols <= _STEPS_AT_ONCE:
+        second, twice = view.advance(3, targets)
         ways, back = np.nonzero(second[place] == view.start)
         ranks[1] = np.linalg.matrix_rank(once[:, 0, ways] + twice[:, place[ways], back])  # type: ignore[index]
     least, explored = 0, _Explored(name, view, view.symbols, limit)
@@ -165,7 +165,7 @@ def refuse_large(name: str, bound: BoundLoss, n: int, limit: int | None) -> None
 
 
 def _sums(m: int, ranks: list[int]) -> int:
-    """How many sums m steps make at least, of gains of one step and of two with these ranks."""
+    """A lower bound on the distinct sums after m steps; gains of 1 and 2 steps have these ranks."""
     return min(
         max(math.comb(m // k + int(r), int(r)) for k, r in enumerate(ranks, start=1)), 10**18
     )
@@ -192,7 +192,7 @@ def build_machine(
 def explore(
     name: str, view: View, pairs: Layered | None, size: int, max_states: int | None
 ) -> tuple[Ints, Ints, Bools, Floats]:
-    """What pairs of length n, or those of an acceptor of pairs z * size + y, can reach.
+    """The states that pairs of length n, or those of an acceptor of pairs z * size + y, can reach.
 
     Codes of states, targets (states, pairs of labels) as numbers of states with -1 for none, in
     which a pair of length exactly n can end, and gains (linear, states, pairs of labels).
@@ -217,7 +217,7 @@ def explore(
 
 
 def _expand_reached(i: int, layer: Layer, inside: Bools, explored: _Explored) -> None:
-    """Finds the new steps at position i, from the (state, state of the acceptor) inside."""
+    """Adds the new steps at position i, from the (state, state of the acceptor) inside."""
     together: dict[bytes, tuple[Ints, list[int]]] = {}
     for symbol, arcs in arcs_by_label(layer):
         reached = inside[:, layer.source[arcs]].any(axis=1)
@@ -228,7 +228,7 @@ def _expand_reached(i: int, layer: Layer, inside: Bools, explored: _Explored) ->
 
 
 def _ending(targets: Ints, n: int) -> Bools:
-    """Which states a pair of length exactly n can end in, with the hypothesis free."""
+    """True for states in which a pair of length exactly n can end, (states,), z being free."""
     states = len(targets)
     expanded = (targets >= 0).any(axis=1)
     loops = (targets == np.arange(states)[:, None]).any(axis=1)
@@ -265,7 +265,7 @@ class _Explored:
         return targets
 
     def by_depth(self) -> Iterator[int]:
-        """How many states each depth is the first to reach, before they are expanded."""
+        """The number of states that each depth is the first to reach, before they are expanded."""
         columns, begin = np.arange(self.steps.shape[1]), 0
         for i in range(1, self.view.n + 1):
             fresh = np.arange(begin, len(self.codes))
@@ -278,7 +278,7 @@ class _Explored:
             self.expand(i, fresh, columns)
 
     def expand(self, i: int, fresh: Ints, columns: Ints) -> None:
-        """Finds where these states lead on these pairs at position i, some states at a time."""
+        """Adds the targets of these states on these pairs at position i, some states at a time."""
         size = max(1, _STEPS_AT_ONCE // max(1, len(columns)))
         for states in (fresh[begin : begin + size] for begin in range(0, len(fresh), size)):
             reached, gained = self.view.advance(i, self.codes[states], columns)
@@ -296,18 +296,18 @@ class _Explored:
                 self.gains[:, states[:, None], columns] = gained
 
     def _number(self, codes: Ints) -> Ints:
-        """The numbers of these codes, new ones for codes not met before; -1 stays."""
-        met = np.sort(codes[codes >= 0])  # many are new, which is slow for a table of them
-        met = met[np.diff(met, prepend=-1) != 0]
-        place = np.searchsorted(self._sorted, met)
+        """The state numbers of these codes, of the same shape; new codes get new ones, -1 stays."""
+        distinct = np.sort(codes[codes >= 0])  # many are new, which is slow for a table of them
+        distinct = distinct[np.diff(distinct, prepend=-1) != 0]
+        place = np.searchsorted(self._sorted, distinct)
         near = np.minimum(place, len(self._sorted) - 1)
-        numbers, new = self._order[near], self._sorted[near] != met
+        numbers, new = self._order[near], self._sorted[near] != distinct
         if new.any():
             numbers[new] = len(self.codes) + np.arange(np.count_nonzero(new))
-            self._sorted = np.insert(self._sorted, place[new], met[new])
+            self._sorted = np.insert(self._sorted, place[new], distinct[new])
             self._order = np.insert(self._order, place[new], numbers[new])
-            self.codes = np.concatenate([self.codes, met[new]])
-        return np.where(codes >= 0, np.append(numbers, -1)[np.searchsorted(met, codes)], -1)
+            self.codes = np.concatenate([self.codes, distinct[new]])
+        return np.where(codes >= 0, np.append(numbers, -1)[np.searchsorted(distinct, codes)], -1)
 
 
 # -- merging states --------------------------------------------------------------------------------
@@ -333,7 +333,7 @@ def minimize(machine: Machine, *, layered: bool = False, limit: int | None = Non
 
 
 def unroll(machine: Machine) -> tuple[list[Ints], list[Ints], Ints]:
-    """The states that are met at each depth from 0 to n, where their steps lead, their classes.
+    """The states reached at each depth from 0 to n, the targets of their steps, their classes.
 
     Steps are arrays (states, pairs of labels) of places among the next states, -1 for none. Classes
     are those of all layers in a row, numbered through; -1 if no pair ends.
@@ -347,8 +347,8 @@ def unroll(machine: Machine) -> tuple[list[Ints], list[Ints], Ints]:
     ends = same_values(machine.values)[layers[-1]]
     refined = refine_layers([(steps, steps[:, :0]) for steps in places], ends)
     begins = np.cumsum([0, *(classes.max(initial=-1) + 1 for classes in refined[:-1])])
-    held = [np.where(one < 0, -1, one + k) for one, k in zip(refined, begins, strict=True)]
-    return layers, places, np.concatenate(held)
+    numbered = [np.where(c < 0, -1, c + k) for c, k in zip(refined, begins, strict=True)]
+    return layers, places, np.concatenate(numbered)
 
 
 def same_values(values: Floats) -> Ints:
@@ -364,24 +364,24 @@ def _steps(machine: Machine) -> Ints:
 
 
 def _layers(machine: Machine) -> Iterator[Ints]:
-    """The states that are met at each depth."""
+    """The states that are reached at each depth, ascending."""
     steps, layer = _steps(machine), np.zeros(1, np.int64)
     yield layer
     for _ in range(machine.n):
-        met = np.zeros(machine.states + 1, bool)
-        met[steps[layer]] = True
-        layer = np.flatnonzero(met[:-1])
+        reached = np.zeros(machine.states + 1, bool)
+        reached[steps[layer]] = True
+        layer = np.flatnonzero(reached[:-1])
         yield layer
 
 
 def _unrolled_size(machine: Machine, enough: int) -> int:
     """The number of states in all layers until there are enough, more where they have many arcs."""
-    each, total = max(4, len(machine.alphabet) ** 2), 0
+    per_state, total = max(4, len(machine.alphabet) ** 2), 0
     for layer in _layers(machine):
         total += len(layer)
-        if total * each // 4 > enough:
+        if total * per_state // 4 > enough:
             break
-    return total * each // 4
+    return total * per_state // 4
 
 
 def _in_layers(machine: Machine) -> Machine:
@@ -389,50 +389,50 @@ def _in_layers(machine: Machine) -> Machine:
     layers, places, classes = unroll(machine)
     begins = np.cumsum([len(layer) for layer in layers])
     none = np.full((len(layers[-1]), _steps(machine).shape[1]), -1, np.int64)
-    steps = [np.where(held < 0, -1, held + k) for held, k in zip(places, begins, strict=False)]
+    steps = [np.where(place < 0, -1, place + k) for place, k in zip(places, begins, strict=False)]
     states, last = np.concatenate(layers), np.arange(begins[-1]) >= begins[-1] - len(layers[-1])
     unrolled = replace(
         machine,
         next=np.concatenate([*steps, none]).reshape(-1, *machine.next.shape[1:]),
         values=np.where(last, machine.values[states], np.nan),
-        registers={name: held[states] for name, held in machine.registers.items()},
+        registers={name: column[states] for name, column in machine.registers.items()},
     )
     return _quotient(unrolled, by_first(classes))
 
 
 def _absorbed(machine: Machine) -> Machine:
-    """The machine without states for which others, met where they are, have the same classes.
+    """The machine without states for which others, reached where they are, have the same classes.
 
-    States of which neither is met at all depths of the other stay apart.
+    States of which neither is reached at all depths of the other stay apart.
     """
     layers, _, classes = unroll(machine)
     profiles: dict[int, set[int]] = {}
-    for state, held in zip(np.concatenate(layers).tolist(), classes.tolist(), strict=True):
-        if held >= 0:
-            profiles.setdefault(state, set()).add(held)
+    for state, cls in zip(np.concatenate(layers).tolist(), classes.tolist(), strict=True):
+        if cls >= 0:
+            profiles.setdefault(state, set()).add(cls)
     stand_in = np.full(machine.states, -1, np.int64)
     holders: dict[int, list[int]] = {}
-    for this in sorted(profiles, key=lambda s: (-len(profiles[s]), s)):
-        mine = profiles[this]
-        rarest = min(mine, key=lambda c: len(holders.get(c, ())))
-        others = (s for s in holders.get(rarest, ()) if mine <= profiles[s])
-        stand_in[this] = next(others, this)
-        if stand_in[this] == this:
-            for one in mine:
-                holders.setdefault(one, []).append(this)
-    kept = np.unique(stand_in[stand_in >= 0])
-    return _quotient(machine, np.where(stand_in < 0, -1, np.searchsorted(kept, stand_in)), kept)
+    for state in sorted(profiles, key=lambda s: (-len(profiles[s]), s)):
+        profile = profiles[state]
+        rarest = min(profile, key=lambda c: len(holders.get(c, ())))
+        others = (s for s in holders.get(rarest, ()) if profile <= profiles[s])
+        stand_in[state] = next(others, state)
+        if stand_in[state] == state:
+            for cls in profile:
+                holders.setdefault(cls, []).append(state)
+    reps = np.unique(stand_in[stand_in >= 0])
+    return _quotient(machine, np.where(stand_in < 0, -1, np.searchsorted(reps, stand_in)), reps)
 
 
-def _quotient(machine: Machine, classes: Ints, kept: Ints | None = None) -> Machine:
-    """The machine of classes that pairs of length n meet, for which ``kept`` stand; -1 is none."""
-    if kept is None:
+def _quotient(machine: Machine, classes: Ints, reps: Ints | None = None) -> Machine:
+    """The machine of classes that pairs of length n reach; ``reps`` represent them, -1 is none."""
+    if reps is None:
         numbers, first = np.unique(classes, return_index=True)
-        kept = first[numbers >= 0]
-    if not len(kept):
+        reps = first[numbers >= 0]
+    if not len(reps):
         return machine
-    steps = np.append(classes, -1)[_steps(machine)[kept]]
-    reached, fresh = np.zeros(len(kept) + 1, bool), np.zeros(1, np.int64)
+    steps = np.append(classes, -1)[_steps(machine)[reps]]
+    reached, fresh = np.zeros(len(reps) + 1, bool), np.zeros(1, np.int64)
     for _ in range(machine.n + 1):
         reached[fresh] = True
         after = np.zeros_like(reached)
@@ -441,11 +441,11 @@ def _quotient(machine: Machine, classes: Ints, kept: Ints | None = None) -> Mach
         if not len(fresh):
             break
     number = np.where(reached, np.cumsum(reached) - 1, -1)
-    met = np.flatnonzero(reached[:-1])
-    number[-1], held = -1, kept[met]
+    live = np.flatnonzero(reached[:-1])
+    number[-1], states = -1, reps[live]
     return replace(
         machine,
-        next=number[steps[met]].reshape(-1, *machine.next.shape[1:]),
-        values=machine.values[held],
-        registers={name: each[held] for name, each in machine.registers.items()},
+        next=number[steps[live]].reshape(-1, *machine.next.shape[1:]),
+        values=machine.values[states],
+        registers={name: column[states] for name, column in machine.registers.items()},
     )

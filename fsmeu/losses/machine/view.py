@@ -1,8 +1,8 @@
-"""A loss as it is walked: the states, what a step does to them, what they are worth at the end.
+"""A loss as it is walked: its states, the steps between them, and their values at the end.
 
 With the hypothesis free, a step reads a pair of labels and every register is part of the state.
 With the hypothesis given, a step reads a label of y only, and registers that look at z alone are
-constants. In both, registers in which the value is linear may ride in the weight.
+constants. In both, registers in which the value is linear may be kept in the weight.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from fsmeu.losses.semantics.walk import at_end, trajectories
 
 
 class View:
-    """What an engine needs to know of a loss; states are int64 codes."""
+    """A loss as engines read it; states are int64 codes."""
 
     n: int  # the length of the sequences
     symbols: int  # how many symbols a step can read: labels of y, or pairs z * L + y
     start: int  # the code of the start state
-    linear: int  # how many registers ride in the weight
+    linear: int  # how many registers are kept in the weight
     space: int | None  # the number of codes when arrays may span all of them
-    memo: dict[Hashable, Any]  # what engines keep between walks of one loss at one length
+    memo: dict[Hashable, Any]  # the cache of engines between walks of one loss at one length
 
     def contexts(self) -> list[Hashable]:
         """For each position, what makes its step differ from the step at another position."""
@@ -46,7 +46,7 @@ class View:
     ) -> tuple[Ints, Floats | None]:
         """Targets (states, symbols) of the step at position i, and gains (linear, states, symbols).
 
-        Only what these symbols do is asked for, if they are given.
+        Only the steps of these symbols are computed, if they are given.
         A target of -1 stands for a step that no sequence of length n takes.
         """
         raise NotImplementedError
@@ -63,7 +63,7 @@ class View:
 class SpecView(View):
     """The view of a loss written in the language, z being a hypothesis or None to leave it free.
 
-    ``linear`` registers ride in the weight, ``ends`` has the last values of registers that are left
+    ``linear`` registers are kept in the weight, ``ends`` has last values of registers that are left
     out because no step looks at them, ``memo`` is shared by all views with the same arguments but
     z. With ``merge``, values of a register that nothing can tell apart are one. With a ``quotient``
     (``quotient_given_z``), steps lead to what stands for all that is alike given z.
@@ -172,18 +172,18 @@ class SpecView(View):
         return self.stand_in(i, np.broadcast_to(targets, shape)), gains
 
     def stand_in(self, i: int, codes: Ints) -> Ints:
-        """What stands for the states with these codes after position i, where they are merged."""
+        """The codes of the representatives of these states after position i, of the same shape."""
         if self.quotient is None:
             return codes
         core, layers = self.quotient
-        met, inverse = np.unique(codes, return_inverse=True)
-        taken, (known, stands) = met >= 0, layers[i]
-        held = self.space_of.decode(met[taken])
-        inner = core.space_of.encode({name: held[name] for name in stands})[0]
-        place = np.searchsorted(known, np.broadcast_to(inner, met[taken].shape))
+        distinct, inverse = np.unique(codes, return_inverse=True)
+        valid, (contents, stands) = distinct >= 0, layers[i]
+        registers = self.space_of.decode(distinct[valid])
+        inner = core.space_of.encode({name: registers[name] for name in stands})[0]
+        place = np.searchsorted(contents, np.broadcast_to(inner, distinct[valid].shape))
         others = {name: values[place] for name, values in stands.items()}
-        met[taken] = self.space_of.encode({**held, **others})[0]
-        return met[inverse].reshape(codes.shape)
+        distinct[valid] = self.space_of.encode({**registers, **others})[0]
+        return distinct[inverse].reshape(codes.shape)
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
         """Value of ending in each state with linear registers at their start, and their slopes."""
@@ -199,7 +199,7 @@ class SpecView(View):
         at_start = {**registers, **starts_of(bound, names, n)}
         value = at_end(bound, bound.spec.value, at_start, shape, n, active)
         rises = [slope(bound.spec, name) for name in names]
-        slopes = [at_end(bound, one, registers, shape, n, active) for one in rises]
+        slopes = [at_end(bound, expr, registers, shape, n, active) for expr in rises]
         if not self.linear:
             domains.check_range(self.bound, self.n, value if active is None else value[active])
         return value, np.array(slopes).reshape(self.linear, *shape)
@@ -207,14 +207,14 @@ class SpecView(View):
     def registers(self, codes: Ints) -> dict[str, Floats]:
         """The values of all registers (but linear ones) behind each code, at the end of z."""
         fixed = {**{name: track[0, self.n] for name, track in self.track.items()}, **self.ends}
-        held = {name: np.full(len(codes), value) for name, value in fixed.items()}
-        held |= self.space_of.decode(codes)
-        return {r.name: held[r.name] for r in self.bound.spec.registers if r.name in held}
+        columns = {name: np.full(len(codes), value) for name, value in fixed.items()}
+        columns |= self.space_of.decode(codes)
+        return {r.name: columns[r.name] for r in self.bound.spec.registers if r.name in columns}
 
 
 # -- values of a register that nothing in the file can tell apart ----------------------------------
 #
-# A file may remember more than it asks for: the last k labels where only the age of the newest
+# A file may remember more than it reads: the last k labels where only the age of the newest
 # boundary matters. Two values of a register are the same when all that the file reads off it is the
 # same, now and after every further step. That is found by refining the register's own small
 # automaton; the machine of the loss, which may be far too large to build, is not needed.
@@ -228,12 +228,12 @@ _LARGEST_MERGED_DOMAIN = 1 << 23  # values by the bounds of such a register, one
 def merged_registers(bound: BoundLoss, n: int) -> Mapping[str, domains.Merged]:
     """For sequences of length n, the registers with values that can be merged, and how."""
     registers = {}
-    for register, seen in _candidates(bound.spec):
+    for register, reads in _candidates(bound.spec):
         sides = (register.start, register.update, register.low, register.high, register.depth)
-        reads_length = any("n" in names_read(x) for x in (*sides, *seen) if x is not None)
+        reads_length = any("n" in names_read(x) for x in (*sides, *reads) if x is not None)
         longer = n if reads_length else 1 << n.bit_length()  # what serves it serves shorter ones
         with suppress(LossFileError):  # something is undefined; who reaches it will say so
-            merged = _value_classes(bound, register, seen, longer)
+            merged = _value_classes(bound, register, reads, longer)
             if merged is not None and len(merged.representatives) < len(merged.values):
                 registers[register.name] = merged
     return registers
@@ -250,10 +250,10 @@ def _candidates(spec: ast.Spec) -> tuple[tuple[Register, tuple[Expr, ...]], ...]
     for register in spec.registers:
         name, free = register.name, labels | {register.name}
         others = [spec.value, *(r.update for r in spec.registers if r.name != name)]
-        seen = dict.fromkeys(piece for expr in others for piece in _pieces(expr, name, free))
-        bare = any(isinstance(expr, ast.Name | ast.Old) for expr in seen)
+        reads = dict.fromkeys(piece for expr in others for piece in _pieces(expr, name, free))
+        bare = any(isinstance(expr, ast.Name | ast.Old) for expr in reads)
         if not bare and names_read(register.update) <= free:
-            candidates.append((register, tuple(seen)))
+            candidates.append((register, tuple(reads)))
     return tuple(candidates)
 
 
@@ -283,15 +283,15 @@ def _is_one_time(expr: Expr, name: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _value_classes(
-    bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: int
+    bound: BoundLoss, register: Register, reads: tuple[Expr, ...], n: int
 ) -> domains.Merged | None:
     """The classes of the values that a register takes; None if there are too many, or some leave.
 
-    A value that is first met at the end leads to itself, so that it is merged with its like.
+    A value that is first reached at the end leads to itself, so that it is merged with its like.
     """
     domain, start = domains.domain_of(bound, register, n), constant_at(bound, register.start, n)
-    known = not isinstance(domain, domains.Pool) and domain.size <= _LARGEST_MERGED_DOMAIN
-    if not known or start != int(start) or not 0 <= start - domain.low < domain.size:
+    bounded = not isinstance(domain, domains.Pool) and domain.size <= _LARGEST_MERGED_DOMAIN
+    if not bounded or start != int(start) or not 0 <= start - domain.low < domain.size:
         return None
     values, rows, begin, depth = np.array([start]), list[Ints](), 0, 0
     place = np.full(domain.size, -1, np.int64)
@@ -300,20 +300,20 @@ def _value_classes(
         if len(values) * len(bound.label_values) ** 2 > _MOST_MERGED_CELLS:
             return None
         after = _look(bound, register.name, n, register.update, values[begin:]) - domain.low
-        whole = after.astype(np.int64)
-        if not ((whole == after) & (whole >= 0) & (whole < domain.size)).all():
+        offsets = after.astype(np.int64)
+        if not ((offsets == after) & (offsets >= 0) & (offsets < domain.size)).all():
             return None
-        fresh = np.unique(whole[place[whole] < 0])
+        fresh = np.unique(offsets[place[offsets] < 0])
         place[fresh] = len(values) + np.arange(len(fresh))
-        rows.append(place[whole])
+        rows.append(place[offsets])
         begin, depth = len(values), depth + 1
         values = np.concatenate([values, fresh + float(domain.low)])
         if len(values) > _MOST_MERGED_VALUES:
             return None
     last = np.arange(begin, len(values))[:, None]
     rows.append(np.broadcast_to(last, (len(last), rows[0].shape[1] if rows else 1)))
-    shown = [_look(bound, register.name, n, expr, values) for expr in seen]
-    outputs = group(bits(np.concatenate([np.zeros((len(values), 1)), *shown], axis=1)))
+    columns = [_look(bound, register.name, n, expr, values) for expr in reads]
+    outputs = group(bits(np.concatenate([np.zeros((len(values), 1)), *columns], axis=1)))
     classes, order = refine(np.concatenate(rows), outputs), np.argsort(values)
     first = np.unique(classes, return_index=True)[1]
     return domains.Merged(values[order], classes[order], values[first])
@@ -321,12 +321,12 @@ def _value_classes(
 
 def _look(bound: BoundLoss, name: str, n: int, expr: Expr, values: Floats) -> Floats:
     """An expression for each value of a register (rows) and each pair of labels that it reads."""
-    held, labels = values[:, None, None], bound.label_values
+    column, labels = values[:, None, None], bound.label_values
     tapes = {"z": labels[None, :, None], "y": labels[None, None, :], "n": float(n)}
-    scope = Scope(bound, {name: held, **tapes}, {name: held}, domains.memories_of(bound, n))
-    seen = np.asarray(evaluate(expr, scope), np.float64)
-    columns = np.broadcast_shapes(seen.shape, (1, 1, 1))[1:]
-    return np.broadcast_to(seen, (len(values), *columns)).reshape(len(values), -1)
+    scope = Scope(bound, {name: column, **tapes}, {name: column}, domains.memories_of(bound, n))
+    result = np.asarray(evaluate(expr, scope), np.float64)
+    columns = np.broadcast_shapes(result.shape, (1, 1, 1))[1:]
+    return np.broadcast_to(result, (len(values), *columns)).reshape(len(values), -1)
 
 
 # -- merged once the hypothesis is known -----------------------------------------------------------
@@ -342,7 +342,7 @@ def quotient_given_z(view: SpecView, copies: int) -> View | None:
 
     The core has all registers that only add up in the weight; what they add on every continuation
     makes its contents after positions 0, ..., n one. Of the age of the open chunk of y, all that
-    matters is whether z's is the same. ``copies`` is how many times each content of the core is met
+    matters is whether z's is the same. ``copies`` is how many times each content of the core occurs
     beside what the view itself adds up: the number of states of the model.
     """
     unread = ast.unread_registers(view.bound.spec)
@@ -384,12 +384,12 @@ def _walk(core: SpecView, names: list[str]) -> list[_Layer] | None:
                 return None
     except LossFileError:
         return None  # perhaps where only impossible references lead: the plain walk will tell
-    decode, seen = core.space_of.decode, names_read(core.bound.spec.value) & set(names)
-    shown = [bits(held) for name, held in decode(codes[-1]).items() if name in seen]
-    ends = group(np.stack([np.zeros_like(codes[-1]), *shown], axis=1))
+    decode, read = core.space_of.decode, names_read(core.bound.spec.value) & set(names)
+    columns = [bits(column) for name, column in decode(codes[-1]).items() if name in read]
+    ends = group(np.stack([np.zeros_like(codes[-1]), *columns], axis=1))
     layers, merged = [], 0
-    for known, classes in zip(codes, refine_layers(steps, ends), strict=True):
+    for contents, classes in zip(codes, refine_layers(steps, ends), strict=True):
         _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
-        layers.append((known, decode(known[first[inverse]])))
+        layers.append((contents, decode(contents[first[inverse]])))
         merged += len(first)
     return None if _WORTH_MERGING * merged > sum(map(len, codes)) else layers

@@ -26,21 +26,21 @@ from fsmeu.losses.semantics.evaluator import NONE, BoundLoss, Scope, constant, n
 _MOST_WHOLE = 2**53  # doubles tell whole numbers apart up to there; greater labels are compared
 
 
-def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> BoundLoss:
+def bind(spec: Spec, alphabet: Alphabet, values: Mapping[str, Any]) -> BoundLoss:
     """The loss with its labels and parameters filled in, which must suit the file."""
     where = f"{spec.kind} {spec.name}"
     if spec.scheme:
         remedy = 'Give types=["NP", ...] or labels=["O", "B-NP", "I-NP", ...]'
         check_tags(alphabet, spec.scheme, where, remedy)
     names = [param.name for param in spec.params]
-    for name in given:
+    for name in values:
         if name not in names:
             must = f"{name!r} is not a parameter; there are: {', '.join(names) or 'none'}"
             raise InputError(message(where, must, None, nearest(name, names)))
     params: dict[str, Any] = {}
     bound = _with_codes(spec, alphabet, params)
     for param in spec.params:
-        params[param.name] = _param_value(bound, param, given)
+        params[param.name] = _param_value(bound, param, values)
     check_types(bound)
     return bound
 
@@ -48,8 +48,8 @@ def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> BoundLoss:
 def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> BoundLoss:
     """The loss with the codes of its texts; labels of its own may have others as new names."""
     own = {str(label): label for label in spec.labels or alphabet.labels}
-    given = [str(label) for label in alphabet.labels]
-    labels = [own[name] for name in (given if own.keys() == set(given) else own)]
+    new_names = [str(label) for label in alphabet.labels]
+    labels = [own[name] for name in (new_names if own.keys() == set(new_names) else own)]
     numeric = all(isinstance(label, int) and abs(label) <= _MOST_WHOLE for label in labels)
     names = [str(label) for label in labels]
     parts = [tag_parts(name) for name in names]
@@ -68,12 +68,12 @@ def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bo
     return BoundLoss(spec, alphabet, params, numeric, values, codes, kinds, types)
 
 
-def _param_value(bound: BoundLoss, param: Param, given: Mapping[str, Any]) -> Any:
+def _param_value(bound: BoundLoss, param: Param, values: Mapping[str, Any]) -> Any:
     """The value of a parameter, those before it being known."""
     spec, where = bound.spec, f"{bound.spec.kind} {bound.spec.name}"
     sides = param.sides if param.type == "table" else 0
-    if param.name in given:
-        value = given[param.name]
+    if param.name in values:
+        value = values[param.name]
     elif param.default is not None and sides:
         value = _default_table(bound, param.default, sides)
     elif param.default is not None:
@@ -123,10 +123,10 @@ def _table(param: Param, value: Any, shape: tuple[int, ...], where: str) -> Floa
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = np.full(shape, value)
     try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "iufO":
-            raise TypeError(given.dtype)
-        table = given.astype(np.float64)
+        array = np.asarray(value)
+        if array.dtype.kind not in "iufO":
+            raise TypeError(array.dtype)
+        table = array.astype(np.float64)
     except Exception as error:  # whatever the value raises
         raise InputError(message(at, "must be a table of numbers", value)) from error
     if np.ma.is_masked(value):
@@ -242,10 +242,10 @@ def _known_label(text: Expr, sort: Sort, beside: Sort, world: _World) -> None:
 
 
 def _sort(expr: Expr, world: _World) -> Sort:
-    known = world.known.get(id(expr))
-    if known is None:
-        known = world.known[id(expr)] = _sort_of(expr, world)
-    return known
+    sort = world.sorts.get(id(expr))
+    if sort is None:
+        sort = world.sorts[id(expr)] = _sort_of(expr, world)
+    return sort
 
 
 def _sort_of(expr: Expr, world: _World) -> Sort:
@@ -289,27 +289,27 @@ def _sort_of(expr: Expr, world: _World) -> Sort:
 
 
 def _over_memory(expr: ast.Call, memory: Any, world: _World) -> None:
-    held = _entries(world.names[memory.name])  # type: ignore[arg-type]
+    entry_sort = _entries(world.names[memory.name])  # type: ignore[arg-type]
     if expr.function == "sum":
-        if not _like_number(held, world):
+        if not _like_number(entry_sort, world):
             raise _unlike(memory, world.names[memory.name], "one of numbers", SUM, world)
         return
     sought = expr.arguments[1]
     sort = _sort(sought, world)
-    _known_label(sought, sort, held, world)
-    if not _alike(sort, held, world):
-        raise _unlike(sought, sort, held, TALLY, world)
+    _known_label(sought, sort, entry_sort, world)
+    if not _alike(sort, entry_sort, world):
+        raise _unlike(sought, sort, entry_sort, TALLY, world)
 
 
 @dataclass(frozen=True, eq=False)
 class _World:
-    """What names stand for, and what is known about expressions so far, by their ids."""
+    """What names stand for, and the sorts of expressions so far, by their ids."""
 
     bound: BoundLoss
     labels: tuple[str, ...]
     final: bool
     names: dict[str, Sort]
-    known: dict[int, Sort] = field(default_factory=dict)
+    sorts: dict[int, Sort] = field(default_factory=dict)
     numbers: set[int] = field(default_factory=set)
 
 
@@ -329,7 +329,7 @@ def _remembered(memory: Register) -> str:
 
 
 def _like_number(sort: Sort, world: _World) -> bool:
-    """True when things of this sort can be reckoned with."""
+    """True when things of this sort enter arithmetic."""
     return sort == NUMBER or (sort == LABEL and world.bound.numeric)
 
 
@@ -342,7 +342,7 @@ def _alike(a: Sort, b: Sort, world: _World) -> bool:
 
 
 def _packing(memory: Register, bound: BoundLoss) -> tuple[object, ...]:
-    """How many entries of which values: memories that agree in it, with n as written, compare."""
+    """The number of entries and their values: memories that agree in both can be compared."""
     remembered = _remembered(memory)
     bounds = [memory.low or ast.Number(0.0), memory.high or ast.Number(1.0)]
     among = (_value(side, bound) for side in bounds if remembered == "numbers")
@@ -356,12 +356,12 @@ def _value(expr: Expr | None, bound: BoundLoss) -> object:
 
 
 def _unlike(
-    expr: Expr, is_a: Sort, wanted: Sort, why: str, world: _World, other: Expr | None = None
+    expr: Expr, is_a: Sort, expected: Sort, why: str, world: _World, other: Expr | None = None
 ) -> LossFileError:
     """The error of an expression of the wrong sort: what it is, why that is wrong, what to do."""
     spec = world.bound.spec
-    said = f"{_shown(expr)} is {_described(is_a, world)}, not {_described(wanted, world)}: {why}"
-    remedy = _remedy(expr, is_a, wanted, why, world, other)
+    said = f"{_shown(expr)} is {_described(is_a, world)}, not {_described(expected, world)}: {why}"
+    remedy = _remedy(expr, is_a, expected, why, world, other)
     return fault(spec.origin, spec.source, expr.place, said, remedy)
 
 
@@ -391,36 +391,36 @@ def _described(sort: Sort, world: _World) -> str:
     if isinstance(sort, str):
         return sort
     depth, remembered, *bounds = _packing(sort, world.bound)
-    known = len(bounds) == 2 and all(isinstance(side, float) for side in bounds)
-    among = f"{remembered} in {bounds[0]:g}..{bounds[1]:g}" if known else str(remembered)
+    bounded = len(bounds) == 2 and all(isinstance(side, float) for side in bounds)
+    among = f"{remembered} in {bounds[0]:g}..{bounds[1]:g}" if bounded else str(remembered)
     many = (f"{depth:g} ", "") if isinstance(depth, float) else ("", ", as many as n says")
     return f"a memory (the last {many[0]}{among}{many[1]})"
 
 
-def _remedy(expr: Expr, is_a: Sort, wanted: Sort, why: str, world: _World, other: Any) -> str:
-    shown, label = _shown(expr), f'"{world.labels[-1]}"'
+def _remedy(expr: Expr, is_a: Sort, expected: Sort, why: str, world: _World, other: Any) -> str:
+    text, label = _shown(expr), f'"{world.labels[-1]}"'
     if isinstance(is_a, Register):
         return f"Ask for an entry, {is_a.name}[0], or count some with tally({is_a.name}, ...)"
     if why == TAGS:
         tags = "Give the file tags, such as: labels O B-NP I-NP"
         return tags if is_a == LABEL else "Ask it of z, y or what a memory remembers of them"
     if why == UNKNOWN:
-        return nearest(shown[1:-1], world.labels) or f"Write a label, {label}"
-    if wanted == TEXT and is_a == NUMBER:
+        return nearest(text[1:-1], world.labels) or f"Write a label, {label}"
+    if expected == TEXT and is_a == NUMBER:
         return 'Write a quoted text, such as "B"'
     if is_a == NUMBER or why == TABLE:
         return f"Write z, y or a quoted label, {label}"
     if isinstance(expr, ast.Text):
-        return f"Compare it with a label, z == {shown}"
+        return f"Compare it with a label, z == {text}"
     if is_a == TEXT:
         of = expr.function if isinstance(expr, ast.Call) else ""
         if isinstance(expr, ast.Index):
             of = _remembered(world.names[expr.name])  # type: ignore[arg-type]
         sample = '"NP"' if of.startswith("type") else '"B"'
-        return f"Compare it with a quoted text, {shown} == {sample}"
+        return f"Compare it with a quoted text, {text} == {sample}"
     if isinstance(other, ast.Number) and f"{other.value:g}" in world.labels:
         label = f'"{other.value:g}"'
     whole = all(name.lstrip("-").isdecimal() for name in world.labels)
     numbers = f"labels are numbers when all of them are whole numbers{' up to 2^53' * whole}"
     also = f"; {numbers}" if why in _COMPUTED else ""
-    return f"Compare it with a quoted label, {shown} == {label}{also}"
+    return f"Compare it with a quoted label, {text} == {label}{also}"

@@ -56,7 +56,7 @@ class Domain:
 
 
 class Pool(Domain):
-    """Real values numbered as they are met, each as it was computed.
+    """Real values numbered in the order in which they occur, each as it was computed.
 
     0.1 + 0.2 and 0.3 are two values, as a loss may compare, floor or subtract what they differ in.
     """
@@ -68,9 +68,9 @@ class Pool(Domain):
     def encode(self, values: Floats) -> tuple[Ints, Bools]:
         """The numbers of these values; new values get new numbers, none lies outside."""
         distinct, inverse = np.unique(values, return_inverse=True)
-        place, known = _places(self._values[self._order], distinct)
-        if not known.all():
-            self._values = np.concatenate([self._values, distinct[~known]])
+        place, present = _places(self._values[self._order], distinct)
+        if not present.all():
+            self._values = np.concatenate([self._values, distinct[~present]])
             if len(self._values) > self.size:
                 must = f"a count may take at most {self.size:,} different values here"
                 raise SizeLimitError(message("loss", must, None, "Count in whole numbers"))
@@ -95,8 +95,8 @@ class Merged(Domain):
 
     def encode(self, values: Floats) -> tuple[Ints, Bools]:
         """The class of each value, and which values do not occur."""
-        place, known = _places(self.values, values)
-        return self.classes[place], ~known
+        place, present = _places(self.values, values)
+        return self.classes[place], ~present
 
     def decode(self, numbers: Ints) -> Floats:
         """The values that stand for these classes."""
@@ -184,12 +184,12 @@ def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) ->
 
 @lru_cache(maxsize=256)
 def memories_of(bound: BoundLoss, n: int) -> dict[str, Memory]:
-    """How each memory is kept, by name."""
+    """The layout of each memory, by name."""
     return {r.name: memory_of(bound, r, n) for r in bound.spec.registers if r.sugar == "memory"}
 
 
 def memory_of(bound: BoundLoss, register: Register, n: int) -> Memory:
-    """How a memory is kept: the values of its entries and their number."""
+    """The layout of a memory: the values of its entries and their number."""
     depth = constant_at(bound, register.depth, n)  # type: ignore[arg-type]
     if not 1 <= depth <= _MAX_DEPTH or depth != int(depth):
         message = f"a memory holds 1 to {_MAX_DEPTH} entries, not {depth:g}"
@@ -233,7 +233,7 @@ def _error(bound: BoundLoss, register: Register, message: str) -> LossFileError:
 
 
 def share_numbers(domains: Mapping[str, Domain]) -> dict[str, Domain]:
-    """The same domains, pools made smaller where all together would run out of numbers."""
+    """The same domains, with smaller pools where the codes of all together would overflow."""
     pools = [name for name, domain in domains.items() if isinstance(domain, Pool)]
     bounded = math.prod(domain.size for name, domain in domains.items() if name not in pools)
     if not pools:
@@ -251,7 +251,7 @@ class Space:
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """The number of codes."""
         return math.prod(domain.size for domain in self.domains.values())
 
     @property
@@ -259,15 +259,15 @@ class Space:
         """True when the space is small, or most of it can be reached: arrays may span it."""
         if any(isinstance(domain, Pool) for domain in self.domains.values()):
             return False
-        reachable = math.prod(min(one.reachable, one.size) for one in self.domains.values())
+        reachable = math.prod(min(d.reachable, d.size) for d in self.domains.values())
         most = min(_LARGEST_DENSE_SPACE, _SPARED_SPACE * reachable)
         return self.size <= max(_DENSE_SPACE, most)
 
     def decode(self, codes: Ints) -> dict[str, Floats]:
         """The register values behind each number."""
-        rest, values = codes, {}
+        higher, values = codes, {}
         for name, domain in reversed(list(self.domains.items())):
-            rest, digit = np.divmod(rest, domain.size)
+            higher, digit = np.divmod(higher, domain.size)
             values[name] = domain.decode(digit)
         return values
 
@@ -277,11 +277,11 @@ class Space:
         outside = np.zeros((), bool)
         culprit = None
         for name, domain in self.domains.items():
-            held = np.asarray(values[name], np.float64)
-            digit, strange = domain.encode(held)
+            column = np.asarray(values[name], np.float64)
+            digit, strange = domain.encode(column)
             if strange.any():
                 outside = outside | strange
-                fractional = type(domain) is Domain and (held != np.floor(held)).any()
+                fractional = type(domain) is Domain and (column != np.floor(column)).any()
                 culprit = name if domain.strict or fractional else culprit
             code = code * domain.size + digit
         return (np.where(outside, -1, code) if outside.any() else code), culprit

@@ -69,7 +69,7 @@ _CHOOSE: Mapping[str, Any] = {"min": np.minimum, "max": np.maximum}  # nan if on
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """How a memory is kept in one number: entries are digits, 0 is 'nothing yet', newest lowest.
+    """The layout of a memory as one number: entries are digits, 0 is 'nothing yet', newest lowest.
 
     Digit d + 1 stands for ``values[d]``; ``depth`` entries are kept.
     """
@@ -85,7 +85,7 @@ class Memory:
 
     @cached_property
     def entries(self) -> Floats:
-        """What each digit stands for, nan for 'nothing yet'."""
+        """The value of each digit, nan for 'nothing yet'."""
         return np.append(np.nan, self.values)
 
     @cached_property
@@ -94,7 +94,7 @@ class Memory:
         return dict(zip(self.values.tolist(), range(1, self.base), strict=True))
 
     def entry(self, packed: Lanes, back: int) -> Lanes:
-        """The entries so many steps back of memories that are kept in these numbers."""
+        """The entries so many steps back of memories packed into these numbers."""
         power = self.base**back
         if type(packed) is float:
             return float(self.entries[int(packed) // power % self.base])
@@ -103,7 +103,7 @@ class Memory:
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """What the names of an expression stand for: z, y, i, n and registers, now or ``old``."""
+    """The values of the names of an expression: z, y, i, n and registers, now or ``old``."""
 
     bound: BoundLoss
     current: Mapping[str, Lanes]
@@ -113,13 +113,13 @@ class Scope:
     def fault(self, expr: Expr, message: str, lanes: Any = None) -> LossFileError:
         """The error of an expression, with the state of the first of the lanes it happened in."""
         spec = self.bound.spec
-        shown = {"n", "i", "z", "y"} | {r.name for r in spec.registers}
-        held = {k: v for k, v in {**self.old, **self.current}.items() if k in shown}
+        names = {"n", "i", "z", "y"} | {r.name for r in spec.registers}
+        values = {k: v for k, v in {**self.old, **self.current}.items() if k in names}
         where = ""
-        if lanes is not None and held:
-            shape = np.broadcast_shapes(np.shape(lanes), *map(np.shape, held.values()))
+        if lanes is not None and values:
+            shape = np.broadcast_shapes(np.shape(lanes), *map(np.shape, values.values()))
             at = tuple(np.argwhere(np.broadcast_to(lanes, shape))[0])
-            cells = {k: float(np.broadcast_to(v, shape)[at]) for k, v in held.items()}
+            cells = {k: float(np.broadcast_to(v, shape)[at]) for k, v in values.items()}
             where = " when " + " ".join(f"{k}={self._show(k, x)}" for k, x in cells.items())
         return fault(spec.origin, spec.source, expr.place, message + where)
 
@@ -164,7 +164,7 @@ def evaluate(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
 
 
 def value_of(expr: Any, scope: Scope, active: Mask) -> Lanes:
-    """The same, where numpy's warnings are off."""
+    """The value of an expression in every lane, while numpy's warnings are off."""
     return _RULES[type(expr)](expr, scope, active)
 
 
@@ -192,7 +192,7 @@ def _binary(expr: ast.Binary, scope: Scope, active: Mask) -> Lanes:
 
 
 def _holds(expr: Any, scope: Scope, active: Mask) -> Any:
-    """Where an expression is true, bools; what a memory has before the start (nan) is not."""
+    """Bools, true in lanes where an expression holds; an entry before the start (nan) does not."""
     sign = getattr(expr, "operator", "")
     if sign in _COMPARE:
         left, right = value_of(expr.left, scope, active), value_of(expr.right, scope, active)
@@ -220,21 +220,21 @@ def _choice(expr: ast.Choice, scope: Scope, active: Mask) -> Lanes:
     holds = _holds(expr.condition, scope, active)
     if isinstance(holds, bool | np.bool_):
         return value_of(expr.yes if holds else expr.no, scope, active)
-    ours = value_of(expr.yes, scope, _and(active, holds))
-    return np.where(holds, ours, value_of(expr.no, scope, _and(active, ~holds)))
+    yes = value_of(expr.yes, scope, _and(active, holds))
+    return np.where(holds, yes, value_of(expr.no, scope, _and(active, ~holds)))
 
 
 def _text(expr: ast.Text, scope: Scope, active: Mask) -> float:
-    known, labels = scope.bound.codes.get(expr.value, NONE - 1), scope.bound.label_values
+    code, labels = scope.bound.codes.get(expr.value, NONE - 1), scope.bound.label_values
     if not scope.bound.numeric:
-        return known
-    return float(labels[int(known)]) if 0 <= known < len(labels) else np.nan  # they come first
+        return code
+    return float(labels[int(code)]) if 0 <= code < len(labels) else np.nan  # they come first
 
 
 def _call(expr: ast.Call, scope: Scope, active: Mask) -> Lanes:
     if expr.function in ("tally", "sum"):
         return _over_memory(expr, scope, active)
-    first, *others = [value_of(one, scope, active) for one in expr.arguments]
+    first, *others = [value_of(argument, scope, active) for argument in expr.arguments]
     match expr.function:
         case "kind" | "type":
             return _tag(expr, first, scope)
@@ -261,22 +261,22 @@ def _tag(expr: ast.Call, codes: Lanes, scope: Scope) -> Lanes:
 
 
 def _over_memory(expr: Any, scope: Scope, active: Mask) -> Lanes:
-    """How many entries of a memory are equal to something, or their sum."""
+    """The number of entries of a memory that are equal to something, or the sum of all."""
     name = expr.arguments[0].name
     memory, packed = scope.memories[name], scope.current[name]
     entries = [memory.entry(packed, back) for back in range(memory.depth)]
     if expr.function == "sum":
         return sum(map(np.nan_to_num, entries))
-    wanted = value_of(expr.arguments[1], scope, active)
-    return sum(one == wanted for one in entries) * 1.0
+    target = value_of(expr.arguments[1], scope, active)
+    return sum(entry == target for entry in entries) * 1.0
 
 
 def _index(expr: ast.Index, scope: Scope, active: Mask) -> Lanes:
     name, memory = expr.name, scope.memories.get(expr.name)
-    at = [value_of(one, scope, active) for one in expr.arguments]
+    at = [value_of(argument, scope, active) for argument in expr.arguments]
     if memory is None:
         said, labels = f"{name} has no entry for this, only for labels", scope.bound.label_values
-        places = (_place(expr, said, labels, one, scope, active) for one in at)
+        places = (_place(expr, said, labels, index, scope, active) for index in at)
         return scope.bound.params[name][tuple(places)]
     if not 0 <= at[0] < memory.depth or at[0] != int(at[0]):
         most = memory.depth - 1
@@ -295,30 +295,30 @@ def _place(
 
 
 def _push(expr: ast.Push, scope: Scope, active: Mask) -> Lanes:
-    memory, held = scope.memories[expr.memory], scope.old[expr.memory]
+    memory, before = scope.memories[expr.memory], scope.old[expr.memory]
     entry, room = value_of(expr.entry, scope, active), memory.base**memory.depth
-    if type(held) is type(entry) is float and entry in memory.digits:
-        return float((int(held) * memory.base + memory.digits[entry]) % room)
+    if type(before) is type(entry) is float and entry in memory.digits:
+        return float((int(before) * memory.base + memory.digits[entry]) % room)
     said = "the remembered value is outside the declared bounds"
     digits = _place(expr, said, memory.values, np.asarray(entry), scope, active) + 1
-    packed = np.asarray(held).astype(np.int64) * memory.base + digits
+    packed = np.asarray(before).astype(np.int64) * memory.base + digits
     return (packed % room).astype(np.float64)
 
 
 def _arcs(expr: ast.Arcs, scope: Scope, active: Mask) -> Lanes:
     """The state after a step: the target of the one arc that applies."""
-    state, taken, goal = scope.old["state"], 0.0, 0.0
+    state, applying, goal = scope.old["state"], 0.0, 0.0
     for source, end, condition in expr.arcs:
         here = state == source
         if here is not False and condition is not None:
             holds = here & _holds(condition, scope, active if here is True else _and(active, here))
-            taken, goal = taken + holds, goal + holds * end
+            applying, goal = applying + holds, goal + holds * end
     for source, end, condition in expr.arcs:
         if condition is None:
-            holds = (state == source) & (taken == 0)
-            taken, goal = taken + holds, goal + holds * end
-    _refuse(expr, "two arcs apply", taken > 1, scope, active)
-    _refuse(expr, "no arc applies", taken == 0, scope, active)
+            holds = (state == source) & (applying == 0)
+            applying, goal = applying + holds, goal + holds * end
+    _refuse(expr, "two arcs apply", applying > 1, scope, active)
+    _refuse(expr, "no arc applies", applying == 0, scope, active)
     return goal
 
 

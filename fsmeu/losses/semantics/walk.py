@@ -43,13 +43,13 @@ def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str
     distinct = distinct if len(z) else np.array([z.shape[1]])
     starts, bounds = zip(*(registers_at(bound, n) for n in distinct.tolist()), strict=True)
     names = [r.name for r in bound.spec.registers]
-    limits = {name: np.array([one[name] for one in bounds])[place].T for name in names}
-    state = {name: np.array([one[name] for one in starts])[place] for name in names}
+    limits = {name: np.array([b[name] for b in bounds])[place].T for name in names}
+    state = {name: np.array([s[name] for s in starts])[place] for name in names}
     yield state
     for i in range(z.shape[1]):
         m = len(z) - int(np.searchsorted(lengths[::-1], i, side="right"))
         tapes = {"z": bound.label_values[z[:m, i]], "y": bound.label_values[y[:m, i]]}
-        old = {name: held[:m] for name, held in state.items()}
+        old = {name: values[:m] for name, values in state.items()}
         n = float(distinct[0]) if len(distinct) == 1 else lengths[:m].astype(np.float64)
         current: dict[str, Lanes] = {**old, **tapes, "i": float(i + 1), "n": n}
         scope = Scope(bound, current, old, domains.memories_of(bound, int(distinct[-1])))
@@ -58,7 +58,7 @@ def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str
             domains.keep_whole(r, old[r.name], after, scope)
             domains.keep_bounds(bound, r, after, *limits[r.name][:, :m])
             current[r.name] = after
-        state = {name: np.append(current[name], held[m:]) for name, held in state.items()}
+        state = {name: np.append(current[name], values[m:]) for name, values in state.items()}
         yield state
 
 
@@ -99,25 +99,25 @@ class _Steps:
         self.counts = sorted(ast.unread_registers(spec) & set(counts))
         self.states = [r.name for r in spec.registers if r.name not in self.counts]
         self._reads_clock = ast.reads_clock(spec)
-        self._known: dict[Hashable, tuple[_State, _Gains]] = {}
+        self._cache: dict[Hashable, tuple[_State, _Gains]] = {}
 
     def step(self, i: int, n: int, labels: tuple[int, int], state: _State) -> tuple[_State, _Gains]:
         """The state after position i of n, and what counts gain there, by their places."""
         key = (labels, state, i) if self._reads_clock else (labels, state)
-        known = self._known.get(key)
-        if known is not None:
-            return known
+        cached = self._cache.get(key)
+        if cached is not None:
+            return cached
         old = dict.fromkeys(self.counts, 0.0) | dict(zip(self.states, state, strict=True))
         z, y = (float(self._bound.label_values[label]) for label in labels)
-        now = {**old, "n": float(n), "i": float(i), "z": z, "y": y}
-        scope = Scope(self._bound, now, old, self._memories)
+        current = {**old, "n": float(n), "i": float(i), "z": z, "y": y}
+        scope = Scope(self._bound, current, old, self._memories)
         for r in self._bound.spec.registers:
-            now[r.name] = float(evaluator.value_of(r.update, scope, None))
-        if len(self._known) >= _KEPT_STEPS:
-            self._known.clear()
-        gains = tuple((k, now[name]) for k, name in enumerate(self.counts) if now[name])
-        known = self._known[key] = tuple(now[name] for name in self.states), gains
-        return known
+            current[r.name] = float(evaluator.value_of(r.update, scope, None))
+        if len(self._cache) >= _KEPT_STEPS:
+            self._cache.clear()
+        gains = tuple((k, current[name]) for k, name in enumerate(self.counts) if current[name])
+        cached = self._cache[key] = tuple(current[name] for name in self.states), gains
+        return cached
 
     def path(self, z: Ints, y: Ints) -> Iterator[tuple[_State, list[float]]]:
         """States and counts of a pair, before the first position and after each.
@@ -164,7 +164,7 @@ def trajectories(bound: BoundLoss, n: int, z: Ints, names: set[str]) -> dict[str
     steps = _steps(bound, n if ast.steps_read_length(bound.spec) else 0)
     if len(z) < _MANY_PAIRS:
         with suppress(ArithmeticError, LossFileError), np.errstate(all="ignore"):
-            rows = [[(*state, *totals) for state, totals in steps.path(one, one)] for one in z]
+            rows = [[(*state, *totals) for state, totals in steps.path(row, row)] for row in z]
             tracks = np.array(rows, np.float64).reshape(len(z), n + 1, len(names))
             return {x: tracks[..., k] for k, x in enumerate((*steps.states, *steps.counts))}
     states = list(walk(bound, z, z, np.full(len(z), n)))
@@ -182,8 +182,8 @@ def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> 
     """The registers of each pair of label indices after its last position, (pairs,) by name."""
     names = [r.name for r in bound.spec.registers]
     if len(pairs) < _MANY_PAIRS:
-        ended = [_registers_of_pair(bound, *pair) for pair in pairs]
-        return {name: np.array([row[name] for row in ended], np.float64) for name in names}
+        states = [_registers_of_pair(bound, *pair) for pair in pairs]
+        return {name: np.array([row[name] for row in states], np.float64) for name in names}
     registers = {name: np.empty(len(pairs)) for name in names}
     lengths = np.array([len(z) for z, _ in pairs], np.int64)
     order = np.argsort(-lengths, kind="stable")
@@ -204,18 +204,18 @@ def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> 
 def values_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> Floats:
     """The value of each pair of label indices, (pairs,)."""
     if len(pairs) < _MANY_PAIRS:
-        ended = ((_registers_of_pair(bound, z, y), len(z)) for z, y in pairs)
-        return np.array([value_of_state(bound, state, (), n) for state, n in ended], np.float64)
+        states = ((_registers_of_pair(bound, z, y), len(z)) for z, y in pairs)
+        return np.array([value_of_state(bound, state, (), n) for state, n in states], np.float64)
     lengths = np.array([len(z) for z, _ in pairs], np.int64)
     return values_of_registers(bound, registers_of_pairs(bound, pairs), lengths)
 
 
-def values_of_registers(bound: BoundLoss, ended: Mapping[str, Floats], lengths: Ints) -> Floats:
+def values_of_registers(bound: BoundLoss, final: Mapping[str, Floats], lengths: Ints) -> Floats:
     """The value of each pair, (pairs,), given its registers at its end by name, and its length."""
     values = np.empty(len(lengths))
     for n in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == n)
-        state = {name: held[rows] for name, held in ended.items()}
+        state = {name: column[rows] for name, column in final.items()}
         values[rows] = value_of_state(bound, state, (len(rows),), n)
     return values
 
