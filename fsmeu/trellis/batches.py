@@ -66,8 +66,8 @@ def have_one_sign(tables: Floats, signs: Bools) -> bool:
 
 def first_alike(rows: Floats) -> Ints:
     """For each row the number of the first that equals it, (rows,)."""
-    known: dict[bytes, int] = {}
-    return np.array([known.setdefault(row.tobytes(), k) for k, row in enumerate(rows)], np.int64)
+    first: dict[bytes, int] = {}
+    return np.array([first.setdefault(row.tobytes(), k) for k, row in enumerate(rows)], np.int64)
 
 
 class Batch(NamedTuple):

@@ -94,13 +94,13 @@ class _Pairs:
         """The number of each pair; new ones are added in ascending order."""
         low = int(code.min(initial=0))
         first, place = distinct_rows([code - low, state])
-        known = list(zip(code[first].tolist(), state[first].tolist(), strict=True))
-        new = [pair for pair in known if pair not in self._number]
+        distinct_pairs = list(zip(code[first].tolist(), state[first].tolist(), strict=True))
+        new = [pair for pair in distinct_pairs if pair not in self._number]
         self._number.update(zip(new, range(len(self.code), len(self.code) + len(new)), strict=True))
         if new:
             codes, states = np.array(new, np.int64).T
             self.code, self.state = np.append(self.code, codes), np.append(self.state, states)
-        return np.array([self._number[pair] for pair in known], np.int64)[place]
+        return np.array([self._number[pair] for pair in distinct_pairs], np.int64)[place]
 
 
 def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool) -> Composed:
@@ -112,11 +112,11 @@ def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool)
     n, columns = len(layers), 5 + tape.terms
     pairs, width, counts = _Pairs(tape.start, starts), [starts], [1]
     kinds: list[_Kind] = []
-    kind, known = np.zeros(n, np.int64), dict[tuple[object, ...], int]()
+    kind, kind_of = np.zeros(n, np.int64), dict[tuple[object, ...], int]()
     alive, repeats, most, cells = np.ones(starts, bool), False, 0, 0
     for i, layer in enumerate(layers):
         arcs = (array.tobytes() for array in (layer.source, layer.label, layer.target))
-        kind[i] = known.setdefault((tape.contexts[i], *arcs), len(kinds))
+        kind[i] = kind_of.setdefault((tape.contexts[i], *arcs), len(kinds))
         if kind[i] == len(kinds):
             kinds.append(_Kind(layer, columns))
         if not (repeats and kind[i] == kind[i - 1]):

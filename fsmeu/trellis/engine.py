@@ -118,9 +118,9 @@ class Structure:
         tables = self.r, self.h, self.amounts, values
 
         def part(rows: slice) -> None:
-            some = part_of(batch, rows)
+            sentences = part_of(batch, rows)
             with self._buffers("decision", longest, self._decision_buffers) as buffers:
-                run.decide_batch(*tables, some, most[rows], buffers, ends[rows], best[rows])
+                run.decide_batch(*tables, sentences, most[rows], buffers, ends[rows], best[rows])
 
         in_threads(part, batch.lengths, jobs)
         return Decided(batch.labels, best, ends[:, 0], ends[:, 1], ends[:, 2].sum(1).astype(int))
@@ -137,11 +137,12 @@ class Structure:
         sums = np.zeros((len(models), 1 + self.counts, int(self.r.columns[longest])))
         ended = np.zeros(len(models), np.int64)
         run = kernels("sum_kernels", self._work(batch.lengths, 1 + self.counts).sum())
+        tables = self.r, self.h, self.amounts
 
         def part(rows: slice) -> None:
-            some = part_of(batch, rows)
+            sentences = part_of(batch, rows)
             with self._buffers("mean", longest, self._mean_buffers) as buffers:
-                run.mean_batch(self.r, self.h, self.amounts, some, buffers, sums[rows], ended[rows])
+                run.mean_batch(*tables, sentences, buffers, sums[rows], ended[rows])
 
         in_threads(part, batch.lengths, jobs)
         return sums, ended
@@ -194,7 +195,7 @@ class Structure:
             np.zeros((self.counts, classes)),
             np.zeros(widest + self._margin),
         )
-        others = (
+        adjoints = (
             np.zeros(layer),
             np.zeros(layer),
             np.zeros(classes),
@@ -205,7 +206,7 @@ class Structure:
         slopes, expected = np.zeros(len(batch.weights)), np.zeros(len(models))
         run = kernels("adjoint_kernels", self._work(batch.lengths, 3 * (1 + self.counts)).sum())
         run.adjoint_batch(
-            self.r, self.h, self.amounts, values, batch, (buffers, others), slopes, expected
+            self.r, self.h, self.amounts, values, batch, (buffers, adjoints), slopes, expected
         )
         parts = [
             np.split(slopes[begin:end], self.weight_at[1 : model.n])
@@ -302,10 +303,10 @@ class Structure:
 
         Sentences come with ascending lengths: after the first, up to twice the length asked for.
         """
-        known: _ByLength | None = self._memo.get(key)
-        if known is None or len(known) <= n:
-            known = self._memo[key] = find(n if known is None else min(self.n, 2 * n))
-        return known
+        cached: _ByLength | None = self._memo.get(key)
+        if cached is None or len(cached) <= n:
+            cached = self._memo[key] = find(n if cached is None else min(self.n, 2 * n))
+        return cached
 
     def _batch(self, models: Sequence[ArcWeights], zs: Sequence[Ints] | None = None) -> Batch:
         lengths = np.array([model.n for model in models], np.int64)
@@ -389,15 +390,15 @@ class Structure:
 
         After an exception they are not kept: kernels rely on zeros that they leave at the end.
         """
-        kept: list[tuple[int, tuple[Any, ...]]] = self._memo.setdefault(("buffers", kind), [])
+        free: list[tuple[int, tuple[Any, ...]]] = self._memo.setdefault(("buffers", kind), [])
         try:
-            size, buffers = kept.pop()
+            size, buffers = free.pop()
         except IndexError:
             size = -1
         if size < n:
             size, buffers = n, make(n)
         yield buffers
-        kept.append((size, buffers))
+        free.append((size, buffers))
 
     def _mean_buffers(self, n: int) -> tuple[Any, ...]:
         classes = self._layer_cells(n)[1]

@@ -121,7 +121,7 @@ def _likely_order(form: Confusion, p: Floats, sign: float) -> int:
     a, b = sums[ks], sums[-1] - sums[ks]
     values, spread = np.zeros((2, len(ks)))
     for ratio in part.ratios:
-        mean, d = (one[0] + one[1] * a + one[2] * b for one in (ratio.top, ratio.below))
+        mean, d = (count[0] + count[1] * a + count[2] * b for count in (ratio.top, ratio.below))
         values += mean / d**ratio.power
         deviation = sqrt(float(p @ (1.0 - p))) * np.abs(ratio.below[1:]).max(axis=0) / d
         spread = np.maximum(spread, deviation)
@@ -378,7 +378,7 @@ def _chain_ratio(
 ) -> tuple[float, float, float]:
     """The expectation of a ratio by moments up to an order, a bound on its error, and its size."""
     n, (top, below) = len(z), (ratio.top[:, 0], ratio.below[:, 0])
-    mean, d = (one[0] + one[1] * means[0] + one[2] * means[1] for one in (top, below))
+    mean, d = (count[0] + count[1] * means[0] + count[2] * means[1] for count in (top, below))
     if not d:  # nor is D, which is never negative, and then the ratio is 0
         return 0.0, 0.0, 0.0
     jets, amounts = np.zeros((2, order + 1)), np.stack([below[:0:-1], top[:0:-1]])
@@ -392,7 +392,7 @@ def _chain_ratio(
     size = abs(top[0]) + abs(top[1]) * means[0] + abs(top[2]) * means[1]
     wide = abs(below[0]) + abs(below[1]) * means[0] + abs(below[2]) * means[1]
     used = [(z == 1).any(), (z == 0).any()]
-    steep, deep = (float((np.abs(one[1:]) * used).max()) for one in (top, below))
+    steep, deep = (float((np.abs(count[1:]) * used).max()) for count in (top, below))
     reach = 2.0 + (3 * spread ** (1 / order) / deep if deep else 0.0)  # of centred counts
     off = (size + steep * reach) * (deep * reach) ** np.arange(order)
     off[:2] = 0.0, steep * reach * deep * reach

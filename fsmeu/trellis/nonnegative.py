@@ -42,8 +42,8 @@ class _Sparse(NamedTuple):
 def _reduced(keys: Ints, values: Floats, how: np.ufunc) -> _Sparse:
     """Distinct keys, and their values taken together."""
     order = np.argsort(keys, kind="stable")
-    known, first = np.unique(keys[order], return_index=True)
-    return _Sparse(known, how.reduceat(values[order], first) if len(first) else np.zeros(0))
+    distinct_keys, first = np.unique(keys[order], return_index=True)
+    return _Sparse(distinct_keys, how.reduceat(values[order], first) if len(first) else np.zeros(0))
 
 
 def stays_nonnegative(z: Composed, y: Composed, amounts: Amounts) -> bool:

@@ -378,14 +378,14 @@ def _span(
 def _kept_steps(
     view: SpecView, view_of: Callable[[int], SpecView], cells: Floats, row: int, i: int
 ) -> Steps:
-    """The steps of all states of a space at a position of a sentence, kept on the loss."""
-    kept: dict[Sequence[float], Steps] = view.memo.setdefault("steps", {})
+    """The steps of all states of a space at a position of a sentence, cached on the loss."""
+    cache: dict[Sequence[float], Steps] = view.memo.setdefault("steps", {})
     space, key = view.space or 0, tuple(cells[row, i].tolist())
-    if key not in kept:
-        if len(kept) * space > KEPT_STEPS:
-            kept.clear()
-        kept[key] = steps_of(*view_of(row).advance(i + 1, np.arange(space)), space)
-    return kept[key]
+    if key not in cache:
+        if len(cache) * space > KEPT_STEPS:
+            cache.clear()
+        cache[key] = steps_of(*view_of(row).advance(i + 1, np.arange(space)), space)
+    return cache[key]
 
 
 def walk_many(loss: SpecLoss, z: Ints, layered: Layered, weights: Floats) -> Sums | None:
@@ -412,12 +412,12 @@ def _span_many(loss: SpecLoss, z: Ints, acceptor: Acceptor, rows: Rows) -> Sums 
         return None
     size = max(1, BATCHED_CELLS // max((1 + view.linear) * view.space, len(acceptor.arc)))
     for block in (slice(begin, begin + size) for begin in range(0, len(z), size)):
-        some, columns = z[block], (column[block] for column in rows[1:])
+        zs, columns = z[block], (column[block] for column in rows[1:])
 
-        def view_of(row: int, some: Ints = some) -> SpecView:
-            return loss.view(n, some[row], weights=True)
+        def view_of(row: int, zs: Ints = zs) -> SpecView:
+            return loss.view(n, zs[row], weights=True)
 
-        final = _span(view_of, some, acceptor, Rows._make((rows.weights, *columns)))
+        final = _span(view_of, zs, acceptor, Rows._make((rows.weights, *columns)))
         if final is None:
             return None
         parts.append(final.sums())
