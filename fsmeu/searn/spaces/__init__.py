@@ -136,8 +136,9 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
 
     def _states(self, examples: Ints, progress: Ints, items: list[Any]) -> ListStates:
         choices = [self.space.actions(item) for item in items]
-        arrays = (np.fromiter(part, object, len(items)) for part in (items, choices))
-        return ListStates(examples, progress, *arrays, np.array([*map(len, choices)], np.int64))
+        states, actions = (np.fromiter(part, object, len(items)) for part in (items, choices))
+        counts = np.array([*map(len, choices)], np.int64)
+        return ListStates(examples, progress, states, actions, counts)
 
     def is_done(self, states: ListStates) -> Bools:
         """Whether there is nothing to decide any more, (B,)."""
