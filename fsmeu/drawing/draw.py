@@ -174,8 +174,8 @@ def draw(
     limit = check_int("draw", "limit", limit)
     short, given_z = check_bool("draw", "short", short), check_bool("draw", "given_z", given_z)
     merged = check_bool("draw", "merged", merged)
-    asked = Subject(thing, n, z, y, model, given_z, registers, depth, max_states, merged)
-    drawing = Drawing(*find_subject(asked), limit, short)
+    subject = Subject(thing, n, z, y, model, given_z, registers, depth, max_states, merged)
+    drawing = Drawing(*find_subject(subject), limit, short)
     if path is not None:
         drawing.save(path)
     return drawing

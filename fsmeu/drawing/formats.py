@@ -149,8 +149,8 @@ _SVG: dict[type, Callable[..., str]] = {Box: _svg_box, Line: _svg_line, Text: _s
 def tikz(picture: Picture) -> str:
     """A picture as a LaTeX document of its own."""
     attributes = ("fill", "stroke", "colour")
-    held = {getattr(shape, name, "none") for shape in picture.shapes for name in attributes}
-    names = {code: f"fsmeu{k}" for k, code in enumerate(sorted(held - {"none"}))}
+    codes = {getattr(shape, name, "none") for shape in picture.shapes for name in attributes}
+    names = {code: f"fsmeu{k}" for k, code in enumerate(sorted(codes - {"none"}))}
     colours = "\n".join(
         rf"\definecolor{{{name}}}{{HTML}}{{{code[1:].upper()}}}" for code, name in names.items()
     )
@@ -213,8 +213,8 @@ def paint(picture: Picture, kind: str) -> bytes:
     from matplotlib import font_manager, rc_context
     from matplotlib.figure import Figure
 
-    known = {font.name for font in font_manager.fontManager.ttflist}
-    families = [name for name in _FAMILIES if name in known] or ["sans-serif"]
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    families = [name for name in _FAMILIES if name in installed] or ["sans-serif"]
     size = (picture.width / _PIXELS_PER_INCH, picture.height / _PIXELS_PER_INCH)
     fine = min(_FINE, _LARGEST / max(picture.width, picture.height))
     with rc_context({"pdf.fonttype": 42}), warnings.catch_warnings():

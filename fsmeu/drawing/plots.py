@@ -79,10 +79,10 @@ def save_plot(
     where, kind = checked_plot(path)
     from matplotlib.figure import Figure
 
-    figure, held = Figure(figsize=size, layout="constrained"), io.BytesIO()
+    figure, buffer = Figure(figsize=size, layout="constrained"), io.BytesIO()
     plot(*figure.subplots(*grid, squeeze=False).ravel())
-    figure.savefig(held, format=kind, dpi=160)
-    return write_file(where, held.getbuffer())
+    figure.savefig(buffer, format=kind, dpi=160)
+    return write_file(where, buffer.getbuffer())
 
 
 def plot_levels(
@@ -140,10 +140,10 @@ def plot_hypotheses(
     named = {}
     must = "hypotheses must be a list of label sequences"
     for z in listed(hypotheses, "plot_hypotheses", must, rows=True):
-        kept = z if isinstance(z, str | Model) else listed(z, "plot_hypotheses")
-        labels = [kept] if isinstance(kept, str | Model) else map(plain, kept)
-        name = kept if isinstance(kept, str) else " ".join(map(shorten, labels))
-        named[name] = expect(loss, kept, model)
+        sequence = z if isinstance(z, str | Model) else listed(z, "plot_hypotheses")
+        labels = [sequence] if isinstance(sequence, str | Model) else map(plain, sequence)
+        name = sequence if isinstance(sequence, str) else " ".join(map(shorten, labels))
+        named[name] = expect(loss, sequence, model)
     axes = plot_levels(named, quantiles=quantiles, ax=ax)
     axes.set_xlabel(f"{loss.kind} {visible(loss.name)}", parse_math=False)
     return axes
@@ -159,9 +159,9 @@ def _named(
         named = dict(expectations)
     else:
         named = {str(k + 1): e for k, e in enumerate(listed(expectations, "plot", must))}
-    for one in named.values():
-        if not isinstance(one, Expectation):
-            raise InputError(message("plot", must, one))
+    for expectation in named.values():
+        if not isinstance(expectation, Expectation):
+            raise InputError(message("plot", must, expectation))
     if not 1 <= len(named) <= _MOST_ROWS:
         must = f"1 to {_MOST_ROWS} distributions can be plotted together"
         raise InputError(message("plot", must, len(named)))
@@ -171,16 +171,16 @@ def _named(
 def _bars(expectation: Expectation) -> tuple[np.ndarray, np.ndarray, float]:
     """Values, probabilities and a width for bars; very many levels are gathered into equal bins."""
     levels = expectation.levels
-    values, chances, apart = binned(levels, _MOST_BARS, _MOST_BARS // 2)
+    values, probabilities, apart = binned(levels, _MOST_BARS, _MOST_BARS // 2)
     if len(levels.values) > _MOST_BARS:
-        return values, chances, apart
+        return values, probabilities, apart
     span = float(values[-1] - values[0]) or 1.0
-    return values, chances, max(min(0.8 * apart, 0.04 * span), 0.006 * span)
+    return values, probabilities, max(min(0.8 * apart, 0.04 * span), 0.006 * span)
 
 
 def _plot_one(axes: Axes, expectation: Expectation, quantiles: Sequence[float]) -> None:
-    values, chances, width = _bars(expectation)
-    axes.bar(values, chances, width=width, color=_BAR, label="probability")
+    values, probabilities, width = _bars(expectation)
+    axes.bar(values, probabilities, width=width, color=_BAR, label="probability")
     mean = expectation.value
     axes.axvline(mean, color=_MEAN, linewidth=2, label=f"mean {mean:.4g}")
     for k, share in enumerate(sorted(quantiles)):
@@ -198,9 +198,9 @@ def _plot_rows(axes: Axes, named: Mapping[str, Expectation], quantiles: Sequence
     """One row per distribution: bars as high as the row lets them, the mean, a quantile line."""
     width = min(_bars(e)[2] for e in named.values())
     for row, expectation in enumerate(named.values()):
-        values, chances, _ = _bars(expectation)
+        values, heights, _ = _bars(expectation)
         base = len(named) - 1 - row
-        axes.bar(values, 0.8 * chances / chances.max(), width=width, bottom=base, color=_BAR)
+        axes.bar(values, 0.8 * heights / heights.max(), width=width, bottom=base, color=_BAR)
         axes.axhline(base, color="#dddddd", linewidth=0.8, zorder=0)
         if quantiles:
             ends = [expectation.quantile(q) for q in (min(quantiles), max(quantiles))]
@@ -234,14 +234,14 @@ def plot_curves(
     if not 1 <= len(curves) <= _MOST_CURVES:
         must = f"1 to {_MOST_CURVES} curves can be plotted together"
         raise InputError(message("plot", must, len(curves)))
-    found = {str(name): np.atleast_2d(np.asarray(one, float)) for name, one in curves.items()}
-    for name, one in found.items():
-        if at.ndim != 1 or not len(at) or one.ndim != 2 or one.shape[1:] != at.shape:
+    tables = {str(name): np.atleast_2d(np.asarray(table, float)) for name, table in curves.items()}
+    for name, table in tables.items():
+        if at.ndim != 1 or not len(at) or table.ndim != 2 or table.shape[1:] != at.shape:
             must = f"{name} must have values for each of the {at.size} points, (shuffles, points)"
-            raise InputError(message("plot", must, f"shape {one.shape}"))
+            raise InputError(message("plot", must, f"shape {table.shape}"))
     settled = at >= _BEGINNING * at[-1]
     low, high = np.inf, -np.inf
-    for k, (name, values) in enumerate(found.items()):
+    for k, (name, values) in enumerate(tables.items()):
         mean = values.mean(axis=0)
         spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(len(at))
         colour, style = COLOURS[k % len(COLOURS)], _STYLES[k // len(COLOURS)]

@@ -219,14 +219,14 @@ class _Sheet:
         """The characters of each row, blanks at the ends and empty rows left out."""
         filled = [*self.letters, *self.dots]
         wide = max((column for _, column in filled), default=0) + 1
-        made = []
+        rows = []
         for row in range(max((row for row, _ in filled), default=-1) + 1):
             cells = [self._cell((row, column)) for column in range(wide)]
             while cells and cells[-1][0] == " ":
                 cells.pop()
             if cells:
-                made.append(cells)
-        return made
+                rows.append(cells)
+        return rows
 
     def _cell(self, spot: tuple[int, int]) -> Cell:
         style = self.styles.get(spot, "plain")
