@@ -1,4 +1,4 @@
-"""What people see of the objects that they hold: a card in a notebook, a screen of text."""
+"""Displays of objects: a card in a notebook, a screen of text."""
 
 from __future__ import annotations
 

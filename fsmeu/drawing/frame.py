@@ -35,7 +35,7 @@ _LONGEST_PAST = 4  # labels in the name of a state
 def register_texts(
     bound: BoundLoss, n: int, registers: Mapping[str, NDArray[Any]]
 ) -> dict[str, tuple[str, ...]]:
-    """How each register that is more than a number reads in each state, at length n."""
+    """The texts of registers that are no plain numbers, in each state, by name, at length n."""
     texts = {}
     for register in bound.spec.registers:
         if register.name in registers and register.sugar in ("state", "memory"):
@@ -108,10 +108,10 @@ def _factor(automaton: Automaton, arc: int) -> str:
 def label_name(names: Mapping[int, str], number: int) -> str:
     """A label as it is shown; quoted where its own signs could be taken for those around it."""
     name = names.get(number, str(number)) if number else "ε"
-    shown = visible(name)
-    if any(sign in shown for sign in ":,/ "):
-        shown = f"'{shown}'"
-    return _shorten(shown, _LONGEST_NAME)
+    text = visible(name)
+    if any(sign in text for sign in ":,/ "):
+        text = f"'{text}'"
+    return _shorten(text, _LONGEST_NAME)
 
 
 def _label_lines(labels: list[str]) -> tuple[str, ...]:
@@ -230,7 +230,7 @@ _FEW = 6  # values of a register from which another one follows
 
 @dataclass(frozen=True)
 class Caption:
-    """What a state shows."""
+    """The text, value, shade and size of a state."""
 
     lines: tuple[str, ...]  # its registers, or its number
     value: str  # the value of a sequence that ends there, or nothing
@@ -241,7 +241,7 @@ class Caption:
 
     @property
     def shade(self) -> float | None:
-        """How dark it is: the root of its probability."""
+        """The shade, from 0 to 1: the root of its probability; None without a model."""
         return None if self.mass is None else math.sqrt(min(1.0, max(0.0, self.mass)))
 
 
@@ -261,7 +261,7 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Frame:
-    """Everything a picture says of a machine."""
+    """All texts of a picture of a machine, with sizes."""
 
     title: str  # what it is, and registers that are the same in all states
     captions: tuple[Caption, ...]  # what each state shows
@@ -370,7 +370,7 @@ def _evident(
 
 
 def _follows(register: str, texts: list[str], other: str, other_texts: list[str]) -> str:
-    """How the values of a register follow from those of another one; empty if they do not."""
+    """A sentence on how a register follows from another one; empty if it does not."""
     pairs = sorted(set(zip(other_texts, texts, strict=True)))
     mapping = dict(pairs)
     if len(mapping) < len(pairs) or not 1 < len(mapping) <= _FEW or len(set(texts)) < 2:

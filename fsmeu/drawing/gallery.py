@@ -115,10 +115,10 @@ def _open_numbers(spec: Spec) -> list[str]:
 def _variants(spec: Spec) -> Iterator[SpecLoss]:
     """The loss with one chunk type, and parameters of examples, 1 and 0 last; or else defaults."""
     labels = tag_labels(["X"], spec.scheme) if spec.scheme else None
-    wanted = set(_open_numbers(spec))
+    open_names = set(_open_numbers(spec))
     bindings: dict[tuple[tuple[str, float], ...], None] = {}
     for result in run_examples(spec):
-        bindings[tuple((k, v) for k, v in result.bindings.items() if k in wanted)] = None
+        bindings[tuple((k, v) for k, v in result.bindings.items() if k in open_names)] = None
     for params in sorted(bindings or {(): None}, key=lambda pairs: [(v <= 1, v) for _, v in pairs]):
         with suppress(FsmeuError):
             yield loss_to_measure(spec, dict(params), labels)[0]
@@ -135,7 +135,7 @@ def _small_machine(spec: Spec) -> tuple[SpecLoss, Machine] | None:
 
 
 def anchored(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
-    """The same with anchors: their names, numbered where several files use one."""
+    """The exhibits with anchors: their names, numbered where several files use one."""
     by_anchor: dict[str, Exhibit] = {}
     for exhibit in exhibits:
         name = exhibit.report.spec.name
@@ -168,11 +168,11 @@ def _usage(spec: Spec, result: ExampleResult, assumed: Mapping[str, Any]) -> lis
     pair = [loss.alphabet.decode(loss.alphabet.parse(text, "usage")) for text in texts]
     name = spec.name if spec.name in library() else f"{spec.name}.loss"
     words, command = [json.dumps(name)], ["fsmeu", "evaluate", "--steps", name]
-    shown = []
+    arguments = []
     for tape in pair:
         short = all(len(str(label)) == 1 for label in tape)
         command.append(("" if short else " ").join(map(str, tape)))
-        shown.append(json.dumps("".join(map(str, tape)) if short else tape))
+        arguments.append(json.dumps("".join(map(str, tape)) if short else tape))
     for key, value in params.items():
         number = json.dumps(np.asarray(value, np.float64).tolist())
         number = re.sub(r"\.0\b", "", number)  # whole numbers without a point
@@ -183,8 +183,8 @@ def _usage(spec: Spec, result: ExampleResult, assumed: Mapping[str, Any]) -> lis
         if chosen:
             words.append(f"{key}={json.dumps(chosen)}")
             command += [f"--{key}", ",".join(map(str, chosen))]
-    called = f"fsmeu.evaluate(fsmeu.load({', '.join(words)}), {', '.join(shown)})"
-    return [f"{called}  # {evaluate(loss, *pair):.6g}", shlex.join(command)]
+    call = f"fsmeu.evaluate(fsmeu.load({', '.join(words)}), {', '.join(arguments)})"
+    return [f"{call}  # {evaluate(loss, *pair):.6g}", shlex.join(command)]
 
 
 def gallery_page(exhibits: Sequence[Exhibit], title: str = "Losses and utilities") -> str:

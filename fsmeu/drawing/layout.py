@@ -133,11 +133,11 @@ def stack_rows(
         settle(k, [0.0] * len(layer))
     for sweep in range(_HEIGHT_SWEEPS):
         order = range(len(layers))
-        seen = sides if sweep >= _HEIGHT_SWEEPS // 2 else sides[sweep % 2 : sweep % 2 + 1]
+        directions = sides if sweep >= _HEIGHT_SWEEPS // 2 else sides[sweep % 2 : sweep % 2 + 1]
         for k in order if sweep % 2 == 0 else reversed(order):
-            near = [[height[x] for side in seen for x in side[item]] for item in layers[k]]
-            own = (height[item] for item in layers[k])
-            settle(k, [sum(x) / len(x) if x else h for x, h in zip(near, own, strict=True)])
+            near = [[height[x] for side in directions for x in side[item]] for item in layers[k]]
+            current = (height[item] for item in layers[k])
+            settle(k, [sum(x) / len(x) if x else h for x, h in zip(near, current, strict=True)])
     return height
 
 
@@ -154,7 +154,7 @@ _TRACK, _ALL_TRACKS = 8.0, 260.0  # between tracks; many are closer together
 
 @dataclass(frozen=True)
 class Placement:
-    """Where everything is, in pixels from the top left corner."""
+    """The coordinates of states, lines and labels, in pixels from the top left corner."""
 
     centres: tuple[Point, ...]  # of the states
     curves: tuple[Curve, ...]  # the line of each bundle of arcs
@@ -232,7 +232,7 @@ class _Grid:
     def _clear(
         self, columns: int, reach: dict[tuple[int, int], float]
     ) -> dict[tuple[int, int], float]:
-        """How far from the middle of a column its states and labels reach, to each side."""
+        """The extent of states and labels from the middle of a column, by column and side."""
         column, frame = self.column, self.frame
         wide = [(column[b.source], b.width) for b in frame.bundles if b.source == b.target]
         for where, texts in enumerate(frame.headings[:columns]):
@@ -249,7 +249,7 @@ class _Grid:
         return clear
 
     def _tracks(self) -> tuple[dict[int, float], dict[tuple[int, int], float]]:
-        """How far from the middle of its column the track of each line is, and where all end."""
+        """The distance of each line's track from the middle of its column, and where all end."""
         beside: dict[tuple[int, int], list[int]] = defaultdict(list)
         for k, (end, _) in self.ends.items():
             if end.peer:
@@ -309,7 +309,7 @@ class _Grid:
         return [(x + end.side * dx, y + dy) for dx, dy in away]
 
     def _past(self, end: End) -> float:
-        """Where a line has passed the tracks beside its column."""
+        """The x coordinate where a line has passed the tracks beside its column."""
         where = self.column[end.state]
         return self.x[where] + end.side * self.outer[where, end.side]
 

@@ -126,7 +126,7 @@ def _row_height(end: End, bundles: Sequence[Bundle]) -> float:
 
 
 def side_height(ends: Sequence[End], bundles: Sequence[Bundle]) -> float:
-    """How high the rows at one side of a state are together; 0 if there is no label."""
+    """The height of all rows at one side of a state; 0 if there is no label."""
     if not any(end.role == 0 for end in ends):
         return 0.0
     return sum(_row_height(end, bundles) for end in ends)
@@ -157,7 +157,7 @@ def lay_side(
 
 
 def _place(end: End, height: Sequence[float]) -> tuple[int, float, int, int]:
-    """Where an end comes from top to bottom, so that lines within a column enclose each other.
+    """The sort key of an end from top to bottom: lines within a column enclose each other.
 
     On the right, lines come down: those that enter from above are first, the nearest at the top;
     those that leave downwards are last, the nearest at the bottom. On the left it is the other way

@@ -26,7 +26,7 @@ _TITLE = 26.0
 
 @dataclass(frozen=True, kw_only=True)
 class _Shape:
-    """What all shapes have."""
+    """The attributes of all shapes."""
 
     tip: str = ""  # told when it is pointed at
     group: str = ""  # attributes of the SVG element around neighbours of the same group
@@ -210,7 +210,7 @@ class _Chart:
     most: float  # the number for which a bar is as high as the area
 
     def y(self, number: float) -> float:
-        """Where the upper edge of a bar is."""
+        """The height of the upper edge of a bar, in pixels from the top."""
         return self.top + self.height - self.height * number / self.most
 
     def shapes(
@@ -277,7 +277,7 @@ def distribution_picture(levels: Levels, mean: float) -> Picture:
 
 
 def distribution_rows(levels: Levels) -> list[str]:
-    """The same in lines of text: value or range of values, probability and a bar."""
+    """A distribution as lines of text: value or range of values, probability and a bar."""
     values, probabilities, apart = binned(levels, _MOST_ROWS, _MOST_ROWS)
     names = [f"{value:.6g}" for value in values]
     if len(levels.values) > _MOST_ROWS:
@@ -320,7 +320,7 @@ def summarize(automaton: Automaton, limit: int, most_lines: int, lines: int) -> 
 
 
 def _growth(within: Sequence[int]) -> list[str]:
-    """How the number of states grows with the depth, between half of it and all of it."""
+    """A sentence on the growth of states with depth, from half of it to all; none if shallow."""
     last = len(within) - 1
     half = last // 2
     if half < 1:
@@ -339,14 +339,14 @@ def summary_picture(summary: Summary) -> Picture:
     chart = _Chart(64.0, 34 + 18.0 * len(summary.notes), 660.0, 220.0, most)
     slot = chart.width / len(counts)
     places = [chart.left + slot * (k + 0.5) for k in range(len(counts))]
-    every = max(1, math.ceil(46 / slot))
+    stride = max(1, math.ceil(46 / slot))
     step = 10 ** math.floor(math.log10(max(most, 1)))
     step = step // 2 if most < 2 * step and step > 1 else step
     label = "depth: steps from the start; height of a bar: states there"
     if share > 1:
         label += f", the most of {share} depths"
     tips = [f"depth {d}: {count:,} states" for d, count in zip(depths, counts, strict=True)]
-    below = [(x, str(d)) for x, d in zip(places, depths, strict=True)][::every]
+    below = [(x, str(d)) for x, d in zip(places, depths, strict=True)][::stride]
     bars = zip(places, counts, tips, strict=True)
     shapes: list[Shape] = [
         Text(12, 20 + 18.0 * k, note, FONT, QUIET if k else INK, anchor="start")
@@ -355,7 +355,7 @@ def summary_picture(summary: Summary) -> Picture:
     shapes += chart.shapes(bars, 0.8 * slot, below, range(0, most + 1, step))
     shapes.append(Text(chart.left + chart.width / 2, chart.y(0) + 32, label, SMALL, QUIET))
     for k, (x, count) in enumerate(zip(places, counts, strict=True)):
-        if k % every == 0 or k == len(counts) - 1:
+        if k % stride == 0 or k == len(counts) - 1:
             shapes += plated(Text(x, chart.y(count) - 8, f"{count:,}", SMALL, VALUE))
     width = max(chart.left + chart.width + 40, *(text_width(n) + 24 for n in summary.notes))
     return Picture(summary.name, width, chart.y(0) + 44, tuple(shapes))

@@ -260,11 +260,11 @@ def over_classes(loss: Loss, classes: Iterable[Any], where: str) -> Loss:
 def _both(names: list[Label], loss: Loss) -> list[Label]:
     """The labels of two classes, from the names of the classes."""
     labels, index = loss.alphabet.labels, loss.alphabet.index
-    named = [k for k, name in enumerate(names) if name in labels]
-    if len(named) == 2:
+    matching = [k for k, name in enumerate(names) if name in labels]
+    if len(matching) == 2:
         return names
-    if named and {str(label) for label in labels} != {"0", "1"}:
-        last = labels.index(names[1]) if named == [1] else 1 - labels.index(names[0])
+    if matching and {str(label) for label in labels} != {"0", "1"}:
+        last = labels.index(names[1]) if matching == [1] else 1 - labels.index(names[0])
     elif "1" in index:
         last = index["1"]
     else:

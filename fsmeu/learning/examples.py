@@ -24,7 +24,7 @@ _ENDINGS = {"csv": "csv", "tsv": "csv", "npz": "npz"}
 
 
 class Examples(NamedTuple):
-    """What a file holds: rows, (examples, features), an array of doubles or a ``csr_array``.
+    """The examples of a file: rows, (examples, features), an array of doubles or a ``csr_array``.
 
     Labels are classes, (examples,), or 0 and 1 of several, (examples, labels); None without any.
     """

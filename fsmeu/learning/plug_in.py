@@ -179,12 +179,12 @@ class EUMClassifier(PlugInClassifier):
         refit = check_bool(where, "refit", self.refit)
         held_share = base.real(where, "held_out", self.held_out, share, lambda x: 0 < x < 1)
         rows, positive, weights = self._training(X, y, sample_weight)
-        seen, unseen = held_out_parts(positive, held_share, self.random_state)
-        weight = (None, None) if weights is None else (weights[seen], weights[unseen])
-        self._estimate(_safe_indexing(rows, seen), positive[seen], weight[0])
-        p = self.predict_proba(_safe_indexing(rows, unseen))[:, 1]
+        train, test = held_out_parts(positive, held_share, self.random_state)
+        weight = (None, None) if weights is None else (weights[train], weights[test])
+        self._estimate(_safe_indexing(rows, train), positive[train], weight[0])
+        p = self.predict_proba(_safe_indexing(rows, test))[:, 1]
         loss: Any = self._named_loss()
-        self.threshold_, self.value_ = base.best_threshold(loss, p, positive[unseen] > 0, weight[1])
+        self.threshold_, self.value_ = base.best_threshold(loss, p, positive[test] > 0, weight[1])
         if refit:
             self._estimate(rows, positive, weights)
         return self
@@ -197,16 +197,16 @@ class EUMClassifier(PlugInClassifier):
 def held_out_parts(positive: Floats, share: float, random_state: Any) -> tuple[Ints, Ints]:
     """Indices of examples to be fitted and of those held out, drawn from each class alone."""
     random = check_random_state(random_state)
-    seen, unseen = [], []
+    train, test = [], []
     for label in (0, 1):
         of_class = random.permutation(np.flatnonzero(positive == label))
         if len(of_class) < 2:
             must = "there must be at least two examples of each class, one of them to hold out"
             raise InputError(message("EUMClassifier.fit", must, f"n_samples = {len(positive)}"))
         cut = min(max(1, round(share * len(of_class))), len(of_class) - 1)
-        unseen.append(of_class[:cut])
-        seen.append(of_class[cut:])
-    return np.sort(np.concatenate(seen)), np.sort(np.concatenate(unseen))
+        test.append(of_class[:cut])
+        train.append(of_class[cut:])
+    return np.sort(np.concatenate(train)), np.sort(np.concatenate(test))
 
 
 @register

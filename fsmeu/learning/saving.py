@@ -108,8 +108,8 @@ def first_use(where: str) -> Iterator[None]:
     except Exception as error:  # whatever wrong types, names and shapes raise
         must = "what was learned must be there as it was written by save"
         kind = "" if isinstance(error, FsmeuError) else f"{type(error).__name__}: "
-        told = shorten(f"{kind}{error}").rstrip(".")
-        raise InputError(message(where, f"{must} ({told})")) from error
+        detail = shorten(f"{kind}{error}").rstrip(".")
+        raise InputError(message(where, f"{must} ({detail})")) from error
 
 
 def _try(estimator: Any, cells: int) -> None:
@@ -183,10 +183,10 @@ def _packed(place: str, value: Any, arrays: Arrays) -> Any:
     raise InputError(message(where, must, value))
 
 
-def _learned(named: dict[str, Any]) -> dict[str, Any]:
+def _learned(attributes: dict[str, Any]) -> dict[str, Any]:
     """The learned attributes of an estimator by name: those that end in an underscore."""
-    names = [name for name in named if name.isidentifier() and name.endswith("_")]
-    return {name: named[name] for name in names if not name.startswith("_")}
+    names = [name for name in attributes if name.isidentifier() and name.endswith("_")]
+    return {name: attributes[name] for name in names if not name.startswith("_")}
 
 
 def _unpacked(value: Any, arrays: Arrays) -> Any:

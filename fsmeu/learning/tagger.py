@@ -119,7 +119,7 @@ def feature_matrix(sentences: Iterable[Sequence[Any]], names: Sequence[str]) -> 
 
 
 class Lengths:
-    """Where the positions of sentences stand, when those of all are listed one after another.
+    """The places of the positions of sentences, when those of all are listed one after another.
 
     ``begins`` has the first position of each sentence, and the number of all; ``at``, for each
     position of the longest sentence, where it stands in those that have it, the longest first.

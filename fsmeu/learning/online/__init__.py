@@ -61,7 +61,7 @@ def values_of(numbers: Any, hits: Any, predicted: Any, positive: Any) -> Floats:
 
 
 def skipped(seen: float) -> float:
-    """How many of the first weight vectors a suffix mean leaves out: over 1/4, at most 1/2."""
+    """The number of first weight vectors that a suffix mean leaves out: over 1/4, at most 1/2."""
     return 2.0 ** (math.floor(math.log2(seen)) - 1.0) if seen >= 2.0 else 0.0
 
 
@@ -140,7 +140,7 @@ class OnlineClassifier(base.LogisticClassifier):
 
     @property
     def seen_(self) -> int:
-        """How many examples it has learned from."""
+        """The number of examples it has learned from."""
         return int(self.state_[SEEN])
 
     @property

@@ -289,16 +289,16 @@ def columns_of(
             continue
         base, _, chosen = name.replace("pos", "col2", 1).partition(".")
         if base.startswith("col") and base[3:].isdigit() and 1 <= int(base[3:]) <= 1000:
-            place = int(base[3:]) - 1
+            index = int(base[3:]) - 1
             one_of(_WHERE, "a function of a column", chosen or "word", FUNCTIONS)
         else:
-            place, chosen = 0, name
+            index, chosen = 0, name
             one_of(_WHERE, "a column", name, [*FUNCTIONS, "pos", "bias", "col1"])
-        short = [row for row in rows if len(row) <= place]
+        short = [row for row in rows if len(row) <= index]
         if short:
-            must = f"the template column {name!r} needs {place + 1} texts in each row"
+            must = f"the template column {name!r} needs {index + 1} texts in each row"
             raise InputError(message(_WHERE, must, " ".join(short[0])))
-        texts = [row[place] for row in rows]
+        texts = [row[index] for row in rows]
         table = {text: text_hash(FUNCTIONS[chosen or "word"](text)) for text in set(texts)}
         columns[name] = np.fromiter((table[text] for text in texts), np.uint64, len(texts))
     return columns, starts

@@ -268,11 +268,11 @@ class Costing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         base = LogisticRegression(max_iter=200) if self.base is None else self.base
         self.models_ = []
         for _ in range(check_int(type(self).__name__, "rounds", self.rounds)):
-            drawn = np.flatnonzero(source.random(len(labels)) * weights.max() < weights)
-            positive = labels[drawn] == len(self.classes_) - 1
+            sample = np.flatnonzero(source.random(len(labels)) * weights.max() < weights)
+            positive = labels[sample] == len(self.classes_) - 1
             mixed = positive.any() and not positive.all()
             constant = Constant(1.0 if positive.all() else -1.0)
-            self.models_.append(clone(base).fit(X[drawn], positive) if mixed else constant)
+            self.models_.append(clone(base).fit(X[sample], positive) if mixed else constant)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

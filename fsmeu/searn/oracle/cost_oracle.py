@@ -240,8 +240,8 @@ class CostOracle:
     def best(self, prefix: Any) -> Label:
         """A best next label: that of the reference if it is one, else the first."""
         state = self.state(prefix)
-        costs, own = self.costs_at(state), int(self._y[state[0]])
-        return self.labels[own if costs[own] == 0.0 else int(costs.argmin())]
+        costs, gold = self.costs_at(state), int(self._y[state[0]])
+        return self.labels[gold if costs[gold] == 0.0 else int(costs.argmin())]
 
     def value(self, prefix: Any = ()) -> float:
         """The best value that can be reached after a prefix: least loss, greatest utility."""

@@ -92,7 +92,7 @@ class ChunkAtATime(WordAtATime):
         return search
 
     def _rows_per_state(self, states: LabelStates) -> Ints:
-        """How many rows each state has, (B,): one for each length, or one."""
+        """The number of rows of each state, (B,): one for each length, or one."""
         if self.sentences.segments is None:
             return np.ones(len(states), np.int64)
         return np.asarray(np.minimum(self.left(states), self.actions.number.shape[1] - 1))
@@ -139,10 +139,10 @@ class ChunkAtATime(WordAtATime):
                 next_costs = oracles.costs_at(states.examples[at[more]], oracle[more])
                 values[more] += next_costs[:, heads].min(axis=1)
                 costs[at, action] = values
-        place = self.positions(states)
-        opening = gold.opening[gold.y[place]]
-        first = np.where(opening >= 0, opening, gold.y[place])
-        lengths = np.minimum(gold.chunk_ends[place] - place, actions.number.shape[1] - 1)
+        positions = self.positions(states)
+        opening = gold.opening[gold.y[positions]]
+        first = np.where(opening >= 0, opening, gold.y[positions])
+        lengths = np.minimum(gold.chunk_ends[positions] - positions, actions.number.shape[1] - 1)
         gold_action = np.asarray(actions.number[first, lengths])
         return costs - costs.min(axis=1, keepdims=True), gold_action
 

@@ -85,8 +85,8 @@ def is_order_free(loss: Loss) -> bool:
         return False
     names = {register.name for register in loss.spec.registers}
     return all(
-        amount is not None and not (read - {own}) & (names | {"i"})
-        for own, (amount, read) in steps(loss.spec).items()
+        amount is not None and not (read - {name}) & (names | {"i"})
+        for name, (amount, read) in steps(loss.spec).items()
     )
 
 
@@ -107,8 +107,8 @@ class Gold:
         self.loss, self.labels = loss, labels
         self.sign = -1.0 if loss.kind == "utility" else 1.0
         names = [str(label) for label in labels]
-        place = {name: k for k, name in enumerate(names)}
-        opening = [place.get(f"B{x[1:]}", -1) if x[:2] == "I-" else -1 for x in names]
+        number = {name: k for k, name in enumerate(names)}
+        opening = [number.get(f"B{x[1:]}", -1) if x[:2] == "I-" else -1 for x in names]
         self.opening = np.array(opening, np.int64)  # of I-X the index of B-X, else -1, (L,)
         self.lines = [np.array([index[label] for label in y], np.int64) for y in ys]
         self.y = np.concatenate([np.empty(0, np.int64), *self.lines])  # (positions,)
@@ -261,7 +261,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         return LabelStates(examples, np.zeros(count, np.int64), labels, past, oracle)
 
     def left(self, states: LabelStates) -> Ints:
-        """How many labels are not decided yet, (B,)."""
+        """The number of labels that are not decided yet, (B,)."""
         return np.asarray(self.streams * self.sentences.lengths[states.examples] - states.progress)
 
     def is_done(self, states: LabelStates) -> Bools:
@@ -301,10 +301,10 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
     def allowed(self, states: LabelStates) -> Bools:
         """Which actions are allowed, (B, C): labels of all streams."""
         allowed = np.zeros((len(states), sum(table.shape[1] for table in self.follows)), bool)
-        place = states.progress - self.streams
-        before = states.labels[np.arange(len(states)), np.maximum(place, 0)]
+        last = states.progress - self.streams
+        before = states.labels[np.arange(len(states)), np.maximum(last, 0)]
         for table, (at, columns, _) in zip(self.follows, self._turns(states.progress), strict=True):
-            allowed[at, columns] = table[np.where(place[at] >= 0, before[at] - columns.start, -1)]
+            allowed[at, columns] = table[np.where(last[at] >= 0, before[at] - columns.start, -1)]
         return allowed
 
     def costs(self, states: LabelStates) -> tuple[Floats, Ints]:
@@ -313,12 +313,12 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         A cost is the least loss that can be reached after the action, less the least of all
         allowed actions. Gold's own action is -1 where there is none.
         """
-        allowed, place = self.allowed(states), self.positions(states)
+        allowed, positions = self.allowed(states), self.positions(states)
         costs, gold_action = np.full(allowed.shape, np.inf), np.full(len(states), -1, np.int64)
         for gold, (at, columns, part) in zip(self.gold, self._turns(states.progress), strict=True):
             oracle = np.ascontiguousarray(states.oracle[at, part])
             costs[at, columns] = gold.oracles.costs_at(states.examples[at], oracle)
-            label = gold.y[place[at]]
+            label = gold.y[positions[at]]
             label = np.where(allowed[at, columns.start + label], label, gold.opening[label])
             gold_action[at] = np.where(label >= 0, columns.start + label, -1)
         costs[~allowed] = np.inf
@@ -366,10 +366,10 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         """The labels, or pairs of labels, of finished states."""
         names, lengths = list(chain(*self._streams())), self.sentences.lengths[states.examples]
         lines = zip(states.labels.tolist(), (self.streams * lengths).tolist(), strict=True)
-        named = [[names[k] for k in row[:n][:: self.order]] for row, n in lines]
+        sequences = [[names[k] for k in row[:n][:: self.order]] for row, n in lines]
         if self.streams == 1:
-            return named
-        return [list(zip(row[::2], row[1::2], strict=True)) for row in named]
+            return sequences
+        return [list(zip(row[::2], row[1::2], strict=True)) for row in sequences]
 
 
 @register
