@@ -286,7 +286,7 @@ class _Legend:
         return [register for register in self.varying if register not in away]
 
     def named(self, registers: Iterable[str], state: int) -> list[str]:
-        """Registers with contents, such as ``tp=1``; without those that hold nothing to tell."""
+        """Registers with contents, such as ``tp=1``; without those that are empty."""
         return [f"{visible(r)}={self.texts[r][state]}" for r in registers if self.texts[r][state]]
 
 

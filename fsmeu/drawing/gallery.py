@@ -125,7 +125,7 @@ def _variants(spec: Spec) -> Iterator[SpecLoss]:
 
 
 def _small_machine(spec: Spec) -> tuple[SpecLoss, Machine] | None:
-    """The longest machine that is small enough to be drawn and has something to tell."""
+    """The longest machine that is small enough to be drawn and has more than one value."""
     for loss, n in itertools.product(_variants(spec), (3, 2, 1)):
         with suppress(FsmeuError):
             machine = loss.compile(n, max_states=_DRAWN)
@@ -148,8 +148,8 @@ def anchored(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
 def usage(spec: Spec, examples: Iterable[ExampleResult], assumed: Mapping[str, Any]) -> list[str]:
     """The use of a loss on an example, in Python and as a command; empty where none has a value.
 
-    Values between whole numbers tell more, and so do few parameters. Parameters that have no
-    default, and that an example does not bind, have values that are assumed.
+    Examples whose values are no whole numbers come first, then those with few parameters; what has
+    no default, and is not bound by an example, has an assumed value.
     """
     valid = [result for result in examples if result.holds and result.example.z]
     valid.sort(key=lambda result: (float(result.value or 0.0).is_integer(), len(result.bindings)))

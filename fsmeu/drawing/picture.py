@@ -28,7 +28,7 @@ _TITLE = 26.0
 class _Shape:
     """The attributes of all shapes."""
 
-    tip: str = ""  # told when it is pointed at
+    tip: str = ""  # the tooltip
     group: str = ""  # attributes of the SVG element around neighbours of the same group
 
 
@@ -220,7 +220,7 @@ class _Chart:
         below: Iterable[tuple[float, str]],
         beside: Iterable[float],
     ) -> list[Shape]:
-        """Bars (where along the axis, number, what is told) with texts below and numbers beside."""
+        """Bars (x coordinate, number, tip) with texts below and numbers beside."""
         base, left = self.y(0), self.left
         shapes: list[Shape] = [straight(left, base, left + self.width, base)]
         for number in beside:

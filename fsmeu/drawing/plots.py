@@ -39,7 +39,7 @@ Interval = tuple[float, float | None, float | None]  # a value and the ends, Non
 
 
 def axes_for(ax: Axes | None, size: tuple[float, float] = (6.4, 4.0)) -> Axes:
-    """The axes that were given, or those of a new figure of this size that pyplot knows."""
+    """The axes ``ax``, or those of a new figure of pyplot of this size."""
     need_installed("matplotlib", "plot", "a plot", "")
     if ax is not None:
         return ax

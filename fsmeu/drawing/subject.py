@@ -28,7 +28,7 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model, as_model
 
 MAX_BUILT = 50_000
-_MOST_VALUES = 2  # of a register in one merged state; of more, it tells too little to be shown
+_MOST_VALUES = 2  # of a register in one merged state; of more, it is left out
 
 
 @dataclass(frozen=True)

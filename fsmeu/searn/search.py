@@ -39,7 +39,7 @@ Space = Any  # a space over examples; see ``spaces``
 Costs = Callable[[Space, "Mixture", int, Any], Floats]
 Rule = Callable[["Mixture", Sequence[Any]], float]
 _EQUAL = 1e-12  # costs up to this are those of optimal actions: sums of few that are nearly 0
-MOST_ITERATIONS = 10_000  # iterations that nobody asked for: each trains a model
+MOST_ITERATIONS = 10_000  # iterations whose number is derived: each trains a model
 _GRID = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05)
 
 
@@ -282,7 +282,7 @@ class _Waiting:
 def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> Any:
     """The finished state of each example, by the best ``size`` partial ones of equal progress.
 
-    They are compared by sums of scores: log-probabilities, where the learner tells these.
+    They are compared by sums of scores: log-probabilities, where the learner gives these.
     """
     layer = (space.start(examples), np.arange(len(examples)), np.zeros(len(examples)))
     waiting, finished = _Waiting(*layer), [_taken(layer, slice(0))]

@@ -54,7 +54,7 @@ LEARNERS: dict[str, Any] = {
 class Trained(BaseEstimator):  # type: ignore[misc]
     """The policies so far; what a checkpoint holds.
 
-    A report tells of each iteration beta, the optimal policy's probability, the mean loss of the
+    A report has, of each iteration, beta, the optimal policy's probability, the mean loss of the
     policy that was rolled in, the number of decisions, and seconds.
     """
 
@@ -139,7 +139,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
 
     An output is decided piece by piece. A policy decides in each state of that search; it starts as
     the optimal one, which knows the gold output and is computed from the loss. Each iteration runs
-    the policy over the training sentences, asks in each state what each action would cost, learns
+    the policy over the training sentences, computes in each state the cost of each action, learns
     a classifier from these costs, and mixes it into the policy (Figure 1). At the end the optimal
     policy is left out.
 
@@ -157,7 +157,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         iterations: the greatest number of iterations; None for as many as it takes until the
             optimal policy has lost its influence.
         influence: the probability of the optimal policy at which it has.
-        costs: what happens after an action whose cost is asked: "optimal", the optimal policy goes
+        costs: which policy decides after an action, for its cost: "optimal", the optimal one goes
             on; "expected", the current policy does, and the expected loss counts; "sampled", the
             same by one sample of the policy for each action.
         ties: which of several optimal actions are learned: "gold", gold's own if it is one of
@@ -167,7 +167,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             hardly ever err there, so that little is learned from errors.
         beam: how many partial outputs are held at test time; 1 is greedy search. They are compared
             by sums of scores, so that None is 10 where the learner's scores are logarithms of
-            probabilities ("logistic", classifiers that tell them), else 1.
+            probabilities ("logistic", classifiers that give them), else 1.
         combine: how the learned policies decide together at test time: "average", by their mean
             probabilities, or "sample", by one of them drawn anew in each state, as in the paper.
         bits: features are hashed to 2^bits columns.

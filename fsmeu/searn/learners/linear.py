@@ -5,7 +5,7 @@ has ``scores(rows)``, the score of each action for each row, (R, A), greater bei
 ``probabilistic``: whether a softmax over the allowed actions of an example gives probabilities.
 
 Only the columns that were seen have weights. Passes over examples are compiled (``kernels``); which
-features are left out by dropout is told by a hash of the seed and the entry's number.
+features are left out by dropout is decided by a hash of the seed and the entry's number.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class ReducedModel(BaseEstimator):  # type: ignore[misc]
 
     @property
     def probabilistic(self) -> bool:
-        """Whether softmax of the scores gives probabilities: one estimator that tells them."""
+        """Whether softmax of the scores gives probabilities: one estimator that has them."""
         return self.kind == "joint" and hasattr(self.models[0], "predict_log_proba")
 
     def scores(self, rows: csr_array) -> Floats:

@@ -30,7 +30,7 @@ from fsmeu.searn.oracle.tables import ranked_tables, refuse_states, tables_of
 
 
 class CostOracles:
-    """Cost oracles of many references, asked for many states at once.
+    """Cost oracles of many references, with queries for many states at once.
 
     Every completion is considered, so that a loss that is not defined for one of them is refused,
     as ``evaluate`` refuses it.

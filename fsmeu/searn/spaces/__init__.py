@@ -1,6 +1,6 @@
 """Search spaces: in which order, and in which pieces, an output is decided.
 
-As an estimator of scikit-learn a space holds parameters; ``fitted`` to training outputs it knows
+As an estimator of scikit-learn a space holds parameters; ``fitted`` to training outputs it has
 its actions; ``over`` examples it is a search, whose methods take states of many searches at once.
 Actions are numbered 0 to C - 1 within a batch of states; arrays of a step have these as columns.
 ``tagging.LabelSpace`` has all methods that a space must have; ``CustomSpace`` makes one of an
@@ -118,13 +118,13 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
         return float(np.mean([z == y for z, y in zip(zs, ys, strict=True)]))
 
     def longest_search(self, inputs: CustomInputs) -> int:
-        """The greatest number of decisions, where the space tells it; else 0."""
+        """The greatest number of decisions, where the space has ``longest``; else 0."""
         return int(getattr(self.space, "longest", 0))
 
     def over(
         self, inputs: CustomInputs, ys: Any = None, bind: Any = None, costs: bool = True
     ) -> CustomSpace:
-        """A copy that searches these examples; the space itself knows the losses of outputs."""
+        """A copy that searches these examples; the space itself computes losses of outputs."""
         search = copy.copy(self)
         search.inputs, search.gold = inputs, ys
         return search

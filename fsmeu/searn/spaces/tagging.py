@@ -79,7 +79,7 @@ def is_order_free(loss: Loss) -> bool:
     """Whether every register only adds up amounts that z and y at the position alone decide.
 
     Then the value is the same for both sequences reversed. False says nothing; losses written in
-    Python have no text to tell.
+    Python have no text from which it could be derived.
     """
     if not isinstance(loss, SpecLoss):
         return False
