@@ -201,13 +201,13 @@ class OnlineClassifier(base.LogisticClassifier):
             self._begin(rows.shape[1], int(np.count_nonzero(weights)) if fresh else None)
         settings = (float(bool(self.fit_intercept)), float(self.step), self.schedule == "sqrt")
         learned = (self._kind, self.state_, self.weights_, self.delays_, settings)
-        predicted, chances = kernels.run(*learned, _flat(rows), positive, weights)
-        parts = chances[weights != 0.0], self.weights_, self.state_
+        predicted, probabilities = kernels.run(*learned, _flat(rows), positive, weights)
+        parts = probabilities[weights != 0.0], self.weights_, self.state_
         if not all(np.isfinite(part).all() for part in parts):
             must = "weights and their products with rows must stay finite"
             remedy = "Scale the features, or give a smaller step"
             raise InputError(message(type(self).__name__, must, "an overflow", remedy))
-        return predicted > 0, chances
+        return predicted > 0, probabilities
 
 
 def _flat(rows: base.Rows) -> tuple[Any, Any, Any]:

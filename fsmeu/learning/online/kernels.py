@@ -1,7 +1,7 @@
 """One pass over examples, compiled by numba: predict, count, learn, one by one.
 
 A learner decides, 1 or 0, before the label is known, from its state and the probability of the
-positive class (``chance``), and changes its state after the example was counted.
+positive class, and changes its state after the example was counted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _ends(state):
 
 
 @compiled
-def _learn_fofo(state, chance, weight):
+def _learn_fofo(state, probability, weight):
     """Lines 12 to 15 of Algorithm 2; a stage begins as in Algorithm 1 where the last is over."""
     top = 1.0 / (1.0 + state[at.KNOWN])
     if _ends(state):
@@ -46,7 +46,7 @@ def _learn_fofo(state, chance, weight):
         state[at.DONE] = 0.0
     theta = state[at.THETA]
     rate = state[at.POSITIVE] / state[at.TOTAL]
-    slope = state[at.KNOWN] * rate * theta - max(chance - theta, 0.0)
+    slope = state[at.KNOWN] * rate * theta - max(probability - theta, 0.0)
     scale = state[at.SCALE]
     if scale == 0.0:
         scale = math.sqrt(10.0 * (state[at.TOTAL] + 2.0) / (state[at.POSITIVE] + 1.0))
@@ -114,7 +114,7 @@ def run(kind, state, weights, delays, settings, rows, positive, importance):
     """
     constant, step, falls = settings
     values, columns, begins = rows
-    predicted, guesses = np.zeros(len(positive), np.uint8), np.full(len(positive), np.nan)
+    predicted, probabilities = np.zeros(len(positive), np.uint8), np.full(len(positive), np.nan)
     averages, suffix, w = len(delays) > 0, len(delays) > 1, weights[0]
     for i in range(len(positive)):
         y, weight = positive[i], importance[i]
@@ -123,23 +123,23 @@ def run(kind, state, weights, delays, settings, rows, positive, importance):
         begin, end, before = begins[i], begins[i + 1], state[at.SEEN]
         averaged = before - (_skipped(before) if suffix else 0.0)
         margin = dot(w, values, columns, begin, end, constant)
-        last_chance = chance = logistic(margin)
+        last_probability = probability = logistic(margin)
         if averages and before > 0.0:
             delayed = dot(delays[0], values, columns, begin, end, constant)
-            chance = logistic(margin + delayed / averaged)
-        chosen = 1 if chance >= _threshold(kind, state) else 0
-        predicted[i], guesses[i] = chosen, chance
+            probability = logistic(margin + delayed / averaged)
+        chosen = 1 if probability >= _threshold(kind, state) else 0
+        predicted[i], probabilities[i] = chosen, probability
         state[at.TRUE_POSITIVE] += weight * y * chosen
         state[at.PREDICTED] += weight * chosen
         state[at.POSITIVE] += weight * y
         state[at.TOTAL] += weight
         state[at.SEEN] = before + 1.0
         if kind == at.FOFO:
-            _learn_fofo(state, chance, weight)
-        by = step * weight / (math.sqrt(before + 1.0) if falls else 1.0) * (last_chance - y)
+            _learn_fofo(state, probability, weight)
+        by = step * weight / (math.sqrt(before + 1.0) if falls else 1.0) * (last_probability - y)
         move(w, values, columns, begin, end, constant, -by)
         if averages:
             move(delays[0], values, columns, begin, end, constant, averaged * by)
         if suffix:
             _drop_first(w, delays, before + 1.0)
-    return predicted, guesses
+    return predicted, probabilities

@@ -56,23 +56,23 @@ def _slopes(scores, costs, targets, slopes):
             top = max(top, scores[r, a])
             if targets[r, a]:
                 best = max(best, scores[r, a])
-    whole, part = 0.0, 0.0
+    total, target_mass = 0.0, 0.0
     for r in range(rows):
         for a in range(actions):
             if math.isinf(costs[r, a]):
                 slopes[r, a] = 0
                 continue
-            chance = math.exp(scores[r, a] - top)
-            slopes[r, a] = chance
-            whole += chance
+            mass = math.exp(scores[r, a] - top)
+            slopes[r, a] = mass
+            total += mass
             if targets[r, a]:
-                part += math.exp(scores[r, a] - best)
+                target_mass += math.exp(scores[r, a] - best)
     for r in range(rows):
         for a in range(actions):
-            slopes[r, a] /= whole
+            slopes[r, a] /= total
             if targets[r, a]:
-                slopes[r, a] -= math.exp(scores[r, a] - best) / part
-    return (top + math.log(whole)) - (best + math.log(part))
+                slopes[r, a] -= math.exp(scores[r, a] - best) / target_mass
+    return (top + math.log(total)) - (best + math.log(target_mass))
 
 
 @compiled

@@ -120,9 +120,9 @@ class Product:
             key = (codes, context, ahead)
             if key not in self._before:
                 _, targets, kinds = self._step(codes, context)
-                goals = classes[targets]
-                first, number_of = equal_rows(goals * (int(kinds.max()) + np.int64(1)) + kinds)
-                before, layer = number_of.astype(np.int32), Layer(goals[first], kinds[first])
+                after = classes[targets]
+                first, number_of = equal_rows(after * (int(kinds.max()) + np.int64(1)) + kinds)
+                before, layer = number_of.astype(np.int32), Layer(after[first], kinds[first])
                 mark = _digest(*layer)
                 if mark not in self._layers:
                     self._layers[mark] = layer
@@ -302,17 +302,17 @@ def unfolded(machine: Machine, sign: float) -> Path:
     for layer in machine.layers:
         arcs += len(classes) * machine.steps.labels
         guard_arcs("cost oracle", arcs)
-        goals = layer.next[classes].astype(np.int64)
+        targets = layer.next[classes].astype(np.int64)
         after = sums[:, :, None] + amounts[:, layer.kinds[classes]]
         ranks = [np.unique(total.ravel(), return_inverse=True)[1] for total in after]
-        first, number = distinct_rows([goals.ravel(), *ranks])
-        steps.append(number.reshape(goals.shape))
-        classes, sums = goals.ravel()[first], after.reshape(len(sums), goals.size)[:, first]
+        first, number = distinct_rows([targets.ravel(), *ranks])
+        steps.append(number.reshape(targets.shape))
+        classes, sums = targets.ravel()[first], after.reshape(len(sums), targets.size)[:, first]
     values = machine.steps.values(n, machine.constants, machine.ends[classes].T, sums)
     scores, merged = np.unique(sign * values + 0.0, return_inverse=True)
     layers: list[Ints] = []
-    for targets in reversed(steps):
-        first, before = equal_rows(merged[targets])
-        layers.append(merged[targets[first]])
+    for table in reversed(steps):
+        first, before = equal_rows(merged[table])
+        layers.append(merged[table[first]])
         merged = before
     return ranked_path(0, layers[::-1], scores)

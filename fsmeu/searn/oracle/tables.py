@@ -82,7 +82,7 @@ class Outcomes(NamedTuple):
 
     label_class: NDArray[Any]  # the outcome of each label, (rows, labels)
     counts: Small  # how many outcomes each row has, (rows,)
-    goals: Small  # the class after each, (rows, outcomes); further ones repeat the first
+    targets: Small  # the class after each, (rows, outcomes); further ones repeat the first
     gained: Small  # what is added to the sum of which the best is kept, (rows, outcomes)
     counted: Small  # what is added to the sum that is an axis, (rows, outcomes)
 
@@ -121,18 +121,18 @@ class FrontierTables(Tables):
         self._kernels: Any = kernels
         layers = {id(layer): layer for path in paths for layer in path.layers}
         begins = np.append(0, np.cumsum([len(layer.next) for layer in layers.values()])).astype(int)
-        goals, kinds = np.empty((2, begins[-1], labels), np.int32)
+        targets, kinds = np.empty((2, begins[-1], labels), np.int32)
         for layer, a, b in zip(layers.values(), begins[:-1], begins[1:], strict=True):
-            goals[a:b], kinds[a:b] = layer
-        label_class = np.empty(goals.shape, np.uint8 if labels <= 1 << 8 else np.int32)
-        counts = np.empty(len(goals), np.int32)
-        kernels.pack(goals, kinds, label_class, counts)
+            targets[a:b], kinds[a:b] = layer
+        label_class = np.empty(targets.shape, np.uint8 if labels <= 1 << 8 else np.int32)
+        counts = np.empty(len(targets), np.int32)
+        kernels.pack(targets, kinds, label_class, counts)
         width = int(counts.max(initial=1))
         sums = amounts[:, kinds[:, :width]]
         if (np.rint(sums) != sums).any() or np.abs(sums).max(initial=0) > _MOST_AMOUNT:
             raise NotServedError
-        goals, whole = np.ascontiguousarray(goals[:, :width]), sums.astype(np.int32, order="C")
-        self._steps = Outcomes(label_class, counts, goals, *whole)
+        targets, whole = np.ascontiguousarray(targets[:, :width]), sums.astype(np.int32, order="C")
+        self._steps = Outcomes(label_class, counts, targets, *whole)
         ranges = np.zeros((2, len(layers)), np.int64)
         place = {key: k for k, key in enumerate(layers)}
         if layers:
