@@ -245,8 +245,8 @@ def test_each_fold_is_decided_by_its_own_model():
     models = [Always(k, width) for k in (1, 2, 3)]
     states = search.start(np.array([0, 1]))
     folded = Mixture(0.0, (1.0,), (models,), np.array([1, 0]))
-    found = searches.sampled_actions(folded, searches.features_of(search, states), None, np.zeros(2))
-    assert found.tolist() == [2, 1]
+    acts = searches.sampled_actions(folded, searches.features_of(search, states), None, np.zeros(2))
+    assert acts.tolist() == [2, 1]
     assert scores_of(search, folded, states).argmax(axis=1).tolist() == [3, 3]
 
 
