@@ -4,6 +4,6 @@
 - ``pages.explore`` (a loss to walk through and try out), ``gallery``, ``cards`` in notebooks
 - ``plots``: levels of a distribution, curves, thresholds, intervals
 
-A picture is made in steps: ``subject`` (what is asked for), ``frame`` (names and captions),
+A picture is made in steps: ``subject`` (the machine to draw), ``frame`` (names and captions),
 ``layout`` with ``lines`` (places), ``picture`` (shapes), ``formats`` and ``text``.
 """

@@ -1,4 +1,4 @@
-"""What people see of the objects that they hold: a card in a notebook, a screen of text."""
+"""Displays of objects: a card in a notebook, a screen of text."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ def _levels_card(levels: Levels, mean: float | None = None) -> Parts:
     if not len(levels.values):
         return {"title": title, "note": _EMPTY}
     most = np.sort(np.argsort(-levels.probabilities, kind="stable")[:_MOST_LEVELS])
-    found = zip(levels.values[most], levels.probabilities[most], strict=True)
-    rows = [[f"{value:.6g}", f"{p:.4g}"] for value, p in found]
+    pairs = zip(levels.values[most], levels.probabilities[most], strict=True)
+    rows = [[f"{value:.6g}", f"{p:.4g}"] for value, p in pairs]
     left = len(levels.values) - len(rows)
     return {
         "title": title,

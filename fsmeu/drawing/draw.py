@@ -36,7 +36,7 @@ class Drawing(Card):
 
     @cached_property
     def frame(self) -> Frame:
-        """What the picture says."""
+        """The captions and labels of the picture."""
         return make_frame(self.automaton, self.short)
 
     @cached_property
@@ -50,7 +50,7 @@ class Drawing(Card):
 
     @cached_property
     def placement(self) -> Placement:
-        """Where the states and arcs are."""
+        """The coordinates of states and arcs."""
         return place(self.frame, self.automaton.depth.tolist())
 
     @cached_property
@@ -90,7 +90,7 @@ class Drawing(Card):
         return "\n".join(row.text for row in self.rows()) + "\n"
 
     def rows(self, ascii_only: bool = False) -> list[Row]:
-        """The same as rows with styles."""
+        """The machine as rows of text with styles."""
         if self.summary is not None:
             return summary_listing(self.summary, ascii_only)
         return listing(self.automaton, self.frame, self.route, ascii_only)
@@ -99,8 +99,8 @@ class Drawing(Card):
         """The machine drawn in characters, or None when it does not fit into so many columns."""
         if self.summary is not None:
             return None
-        drawn = canvas(self.automaton, self.frame, self.route)
-        return drawn if max(map(len, drawn), default=0) <= columns else None
+        rows = canvas(self.automaton, self.frame, self.route)
+        return rows if max(map(len, rows), default=0) <= columns else None
 
     def save(self, path: str | os.PathLike[str], kind: str | None = None) -> Path:
         """Writes the picture in a format of ``FORMATS``: ``kind``, or the file name's ending."""
@@ -110,8 +110,8 @@ class Drawing(Card):
 
     def render(self, kind: str) -> bytes:
         """The picture as the contents of a file of this kind."""
-        named = "no ending" if isinstance(kind, str) and not kind else kind
-        one_of("draw", "the format", named, FORMATS)
+        ending = "no ending" if isinstance(kind, str) and not kind else kind
+        one_of("draw", "the format", ending, FORMATS)
         if kind in ("png", "pdf"):
             return paint(self.picture, kind)
         text: str = self.text if kind == "txt" else getattr(self, kind)
@@ -174,8 +174,8 @@ def draw(
     limit = check_int("draw", "limit", limit)
     short, given_z = check_bool("draw", "short", short), check_bool("draw", "given_z", given_z)
     merged = check_bool("draw", "merged", merged)
-    asked = Subject(thing, n, z, y, model, given_z, registers, depth, max_states, merged)
-    drawing = Drawing(*find_subject(asked), limit, short)
+    subject = Subject(thing, n, z, y, model, given_z, registers, depth, max_states, merged)
+    drawing = Drawing(*find_subject(subject), limit, short)
     if path is not None:
         drawing.save(path)
     return drawing

@@ -51,8 +51,8 @@ def xml_text(text: object) -> str:
 
 def dot_text(*lines: object) -> str:
     """A quoted string of the dot language; Graphviz would read entities, so & is one itself."""
-    shown = (visible(line).replace("&", "&amp;") for line in lines)
-    return '"' + r"\n".join(x.replace("\\", "\\\\").replace('"', '\\"') for x in shown) + '"'
+    texts = (visible(line).replace("&", "&amp;") for line in lines)
+    return '"' + r"\n".join(x.replace("\\", "\\\\").replace('"', '\\"') for x in texts) + '"'
 
 
 def tex_text(text: object) -> str:
@@ -105,13 +105,13 @@ def svg(picture: Picture, scale: float = 1.0) -> str:
 
 
 def _svg_group(shapes: list[Shape]) -> str:
-    """One shape, or those of a group, with what is told of them."""
-    drawn = "".join(_SVG[type(shape)](shape) for shape in shapes)
+    """The SVG elements of one shape, or of a group, with its tip as a title."""
+    body = "".join(_SVG[type(shape)](shape) for shape in shapes)
     tip = "".join(shape.tip for shape in shapes)
     if not tip and not shapes[0].group:
-        return drawn
+        return body
     title = f"<title>{xml_text(tip)}</title>" if tip else ""
-    return f"<g {shapes[0].group}".rstrip() + f">{title}{drawn}</g>"
+    return f"<g {shapes[0].group}".rstrip() + f">{title}{body}</g>"
 
 
 def _svg_box(box: Box) -> str:
@@ -149,8 +149,8 @@ _SVG: dict[type, Callable[..., str]] = {Box: _svg_box, Line: _svg_line, Text: _s
 def tikz(picture: Picture) -> str:
     """A picture as a LaTeX document of its own."""
     attributes = ("fill", "stroke", "colour")
-    held = {getattr(shape, name, "none") for shape in picture.shapes for name in attributes}
-    names = {code: f"fsmeu{k}" for k, code in enumerate(sorted(held - {"none"}))}
+    codes = {getattr(shape, name, "none") for shape in picture.shapes for name in attributes}
+    names = {code: f"fsmeu{k}" for k, code in enumerate(sorted(codes - {"none"}))}
     colours = "\n".join(
         rf"\definecolor{{{name}}}{{HTML}}{{{code[1:].upper()}}}" for code, name in names.items()
     )
@@ -174,11 +174,11 @@ def _tex_box(box: Box, names: dict[str, str]) -> str:
 def _tex_line(line: Line, names: dict[str, str]) -> str:
     shaft, corners = line.drawn
     points = [_at(x, y) for x, y in shaft]
-    drawn = points[0]
+    path = points[0]
     for k in range(1, len(points), 3):
-        drawn += f" .. controls {points[k]} and {points[k + 1]} .. {points[k + 2]}"
+        path += f" .. controls {points[k]} and {points[k + 1]} .. {points[k + 2]}"
     colour = names[line.stroke]
-    text = rf"\draw[{colour}, line width={_points(line.line)}] {drawn};"
+    text = rf"\draw[{colour}, line width={_points(line.line)}] {path};"
     if corners:
         triangle = " -- ".join(_at(x, y) for x, y in corners)
         text += "\n" + rf"\fill[{colour}] {triangle} -- cycle;"
@@ -213,8 +213,8 @@ def paint(picture: Picture, kind: str) -> bytes:
     from matplotlib import font_manager, rc_context
     from matplotlib.figure import Figure
 
-    known = {font.name for font in font_manager.fontManager.ttflist}
-    families = [name for name in _FAMILIES if name in known] or ["sans-serif"]
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    families = [name for name in _FAMILIES if name in installed] or ["sans-serif"]
     size = (picture.width / _PIXELS_PER_INCH, picture.height / _PIXELS_PER_INCH)
     fine = min(_FINE, _LARGEST / max(picture.width, picture.height))
     with rc_context({"pdf.fonttype": 42}), warnings.catch_warnings():
@@ -234,7 +234,7 @@ def paint(picture: Picture, kind: str) -> bytes:
 
 
 def _artists(shape: Shape, families: list[str]) -> list[Any]:
-    """What matplotlib paints for a shape."""
+    """The artists of matplotlib for a shape."""
     from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
     from matplotlib.path import Path
     from matplotlib.text import Text as Words

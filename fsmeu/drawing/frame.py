@@ -1,4 +1,4 @@
-"""What a picture of a machine says, before it is known where: names, captions, merged arcs, sizes.
+"""The contents of a picture of a machine before layout: names, captions, merged arcs, sizes.
 
 A register that is the same in all states is said in the title, one that is the same in a whole
 column above that column. Where states would show many registers, one that follows from another is
@@ -35,7 +35,7 @@ _LONGEST_PAST = 4  # labels in the name of a state
 def register_texts(
     bound: BoundLoss, n: int, registers: Mapping[str, NDArray[Any]]
 ) -> dict[str, tuple[str, ...]]:
-    """How each register that is more than a number reads in each state, at length n."""
+    """The texts of registers that are no plain numbers, in each state, by name, at length n."""
     texts = {}
     for register in bound.spec.registers:
         if register.name in registers and register.sugar in ("state", "memory"):
@@ -45,7 +45,7 @@ def register_texts(
 
 
 def _reader(bound: BoundLoss, register: Register, n: int) -> Callable[[int], str]:
-    """The text of a value; of a memory, entries from the newest to the oldest, as in m[0], m[1]."""
+    """A function that returns the text of a value; of a memory, entries from newest to oldest."""
     if register.sugar == "state":
         return lambda value: register.states[value]
     memory = memory_of(bound, register, n)
@@ -58,11 +58,11 @@ def _reader(bound: BoundLoss, register: Register, n: int) -> Callable[[int], str
     joint = "" if all(len(name) == 1 for name in names) else ","
 
     def read(packed: int) -> str:
-        held = []
+        parts = []
         for _ in range(memory.depth):
             packed, digit = divmod(packed, memory.base)
-            held.append(names[digit])
-        return joint.join(held)
+            parts.append(names[digit])
+        return joint.join(parts)
 
     return read
 
@@ -108,18 +108,18 @@ def _factor(automaton: Automaton, arc: int) -> str:
 def label_name(names: Mapping[int, str], number: int) -> str:
     """A label as it is shown; quoted where its own signs could be taken for those around it."""
     name = names.get(number, str(number)) if number else "ε"
-    shown = visible(name)
-    if any(sign in shown for sign in ":,/ "):
-        shown = f"'{shown}'"
-    return _shorten(shown, _LONGEST_NAME)
+    text = visible(name)
+    if any(sign in text for sign in ":,/ "):
+        text = f"'{text}'"
+    return _shorten(text, _LONGEST_NAME)
 
 
 def _label_lines(labels: list[str]) -> tuple[str, ...]:
     """Labels in lines of some width; of many, the first ones and how many more there are."""
     lines = _filled(labels, ", ", _LABEL_WIDTH)
     if len(lines) > _LINES:
-        rest = sum(map(len, lines[_LINES - 1 :]))
-        lines[_LINES - 1 :] = [[f"… and {rest} more"]]
+        more = sum(map(len, lines[_LINES - 1 :]))
+        lines[_LINES - 1 :] = [[f"… and {more} more"]]
     return (*(f"{', '.join(line)}," for line in lines[:-1]), ", ".join(lines[-1]))
 
 
@@ -147,8 +147,8 @@ def with_last_label(automaton: Automaton) -> Automaton:
     table = automaton.table
     tapes = {"y": (table.olabel, automaton.outputs), "z": (table.ilabel, automaton.inputs)}
     for tape, (labels, names) in tapes.items():
-        rows = [automaton.depth.tolist(), *(held.tolist() for held in automaton.registers.values())]
-        if len(set(zip(*rows, strict=True))) == automaton.states or tape in automaton.registers:
+        columns = [automaton.depth.tolist(), *(x.tolist() for x in automaton.registers.values())]
+        if len(set(zip(*columns, strict=True))) == automaton.states or tape in automaton.registers:
             return automaton
         past = _last_labels(automaton, labels, 1)
         if past is not None:
@@ -181,9 +181,9 @@ def state_names(automaton: Automaton) -> tuple[str, ...] | None:
     names = [""] * automaton.states
     for layer in layers:
         short = [past[state][:length] for state in layer]
-        for state, held in zip(layer, short, strict=True):
-            after = "" if short.count(held) == 1 else _future(automaton, state)
-            names[state] = " ".join(label_name(automaton.inputs, k) for k in held[::-1]) + after
+        for state, labels in zip(layer, short, strict=True):
+            after = "" if short.count(labels) == 1 else _future(automaton, state)
+            names[state] = " ".join(label_name(automaton.inputs, k) for k in labels[::-1]) + after
     names[table.start] = "start"
     return tuple(names)
 
@@ -205,7 +205,7 @@ def _last_labels(
 
 
 def _future(automaton: Automaton, state: int) -> str:
-    """What tells a state apart from those with the same past: what must follow, or its number."""
+    """A name that distinguishes states with the same past: the only next label, or the number."""
     table = automaton.table
     after = set(table.ilabel[table.source == state].tolist())
     if len(after) == 1:
@@ -230,10 +230,10 @@ _FEW = 6  # values of a register from which another one follows
 
 @dataclass(frozen=True)
 class Caption:
-    """What a state shows."""
+    """The text, value, shade and size of a state."""
 
     lines: tuple[str, ...]  # its registers, or its number
-    value: str  # what ending there is worth, or nothing
+    value: str  # the value of a sequence that ends there, or nothing
     tip: str  # the whole in full precision
     mass: float | None  # the probability of passing through the state, if there is a model
     width: float  # of the state
@@ -241,7 +241,7 @@ class Caption:
 
     @property
     def shade(self) -> float | None:
-        """How dark it is: the root of its probability."""
+        """The shade, from 0 to 1: the root of its probability; None without a model."""
         return None if self.mass is None else math.sqrt(min(1.0, max(0.0, self.mass)))
 
 
@@ -261,7 +261,7 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Frame:
-    """Everything a picture says of a machine."""
+    """All texts of a picture of a machine, with sizes."""
 
     title: str  # what it is, and registers that are the same in all states
     captions: tuple[Caption, ...]  # what each state shows
@@ -272,9 +272,9 @@ class Frame:
 
 @dataclass(frozen=True)
 class _Legend:
-    """The registers of a machine: what they hold in each state, and where that is shown."""
+    """The registers of a machine: their contents in each state, and where these are shown."""
 
-    held: Mapping[str, Sequence[str]]  # by state
+    texts: Mapping[str, Sequence[str]]  # by state
     fixed: list[str]  # the same in all states
     varying: list[str]  # the others
     above: list[list[str]]  # for each depth, those that are the same in all its states
@@ -286,8 +286,8 @@ class _Legend:
         return [register for register in self.varying if register not in away]
 
     def named(self, registers: Iterable[str], state: int) -> list[str]:
-        """Registers with contents, such as ``tp=1``; without those that hold nothing to tell."""
-        return [f"{visible(r)}={self.held[r][state]}" for r in registers if self.held[r][state]]
+        """Registers with contents, such as ``tp=1``; without those that are empty."""
+        return [f"{visible(r)}={self.texts[r][state]}" for r in registers if self.texts[r][state]]
 
 
 def make_frame(automaton: Automaton, short: bool = False, full: bool = False) -> Frame:
@@ -310,10 +310,10 @@ def make_frame(automaton: Automaton, short: bool = False, full: bool = False) ->
         if not lines:
             lines = [_shorten(str(state) if names is None else names[state], _WIDEST)]
         elif short:
-            lines = [",".join(legend.held[register][state] for register in registers)]
-        told = legend.named(automaton.registers, state)
+            lines = [",".join(legend.texts[register][state] for register in registers)]
+        contents = legend.named(automaton.registers, state)
         ends = max(leaving[state], entering[state])
-        captions.append(_caption(automaton, state, lines, told, loops.get(state, 0.0), ends))
+        captions.append(_caption(automaton, state, lines, contents, loops.get(state, 0.0), ends))
     title = visible(automaton.name)
     if legend.fixed:
         title += "; " + " ".join(legend.named(legend.fixed, 0))
@@ -327,71 +327,71 @@ def make_frame(automaton: Automaton, short: bool = False, full: bool = False) ->
 def _legend(automaton: Automaton, alike: bool) -> _Legend:
     """The registers, sorted by where they are shown; ``alike`` has all states show the same."""
     states, columns = range(automaton.states), automaton.layers
-    held = {
+    texts = {
         r: [visible(automaton.register_text(r, s)) for s in states] for r in automaton.registers
     }
 
     def same(registers: Iterable[str], column: Iterable[int]) -> list[str]:
         """Those that hold the same in all of these states."""
         column = list(column)
-        return [r for r in registers if len({held[r][state] for state in column}) == 1]
+        return [r for r in registers if len({texts[r][state] for state in column}) == 1]
 
-    fixed = same(held, states) if len(states) > 1 else []
-    varying = [r for r in held if r not in fixed]
+    fixed = same(texts, states) if len(states) > 1 else []
+    varying = [r for r in texts if r not in fixed]
     several = len(varying) > _SEVERAL
     common = list(varying) if any(len(column) > 1 for column in columns) else []
     for column in columns:
         common = same(common, column)
     above = []
     for column in columns:
-        found = same(varying, column) if len(column) > 1 and not alike else common
-        above.append(found if several and len(found) < len(varying) else [])
-    left = [r for r in varying if r not in common]
-    noted = several and not alike and len(left) > _MANY
-    return _Legend(held, fixed, varying, above, _evident(automaton, held, left) if noted else {})
+        shared = same(varying, column) if len(column) > 1 and not alike else common
+        above.append(shared if several and len(shared) < len(varying) else [])
+    shown = [r for r in varying if r not in common]
+    noted = several and not alike and len(shown) > _MANY
+    return _Legend(texts, fixed, varying, above, _evident(automaton, texts, shown) if noted else {})
 
 
 def _evident(
-    automaton: Automaton, held: Mapping[str, Sequence[str]], registers: list[str]
+    automaton: Automaton, texts: Mapping[str, Sequence[str]], registers: list[str]
 ) -> dict[str, str]:
     """Registers that follow from one that is shown, and how, in all states but the start."""
     states = [s for s in range(automaton.states) if s != automaton.table.start]
-    texts = {r: [held[r][s] for s in states] for r in registers}
-    found: dict[str, str] = {}
+    columns = {r: [texts[r][s] for s in states] for r in registers}
+    notes: dict[str, str] = {}
     sources: set[str] = set()
     for register, other in product(registers, registers):
-        free = register not in found and register not in sources and other not in found
-        if free and other != register and len(registers) - len(found) > _MANY:
-            note = _follows(register, texts[register], other, texts[other])
+        free = register not in notes and register not in sources and other not in notes
+        if free and other != register and len(registers) - len(notes) > _MANY:
+            note = _follows(register, columns[register], other, columns[other])
             if note:
-                found[register] = note
+                notes[register] = note
                 sources.add(other)
-    return found
+    return notes
 
 
-def _follows(register: str, held: list[str], other: str, known: list[str]) -> str:
-    """How the values of a register follow from those of another one; empty if they do not."""
-    pairs = sorted(set(zip(known, held, strict=True)))
-    values = dict(pairs)
-    if len(values) < len(pairs) or not 1 < len(values) <= _FEW or len(set(held)) < 2:
+def _follows(register: str, texts: list[str], other: str, other_texts: list[str]) -> str:
+    """A sentence on how a register follows from another one; empty if it does not."""
+    pairs = sorted(set(zip(other_texts, texts, strict=True)))
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs) or not 1 < len(mapping) <= _FEW or len(set(texts)) < 2:
         return ""
     parts = []
-    for value in dict.fromkeys(values.values()):
-        where = ", ".join(k for k, v in values.items() if v == value)
+    for value in dict.fromkeys(mapping.values()):
+        where = ", ".join(k for k, v in mapping.items() if v == value)
         parts.append(f"{value} where {visible(other)} = {where}")
     return f"{visible(register)} is {'; '.join(parts)}"
 
 
 def _caption(
-    automaton: Automaton, state: int, lines: list[str], told: list[str], loop: float, ends: int
+    automaton: Automaton, state: int, lines: list[str], contents: list[str], loop: float, ends: int
 ) -> Caption:
     """The caption of a state, with room for the label of a loop of this width and for its lines."""
-    known = float(automaton.values[state])
+    number = float(automaton.values[state])
     mass = None if automaton.masses is None else float(automaton.masses[state])
-    value = "" if np.isnan(known) else f"= {number_text(known)}"
-    tip = [f"state {state}", *told]
+    value = "" if np.isnan(number) else f"= {number_text(number)}"
+    tip = [f"state {state}", *contents]
     if automaton.ending[state]:
-        tip.append(f"value {known!r}" if value else "may end here")
+        tip.append(f"value {number!r}" if value else "may end here")
     if mass is not None:
         tip.append(f"probability {mass!r}")
     height = _PAD * 1.1 + FONT * LINE * (len(lines) + bool(value))
@@ -409,11 +409,11 @@ def _wrap(words: list[str]) -> list[str]:
 
 def _bundles(automaton: Automaton, evident: bool) -> tuple[Bundle, ...]:
     table = automaton.table
-    together: dict[tuple[int, int], list[int]] = {}
+    arcs_of: dict[tuple[int, int], list[int]] = {}
     for arc, ends in enumerate(zip(table.source.tolist(), table.target.tolist(), strict=True)):
-        together.setdefault(ends, []).append(arc)
-    made = []
-    for (source, target), arcs in together.items():
+        arcs_of.setdefault(ends, []).append(arc)
+    bundles = []
+    for (source, target), arcs in arcs_of.items():
         lines = line_texts(automaton, arcs, evident)
         width = max(text_width(line, SMALL) for line in lines)
         tip = f"{source} to {target}: {', '.join(arc_texts(automaton, arcs))}"
@@ -423,8 +423,8 @@ def _bundles(automaton: Automaton, evident: bool) -> tuple[Bundle, ...]:
             flow = min(1.0, mass)
             tip += f", probability {flow!r}"
         height = SMALL * LINE * len(lines)
-        made.append(Bundle(source, target, tuple(arcs), lines, tip, flow, width, height))
-    return tuple(made)
+        bundles.append(Bundle(source, target, tuple(arcs), lines, tip, flow, width, height))
+    return tuple(bundles)
 
 
 def text_width(text: str, size: float = FONT) -> float:

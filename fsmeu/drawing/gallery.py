@@ -52,7 +52,7 @@ _TOKEN = re.compile(
 class Exhibit:
     """One loss of the page."""
 
-    found: Report  # what is known of it
+    report: Report  # its examples, properties and sizes
     methods: tuple[Applies, ...]  # the exact methods that decide for it
     pictures: tuple[tuple[str, Drawing], ...]  # drawings of its machine, with what they show
     page: Page | None = None  # a page to explore it in, or None where it cannot be measured
@@ -66,19 +66,19 @@ class Exhibit:
 
     @property
     def group(self) -> str:
-        """Where it is shown: by what is derived of it, not by its name."""
-        known = self.found.properties
-        if self.found.spec.scheme:
+        """The key of its section in ``_GROUPS``, by derived properties, not by its name."""
+        properties = self.report.properties
+        if self.report.spec.scheme:
             return "chunks"
-        return "table" if known is not None and known.confusion else "sequences"
+        return "table" if properties is not None and properties.confusion else "sequences"
 
 
 def exhibit(spec: Spec) -> Exhibit:
-    """Measures and draws a loss file."""
-    found = report(spec)
-    if found.loss is None or not found.holds or found.properties is None:
-        return Exhibit(found, (), ())
-    return Exhibit(found, exact_methods(found.loss), _pictures(spec), _explored(spec))
+    """The exhibit of a loss file, measured and drawn."""
+    checked = report(spec)
+    if checked.loss is None or not checked.holds or checked.properties is None:
+        return Exhibit(checked, (), ())
+    return Exhibit(checked, exact_methods(checked.loss), _pictures(spec), _explored(spec))
 
 
 def _explored(spec: Spec) -> Page | None:
@@ -97,15 +97,15 @@ def _pictures(spec: Spec) -> tuple[tuple[str, Drawing], ...]:
     loss, plain = chosen
     merged = loss.compile(plain.n, minimize=True)
     with_params = "".join(f", {name} = {loss.params[name]:g}" for name in _open_numbers(spec))
-    shown = [(f"as the file makes it: n = {plain.n}{with_params}", draw(loss, plain.n))]
+    pictures = [(f"as the file makes it: n = {plain.n}{with_params}", draw(loss, plain.n))]
     if 1 < merged.states < plain.states:
         caption = f"merged: {merged.states} of {plain.states} states can be told apart"
-        shown.append((caption, draw(loss, plain.n, merged=True)))
+        pictures.append((caption, draw(loss, plain.n, merged=True)))
     summed = compile_summed(loss, plain.n)
     if 1 < summed.states <= _SUMMED:
         caption = f"summed, {summed.states} states: the paths of a pair add up to its value"
-        shown.append((caption, draw(summed)))
-    return tuple(shown)
+        pictures.append((caption, draw(summed)))
+    return tuple(pictures)
 
 
 def _open_numbers(spec: Spec) -> list[str]:
@@ -115,17 +115,17 @@ def _open_numbers(spec: Spec) -> list[str]:
 def _variants(spec: Spec) -> Iterator[SpecLoss]:
     """The loss with one chunk type, and parameters of examples, 1 and 0 last; or else defaults."""
     labels = tag_labels(["X"], spec.scheme) if spec.scheme else None
-    wanted = set(_open_numbers(spec))
-    found: dict[tuple[tuple[str, float], ...], None] = {}
+    open_names = set(_open_numbers(spec))
+    bindings: dict[tuple[tuple[str, float], ...], None] = {}
     for result in run_examples(spec):
-        found[tuple((k, v) for k, v in result.bindings.items() if k in wanted)] = None
-    for given in sorted(found or {(): None}, key=lambda given: [(v <= 1, v) for _, v in given]):
+        bindings[tuple((k, v) for k, v in result.bindings.items() if k in open_names)] = None
+    for params in sorted(bindings or {(): None}, key=lambda pairs: [(v <= 1, v) for _, v in pairs]):
         with suppress(FsmeuError):
-            yield loss_to_measure(spec, dict(given), labels)[0]
+            yield loss_to_measure(spec, dict(params), labels)[0]
 
 
 def _small_machine(spec: Spec) -> tuple[SpecLoss, Machine] | None:
-    """The longest machine that is small enough to be drawn and has something to tell."""
+    """The longest machine that is small enough to be drawn and has more than one value."""
     for loss, n in itertools.product(_variants(spec), (3, 2, 1)):
         with suppress(FsmeuError):
             machine = loss.compile(n, max_states=_DRAWN)
@@ -135,25 +135,25 @@ def _small_machine(spec: Spec) -> tuple[SpecLoss, Machine] | None:
 
 
 def anchored(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
-    """The same with anchors: their names, numbered where several files use one."""
-    placed: dict[str, Exhibit] = {}
-    for one in exhibits:
-        name = one.found.spec.name
+    """The exhibits with anchors: their names, numbered where several files use one."""
+    by_anchor: dict[str, Exhibit] = {}
+    for exhibit in exhibits:
+        name = exhibit.report.spec.name
         names = (f"{name}-{k}" if k > 1 else name for k in itertools.count(1))
-        anchor = next(free for free in names if free not in placed)
-        placed[anchor] = replace(one, anchor=anchor)
-    return list(placed.values())
+        anchor = next(free for free in names if free not in by_anchor)
+        by_anchor[anchor] = replace(exhibit, anchor=anchor)
+    return list(by_anchor.values())
 
 
 def usage(spec: Spec, examples: Iterable[ExampleResult], assumed: Mapping[str, Any]) -> list[str]:
     """The use of a loss on an example, in Python and as a command; empty where none has a value.
 
-    Values between whole numbers tell more, and so do few parameters. Parameters that have no
-    default, and that an example does not bind, have values that are assumed.
+    Examples whose values are no whole numbers come first, then those with few parameters; what has
+    no default, and is not bound by an example, has an assumed value.
     """
-    sound = [result for result in examples if result.holds and result.example.z]
-    sound.sort(key=lambda one: (float(one.value or 0.0).is_integer(), len(one.bindings)))
-    for result in sound:
+    valid = [result for result in examples if result.holds and result.example.z]
+    valid.sort(key=lambda result: (float(result.value or 0.0).is_integer(), len(result.bindings)))
+    for result in valid:
         with suppress(FsmeuError):
             return _usage(spec, result, assumed)
     return []
@@ -168,57 +168,57 @@ def _usage(spec: Spec, result: ExampleResult, assumed: Mapping[str, Any]) -> lis
     pair = [loss.alphabet.decode(loss.alphabet.parse(text, "usage")) for text in texts]
     name = spec.name if spec.name in library() else f"{spec.name}.loss"
     words, command = [json.dumps(name)], ["fsmeu", "evaluate", "--steps", name]
-    shown = []
+    arguments = []
     for tape in pair:
         short = all(len(str(label)) == 1 for label in tape)
         command.append(("" if short else " ").join(map(str, tape)))
-        shown.append(json.dumps("".join(map(str, tape)) if short else tape))
+        arguments.append(json.dumps("".join(map(str, tape)) if short else tape))
     for key, value in params.items():
         number = json.dumps(np.asarray(value, np.float64).tolist())
         number = re.sub(r"\.0\b", "", number)  # whole numbers without a point
         words.append(f"{key}={number}")
         command += ["-p", f"{key}={number}"]
-    given: dict[str, list[Any]] = {"types": types, "labels": [] if spec.scheme else list(labels)}
-    for key, chosen in given.items():
+    options: dict[str, list[Any]] = {"types": types, "labels": [] if spec.scheme else list(labels)}
+    for key, chosen in options.items():
         if chosen:
             words.append(f"{key}={json.dumps(chosen)}")
             command += [f"--{key}", ",".join(map(str, chosen))]
-    called = f"fsmeu.evaluate(fsmeu.load({', '.join(words)}), {', '.join(shown)})"
-    return [f"{called}  # {evaluate(loss, *pair):.6g}", shlex.join(command)]
+    call = f"fsmeu.evaluate(fsmeu.load({', '.join(words)}), {', '.join(arguments)})"
+    return [f"{call}  # {evaluate(loss, *pair):.6g}", shlex.join(command)]
 
 
 def gallery_page(exhibits: Sequence[Exhibit], title: str = "Losses and utilities") -> str:
     """The whole page of exhibits as ``anchored`` gives them: one file that needs no network."""
-    shown = {
-        name: [_contents(one) for one in exhibits if one.group == key]
+    groups = {
+        name: [_contents(exhibit) for exhibit in exhibits if exhibit.group == key]
         for key, name in _GROUPS.items()
     }
-    values = {"title": title, "heads": _HEADS, "groups": shown, "count": len(exhibits)}
+    values = {"title": title, "heads": _HEADS, "groups": groups, "count": len(exhibits)}
     return page("gallery.html", ("gallery.css", "picture.css"), ("gallery.js",), **values)
 
 
-def _contents(one: Exhibit) -> dict[str, Any]:
-    """What the page says of a loss."""
-    found, spec, known = one.found, one.found.spec, one.found.properties
-    orders = ["", ""] if found.growth is None else _orders(found.growth)[:2]
-    additive, table = (known.additive, known.confusion) if known is not None else (False, False)
-    any_model = any(method.any_model for method in one.methods)
-    words = [spec.name, spec.kind, spec.summary, *(method.method for method in one.methods)]
+def _contents(exhibit: Exhibit) -> dict[str, Any]:
+    """The values of the template for a loss, by name."""
+    report, spec, props = exhibit.report, exhibit.report.spec, exhibit.report.properties
+    orders = ["", ""] if report.growth is None else _orders(report.growth)[:2]
+    additive, table = (props.additive, props.confusion) if props is not None else (False, False)
+    any_model = any(method.any_model for method in exhibit.methods)
+    words = [spec.name, spec.kind, spec.summary, *(method.method for method in exhibit.methods)]
     marks = {"additive": additive, "confusion table": table, "any model": any_model}
     words += [word for word, holds in marks.items() if holds]
     return {
-        **vars(one),
-        "file": one.file,
+        **vars(exhibit),
+        "file": exhibit.file,
         "spec": spec,
-        "usage": usage(spec, found.examples, found.assumed),
+        "usage": usage(spec, report.examples, report.assumed),
         "overview": [spec.summary, *orders, *("yes" if mark else "" for mark in (additive, table))],
         "words": " ".join(words).lower(),
         "source": _source(spec.source),
-        "measured": measured_with(found),
-        "facts": facts(found),
-        "growth": _growth(found.growth),
-        "stamp": _stamp([drawing.picture for _, drawing in one.pictures]),
-        "figures": [(caption, Markup(drawing.svg)) for caption, drawing in one.pictures],
+        "measured": measured_with(report),
+        "facts": facts(report),
+        "growth": _growth(report.growth),
+        "stamp": _stamp([drawing.picture for _, drawing in exhibit.pictures]),
+        "figures": [(caption, Markup(drawing.svg)) for caption, drawing in exhibit.pictures],
     }
 
 
@@ -241,12 +241,12 @@ def _growth(sizes: Growth | None) -> list[list[Any]]:
 
 def _source(source: str) -> Markup:
     """The text of a file, its words set apart."""
-    text, shown, end = source.strip("\n"), Markup(""), 0
-    for found in _TOKEN.finditer(text):
-        word = Markup('<span class="{}">{}</span>').format(found.lastgroup, visible(found.group()))
-        shown += visible(text[end : found.start()], "\n") + word
-        end = found.end()
-    return shown + visible(text[end:], "\n")
+    text, markup, end = source.strip("\n"), Markup(""), 0
+    for token in _TOKEN.finditer(text):
+        word = Markup('<span class="{}">{}</span>').format(token.lastgroup, visible(token.group()))
+        markup += visible(text[end : token.start()], "\n") + word
+        end = token.end()
+    return markup + visible(text[end:], "\n")
 
 
 def _stamp(pictures: Sequence[Picture]) -> Markup:
@@ -255,8 +255,8 @@ def _stamp(pictures: Sequence[Picture]) -> Markup:
         return Markup("")
     picture = min(pictures, key=lambda p: max(p.width, 2 * p.height))
     share = min(_WIDE / picture.width, _HIGH / picture.height, 0.5)
-    drawn = [kept for shape in picture.shapes if (kept := _bold(shape, share)) is not None]
-    return Markup(svg(replace(picture, shapes=tuple(drawn)), share))
+    shapes = [bold for shape in picture.shapes if (bold := _bold(shape, share)) is not None]
+    return Markup(svg(replace(picture, shapes=tuple(shapes)), share))
 
 
 def _bold(shape: Shape, share: float) -> Shape | None:

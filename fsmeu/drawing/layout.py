@@ -3,7 +3,7 @@
 States stand in columns by their depth. Order: a sweep sorts each layer by the mean position of its
 neighbours in the layer before, then the other way round (Sugiyama, Tagawa & Toda 1981); neighbours
 are then swapped while that removes crossings or brings items closer that are joined within a layer.
-The best order met is kept. Heights: each layer in turn takes the mean heights of its neighbours as
+The best order is kept. Heights: each layer in turn takes the mean heights of its neighbours as
 wishes; the nearest heights (least squares) that keep order and distances are an isotonic
 regression.
 
@@ -106,12 +106,12 @@ def _faults(layers: Layers, after: Neighbours, beside: Neighbours) -> int:
     place = _places(layers)
     faults = sum(abs(place[x] - p) - 1 for item, p in place.items() for x in beside[item]) // 2
     for layer in layers:
-        met: list[int] = []  # right ends; their inversions are the crossings
+        passed: list[int] = []  # right ends; their inversions are the crossings
         for item in layer:
             ends = [place[x] for x in after[item]]
-            faults += sum(len(met) - bisect_right(met, end) for end in ends)
+            faults += sum(len(passed) - bisect_right(passed, end) for end in ends)
             for end in ends:
-                insort(met, end)
+                insort(passed, end)
     return faults
 
 
@@ -125,19 +125,19 @@ def stack_rows(
     offsets = [np.cumsum([0.0, *(below[a] + above[b] for a, b in pairwise(x))]) for x in layers]
 
     def settle(layer: int, wishes: Sequence[float]) -> None:
-        found = isotonic_regression(np.subtract(wishes, offsets[layer])).x + offsets[layer]
-        for item, at in zip(layers[layer], found.tolist(), strict=True):
+        heights = isotonic_regression(np.subtract(wishes, offsets[layer])).x + offsets[layer]
+        for item, at in zip(layers[layer], heights.tolist(), strict=True):
             height[item] = at
 
     for k, layer in enumerate(layers):
         settle(k, [0.0] * len(layer))
     for sweep in range(_HEIGHT_SWEEPS):
         order = range(len(layers))
-        seen = sides if sweep >= _HEIGHT_SWEEPS // 2 else sides[sweep % 2 : sweep % 2 + 1]
+        directions = sides if sweep >= _HEIGHT_SWEEPS // 2 else sides[sweep % 2 : sweep % 2 + 1]
         for k in order if sweep % 2 == 0 else reversed(order):
-            near = [[height[x] for side in seen for x in side[item]] for item in layers[k]]
-            own = (height[item] for item in layers[k])
-            settle(k, [sum(x) / len(x) if x else h for x, h in zip(near, own, strict=True)])
+            near = [[height[x] for side in directions for x in side[item]] for item in layers[k]]
+            current = (height[item] for item in layers[k])
+            settle(k, [sum(x) / len(x) if x else h for x, h in zip(near, current, strict=True)])
     return height
 
 
@@ -154,7 +154,7 @@ _TRACK, _ALL_TRACKS = 8.0, 260.0  # between tracks; many are closer together
 
 @dataclass(frozen=True)
 class Placement:
-    """Where everything is, in pixels from the top left corner."""
+    """The coordinates of states, lines and labels, in pixels from the top left corner."""
 
     centres: tuple[Point, ...]  # of the states
     curves: tuple[Curve, ...]  # the line of each bundle of arcs
@@ -168,7 +168,7 @@ def place(frame: Frame, depth: Sequence[int]) -> Placement:
     last = max(depth, default=0)
     grid = _Grid(frame, [d if d >= 0 else last + 1 for d in depth])
     numbered = list(enumerate(frame.bundles))
-    curves, labels = [grid.curve(*one) for one in numbered], [grid.label(*one) for one in numbered]
+    curves, labels = [grid.curve(*x) for x in numbered], [grid.label(*x) for x in numbered]
     return _fit(frame, grid.centres, curves, labels)
 
 
@@ -232,35 +232,35 @@ class _Grid:
     def _clear(
         self, columns: int, reach: dict[tuple[int, int], float]
     ) -> dict[tuple[int, int], float]:
-        """How far from the middle of a column its states and labels reach, to each side."""
+        """The extent of states and labels from the middle of a column, by column and side."""
         column, frame = self.column, self.frame
         wide = [(column[b.source], b.width) for b in frame.bundles if b.source == b.target]
         for where, texts in enumerate(frame.headings[:columns]):
             wide += [(where, text_width(text)) for text in texts]
         clear = dict[tuple[int, int], float]()
         for side in (LEFT, RIGHT):
-            found = [_LEAST_CLEAR] * columns
+            halves = [_LEAST_CLEAR] * columns
             for state, caption in enumerate(frame.captions):
                 half = caption.width / 2 + reach.get((state, side), 0.0)
-                found[column[state]] = max(found[column[state]], half)
+                halves[column[state]] = max(halves[column[state]], half)
             for where, width in wide:
-                found[where] = max(found[where], width / 2 + LOOP_LIFT)
-            clear |= {(where, side): half for where, half in enumerate(found)}
+                halves[where] = max(halves[where], width / 2 + LOOP_LIFT)
+            clear |= {(where, side): half for where, half in enumerate(halves)}
         return clear
 
     def _tracks(self) -> tuple[dict[int, float], dict[tuple[int, int], float]]:
-        """How far from the middle of its column the track of each line is, and where all end."""
+        """The distance of each line's track from the middle of its column, and where all end."""
         beside: dict[tuple[int, int], list[int]] = defaultdict(list)
         for k, (end, _) in self.ends.items():
             if end.peer:
                 beside[self.column[end.state], end.side].append(k)
         tracks, outer = dict[int, float](), dict(self.clear)
-        for key, held in beside.items():
-            rows = [[self.y[end.state] + end.row for end in self.ends[k]] for k in held]
+        for key, numbers in beside.items():
+            rows = [[self.y[end.state] + end.row for end in self.ends[k]] for k in numbers]
             chosen = lines.choose_tracks([(a, b) for a, b in rows])
             step = min(_TRACK, _ALL_TRACKS / (max(chosen) + 1))
             first = self.clear[key] + _FIRST_TRACK
-            tracks |= {k: first + track * step for k, track in zip(held, chosen, strict=True)}
+            tracks |= {k: first + track * step for k, track in zip(numbers, chosen, strict=True)}
             outer[key] = first + (max(chosen) + 1) * step
         return tracks, outer
 
@@ -309,7 +309,7 @@ class _Grid:
         return [(x + end.side * dx, y + dy) for dx, dy in away]
 
     def _past(self, end: End) -> float:
-        """Where a line has passed the tracks beside its column."""
+        """The x coordinate where a line has passed the tracks beside its column."""
         where = self.column[end.state]
         return self.x[where] + end.side * self.outer[where, end.side]
 

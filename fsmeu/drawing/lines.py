@@ -57,8 +57,8 @@ def point_at(curve: Curve, where: float) -> Point:
     t = where * pieces - piece
     s = 1 - t
     factors = (s * s * s, 3 * s * s * t, 3 * s * t * t, t * t * t)
-    held = curve[3 * piece : 3 * piece + 4]
-    x, y = (sum(f * p[k] for f, p in zip(factors, held, strict=True)) for k in (0, 1))
+    points = curve[3 * piece : 3 * piece + 4]
+    x, y = (sum(f * p[k] for f, p in zip(factors, points, strict=True)) for k in (0, 1))
     return x, y
 
 
@@ -126,7 +126,7 @@ def _row_height(end: End, bundles: Sequence[Bundle]) -> float:
 
 
 def side_height(ends: Sequence[End], bundles: Sequence[Bundle]) -> float:
-    """How high the rows at one side of a state are together; 0 if there is no label."""
+    """The height of all rows at one side of a state; 0 if there is no label."""
     if not any(end.role == 0 for end in ends):
         return 0.0
     return sum(_row_height(end, bundles) for end in ends)
@@ -157,7 +157,7 @@ def lay_side(
 
 
 def _place(end: End, height: Sequence[float]) -> tuple[int, float, int, int]:
-    """Where an end comes from top to bottom, so that lines within a column enclose each other.
+    """The sort key of an end from top to bottom: lines within a column enclose each other.
 
     On the right, lines come down: those that enter from above are first, the nearest at the top;
     those that leave downwards are last, the nearest at the bottom. On the left it is the other way
@@ -181,7 +181,7 @@ def choose_tracks(spans: Sequence[tuple[float, float]]) -> list[int]:
     ends = [(min(span), max(span)) for span in spans]
     for k in sorted(range(len(ends)), key=lambda k: (ends[k][1] - ends[k][0], ends[k])):
         low, high = ends[k][0] - _TRACKS_APART, ends[k][1] + _TRACKS_APART
-        free = (all(high < a or b < low for a, b in held) for held in tracks)
+        free = (all(high < a or b < low for a, b in track) for track in tracks)
         chosen[k] = next((t for t, is_free in enumerate(free) if is_free), len(tracks))
         if chosen[k] == len(tracks):
             tracks.append([])

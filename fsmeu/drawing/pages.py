@@ -95,9 +95,9 @@ class Page:
         return f"<page about {shorten(self.name)}: {len(self.html):,} characters>"
 
     def _repr_html_(self) -> str:
-        held = html.escape(self.html, quote=True)
+        escaped = html.escape(self.html, quote=True)
         return (
-            f'<iframe srcdoc="{held}" sandbox="allow-scripts" title="{xml_text(self.name)}" '
+            f'<iframe srcdoc="{escaped}" sandbox="allow-scripts" title="{xml_text(self.name)}" '
             'width="100%" height="680" frameborder="0"></iframe>'
         )
 
@@ -127,7 +127,7 @@ def explore(
         must = f"at most {_MOST_LABELS} labels can be shown"
         raise SizeLimitError(message("explore", must, f"{len(loss.alphabet)} labels"))
     # The longest first: what is too large is said at once.
-    built = [_machine(loss, length, limit) for length in range(longest, 0, -1)][::-1]
+    machines = [_machine(loss, length, limit) for length in range(longest, 0, -1)][::-1]
     labels = [str(label) for label in loss.alphabet.labels]
     spec = getattr(loss, "spec", None)
     scheme = (spec.scheme if spec is not None else "") or _scheme_of(labels)
@@ -138,10 +138,10 @@ def explore(
         "mostTried": MOST_TRIED,
         "weights": _weights(probs, len(labels)),
         "more": labels.index("O") if scheme else 0,
-        "machines": [{**one, "first": _first_pair(labels, one["n"], scheme)} for _, one in built],
+        "machines": [{**x, "first": _first_pair(labels, x["n"], scheme)} for _, x in machines],
     }
     summary = spec.summary if spec is not None else ""
-    pictures = [drawing for drawing, _ in built]
+    pictures = [drawing for drawing, _ in machines]
     return Page(_page(f"{loss.kind} {loss.name}", summary, data, pictures), loss.name)
 
 
@@ -171,11 +171,11 @@ def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
             must = "probabilities to begin with can be given for two labels"
             raise InputError(message("explore", must, f"{labels} labels"))
         return [list(map(float, row)) for row in (np.eye(labels) + 1.0) / (labels + 1)]
-    found = Bernoulli(_FIRST if probs is None else probs).p
-    if not len(found):
+    probabilities = Bernoulli(_FIRST if probs is None else probs).p
+    if not len(probabilities):
         must = "probabilities must be numbers from 0 to 1, at least one"
         raise InputError(message("explore", must, probs))
-    return [[float(p)] for p in found]
+    return [[float(p)] for p in probabilities]
 
 
 def _machine(loss: Loss, n: int, limit: int) -> tuple[Drawing, dict[str, Any]]:
@@ -219,8 +219,8 @@ def _tables(machine: Machine) -> dict[str, Any]:
 def _scheme_of(labels: Sequence[str]) -> str:
     """The scheme of which all labels are tags, O among them; empty if there is none."""
     tags = [label for label in labels if label != "O"]
-    found = (name for name, kinds in KINDS.items() if all(is_tag(tag, kinds) for tag in tags))
-    return next(found, "") if 0 < len(tags) < len(labels) else ""
+    schemes = (name for name, kinds in KINDS.items() if all(is_tag(tag, kinds) for tag in tags))
+    return next(schemes, "") if 0 < len(tags) < len(labels) else ""
 
 
 def _first_pair(labels: Sequence[str], n: int, scheme: str) -> dict[str, list[int]]:

@@ -26,9 +26,9 @@ _TITLE = 26.0
 
 @dataclass(frozen=True, kw_only=True)
 class _Shape:
-    """What all shapes have."""
+    """The attributes of all shapes."""
 
-    tip: str = ""  # told when it is pointed at
+    tip: str = ""  # the tooltip
     group: str = ""  # attributes of the SVG element around neighbours of the same group
 
 
@@ -210,7 +210,7 @@ class _Chart:
     most: float  # the number for which a bar is as high as the area
 
     def y(self, number: float) -> float:
-        """Where the upper edge of a bar is."""
+        """The height of the upper edge of a bar, in pixels from the top."""
         return self.top + self.height - self.height * number / self.most
 
     def shapes(
@@ -220,7 +220,7 @@ class _Chart:
         below: Iterable[tuple[float, str]],
         beside: Iterable[float],
     ) -> list[Shape]:
-        """Bars (where along the axis, number, what is told) with texts below and numbers beside."""
+        """Bars (x coordinate, number, tip) with texts below and numbers beside."""
         base, left = self.y(0), self.left
         shapes: list[Shape] = [straight(left, base, left + self.width, base)]
         for number in beside:
@@ -245,47 +245,47 @@ def straight(
 
 def binned(levels: Levels, most: int, bins: int) -> tuple[Floats, Floats, float]:
     """The middle of each bar, its probability, and how wide bars may be; of many levels, bins."""
-    values, chances = levels.values, levels.probabilities
+    values, probabilities = levels.values, levels.probabilities
     if len(values) <= most:
         span = float(values[-1] - values[0]) or 1.0
-        return values, chances, float(np.diff(values).min(initial=span))
-    heights, edges = np.histogram(values, bins=bins, weights=chances)
+        return values, probabilities, float(np.diff(values).min(initial=span))
+    heights, edges = np.histogram(values, bins=bins, weights=probabilities)
     return (edges[:-1] + edges[1:]) / 2, heights.astype(np.float64), float(edges[1] - edges[0])
 
 
 def distribution_picture(levels: Levels, mean: float) -> Picture:
     """Bars over an axis of values, and a line at the mean; one glance high."""
-    values, chances, apart = binned(levels, _MOST_BARS, _MOST_BARS)
+    values, probabilities, apart = binned(levels, _MOST_BARS, _MOST_BARS)
     low, high = float(levels.values[0]), float(levels.values[-1])
     scale = (_WIDTH - 24) / ((high - low) or 1.0)
-    chart = _Chart(54.0, 26.0, _WIDTH, 110.0, float(chances.max()))
+    chart = _Chart(54.0, 26.0, _WIDTH, 110.0, float(probabilities.max()))
     first = chart.left + 12
     places = (first + scale * (values - low)).tolist()
-    tips = [f"{v:.6g}: {p:.4g}" for v, p in zip(values, chances, strict=True)]
-    bars = zip(places, chances.tolist(), tips, strict=True)
+    tips = [f"{v:.6g}: {p:.4g}" for v, p in zip(values, probabilities, strict=True)]
+    bars = zip(places, probabilities.tolist(), tips, strict=True)
     below = [(first + scale * (end - low), f"{end:.4g}") for end in dict.fromkeys((low, high))]
     thick = float(np.clip(0.8 * apart * scale, 2.0, 18.0))
-    at, told = first + scale * (mean - low), f"mean {mean:.6g}"
-    half = text_width(told, SMALL) / 2
+    at, label = first + scale * (mean - low), f"mean {mean:.6g}"
+    half = text_width(label, SMALL) / 2
     inside = min(max(at, chart.left + half), chart.left + _WIDTH - half)
     shapes = [
         *chart.shapes(bars, thick, below, (0, chart.most)),
         straight(at, chart.top - 6, at, chart.y(0), ROUTE, 1.6),
-        Text(inside, chart.top - 14, told, SMALL, ROUTE),
+        Text(inside, chart.top - 14, label, SMALL, ROUTE),
     ]
     return Picture("distribution", chart.left + _WIDTH + 24, chart.y(0) + 24, tuple(shapes))
 
 
 def distribution_rows(levels: Levels) -> list[str]:
-    """The same in lines of text: value or range of values, probability and a bar."""
-    values, chances, apart = binned(levels, _MOST_ROWS, _MOST_ROWS)
+    """A distribution as lines of text: value or range of values, probability and a bar."""
+    values, probabilities, apart = binned(levels, _MOST_ROWS, _MOST_ROWS)
     names = [f"{value:.6g}" for value in values]
     if len(levels.values) > _MOST_ROWS:
         names = [f"{v - apart / 2:.4g} to {v + apart / 2:.4g}" for v in values]
-    wide, most = max(map(len, names)), float(chances.max())
+    wide, most = max(map(len, names)), float(probabilities.max())
     return [
-        f"{name:>{wide}}  {chance:<9.4g} {text_bar(float(chance) / most)}".rstrip()
-        for name, chance in zip(names, chances, strict=True)
+        f"{name:>{wide}}  {p:<9.4g} {text_bar(float(p) / most)}".rstrip()
+        for name, p in zip(names, probabilities, strict=True)
     ]
 
 
@@ -320,14 +320,14 @@ def summarize(automaton: Automaton, limit: int, most_lines: int, lines: int) -> 
 
 
 def _growth(within: Sequence[int]) -> list[str]:
-    """How the number of states grows with the depth, between half of it and all of it."""
+    """A sentence on the growth of states with depth, from half of it to all; none if shallow."""
     last = len(within) - 1
     half = last // 2
     if half < 1:
         return []
     power = math.log(within[last] / within[half]) / math.log(last / half)
-    told = f"{within[half]:,} states within {half:,} steps, {within[last]:,} within {last:,}"
-    return [f"{told}: as fast as depth to the power {power:.2g}."]
+    sizes = f"{within[half]:,} states within {half:,} steps, {within[last]:,} within {last:,}"
+    return [f"{sizes}: as fast as depth to the power {power:.2g}."]
 
 
 def summary_picture(summary: Summary) -> Picture:
@@ -339,23 +339,23 @@ def summary_picture(summary: Summary) -> Picture:
     chart = _Chart(64.0, 34 + 18.0 * len(summary.notes), 660.0, 220.0, most)
     slot = chart.width / len(counts)
     places = [chart.left + slot * (k + 0.5) for k in range(len(counts))]
-    every = max(1, math.ceil(46 / slot))
+    stride = max(1, math.ceil(46 / slot))
     step = 10 ** math.floor(math.log10(max(most, 1)))
     step = step // 2 if most < 2 * step and step > 1 else step
-    told = "depth: steps from the start; height of a bar: states there"
+    label = "depth: steps from the start; height of a bar: states there"
     if share > 1:
-        told += f", the most of {share} depths"
+        label += f", the most of {share} depths"
     tips = [f"depth {d}: {count:,} states" for d, count in zip(depths, counts, strict=True)]
-    below = [(x, str(d)) for x, d in zip(places, depths, strict=True)][::every]
+    below = [(x, str(d)) for x, d in zip(places, depths, strict=True)][::stride]
     bars = zip(places, counts, tips, strict=True)
     shapes: list[Shape] = [
         Text(12, 20 + 18.0 * k, note, FONT, QUIET if k else INK, anchor="start")
         for k, note in enumerate(summary.notes)
     ]
     shapes += chart.shapes(bars, 0.8 * slot, below, range(0, most + 1, step))
-    shapes.append(Text(chart.left + chart.width / 2, chart.y(0) + 32, told, SMALL, QUIET))
+    shapes.append(Text(chart.left + chart.width / 2, chart.y(0) + 32, label, SMALL, QUIET))
     for k, (x, count) in enumerate(zip(places, counts, strict=True)):
-        if k % every == 0 or k == len(counts) - 1:
+        if k % stride == 0 or k == len(counts) - 1:
             shapes += plated(Text(x, chart.y(count) - 8, f"{count:,}", SMALL, VALUE))
     width = max(chart.left + chart.width + 40, *(text_width(n) + 24 for n in summary.notes))
     return Picture(summary.name, width, chart.y(0) + 44, tuple(shapes))

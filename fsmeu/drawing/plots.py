@@ -39,7 +39,7 @@ Interval = tuple[float, float | None, float | None]  # a value and the ends, Non
 
 
 def axes_for(ax: Axes | None, size: tuple[float, float] = (6.4, 4.0)) -> Axes:
-    """The axes that were given, or those of a new figure of this size that pyplot knows."""
+    """The axes ``ax``, or those of a new figure of pyplot of this size."""
     need_installed("matplotlib", "plot", "a plot", "")
     if ax is not None:
         return ax
@@ -72,17 +72,17 @@ def save_plot(
     size: tuple[float, float] = (6.4, 4.0),
     grid: tuple[int, int] = (1, 1),
 ) -> Path:
-    """Where a plot was written, to a name that ends in one of ``PLOT_FORMATS``; without a window.
+    """The path of a plot that was written, which ends in one of ``PLOT_FORMATS``; without a window.
 
     ``plot`` draws on axes, one argument for each panel of the grid; the size is in inches.
     """
     where, kind = checked_plot(path)
     from matplotlib.figure import Figure
 
-    figure, held = Figure(figsize=size, layout="constrained"), io.BytesIO()
+    figure, buffer = Figure(figsize=size, layout="constrained"), io.BytesIO()
     plot(*figure.subplots(*grid, squeeze=False).ravel())
-    figure.savefig(held, format=kind, dpi=160)
-    return write_file(where, held.getbuffer())
+    figure.savefig(buffer, format=kind, dpi=160)
+    return write_file(where, buffer.getbuffer())
 
 
 def plot_levels(
@@ -101,20 +101,20 @@ def plot_levels(
         title: what stands above it.
         ax: where to draw; axes of a new figure if left out.
     """
-    named = _named(expectations)
+    by_name = _named(expectations)
     shares = "quantiles must lie in 0..1"
     quantiles = listed(quantiles, "plot", shares)
     for share in quantiles:
         if not isinstance(share, numbers.Real) or not 0 <= cast("Any", share) <= 1:
             raise InputError(message("plot", shares, share))
-    for name, expectation in named.items():
+    for name, expectation in by_name.items():
         if not len(expectation.levels.values):
             raise EmptyError(message(name or "plot", "nothing of positive probability was kept"))
-    axes = axes_for(ax, (6.4, 3.4 if len(named) == 1 else 1.2 + 0.8 * len(named)))
-    if len(named) == 1:
-        _plot_one(axes, next(iter(named.values())), quantiles)
+    axes = axes_for(ax, (6.4, 3.4 if len(by_name) == 1 else 1.2 + 0.8 * len(by_name)))
+    if len(by_name) == 1:
+        _plot_one(axes, next(iter(by_name.values())), quantiles)
     else:
-        _plot_rows(axes, named, quantiles)
+        _plot_rows(axes, by_name, quantiles)
     axes.set_title(visible(title), fontsize="medium", parse_math=False)
     return axes
 
@@ -137,14 +137,14 @@ def plot_hypotheses(
         ax: where to draw.
     """
     check_loss(loss, "plot_hypotheses")
-    named = {}
+    by_name = {}
     must = "hypotheses must be a list of label sequences"
     for z in listed(hypotheses, "plot_hypotheses", must, rows=True):
-        kept = z if isinstance(z, str | Model) else listed(z, "plot_hypotheses")
-        labels = [kept] if isinstance(kept, str | Model) else map(plain, kept)
-        name = kept if isinstance(kept, str) else " ".join(map(shorten, labels))
-        named[name] = expect(loss, kept, model)
-    axes = plot_levels(named, quantiles=quantiles, ax=ax)
+        sequence = z if isinstance(z, str | Model) else listed(z, "plot_hypotheses")
+        labels = [sequence] if isinstance(sequence, str | Model) else map(plain, sequence)
+        name = sequence if isinstance(sequence, str) else " ".join(map(shorten, labels))
+        by_name[name] = expect(loss, sequence, model)
+    axes = plot_levels(by_name, quantiles=quantiles, ax=ax)
     axes.set_xlabel(f"{loss.kind} {visible(loss.name)}", parse_math=False)
     return axes
 
@@ -156,31 +156,31 @@ def _named(
         return {"": expectations}
     must = "must be expectations, as expect gives them"
     if isinstance(expectations, Mapping):
-        named = dict(expectations)
+        by_name = dict(expectations)
     else:
-        named = {str(k + 1): e for k, e in enumerate(listed(expectations, "plot", must))}
-    for one in named.values():
-        if not isinstance(one, Expectation):
-            raise InputError(message("plot", must, one))
-    if not 1 <= len(named) <= _MOST_ROWS:
+        by_name = {str(k + 1): e for k, e in enumerate(listed(expectations, "plot", must))}
+    for expectation in by_name.values():
+        if not isinstance(expectation, Expectation):
+            raise InputError(message("plot", must, expectation))
+    if not 1 <= len(by_name) <= _MOST_ROWS:
         must = f"1 to {_MOST_ROWS} distributions can be plotted together"
-        raise InputError(message("plot", must, len(named)))
-    return named
+        raise InputError(message("plot", must, len(by_name)))
+    return by_name
 
 
 def _bars(expectation: Expectation) -> tuple[np.ndarray, np.ndarray, float]:
     """Values, probabilities and a width for bars; very many levels are gathered into equal bins."""
     levels = expectation.levels
-    values, chances, apart = binned(levels, _MOST_BARS, _MOST_BARS // 2)
+    values, probabilities, apart = binned(levels, _MOST_BARS, _MOST_BARS // 2)
     if len(levels.values) > _MOST_BARS:
-        return values, chances, apart
+        return values, probabilities, apart
     span = float(values[-1] - values[0]) or 1.0
-    return values, chances, max(min(0.8 * apart, 0.04 * span), 0.006 * span)
+    return values, probabilities, max(min(0.8 * apart, 0.04 * span), 0.006 * span)
 
 
 def _plot_one(axes: Axes, expectation: Expectation, quantiles: Sequence[float]) -> None:
-    values, chances, width = _bars(expectation)
-    axes.bar(values, chances, width=width, color=_BAR, label="probability")
+    values, probabilities, width = _bars(expectation)
+    axes.bar(values, probabilities, width=width, color=_BAR, label="probability")
     mean = expectation.value
     axes.axvline(mean, color=_MEAN, linewidth=2, label=f"mean {mean:.4g}")
     for k, share in enumerate(sorted(quantiles)):
@@ -194,13 +194,13 @@ def _plot_one(axes: Axes, expectation: Expectation, quantiles: Sequence[float]) 
     legend(axes, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-def _plot_rows(axes: Axes, named: Mapping[str, Expectation], quantiles: Sequence[float]) -> None:
+def _plot_rows(axes: Axes, by_name: Mapping[str, Expectation], quantiles: Sequence[float]) -> None:
     """One row per distribution: bars as high as the row lets them, the mean, a quantile line."""
-    width = min(_bars(e)[2] for e in named.values())
-    for row, expectation in enumerate(named.values()):
-        values, chances, _ = _bars(expectation)
-        base = len(named) - 1 - row
-        axes.bar(values, 0.8 * chances / chances.max(), width=width, bottom=base, color=_BAR)
+    width = min(_bars(e)[2] for e in by_name.values())
+    for row, expectation in enumerate(by_name.values()):
+        values, heights, _ = _bars(expectation)
+        base = len(by_name) - 1 - row
+        axes.bar(values, 0.8 * heights / heights.max(), width=width, bottom=base, color=_BAR)
         axes.axhline(base, color="#dddddd", linewidth=0.8, zorder=0)
         if quantiles:
             ends = [expectation.quantile(q) for q in (min(quantiles), max(quantiles))]
@@ -211,9 +211,9 @@ def _plot_rows(axes: Axes, named: Mapping[str, Expectation], quantiles: Sequence
         axes.plot([mean], [base - 0.05], marker="D", color=_MEAN, linestyle="none", label=name)
         beside = ("axes fraction", "data")
         axes.annotate(f"{mean:.4g}", (1.01, base), xycoords=beside, va="bottom", color=_MEAN)
-    names = [visible(name) for name in reversed(list(named))]
-    axes.set_yticks(range(len(named)), names, parse_math=False)
-    axes.set_ylim(-0.25, len(named) - 0.1)
+    names = [visible(name) for name in reversed(list(by_name))]
+    axes.set_yticks(range(len(by_name)), names, parse_math=False)
+    axes.set_ylim(-0.25, len(by_name) - 0.1)
     axes.set_xlabel("value")
     legend(axes, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
 
@@ -234,14 +234,14 @@ def plot_curves(
     if not 1 <= len(curves) <= _MOST_CURVES:
         must = f"1 to {_MOST_CURVES} curves can be plotted together"
         raise InputError(message("plot", must, len(curves)))
-    found = {str(name): np.atleast_2d(np.asarray(one, float)) for name, one in curves.items()}
-    for name, one in found.items():
-        if at.ndim != 1 or not len(at) or one.ndim != 2 or one.shape[1:] != at.shape:
+    tables = {str(name): np.atleast_2d(np.asarray(table, float)) for name, table in curves.items()}
+    for name, table in tables.items():
+        if at.ndim != 1 or not len(at) or table.ndim != 2 or table.shape[1:] != at.shape:
             must = f"{name} must have values for each of the {at.size} points, (shuffles, points)"
-            raise InputError(message("plot", must, f"shape {one.shape}"))
+            raise InputError(message("plot", must, f"shape {table.shape}"))
     settled = at >= _BEGINNING * at[-1]
     low, high = np.inf, -np.inf
-    for k, (name, values) in enumerate(found.items()):
+    for k, (name, values) in enumerate(tables.items()):
         mean = values.mean(axis=0)
         spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(len(at))
         colour, style = COLOURS[k % len(COLOURS)], _STYLES[k // len(COLOURS)]

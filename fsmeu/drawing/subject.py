@@ -1,4 +1,4 @@
-"""What is to be drawn: from what was asked for to a machine or a part of it, and a path.
+"""The subject of a drawing: from the arguments of ``draw`` to a machine or a part, and a path.
 
 The machine of Jansche (2007), Figure 1, reads both tapes but has no state for what z alone does: it
 is the machine of F-score with the register ``hyp`` projected away, cut off after three steps.
@@ -28,7 +28,7 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model, as_model
 
 MAX_BUILT = 50_000
-_MOST_VALUES = 2  # of a register in one merged state; of more, it tells too little to be shown
+_MOST_VALUES = 2  # of a register in one merged state; of more, it is left out
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,10 @@ def registers_given_z(spec: Spec) -> tuple[str, ...]:
     reach = tapes(spec)
     out = {name for name, read in reach.items() if "y" not in read}
     while True:
-        kept = [r for r in spec.registers if r.name not in out]
-        looked_at = {name for r in kept for name in names_read(r.update)}
+        registers = [r for r in spec.registers if r.name not in out]
+        looked_at = {name for r in registers for name in names_read(r.update)}
         if not out & looked_at:
-            return tuple(r.name for r in kept)
+            return tuple(r.name for r in registers)
         out -= looked_at
 
 
@@ -96,11 +96,11 @@ def project(automaton: Automaton, registers: Iterable[str]) -> Automaton:
 
     Values are kept if all states that became one have the same, and left out otherwise.
     """
-    kept = _known_registers(automaton, registers)
+    names = _known_registers(automaton, registers)
     if automaton.weighted:
         must = "only a machine without weights on its arcs can be projected"
         raise InputError(message("registers", must, automaton.name))
-    columns = [automaton.registers[name].tolist() for name in kept]
+    columns = [automaton.registers[name].tolist() for name in names]
     rows = list(zip(*columns, strict=True)) if columns else [()] * automaton.states
     numbers = {row: k for k, row in enumerate(dict.fromkeys(rows))}
     merged = np.array([numbers[row] for row in rows], np.int64)
@@ -116,25 +116,25 @@ def project(automaton: Automaton, registers: Iterable[str]) -> Automaton:
     source, ilabel, olabel, target = np.unique(arcs, axis=1)
     start = int(merged[table.start]) if table.start >= 0 else -1
     final = np.where(ending, 0.0, np.inf)
-    one = _of_states(automaton, first)
+    quotient = _of_states(automaton, first)
     return replace(
-        one,
-        name=f"{automaton.name}, states ({', '.join(kept)})",
+        quotient,
+        name=f"{automaton.name}, states ({', '.join(names)})",
         table=ArcTable(start, source, ilabel, olabel, np.zeros(len(source)), target, final),
         ending=ending,
         values=values,
-        registers={name: one.registers[name] for name in kept},
+        registers={name: quotient.registers[name] for name in names},
         masses=None,
     )
 
 
 def _of_states(automaton: Automaton, states: Ints) -> Automaton:
-    """What is known of some of the states; arcs are as before."""
+    """The automaton with these states alone; arcs are as before."""
     return replace(
         automaton,
         ending=automaton.ending[states],
         values=automaton.values[states],
-        registers={name: held[states] for name, held in automaton.registers.items()},
+        registers={name: values[states] for name, values in automaton.registers.items()},
         texts={name: tuple(text[s] for s in states) for name, text in automaton.texts.items()},
         masses=None if automaton.masses is None else automaton.masses[states],
     )
@@ -144,9 +144,9 @@ def _known_registers(automaton: Automaton, registers: Iterable[str]) -> list[str
     wanted = listed(registers, "registers", "must be a list of names of registers")
     for name in wanted:
         if not isinstance(name, str) or name not in automaton.registers:
-            known = ", ".join(automaton.registers) or "none"
+            names = ", ".join(automaton.registers) or "none"
             hint = nearest(shorten(name), automaton.registers)
-            raise InputError(message("registers", f"the registers are {known}", name, hint))
+            raise InputError(message("registers", f"the registers are {names}", name, hint))
     return [name for name in automaton.registers if name in wanted]
 
 
@@ -154,13 +154,13 @@ def part(automaton: Automaton, near: NDArray[np.bool_], route: Route) -> tuple[A
     """The machine of some of the states, with the arcs between them, and its part of a route."""
     table = automaton.table
     inside = near[table.source] & near[table.target]
-    kept, arcs = np.flatnonzero(near), np.flatnonzero(inside)
+    states, arcs = np.flatnonzero(near), np.flatnonzero(inside)
     state_at, arc_at = np.cumsum(near) - 1, np.cumsum(inside) - 1
     start = int(state_at[table.start]) if table.start >= 0 and near[table.start] else -1
     columns = (table.ilabel[arcs], table.olabel[arcs], table.weight[arcs])
     source, target = state_at[table.source[arcs]], state_at[table.target[arcs]]
-    held = ArcTable(start, source, *columns, target, table.final[kept])
-    return replace(_of_states(automaton, kept), table=held), Route(
+    arc_table = ArcTable(start, source, *columns, target, table.final[states])
+    return replace(_of_states(automaton, states), table=arc_table), Route(
         frozenset(int(state_at[s]) for s in route.states if near[s]),
         frozenset(int(arc_at[a]) for a in route.arcs if inside[a]),
         tuple(int(state_at[s]) for s in route.ends if near[s]),
@@ -174,30 +174,30 @@ def merged_automaton(loss: Loss, n: int, z: Any, limit: int) -> Automaton:
     """
     plain = loss.compile(n, z, limit)
     merged = loss.compile(n, z, limit, minimize=True)
-    told, members = _automaton(plain), stands_for(plain, merged)
+    named, members = _automaton(plain), stands_for(plain, merged)
     registers = {}
     for register in plain.registers:
-        held = [sorted({told.register_text(register, s) for s in states}) for states in members]
-        texts = ["|".join(one) if len(one) <= _MOST_VALUES else "" for one in held]
+        sets = [sorted({named.register_text(register, s) for s in states}) for states in members]
+        texts = ["|".join(values) if len(values) <= _MOST_VALUES else "" for values in sets]
         registers[register] = np.array(texts, object)
     name = f"{merged.name}, merged from {plain.states:,} states"
     return replace(as_automaton(merged), name=name, registers=registers)
 
 
 def stands_for(plain: Machine, merged: Machine) -> list[list[int]]:
-    """For each merged state, the states of the plain machine that are met along with it."""
-    found: list[set[int]] = [set() for _ in range(merged.states)]
+    """For each merged state, the states of the plain machine that some pair reaches with it."""
+    members: list[set[int]] = [set() for _ in range(merged.states)]
     here = {(0, 0)}
     for _ in range(plain.n + 1):
         after = set[tuple[int, int]]()
         for p, m in here:
-            found[m].add(p)
+            members[m].add(p)
             pairs = zip(
                 plain.next[p].ravel().tolist(), merged.next[m].ravel().tolist(), strict=True
             )
             after.update((a, b) for a, b in pairs if min(a, b) >= 0)
         here = after
-    return [sorted(held) for held in found]
+    return [sorted(states) for states in members]
 
 
 @dataclass(frozen=True)
@@ -216,37 +216,37 @@ class Subject:
     merged: bool
 
 
-def find_subject(asked: Subject) -> tuple[Automaton, Route]:
-    """The machine that was asked for, and the paths to be coloured in it."""
-    asked = replace(asked, z=_kept(asked.z), y=_kept(asked.y))
-    is_loss = all(hasattr(asked.thing, name) for name in ("compile", "alphabet", "kind", "name"))
-    automaton = _of_loss(asked) if is_loss else _of_machine(asked)
-    if asked.registers is not None:
-        automaton = project(automaton, asked.registers)
-    route = _route(automaton, asked)
-    if asked.depth is None:
+def find_subject(subject: Subject) -> tuple[Automaton, Route]:
+    """The machine that is drawn, and the paths to be coloured in it."""
+    subject = replace(subject, z=_sequence(subject.z), y=_sequence(subject.y))
+    is_loss = all(hasattr(subject.thing, name) for name in ("compile", "alphabet", "kind", "name"))
+    automaton = _of_loss(subject) if is_loss else _of_machine(subject)
+    if subject.registers is not None:
+        automaton = project(automaton, subject.registers)
+    route = _route(automaton, subject)
+    if subject.depth is None:
         return automaton, route
-    depth = check_int("draw", "depth", asked.depth, least=0)
+    depth = check_int("draw", "depth", subject.depth, least=0)
     near = (automaton.depth >= 0) & (automaton.depth <= depth)
-    named = replace(automaton, name=f"{automaton.name}, first {depth} steps")
-    return part(named, near, route)
+    first_steps = replace(automaton, name=f"{automaton.name}, first {depth} steps")
+    return part(first_steps, near, route)
 
 
-def _kept(sequence: Any) -> Any:
+def _sequence(sequence: Any) -> Any:
     """A sequence that can be read more than once."""
     if sequence is None or isinstance(sequence, Model | str):
         return sequence
     return listed(sequence, "draw", "z and y must be label sequences")
 
 
-def _of_machine(asked: Subject) -> Automaton:
-    """Something compiled already: what only a loss can be asked for is refused."""
+def _of_machine(subject: Subject) -> Automaton:
+    """The automaton of a machine; an InputError for arguments that go with a loss."""
     for name in ("n", "model", "given_z", "merged"):
-        if not (getattr(asked, name) is None or getattr(asked, name) is False):
+        if not (getattr(subject, name) is None or getattr(subject, name) is False):
             must = f"{name} goes with a loss, this is a machine already"
             remedy = "Say which registers to keep" if name == "given_z" else ""
-            raise InputError(message("draw", must, type(asked.thing).__name__, remedy))
-    return _automaton(asked.thing)
+            raise InputError(message("draw", must, type(subject.thing).__name__, remedy))
+    return _automaton(subject.thing)
 
 
 def _automaton(thing: Any) -> Automaton:
@@ -261,68 +261,68 @@ def _automaton(thing: Any) -> Automaton:
     return with_last_label(automaton) if isinstance(thing, Composition) else automaton
 
 
-def _of_loss(asked: Subject) -> Automaton:
-    loss: Loss = asked.thing
-    limit = asked.max_states
+def _of_loss(subject: Subject) -> Automaton:
+    loss: Loss = subject.thing
+    limit = subject.max_states
     if limit is None:
         limit = limit_from("FSMEU_MAX_STATES", MAX_BUILT)
-    if asked.model is not None:
-        return _composition(loss, asked, limit)
-    if isinstance(asked.z, Model):
+    if subject.model is not None:
+        return _composition(loss, subject, limit)
+    if isinstance(subject.z, Model):
         must = "a hypothesis that is a model needs a model of the reference beside it"
         raise InputError(message("draw", must, None, "Give model=..., or labels for z"))
-    n = _length(asked)
-    alone = asked.z is not None and asked.y is None and not asked.given_z
-    if asked.merged and (asked.given_z or asked.registers is not None):
+    n = _length(subject)
+    alone = subject.z is not None and subject.y is None and not subject.given_z
+    if subject.merged and (subject.given_z or subject.registers is not None):
         must = "states are merged by what follows, or by registers, not both"
         raise InputError(message("merged", must, None, "Leave given_z and registers out"))
-    if asked.merged:
-        return merged_automaton(loss, n, asked.z if alone else None, limit)
-    automaton = _automaton(loss.compile(n, asked.z if alone else None, limit))
-    if not asked.given_z:
+    if subject.merged:
+        return merged_automaton(loss, n, subject.z if alone else None, limit)
+    automaton = _automaton(loss.compile(n, subject.z if alone else None, limit))
+    if not subject.given_z:
         return automaton
     if not isinstance(loss, SpecLoss):
         must = "what follows z alone is known of losses in files"
         raise InputError(message("given_z", must, type(loss).__name__, "Use registers=..."))
-    own = {register.name for register in loss.spec.registers}
-    clock = [name for name in automaton.registers if name not in own]
+    declared = {register.name for register in loss.spec.registers}
+    clock = [name for name in automaton.registers if name not in declared]
     return project(automaton, [*clock, *registers_given_z(loss.spec)])
 
 
-def _composition(loss: Loss, asked: Subject, limit: int) -> Automaton:
-    refuse_exchanged(asked.z, asked.model, "draw")
-    model = as_model(asked.model)
-    if asked.merged:
+def _composition(loss: Loss, subject: Subject, limit: int) -> Automaton:
+    refuse_exchanged(subject.z, subject.model, "draw")
+    model = as_model(subject.model)
+    if subject.merged:
         must = "a composition is drawn as it is"
         raise InputError(message("merged", must, None, "Leave merged or the model out"))
-    if asked.z is None:
+    if subject.z is None:
         must = "with a model, the hypothesis z must be given: labels, or a model of its own"
         raise InputError(message("draw", must))
-    if asked.n is not None and asked.n != model.n:
-        raise InputError(message("draw", f"n must be that of the model, {model.n}", asked.n))
-    if asked.given_z:
+    if subject.n is not None and subject.n != model.n:
+        raise InputError(message("draw", f"n must be that of the model, {model.n}", subject.n))
+    if subject.given_z:
         must = "with a model, what follows z alone is left out already"
         raise InputError(message("given_z", must, None, "Leave given_z out"))
-    return _automaton(compose(loss, asked.z, model, max_states=limit))
+    return _automaton(compose(loss, subject.z, model, max_states=limit))
 
 
-def _length(asked: Subject) -> int:
-    given = [len(list(x)) for x in (asked.z, asked.y) if x is not None]
-    if asked.n is not None:
-        given.insert(0, check_int("draw", "n", asked.n, least=0))
-    if not given:
+def _length(subject: Subject) -> int:
+    lengths = [len(list(x)) for x in (subject.z, subject.y) if x is not None]
+    if subject.n is not None:
+        lengths.insert(0, check_int("draw", "n", subject.n, least=0))
+    if not lengths:
         must = "the length of the sequences must be given"
         raise InputError(message("draw", must, None, "Give n=3, or sequences z and y"))
-    if len(set(given)) > 1:
+    if len(set(lengths)) > 1:
         must = "n, hypothesis z and reference y must have the same length"
-        raise InputError(message("draw", must, f"lengths {', '.join(map(str, given))}"))
-    return given[0]
+        raise InputError(message("draw", must, f"lengths {', '.join(map(str, lengths))}"))
+    return lengths[0]
 
 
-def _route(automaton: Automaton, asked: Subject) -> Route:
+def _route(automaton: Automaton, subject: Subject) -> Route:
     """The paths of the pair, or those of z in a composition, one for each reference; or none."""
-    z, y = asked.z, asked.y
-    if y is None and (z is None or not isinstance(asked.thing, Composition)):
+    z, y = subject.z, subject.y
+    if y is None and (z is None or not isinstance(subject.thing, Composition)):
         return Route()
     read_y = None if y is None else automaton.encode(y, True, "reference y")
     if z is not None and not isinstance(z, Model):

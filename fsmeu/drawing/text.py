@@ -90,8 +90,8 @@ def summary_listing(summary: Summary, ascii_only: bool = False) -> list[Row]:
     rows = [Row(first, "title"), *(Row(note, "quiet") for note in rest), Row("")]
     most = max(summary.widths)
     for depth, width in enumerate(summary.widths):
-        drawn = text_bar(width / most, _BAR, bar)
-        rows.append(Row(f"depth {depth:>4}  {width:>{len(f'{most:,}')},}  {drawn}"))
+        blocks = text_bar(width / most, _BAR, bar)
+        rows.append(Row(f"depth {depth:>4}  {width:>{len(f'{most:,}')},}  {blocks}"))
     return rows
 
 
@@ -152,7 +152,7 @@ def _columns(text: str) -> int:
 
 
 def _letters(text: str) -> list[str]:
-    """What stands in each column: a wide character takes two, a mark on a character none."""
+    """The text of each column: a wide character takes two, a mark on a character none."""
     letters: list[str] = []
     for character in text:
         if unicodedata.combining(character) and letters:
@@ -219,14 +219,14 @@ class _Sheet:
         """The characters of each row, blanks at the ends and empty rows left out."""
         filled = [*self.letters, *self.dots]
         wide = max((column for _, column in filled), default=0) + 1
-        made = []
+        rows = []
         for row in range(max((row for row, _ in filled), default=-1) + 1):
             cells = [self._cell((row, column)) for column in range(wide)]
             while cells and cells[-1][0] == " ":
                 cells.pop()
             if cells:
-                made.append(cells)
-        return made
+                rows.append(cells)
+        return rows
 
     def _cell(self, spot: tuple[int, int]) -> Cell:
         style = self.styles.get(spot, "plain")

@@ -1,7 +1,7 @@
-"""What estimators share: checks, two classes of any type, hill climbing, and the loss to learn for.
+"""Bases of estimators: checks, two classes of any type, maximisation, and the loss to learn for.
 
 An estimator is a dataclass: its fields are the parameters that scikit-learn sees. A label is its
-name: 1, True, 1.0 and "1" are one. Every estimator asks ``over_classes`` for a loss whose k-th
+name: 1, True, 1.0 and "1" are one. Every estimator takes from ``over_classes`` a loss whose k-th
 label stands for the k-th class, so that indices of classes are indices of labels.
 """
 
@@ -84,15 +84,15 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows, labels = self._checked(rows, labels, first)
         check_classification_targets(labels)
         if first or classes is not None:
-            known = np.unique(labels if classes is None else classes)
-            if len(known) != 2:
-                got = f"{len(known)} class{'es' if len(known) != 1 else ''}"
+            unique = np.unique(labels if classes is None else classes)
+            if len(unique) != 2:
+                got = f"{len(unique)} class{'es' if len(unique) != 1 else ''}"
                 remedy = "Only binary classification is supported"  # scikit-learn looks for this
                 remedy += ". Where labels come in parts, give both classes at the first call"
                 raise InputError(message(where, "there must be two classes", got, remedy))
-            if not first and not np.array_equal(known, self.classes_):
-                raise InputError(message(where, "classes must stay the same", known.tolist()))
-            self.classes_ = known
+            if not first and not np.array_equal(unique, self.classes_):
+                raise InputError(message(where, "classes must stay the same", unique.tolist()))
+            self.classes_ = unique
         positive = labels == self.classes_[1]
         strange = labels[~positive & (labels != self.classes_[0])]
         if len(strange):
@@ -157,8 +157,8 @@ class OuterClassifier(BinaryClassifier):
 
     def _fitted(self, rows: Rows, positive: Floats, weights: Floats | None) -> Any:
         """A copy of the estimator, fitted to rows with labels 1 and 0."""
-        more = self._weighing(weights)
-        return clone(self._inner()).fit(rows, positive.astype(np.int64), **more)
+        weighing = self._weighing(weights)
+        return clone(self._inner()).fit(rows, positive.astype(np.int64), **weighing)
 
     def _named_loss(self) -> Loss:
         """The loss whose labels stand for both classes, the positive one last."""
@@ -179,7 +179,7 @@ class OuterClassifier(BinaryClassifier):
 
 
 def positive_chances(estimator: Any, rows: Rows) -> Floats:
-    """The probability of a positive label for each row, (rows,), of an estimator or the same."""
+    """P(positive label) of each row, (rows,): by an estimator, or this number for all."""
     if isinstance(estimator, float):
         return np.full(validation._num_samples(rows), estimator)
     return np.asarray(estimator.predict_proba(rows), np.float64)[:, 1]
@@ -223,21 +223,21 @@ def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
 
 def binary_loss(where: str, loss: Any, params: Any = None, table: bool = False) -> Any:
     """The loss of ``given_loss``; an InputError unless it is over two labels, or of a table."""
-    made = given_loss(loss, params, where)
-    if len(made.alphabet) != 2:
+    chosen = given_loss(loss, params, where)
+    if len(chosen.alphabet) != 2:
         must = "the loss must be one over two labels"
-        raise InputError(message(where, must, f"{made.name} over {made.alphabet.labels}"))
-    if table and getattr(made, "confusion", None) is None:
+        raise InputError(message(where, must, f"{chosen.name} over {chosen.alphabet.labels}"))
+    if table and getattr(chosen, "confusion", None) is None:
         must = "the loss must be one of a file whose value depends on the confusion table alone"
         remedy = "For example fscore, jaccard, balanced_accuracy or g_tp_pr"
-        raise InputError(message(where, must, made.name, remedy))
-    return made
+        raise InputError(message(where, must, chosen.name, remedy))
+    return chosen
 
 
 def label_name(value: Any) -> Label:
     """The name of a class as a label: an int for whole numbers and truth values, else a text."""
-    given = plain_label(value)
-    return given if isinstance(given, int | str) else str(given)
+    label = plain_label(value)
+    return label if isinstance(label, int | str) else str(label)
 
 
 def over_classes(loss: Loss, classes: Iterable[Any], where: str) -> Loss:
@@ -248,11 +248,11 @@ def over_classes(loss: Loss, classes: Iterable[Any], where: str) -> Loss:
     Where the labels are names, not 0 and 1, a class that has one is that label, and the other class
     is the label that is left. Labels that are open become the names of the classes.
     """
-    names = [label_name(one) for one in classes]
+    names = [label_name(value) for value in classes]
     if not getattr(loss, "labels_open", False):
-        own = {str(label): label for label in loss.alphabet.labels}
-        names = [own.get(str(name), name) for name in names]
-        if len(names) == len(own) == 2:
+        label_of = {str(label): label for label in loss.alphabet.labels}
+        names = [label_of.get(str(name), name) for name in names]
+        if len(names) == len(label_of) == 2:
             names = _both(names, loss)
     return bind_labels(loss, Alphabet(tuple(names)), where)
 
@@ -260,11 +260,11 @@ def over_classes(loss: Loss, classes: Iterable[Any], where: str) -> Loss:
 def _both(names: list[Label], loss: Loss) -> list[Label]:
     """The labels of two classes, from the names of the classes."""
     labels, index = loss.alphabet.labels, loss.alphabet.index
-    known = [k for k, name in enumerate(names) if name in labels]
-    if len(known) == 2:
+    matching = [k for k, name in enumerate(names) if name in labels]
+    if len(matching) == 2:
         return names
-    if known and {str(label) for label in labels} != {"0", "1"}:
-        last = labels.index(names[1]) if known == [1] else 1 - labels.index(names[0])
+    if matching and {str(label) for label in labels} != {"0", "1"}:
+        last = labels.index(names[1]) if matching == [1] else 1 - labels.index(names[0])
     elif "1" in index:
         last = index["1"]
     else:
@@ -330,22 +330,22 @@ def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[
     check_classes("labels", labels, model.classes_)
     positive, chosen = labels == model.classes_[1], predicted == model.classes_[1]
     average = "binary" if labels.ndim == 1 else "samples"
-    three = precision_recall_fscore_support(positive, chosen, average=average, zero_division=0)
-    found = {"accuracy": float(accuracy_score(positive, chosen))}
-    found |= dict(zip(("precision", "recall", "F1"), map(float, three[:3]), strict=True))
+    scores = precision_recall_fscore_support(positive, chosen, average=average, zero_division=0)
+    values = {"accuracy": float(accuracy_score(positive, chosen))}
+    values |= dict(zip(("precision", "recall", "F1"), map(float, scores[:3]), strict=True))
     loss: Any = getattr(model, "loss_", None)
     if hasattr(loss, "pair_values"):
         zs, ys = (np.atleast_2d(part).astype(np.int64) for part in (chosen, positive))
-        named: Any = over_classes(loss, model.classes_, type(model).__name__)
-        found[loss.name] = float(named.pair_values(zs, ys).mean())
-    return found
+        class_loss: Any = over_classes(loss, model.classes_, type(model).__name__)
+        values[loss.name] = float(class_loss.pair_values(zs, ys).mean())
+    return values
 
 
 def check_classes(where: str, labels: NDArray[Any], classes: NDArray[Any]) -> None:
     """Raises an InputError where a label is none of the classes."""
     strange = sorted(set(labels.ravel().tolist()) - set(classes.tolist()), key=str)
     if strange:
-        must = f"labels must be {' or '.join(str(plain(one)) for one in classes)}"
+        must = f"labels must be {' or '.join(str(plain(label)) for label in classes)}"
         raise InputError(message(where, must, plain(strange[0])))
 
 
@@ -356,12 +356,12 @@ def plain(label: Any) -> Any:
 
 
 def confusion_loss(model: Any) -> SpecLoss:
-    """What the model decides for: its loss, or the F-score or Jaccard index of its parameters."""
-    loss, given = getattr(model, "loss_", None), model.get_params(deep=False)
-    if loss is None and given.get("measure") == "jaccard":
+    """The loss that the model decides for, or the F-score or Jaccard index of its parameters."""
+    loss, params = getattr(model, "loss_", None), model.get_params(deep=False)
+    if loss is None and params.get("measure") == "jaccard":
         return load("jaccard")
     if loss is None:
-        return load("fscore", **{name: given[name] for name in ("alpha", "beta") if name in given})
+        return load("fscore", **{x: params[x] for x in ("alpha", "beta") if x in params})
     if not isinstance(loss, SpecLoss) or loss.confusion is None:
         must = "the value of the loss must depend on the confusion table alone"
         raise InputError(message("--plot", must, loss.name))

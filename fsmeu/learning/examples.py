@@ -24,7 +24,7 @@ _ENDINGS = {"csv": "csv", "tsv": "csv", "npz": "npz"}
 
 
 class Examples(NamedTuple):
-    """What a file holds: rows, (examples, features), an array of doubles or a ``csr_array``.
+    """The examples of a file: rows, (examples, features), an array of doubles or a ``csr_array``.
 
     Labels are classes, (examples,), or 0 and 1 of several, (examples, labels); None without any.
     """
@@ -85,15 +85,15 @@ def _from_svmlight(name: str, features: int | None, zero_based: bool) -> Example
 
 def _from_npz(name: str) -> Examples:
     must = "the arrays X and y are needed; or data, indices, indptr and shape of a csr matrix for X"
-    held = read_arrays(name, f"npz file {name}")
-    labels, sparse = held.get("y"), ("data", "indices", "indptr", "shape")
-    if "X" not in held and not held.keys() >= set(sparse):
-        raise InputError(message(name, must, ", ".join(sorted(held)) or "nothing"))
+    arrays = read_arrays(name, f"npz file {name}")
+    labels, sparse = arrays.get("y"), ("data", "indices", "indptr", "shape")
+    if "X" not in arrays and not arrays.keys() >= set(sparse):
+        raise InputError(message(name, must, ", ".join(sorted(arrays)) or "nothing"))
     try:
-        if "X" in held:
-            rows: Any = np.asarray(held["X"], np.float64)
+        if "X" in arrays:
+            rows: Any = np.asarray(arrays["X"], np.float64)
         else:
-            *parts, shape = (held[part] for part in sparse)
+            *parts, shape = (arrays[part] for part in sparse)
             rows = csr_array(tuple(parts), shape=tuple(shape.tolist()))
             rows.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
@@ -134,8 +134,8 @@ def _from_csv(name: str, label: str | None, features: int | None) -> Examples:
                 got = cells[column].strip() or "nothing"
                 raise InputError(message(where, "a feature must be a finite number", got))
             numbers.append(number)
-        for held, column in zip(names, chosen, strict=True):
-            held.append(sys.intern(cells[column].strip()))
+        for texts, column in zip(names, chosen, strict=True):
+            texts.append(sys.intern(cells[column].strip()))
     if not numbers:
         got = "a header alone" if begin else "none"
         raise InputError(message(name, "there must be examples", got))

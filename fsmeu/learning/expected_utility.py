@@ -88,8 +88,8 @@ class SmoothF:
             if issparse(block):  # whose slices would be copies
                 begins = block.indptr[a : a + len(y) + 1]
                 part = slice(begins[0], begins[-1])
-                held = block.data[part], block.indices[part], begins - begins[0]
-                block = csr_array(held, shape=(len(y), block.shape[1]), copy=False)
+                arrays = block.data[part], block.indices[part], begins - begins[0]
+                block = csr_array(arrays, shape=(len(y), block.shape[1]), copy=False)
             w = np.ones(len(y)) if self.weights is None else self.weights[a : a + len(y)]
             yield block if issparse(block) else block[a : a + len(y)], y, w
 
@@ -188,7 +188,7 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
         while len(ends) < most and not (automatic and len(ends) - raised >= _IN_VAIN):
             start = random.normal(0.0, width if len(ends) % 2 else width / 3, len(units))
             end = base.climb(rising, start, self.max_iter, tol, gain=tol / 1000, box=box)
-            if end.fun > max((one.fun for one in ends), default=-math.inf) + _SAME:
+            if end.fun > max((previous.fun for previous in ends), default=-math.inf) + _SAME:
                 raised = len(ends) + 1
             ends.append(OptimizeResult(end, x=end.x / units))
             if progress is not None:
@@ -248,8 +248,8 @@ def _by_rows(left: Floats, right: Floats, full: bool = False) -> Floats:
     """Correlations of rows with shorter ones, (nodes, size), or full convolutions of equal ones."""
     nodes, size = right.shape
     if size > _TOGETHER:
-        each = np.convolve if full else np.correlate
-        return np.array([each(*both) for both in zip(left, right, strict=True)])
+        function = np.convolve if full else np.correlate
+        return np.array([function(*pair) for pair in zip(left, right, strict=True)])
     total = np.zeros((nodes, 2 * size - 1 if full else size))
     for k in range(size):
         if full:
@@ -369,10 +369,10 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
         squares = rows.multiply(rows).sum() if hasattr(rows, "multiply") else float((rows**2).sum())
         size = 2.0 / np.sqrt(1.0 + squares / rows.shape[0])  # gives scores of about 2
         starts += [size * random.standard_normal(rows.shape[1] + 1) for _ in range(restarts)]
-        climbs = [base.climb(aim, start, steps) for start in starts]
-        best = max(climbs, key=lambda one: one.fun)
+        ends = [base.climb(aim, start, steps) for start in starts]
+        best = max(ends, key=lambda end: end.fun)
         self.coef_, self.intercept_ = best.x[None, :-1], best.x[-1:]
-        self.objectives_ = np.array([one.fun for one in climbs])
+        self.objectives_ = np.array([end.fun for end in ends])
         sign = 1.0 if loss.kind == "utility" else -1.0
         self.expected_value_ = sign * (best.fun + l2 / 2 * float(self.coef_[0] @ self.coef_[0]))
         self.n_iter_ = int(best.nit)

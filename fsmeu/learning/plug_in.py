@@ -46,7 +46,7 @@ class PlugInClassifier(base.OuterClassifier):
     folds: int = 5
 
     def _training(self, rows: Any, labels: Any, weights: Any = None, *more: Any) -> base.Training:
-        """The same after the parameters are checked; sets ``loss_``."""
+        """Checked rows, classes 1 and 0, and weights, as in the base; sets ``loss_``."""
         where = type(self).__name__
         self.loss_: SpecLoss = base.binary_loss(where, self.loss, table=True)
         if self.calibration is not None:
@@ -93,15 +93,15 @@ class PlugInClassifier(base.OuterClassifier):
     def predict_proba(self, X: Any) -> Floats:
         """The probabilities of both classes for each row, (rows, 2)."""
         check_is_fitted(self)
-        made = self.calibration_
-        if made is None or not hasattr(self.estimator_, "decision_function"):
+        calibration = self.calibration_
+        if calibration is None or not hasattr(self.estimator_, "decision_function"):
             p = base.positive_chances(self.estimator_, X)
         else:
             p = np.asarray(self.estimator_.decision_function(X), np.float64).ravel()
-        if made is not None and made["kind"] == "sigmoid":
-            p = np.asarray(expit(made["slope"] * p + made["offset"]))
-        elif made is not None:
-            p = np.clip(np.interp(p, made["at"], made["to"]), 0.0, 1.0)
+        if calibration is not None and calibration["kind"] == "sigmoid":
+            p = np.asarray(expit(calibration["slope"] * p + calibration["offset"]))
+        elif calibration is not None:
+            p = np.clip(np.interp(p, calibration["at"], calibration["to"]), 0.0, 1.0)
         return np.stack([1.0 - p, p], axis=1)
 
 
@@ -125,8 +125,8 @@ class DTAClassifier(PlugInClassifier):
         calibration, folds: None, "sigmoid" (Platt 1999) or "isotonic", fitted by cross-validation.
 
     >>> rows = np.arange(8.0)[:, None]
-    >>> made = DTAClassifier("jaccard").fit(rows, ["no"] * 5 + ["yes"] * 3)
-    >>> made.predict(rows).tolist().count("yes")
+    >>> model = DTAClassifier("jaccard").fit(rows, ["no"] * 5 + ["yes"] * 3)
+    >>> model.predict(rows).tolist().count("yes")
     3
     """
 
@@ -177,14 +177,14 @@ class EUMClassifier(PlugInClassifier):
         """Itself, fitted to rows and labels of two classes."""
         where, share = "EUMClassifier", "number between 0 and 1"
         refit = check_bool(where, "refit", self.refit)
-        held = base.real(where, "held_out", self.held_out, share, lambda one: 0 < one < 1)
+        held_share = base.real(where, "held_out", self.held_out, share, lambda x: 0 < x < 1)
         rows, positive, weights = self._training(X, y, sample_weight)
-        seen, unseen = held_out_parts(positive, held, self.random_state)
-        weight = (None, None) if weights is None else (weights[seen], weights[unseen])
-        self._estimate(_safe_indexing(rows, seen), positive[seen], weight[0])
-        p = self.predict_proba(_safe_indexing(rows, unseen))[:, 1]
+        train, test = held_out_parts(positive, held_share, self.random_state)
+        weight = (None, None) if weights is None else (weights[train], weights[test])
+        self._estimate(_safe_indexing(rows, train), positive[train], weight[0])
+        p = self.predict_proba(_safe_indexing(rows, test))[:, 1]
         loss: Any = self._named_loss()
-        self.threshold_, self.value_ = base.best_threshold(loss, p, positive[unseen] > 0, weight[1])
+        self.threshold_, self.value_ = base.best_threshold(loss, p, positive[test] > 0, weight[1])
         if refit:
             self._estimate(rows, positive, weights)
         return self
@@ -197,16 +197,16 @@ class EUMClassifier(PlugInClassifier):
 def held_out_parts(positive: Floats, share: float, random_state: Any) -> tuple[Ints, Ints]:
     """Indices of examples to be fitted and of those held out, drawn from each class alone."""
     random = check_random_state(random_state)
-    seen, unseen = [], []
+    train, test = [], []
     for label in (0, 1):
         of_class = random.permutation(np.flatnonzero(positive == label))
         if len(of_class) < 2:
             must = "there must be at least two examples of each class, one of them to hold out"
             raise InputError(message("EUMClassifier.fit", must, f"n_samples = {len(positive)}"))
         cut = min(max(1, round(share * len(of_class))), len(of_class) - 1)
-        unseen.append(of_class[:cut])
-        seen.append(of_class[cut:])
-    return np.sort(np.concatenate(seen)), np.sort(np.concatenate(unseen))
+        test.append(of_class[:cut])
+        train.append(of_class[cut:])
+    return np.sort(np.concatenate(train)), np.sort(np.concatenate(test))
 
 
 @register
@@ -253,15 +253,15 @@ class ExampleWiseClassifier(base.OuterClassifier):
             rows, positive, weights = self._training(X, y, sample_weight)
             table = positive[:, None]
         self.estimators_ = [
-            float(one[0]) if one.min() == one.max() else self._fitted(rows, one, weights)
-            for one in table.astype(np.float64).T
+            float(label[0]) if label.min() == label.max() else self._fitted(rows, label, weights)
+            for label in table.astype(np.float64).T
         ]
         return self
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each label, (rows, labels); of both classes where y was one column."""
         check_is_fitted(self)
-        columns = [base.positive_chances(one, X) for one in self.estimators_]
+        columns = [base.positive_chances(estimator, X) for estimator in self.estimators_]
         if self.columns_ is None:
             columns.insert(0, 1.0 - columns[0])
         return np.stack(columns, axis=1)

@@ -93,9 +93,9 @@ def load(path: str | PathLike[str]) -> Any:
             must = f"a file must hold one of {', '.join(sorted(_CLASSES))}"
             raise InputError(message("estimator", must, remedy="For others import fsmeu.searn"))
         parts = {"class": header["class"]} | {part: {"dict": header[part]} for part in _PARTS}
-        made = _unpacked({"own": {"dict": parts}}, arrays)
-        _try(made, cells)
-    return made
+        estimator = _unpacked({"own": {"dict": parts}}, arrays)
+        _try(estimator, cells)
+    return estimator
 
 
 @contextmanager
@@ -108,36 +108,36 @@ def first_use(where: str) -> Iterator[None]:
     except Exception as error:  # whatever wrong types, names and shapes raise
         must = "what was learned must be there as it was written by save"
         kind = "" if isinstance(error, FsmeuError) else f"{type(error).__name__}: "
-        told = shorten(f"{kind}{error}").rstrip(".")
-        raise InputError(message(where, f"{must} ({told})")) from error
+        detail = shorten(f"{kind}{error}").rstrip(".")
+        raise InputError(message(where, f"{must} ({detail})")) from error
 
 
-def _try(made: Any, cells: int) -> None:
+def _try(estimator: Any, cells: int) -> None:
     """Predicts a few examples; what a loss says of so few is no matter of the file.
 
     An estimator has ``_examples``, inputs that it must predict, or none; or it is one of rows, of
     no more features than there are cells of arrays in the file (none are tried of texts, or where
     rows are long).
     """
-    classes = getattr(made, "classes_", None)
+    classes = getattr(estimator, "classes_", None)
     if classes is not None and (classes.shape != np.unique(classes).shape or len(classes) < 2):
         raise ValueError(classes.shape)
-    if not hasattr(made, "predict") or not _learned(vars(made)):
+    if not hasattr(estimator, "predict") or not _learned(vars(estimator)):
         return
-    if own := hasattr(made, "_examples"):
-        examples = made._examples()
+    if has_examples := hasattr(estimator, "_examples"):
+        examples = estimator._examples()
     else:
-        within = list(getattr(made, "estimators_", ())) or [getattr(made, "estimator_", None)]
-        known = [one.n_features_in_ for one in (made, *within) if hasattr(one, "n_features_in_")]
-        wrong = as_whole(known[0], 1) is None or known[0] > cells if known else within == [None]
+        inner = [*getattr(estimator, "estimators_", ())] or [getattr(estimator, "estimator_", None)]
+        widths = [x.n_features_in_ for x in (estimator, *inner) if hasattr(x, "n_features_in_")]
+        wrong = as_whole(widths[0], 1) is None or widths[0] > cells if widths else inner == [None]
         if wrong:
-            raise ValueError(made)
-        tried = bool(known) and known[0] <= _MOST_TRIED
-        examples = np.multiply.outer([0.0, 1.0, 100.0], np.ones(known[0])) if tried else ()
-    for some in (examples, examples[1:]) if len(examples) else ():  # what broadcasts to one fails
+            raise ValueError(estimator)
+        tried = bool(widths) and widths[0] <= _MOST_TRIED
+        examples = np.multiply.outer([0.0, 1.0, 100.0], np.ones(widths[0])) if tried else ()
+    for batch in (examples, examples[1:]) if len(examples) else ():  # what broadcasts to one fails
         for name in ("predict", "predict_proba", "decision_function"):
-            with nullcontext() if own and classes is None else suppress(FsmeuError):
-                getattr(made, name, len)(some)
+            with nullcontext() if has_examples and classes is None else suppress(FsmeuError):
+                getattr(estimator, name, len)(batch)
 
 
 def _packed(place: str, value: Any, arrays: Arrays) -> Any:
@@ -148,17 +148,17 @@ def _packed(place: str, value: Any, arrays: Arrays) -> Any:
     if isinstance(value, _WORDS):
         return value
     if isinstance(value, list):
-        return [_packed(f"{place}.{k}", one, arrays) for k, one in enumerate(value)]
+        return [_packed(f"{place}.{k}", item, arrays) for k, item in enumerate(value)]
     if isinstance(value, tuple):
         return {"tuple": _packed(place, list(value), arrays)}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         dots = f"{place}." if place else ""
-        return {"dict": {key: _packed(dots + key, one, arrays) for key, one in value.items()}}
+        return {"dict": {key: _packed(dots + key, item, arrays) for key, item in value.items()}}
     if isinstance(value, np.ndarray) and value.dtype != object:
         arrays[place] = value
         return {"array": place}
     if isinstance(value, np.ndarray):
-        if all(isinstance(one, _WORDS) for one in value.tolist()):
+        if all(isinstance(item, _WORDS) for item in value.tolist()):
             return {"objects": value.tolist()}
         raise InputError(message(where, "only numbers, truth values and texts can be saved", value))
     if isinstance(value, SpecLoss):
@@ -183,35 +183,35 @@ def _packed(place: str, value: Any, arrays: Arrays) -> Any:
     raise InputError(message(where, must, value))
 
 
-def _learned(named: dict[str, Any]) -> dict[str, Any]:
-    """What an estimator has learned: its attributes that end in an underscore, by name."""
-    names = [name for name in named if name.isidentifier() and name.endswith("_")]
-    return {name: named[name] for name in names if not name.startswith("_")}
+def _learned(attributes: dict[str, Any]) -> dict[str, Any]:
+    """The learned attributes of an estimator by name: those that end in an underscore."""
+    names = [name for name in attributes if name.isidentifier() and name.endswith("_")]
+    return {name: attributes[name] for name in names if not name.startswith("_")}
 
 
 def _unpacked(value: Any, arrays: Arrays) -> Any:
-    """What ``_packed`` was given; each array is taken once."""
+    """The value that ``_packed`` has written as JSON; each array is taken once."""
     if isinstance(value, list):
-        return [_unpacked(one, arrays) for one in value]
+        return [_unpacked(item, arrays) for item in value]
     if not isinstance(value, dict):
         return value
-    ((kind, held),) = value.items()
+    ((kind, content),) = value.items()
     if kind == "array":
-        return arrays.pop(held)
+        return arrays.pop(content)
     if kind == "objects":
-        return np.array([*held, None], object)[:-1]
+        return np.array([*content, None], object)[:-1]
     if kind == "dict":
-        return {k: _unpacked(one, arrays) for k, one in held.items()}
-    parts = _unpacked(held, arrays)
+        return {k: _unpacked(item, arrays) for k, item in content.items()}
+    parts = _unpacked(content, arrays)
     if kind == "tuple":
         return tuple(parts)
     if kind == "loss":
         return loads(parts["text"], labels=parts["labels"], **parts["parameters"])
     if kind == "pipeline":
         return Pipeline([(str(name), step) for name, step in parts["steps"]])
-    made = {"own": _CLASSES, "estimator": _SAVED}[kind][parts["class"]](**parts["parameters"])
+    estimator = {"own": _CLASSES, "estimator": _SAVED}[kind][parts["class"]](**parts["parameters"])
     if _learned(parts["learned"]).keys() != parts["learned"].keys():
         raise ValueError(list(parts["learned"]))
-    vars(made).update(parts["learned"])
-    getattr(made, "check_parts", lambda: None)()  # which sees that arrays fit together
-    return made
+    vars(estimator).update(parts["learned"])
+    getattr(estimator, "check_parts", lambda: None)()  # which sees that arrays fit together
+    return estimator

@@ -50,11 +50,11 @@ def feature_items(value: Any, name: str | None = None) -> Iterator[tuple[str, fl
             raise InputError(message("features", f"the value of {name} must be finite", value))
         yield name, float(value)
     elif isinstance(value, Mapping):
-        for inner, one in value.items():
-            yield from feature_items(one, f"{front}{inner}")
+        for inner, item in value.items():
+            yield from feature_items(item, f"{front}{inner}")
     elif isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        for one in value:
-            yield f"{front}{one}", 1.0
+        for item in value:
+            yield f"{front}{item}", 1.0
     else:
         must = "a position must be a dictionary of features or a list of their names"
         if name is not None:
@@ -67,7 +67,7 @@ def checked_sentences(sentences: Any, where: str) -> list[Sequence[Any]]:
     if isinstance(sentences, Iterable) and not isinstance(sentences, str | bytes | Mapping):
         lines = list(sentences)
         kinds = (Sequence, np.ndarray)
-        if all(isinstance(one, kinds) and not isinstance(one, str | bytes) for one in lines):
+        if all(isinstance(line, kinds) and not isinstance(line, str | bytes) for line in lines):
             return lines
     must = "sentences must be a list of lists, one entry for each position"
     raise InputError(message(where, must, sentences))
@@ -76,7 +76,7 @@ def checked_sentences(sentences: Any, where: str) -> list[Sequence[Any]]:
 def checked_labels(y: Any, lengths: Sequence[int], where: str) -> list[list[Any]]:
     """The labels of each sentence, as many as it has positions, of which there must be some."""
     lines = checked_sentences(y, where)
-    labels = [list(one.tolist() if isinstance(one, np.ndarray) else one) for one in lines]
+    labels = [list(line.tolist() if isinstance(line, np.ndarray) else line) for line in lines]
     pairs = enumerate(zip(lengths, map(len, labels), strict=False))
     wrong = [f"{n} positions and {m} labels in sentence {k}" for k, (n, m) in pairs if n != m]
     if wrong or len(labels) != len(lengths):
@@ -88,18 +88,18 @@ def checked_labels(y: Any, lengths: Sequence[int], where: str) -> list[list[Any]
     return labels
 
 
-def share_of_labels(predicted: Any, given: Any) -> float:
+def share_of_labels(zs: Any, ys: Any) -> float:
     """The share of positions of all sentences whose label was predicted."""
-    both = zip(chain(*predicted), chain(*given), strict=True)
-    return float(np.mean([one == other for one, other in both]))
+    pairs = zip(chain(*zs), chain(*ys), strict=True)
+    return float(np.mean([z == y for z, y in pairs]))
 
 
 def feature_names(sentences: Iterable[Sequence[Any]], least: int = 1) -> list[str]:
     """The names of the features that stand at this many positions or more, sorted."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for position in chain.from_iterable(sentences):
-        seen.update({name for name, _ in feature_items(position)})
-    return sorted(name for name, times in seen.items() if times >= least)
+        counts.update({name for name, _ in feature_items(position)})
+    return sorted(name for name, times in counts.items() if times >= least)
 
 
 def feature_matrix(sentences: Iterable[Sequence[Any]], names: Sequence[str]) -> csr_array:
@@ -112,14 +112,14 @@ def feature_matrix(sentences: Iterable[Sequence[Any]], names: Sequence[str]) -> 
                 columns.append(column[name])
                 values.append(value)
         ends.append(len(columns))
-    held = (np.array(values, float), np.array(columns, np.int64), np.array(ends, np.int64))
-    matrix = csr_array(held, shape=(len(ends) - 1, len(column)))
+    arrays = (np.array(values, float), np.array(columns, np.int64), np.array(ends, np.int64))
+    matrix = csr_array(arrays, shape=(len(ends) - 1, len(column)))
     matrix.sum_duplicates()
     return matrix
 
 
 class Lengths:
-    """Where the positions of sentences stand, when those of all are listed one after another.
+    """The places of the positions of sentences, when those of all are listed one after another.
 
     ``begins`` has the first position of each sentence, and the number of all; ``at``, for each
     position of the longest sentence, where it stands in those that have it, the longest first.
@@ -236,16 +236,16 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         pull = base.real(where, "utility_c2", self.utility_c2, *base.NONNEGATIVE)
         least = check_int(where, "min_freq", self.min_freq, least=0)
         sentences = checked_sentences(X, where)
-        tags = checked_labels(y, [len(one) for one in sentences], where)
-        classes = np.array(sorted({tag for one in tags for tag in one}))
+        tags = checked_labels(y, [*map(len, sentences)], where)
+        classes = np.array(sorted(set(chain(*tags))))
         names = feature_names(sentences, least)
         start = self._start(names, classes)
         self.classes_, self.feature_names_ = classes, names
         loss = self._loss()
         sign = 1.0 if loss.kind == "utility" else -1.0
-        rows, lengths = feature_matrix(sentences, names), Lengths([len(one) for one in sentences])
-        indices: Ints = np.searchsorted(classes, np.array([tag for one in tags for tag in one]))
-        given = [loss.alphabet.decode(one) for one in lengths.split(indices)]
+        rows, lengths = feature_matrix(sentences, names), Lengths([*map(len, sentences)])
+        indices: Ints = np.searchsorted(classes, np.array([*chain(*tags)]))
+        references = [loss.alphabet.decode(row) for row in lengths.split(indices)]
         columns, at = csr_array(rows.T), np.arange(len(indices))
         after = np.setdiff1d(at, lengths.begins)  # positions that are not the first of a sentence
         moves = indices[after - 1], indices[after]
@@ -262,10 +262,10 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         def utility(unary: Floats, pairwise: Floats) -> tuple[float, Floats, Floats]:
             """The sum of E[utility(Z, y)], that of the loss with its tapes exchanged."""
             models = models_of(unary, pairwise, lengths, loss.alphabet.labels)
-            values, slopes = value_and_gradient_many(loss.swapped, given, models)
+            values, slopes = value_and_gradient_many(loss.swapped, references, models)
             tables: list[Any] = list(slopes)
-            single = np.concatenate([one["unary"] for one in tables])
-            double = np.sum([one["pairwise"] for one in tables], axis=0)
+            single = np.concatenate([table["unary"] for table in tables])
+            double = np.sum([table["pairwise"] for table in tables], axis=0)
             return sign * float(values.sum()), sign * single, sign * double
 
         def less(scored: Any, c2: float, centre: Any) -> base.Objective:
@@ -307,7 +307,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
     def _loss(self) -> Loss:
         """The loss whose k-th label stands for the k-th tag."""
-        where, names = type(self).__name__, [base.label_name(one) for one in self.classes_]
+        where, names = type(self).__name__, [base.label_name(label) for label in self.classes_]
         loss = base.given_loss(self.loss, self.loss_params, where, names)
         return base.over_classes(loss, names, where)
 
@@ -316,7 +316,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         scores, loss = self._scores(X), self._loss()
         decided = decode_many(loss, models_of(*scores, loss.alphabet.labels))
         tags = dict(zip(loss.alphabet.labels, self.classes_.tolist(), strict=True))
-        return [[tags[one] for one in decision.labels] for decision in decided]
+        return [[tags[label] for label in decision.labels] for decision in decided]
 
     def predict_single(self, x: Any) -> list[Any]:
         """The tags of the greatest expected utility for one sentence."""
@@ -325,13 +325,13 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     def predict_most_probable(self, X: Any) -> list[list[Any]]:
         """The most probable tags of each sentence (Viterbi), as sklearn-crfsuite predicts."""
         scores = self._scores(X)
-        return [one.tolist() for one in scores[-1].split(self.classes_[most_probable(*scores)])]
+        return [tags.tolist() for tags in scores[-1].split(self.classes_[most_probable(*scores)])]
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
         """The probability of each tag at each position of each sentence, by tag."""
         scores = self._scores(X)
         rows, names = scores[-1].split(chain_marginals(*scores)[1]), self.classes_.tolist()
-        return [[dict(zip(names, row, strict=True)) for row in one.tolist()] for one in rows]
+        return [[dict(zip(names, row, strict=True)) for row in table.tolist()] for table in rows]
 
     def predict_marginals_single(self, x: Any) -> list[dict[Any, float]]:
         """The probability of each tag at each position of one sentence, by tag."""
@@ -339,12 +339,12 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
     def models(self, X: Any) -> list[Any]:
         """The conditional random field of each sentence, as ``expect`` and ``decode`` take it."""
-        return list(models_of(*self._scores(X), [base.label_name(one) for one in self.classes_]))
+        return list(models_of(*self._scores(X), [*map(base.label_name, self.classes_)]))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of positions whose tag is predicted, as in sklearn-crfsuite."""
         predicted = self.predict(X)
-        lengths, where = [len(one) for one in predicted], f"{type(self).__name__}.score"
+        lengths, where = [*map(len, predicted)], f"{type(self).__name__}.score"
         return share_of_labels(predicted, checked_labels(y, lengths, where))
 
     def _examples(self) -> list[Any]:
@@ -363,4 +363,4 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         sentences = checked_sentences(X, type(self).__name__)
         unary = feature_matrix(sentences, self.feature_names_) @ self.state_weights_
-        return unary, self.transition_weights_, Lengths([len(one) for one in sentences])
+        return unary, self.transition_weights_, Lengths([*map(len, sentences)])

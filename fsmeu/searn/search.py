@@ -1,7 +1,7 @@
 """Policies, and searches that follow them, all examples in lockstep.
 
 A policy is the optimal one, a learned one, or a mixture of both (Figure 1 of Daumé et al. 2009,
-line 16), which draws anew, each time it is asked, which of its policies decides. Draws are hashes
+line 16), which draws anew, in each state, which of its policies decides. Draws are hashes
 of a seed, the example and its progress, so that they do not depend on what is decided together.
 
 A roll-in collects examples of decisions from the states that a policy runs through (Figure 1, lines
@@ -39,7 +39,7 @@ Space = Any  # a space over examples; see ``spaces``
 Costs = Callable[[Space, "Mixture", int, Any], Floats]
 Rule = Callable[["Mixture", Sequence[Any]], float]
 _EQUAL = 1e-12  # costs up to this are those of optimal actions: sums of few that are nearly 0
-MOST_ITERATIONS = 10_000  # iterations that nobody asked for: each trains a model
+MOST_ITERATIONS = 10_000  # iterations whose number is derived: each trains a model
 _GRID = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05)
 
 
@@ -83,12 +83,12 @@ def interpolation_rule(beta: Any, where: str, longest: int, loss_of: Any) -> Rul
     def searched(policy: Mixture, models: Sequence[Any]) -> float:
         if not policy.weights:
             return 1.0  # with no other beside it, all weights are the same
-        best, found = loss_of(policy.without_optimal()), 0.0
+        least, best_weight = loss_of(policy.without_optimal()), 0.0
         for weight in _GRID:
             loss = loss_of(interpolated(policy, weight, models).without_optimal())
-            if loss < best:
-                best, found = loss, weight
-        return found
+            if loss < least:
+                least, best_weight = loss, weight
+        return best_weight
 
     if isinstance(beta, str):
         if one_of(where, "beta", beta, ("theory", "search")) == "search":
@@ -122,21 +122,21 @@ def iterations_of(iterations: Any, beta: Any, influence: float, longest: int, wh
     return needed
 
 
-def targets_of(costs: Floats, own: Ints, ties: str) -> Bools:
+def targets_of(costs: Floats, gold_action: Ints, ties: str) -> Bools:
     """Which actions are to be learned, bool (B, C): "all" optimal ones, or ``optimal_actions``."""
     if ties == "all":
         return np.asarray(costs <= _EQUAL)
-    return np.asarray(np.arange(costs.shape[1]) == optimal_actions(costs, own)[:, None])
+    return np.asarray(np.arange(costs.shape[1]) == optimal_actions(costs, gold_action)[:, None])
 
 
-def optimal_actions(costs: Floats, own: Ints) -> Ints:
-    """Gold's own action where it is optimal, else the first that is, (B,)."""
-    is_own = (own >= 0) & (costs[np.arange(len(costs)), np.maximum(own, 0)] <= _EQUAL)
-    return np.where(is_own, own, np.argmin(costs, axis=1))
+def optimal_actions(costs: Floats, gold_action: Ints) -> Ints:
+    """Gold's own action where it is optimal, else the first that is, (B,), from costs (B, C)."""
+    gold_costs = costs[np.arange(len(costs)), np.maximum(gold_action, 0)]
+    return np.where((gold_action >= 0) & (gold_costs <= _EQUAL), gold_action, costs.argmin(axis=1))
 
 
-class Seen(NamedTuple):
-    """What policies see of a batch of states."""
+class Features(NamedTuple):
+    """The features of a batch of B states, and their allowed actions."""
 
     examples: Ints  # (B,)
     allowed: Bools  # (B, C)
@@ -144,9 +144,9 @@ class Seen(NamedTuple):
     begins: Ints  # where the rows of each state begin, and the end of the last, (B + 1,)
 
 
-def seen(space: Space, states: Any) -> Seen:
-    """What policies see of states."""
-    return Seen(states.examples, space.allowed(states), *space.rows(states))
+def features_of(space: Space, states: Any) -> Features:
+    """The features and allowed actions of states."""
+    return Features(states.examples, space.allowed(states), *space.rows(states))
 
 
 def _cells(begins: Ints) -> tuple[Ints, Ints]:
@@ -155,27 +155,27 @@ def _cells(begins: Ints) -> tuple[Ints, Ints]:
     return state, np.arange(begins[-1]) - begins[state]
 
 
-def sampled_actions(policy: Mixture, given: Seen, best: Ints | None, numbers: Floats) -> Ints:
-    """The action that a mixture takes in each state, (B,), by numbers from [0, 1), (B,).
+def sampled_actions(policy: Mixture, features: Features, best: Ints | None, draws: Floats) -> Ints:
+    """The action that a mixture takes in each state, (B,), by ``draws`` from [0, 1), (B,).
 
     ``best`` are optimal actions, which a mixture without the optimal policy does not need.
     """
     shares = np.cumsum((policy.optimal, *policy.weights))
-    chosen = np.minimum(np.searchsorted(shares, numbers, side="right"), len(shares) - 1)
-    found = np.zeros(len(numbers), np.int64) if best is None else best.copy()
+    chosen = np.minimum(np.searchsorted(shares, draws, side="right"), len(shares) - 1)
+    actions = np.zeros(len(draws), np.int64) if best is None else best.copy()
     for k, models in enumerate(policy.models, 1):
         folded = policy.folds is not None and len(models) > 1
-        fold = policy.folds[given.examples] if folded else np.zeros(1)
+        fold = policy.folds[features.examples] if folded else np.zeros(1)
         for number, model in enumerate(models[:-1] or models):
             at = np.flatnonzero((chosen == k) & (fold == number))
             if len(at):
-                found[at] = _scores(model, given, at).argmax(axis=1)
-    return found
+                actions[at] = _scores(model, features, at).argmax(axis=1)
+    return actions
 
 
-def _scores(model: Any, given: Seen, at: Ints) -> NDArray[Any]:
+def _scores(model: Any, features: Features, at: Ints) -> NDArray[Any]:
     """The scores of a model for some states, (b, C); -inf where an action is not allowed."""
-    _, allowed, rows, begins = given
+    _, allowed, rows, begins = features
     counts = np.diff(begins)
     most = max(1, int(counts.max(initial=1)))
     state, number = _cells(np.concatenate(([0], np.cumsum(counts[at]))))
@@ -187,14 +187,14 @@ def _scores(model: Any, given: Seen, at: Ints) -> NDArray[Any]:
     return np.where(allowed[at], table.reshape(len(at), -1), -np.inf)
 
 
-def mixed_scores(policy: Mixture, given: Seen) -> Floats:
+def mixed_scores(policy: Mixture, features: Features) -> Floats:
     """The logarithm of the mean probability (else the mean score) of actions, (B, C), or -inf."""
-    total = np.zeros(given.allowed.shape)
+    total = np.zeros(features.allowed.shape)
     probabilistic = all(model.probabilistic for models in policy.models for model in models)
     for weight, models in zip(policy.weights, policy.models, strict=True):
         if weight == 0:
             continue
-        scores = _scores(models[-1], given, np.arange(len(total))).astype(np.float64)
+        scores = _scores(models[-1], features, np.arange(len(total))).astype(np.float64)
         if probabilistic:
             scores = np.exp(scores - scores.max(axis=1, keepdims=True))
             scores /= scores.sum(axis=1, keepdims=True)
@@ -202,7 +202,7 @@ def mixed_scores(policy: Mixture, given: Seen) -> Floats:
     if probabilistic:
         with np.errstate(divide="ignore"):
             total = np.log(total)
-    return np.where(given.allowed, total, -np.inf)
+    return np.where(features.allowed, total, -np.inf)
 
 
 # -- lockstep -------------------------------------------------------------------------------------
@@ -226,24 +226,24 @@ def greedy(space: Space, policy: Mixture, examples: Ints) -> Any:
     """The finished states of examples, by the best action of the averaged policies each time."""
 
     def decide(states: Any) -> Ints:
-        return np.asarray(mixed_scores(policy, seen(space, states)).argmax(axis=1))
+        return np.asarray(mixed_scores(policy, features_of(space, states)).argmax(axis=1))
 
     return _ends(space, space.start(examples), decide)
 
 
-def sampled(space: Space, policy: Mixture, states: Any, seed: int, tell: Any = None) -> Any:
+def sampled(space: Space, policy: Mixture, states: Any, seed: int, callback: Any = None) -> Any:
     """The finished states of searches in which drawn policies decide (section 3.2.3).
 
-    ``tell`` is called with states, what is seen of them, and the costs of the space.
+    ``callback`` is called with states, their features, costs of actions and gold's own actions.
     """
 
     def decide(states: Any) -> Ints:
-        known = space.costs(states) if policy.optimal > 0 or tell is not None else ()
-        given, best = seen(space, states), optimal_actions(*known) if known else None
-        if tell is not None:
-            tell(states, given, *known)
-        numbers = uniform(seed, states.examples, states.progress)
-        return sampled_actions(policy, given, best, numbers)
+        costs = space.costs(states) if policy.optimal > 0 or callback is not None else ()
+        features, best = features_of(space, states), optimal_actions(*costs) if costs else None
+        if callback is not None:
+            callback(states, features, *costs)
+        draws = uniform(seed, states.examples, states.progress)
+        return sampled_actions(policy, features, best, draws)
 
     return _ends(space, states, decide)
 
@@ -252,7 +252,7 @@ Layer = tuple[Any, ...]  # states, and arrays beside them whose first axis is th
 
 
 def _taken(layer: Layer, at: Any) -> Layer:
-    return layer[0].take(at), *(one[at] for one in layer[1:])
+    return layer[0].take(at), *(array[at] for array in layer[1:])
 
 
 def _joined(layers: Sequence[Layer]) -> Layer:
@@ -282,18 +282,18 @@ class _Waiting:
 def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> Any:
     """The finished state of each example, by the best ``size`` partial ones of equal progress.
 
-    They are compared by sums of scores: log-probabilities, where the learner tells these.
+    They are compared by sums of scores: log-probabilities, where the learner gives these.
     """
     layer = (space.start(examples), np.arange(len(examples)), np.zeros(len(examples)))
     waiting, finished = _Waiting(*layer), [_taken(layer, slice(0))]
-    for every in waiting.layers():
-        layer = _taken(every, _best_of(every[1], every[2], size))
+    for candidates in waiting.layers():
+        layer = _taken(candidates, _best_of(candidates[1], candidates[2], size))
         done = space.is_done(layer[0])
         finished.append(_taken(layer, done))
         states, places, totals = _taken(layer, ~done)
         if not len(states):
             continue
-        sums = totals[:, None] + mixed_scores(policy, seen(space, states))
+        sums = totals[:, None] + mixed_scores(policy, features_of(space, states))
         width = min(size, sums.shape[1])
         actions = np.argpartition(-sums, width - 1, axis=1)[:, :width].ravel()
         rows = np.repeat(np.arange(len(states)), width)
@@ -326,15 +326,15 @@ def roll_in(
     """
     parts: list[tuple[Any, ...]] = []
 
-    def tell(states: Any, given: Seen, optimal: Floats, gold_action: Ints) -> None:
+    def callback(states: Any, features: Features, optimal: Floats, gold_action: Ints) -> None:
         cost = optimal if costs_of is None else costs_of(space, policy, seed, states)
-        counts, cells = np.diff(given.begins), _cells(given.begins)
+        counts, cells = np.diff(features.begins), _cells(features.begins)
         shape = (len(states), int(counts.max(initial=1)), -1)  # rows (R, A) of cells (B, C)
-        both = (cost, targets_of(cost, gold_action, ties))
-        lines = (one.reshape(shape)[cells] for one in both)
-        parts.append((given.rows, *lines, counts, states.examples))
+        tables = (cost, targets_of(cost, gold_action, ties))
+        cells_of_rows = (table.reshape(shape)[cells] for table in tables)
+        parts.append((features.rows, *cells_of_rows, counts, states.examples))
 
-    losses = space.losses(sampled(space, policy, space.start(examples), seed, tell))
+    losses = space.losses(sampled(space, policy, space.start(examples), seed, callback))
     rows, *beside = zip(*parts, strict=True)
     costs, targets, counts, owners = map(np.concatenate, beside)
     begins = np.concatenate(([0], np.cumsum(counts)))
@@ -342,16 +342,16 @@ def roll_in(
 
 
 def new_models(
-    learner: Any, given: Decisions, own: Ints, folds: int, jobs: int, seed: int
+    learner: Any, decisions: Decisions, example_folds: Ints, folds: int, jobs: int, seed: int
 ) -> list[Any]:
     """The model of each fold, learned from the other folds, and that of all examples at the end."""
 
-    def one(fold: int) -> Any:
-        part = given.taken(np.flatnonzero(own != fold)) if fold >= 0 else given
+    def learned(fold: int) -> Any:
+        part = decisions.taken(np.flatnonzero(example_folds != fold)) if fold >= 0 else decisions
         return learner.learn(part, (seed + fold + 2) % 2**63)
 
     with ThreadPoolExecutor(jobs) as pool:
-        return list((map if jobs == 1 else pool.map)(one, (*range(folds), -1)))
+        return list((map if jobs == 1 else pool.map)(learned, (*range(folds), -1)))
 
 
 def _costs_after(
@@ -360,9 +360,9 @@ def _costs_after(
     """The loss after each action, less the least, (B, C); +inf where it is not allowed."""
     allowed = space.allowed(states)
     rows, actions = np.nonzero(allowed)
-    found = np.full(allowed.shape, np.inf)
-    found[rows, actions] = losses_of(space, policy, space.step(states.take(rows), actions), seed)
-    return np.asarray(found - found.min(axis=1, keepdims=True))
+    losses = np.full(allowed.shape, np.inf)
+    losses[rows, actions] = losses_of(space, policy, space.step(states.take(rows), actions), seed)
+    return np.asarray(losses - losses.min(axis=1, keepdims=True))
 
 
 def _expected_losses(space: Space, policy: Mixture, states: Any, seed: int) -> Floats:
@@ -378,22 +378,22 @@ def _expected_losses(space: Space, policy: Mixture, states: Any, seed: int) -> F
     pairs = zip((policy.optimal, *policy.weights), (Mixture(), *learned), strict=True)
     shares, policies = zip(*(pair for pair in pairs if pair[0] > 0), strict=True)
     waiting = _Waiting(states, np.arange(count))
-    for some, entries in waiting.layers():
-        keys = np.column_stack((some.examples, space.keys(some)))
+    for batch, entries in waiting.layers():
+        keys = np.column_stack((batch.examples, space.keys(batch)))
         _, first, node = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        nodes = some.take(first)
+        nodes = batch.take(first)
         done, losses = space.is_done(nodes), np.zeros(len(first))
         if done.any():
             losses[done] = space.losses(nodes.take(done))
         going, followers = nodes.take(~done), []
         if len(going):
-            given = seen(space, going)
+            features = features_of(space, going)
             best = optimal_actions(*space.costs(going)) if policy.optimal > 0 else None
-            for one in policies:
-                line = sampled_actions(one, given, best, np.zeros(len(going)))
+            for member in policies:
+                actions = sampled_actions(member, features, best, np.zeros(len(going)))
                 followers.append(count + np.arange(len(going)))
                 count += len(going)
-                waiting.add(space.step(going, line), followers[-1])
+                waiting.add(space.step(going, actions), followers[-1])
         layers.append((entries, np.asarray(node).ravel(), ~done, followers, losses))
     value = np.zeros(count)
     for entries, node, is_open, followers, losses in reversed(layers):
@@ -408,5 +408,5 @@ COSTS: dict[str, Costs | None] = {
     "expected": partial(_costs_after, _expected_losses),
     "sampled": partial(_costs_after, lambda space, *how: space.losses(sampled(space, *how))),
 }
-"""How costs are found: a function of a space, a policy, a seed and states that returns them,
-(B, C); None for those with the optimal policy from there on, which the space knows."""
+"""Functions of a space, a policy, a seed and states that return the costs of actions, (B, C); None
+where the optimal policy decides from there on: the costs of the space itself."""

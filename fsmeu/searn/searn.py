@@ -54,7 +54,7 @@ LEARNERS: dict[str, Any] = {
 class Trained(BaseEstimator):  # type: ignore[misc]
     """The policies so far; what a checkpoint holds.
 
-    A report tells of each iteration beta, the optimal policy's probability, the mean loss of the
+    A report has, of each iteration, beta, the optimal policy's probability, the mean loss of the
     policy that was rolled in, the number of decisions, and seconds.
     """
 
@@ -70,10 +70,10 @@ class Trained(BaseEstimator):  # type: ignore[misc]
         fits = (
             len(self.policy.weights) == len(models) == len(self.reports),
             np.array_equal(self.policy.folds, folds),
-            {len(one) for one in models[:-1]} <= {most},
-            {len(one) for one in models[-1:]} <= {most, 1},  # the last may have that of all alone
+            {*map(len, models[:-1])} <= {most},
+            {*map(len, models[-1:])} <= {most, 1},  # the last may have that of all alone
             min(shares) >= 0 and math.isclose(math.fsum(shares), 1.0),
-            all(isinstance(one["loss"], float) for one in self.reports),
+            all(isinstance(report["loss"], float) for report in self.reports),
         )
         if not all(fits):
             raise ValueError(fits)
@@ -93,7 +93,7 @@ def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
 
 @contextmanager
 def progress_bar(iterations: int) -> Iterator[Progress]:
-    """What moves a bar on the terminal; nothing is shown where there is none."""
+    """A callback that moves a bar on the terminal; nothing is shown where there is none."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -104,7 +104,7 @@ def progress_bar(iterations: int) -> Iterator[Progress]:
 
 
 def given_space(value: Any, where: str) -> Any:
-    """The space that was asked for; an InputError if there is none."""
+    """The space of that name, or the space itself; an InputError if there is none."""
     methods = (getattr(value, name, None) for name in OWN_METHODS)
     if not isinstance(value, type) and all(map(callable, methods)):
         return CustomSpace(value)
@@ -112,17 +112,17 @@ def given_space(value: Any, where: str) -> Any:
 
 
 def given_learner(value: Any, where: str) -> Any:
-    """The learner that was asked for; a classifier of scikit-learn learns classes of least cost."""
+    """The learner of that name, or itself; ``Multiclass`` around a classifier of scikit-learn."""
     plain = isinstance(value, ClassifierMixin) and not hasattr(value, "learn")
     return Multiclass(value) if plain else _given(value, LEARNERS, where, "learner", "learn")
 
 
-def _given(value: Any, known: dict[str, Any], where: str, name: str, method: str) -> Any:
+def _given(value: Any, choices: dict[str, Any], where: str, name: str, method: str) -> Any:
     if isinstance(value, str):
-        return known[one_of(where, name, value, known)]()
+        return choices[one_of(where, name, value, choices)]()
     if not isinstance(value, type) and hasattr(value, method):
         return value
-    must = f"{name} must be one of {', '.join(known)}, or an object with {method}"
+    must = f"{name} must be one of {', '.join(choices)}, or an object with {method}"
     raise InputError(message(where, must, value))
 
 
@@ -139,7 +139,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
 
     An output is decided piece by piece. A policy decides in each state of that search; it starts as
     the optimal one, which knows the gold output and is computed from the loss. Each iteration runs
-    the policy over the training sentences, asks in each state what each action would cost, learns
+    the policy over the training sentences, computes in each state the cost of each action, learns
     a classifier from these costs, and mixes it into the policy (Figure 1). At the end the optimal
     policy is left out.
 
@@ -157,7 +157,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         iterations: the greatest number of iterations; None for as many as it takes until the
             optimal policy has lost its influence.
         influence: the probability of the optimal policy at which it has.
-        costs: what happens after an action whose cost is asked: "optimal", the optimal policy goes
+        costs: which policy decides after an action, for its cost: "optimal", the optimal one goes
             on; "expected", the current policy does, and the expected loss counts; "sampled", the
             same by one sample of the policy for each action.
         ties: which of several optimal actions are learned: "gold", gold's own if it is one of
@@ -167,7 +167,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             hardly ever err there, so that little is learned from errors.
         beam: how many partial outputs are held at test time; 1 is greedy search. They are compared
             by sums of scores, so that None is 10 where the learner's scores are logarithms of
-            probabilities ("logistic", classifiers that tell them), else 1.
+            probabilities ("logistic", classifiers that give them), else 1.
         combine: how the learned policies decide together at test time: "average", by their mean
             probabilities, or "sample", by one of them drawn anew in each state, as in the paper.
         bits: features are hashed to 2^bits columns.
@@ -261,10 +261,10 @@ class Searn(BaseEstimator):  # type: ignore[misc]
                 seed = int(sequence.generate_state(1, np.uint64)[0])
                 decisions, owners, losses = roll_in(search, policy, examples, seed, ties, costs)
                 callback(number + 0.5)
-                some = number + 1 < most and policy.folds.any()  # else nothing more is rolled in
-                folds = int(policy.folds.max()) + 1 if some else 0
-                own = policy.folds[owners]
-                models = searches.new_models(learner, decisions, own, folds, jobs, seed)
+                with_folds = number + 1 < most and policy.folds.any()  # else no more is rolled in
+                folds = int(policy.folds.max()) + 1 if with_folds else 0
+                example_folds = policy.folds[owners]
+                models = searches.new_models(learner, decisions, example_folds, folds, jobs, seed)
                 weight = beta(policy, models)
                 if weight == 0:
                     break
@@ -282,7 +282,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _begun(self, search: Any, inputs: Any, ys: Any, examples: Ints) -> Trained:
-        """What a checkpoint holds, if there is one, else nothing learned; with the folds."""
+        """The state of training of the checkpoint, if there is one, else of no iteration yet."""
         read = {k: v for k, v in self.get_params(deep=False).items() if k not in INFERENCE_PARAMS}
         mark = "" if self.checkpoint is None else fingerprint(read, inputs, ys)
         trained = None
@@ -301,8 +301,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             trained = trained or Trained(Mixture(folds=folds), seed, mark)
             trained.check(folds)
             for model in chain(*trained.policy.models):
-                for some in (examples[:2], examples[:3]):  # what broadcasts to one fails
-                    greedy(search, Mixture(0.0, (1.0,), ([model],)), some)
+                for batch in (examples[:2], examples[:3]):  # what broadcasts to one fails
+                    greedy(search, Mixture(0.0, (1.0,), ([model],)), batch)
         return trained
 
     def _development_loss(
@@ -315,14 +315,14 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         if X_dev is not None:
             inputs, ys = self._read(search, X_dev, y_dev)
             search = search.over(inputs, ys, self._loss, costs=False)
-            held = np.arange(len(ys))
+            development = np.arange(len(ys))
         else:
-            held = examples[::_HELD_OUT] if len(examples) > 1 else examples[:0]
-            examples = np.setdiff1d(examples, held)
+            development = examples[::_HELD_OUT] if len(examples) > 1 else examples[:0]
+            examples = np.setdiff1d(examples, development)
 
         def loss_of(policy: Mixture) -> float:
-            losses = search.losses(greedy(search, policy, held))
-            return float(np.mean(losses)) if len(held) else 0.0
+            losses = search.losses(greedy(search, policy, development))
+            return float(np.mean(losses)) if len(development) else 0.0
 
         return examples, loss_of
 
@@ -334,19 +334,19 @@ class Searn(BaseEstimator):  # type: ignore[misc]
 
     def _loss(self, labels: Sequence[Any], stream: int | None = None) -> Loss:
         """The loss whose k-th label stands for the k-th of these, of one of two streams."""
-        where, names = type(self).__name__, [label_name(one) for one in labels]
+        where, names = type(self).__name__, [label_name(label) for label in labels]
         loss = self.loss
         if stream is not None and isinstance(loss, tuple | list) and len(loss) == 2:
             loss = loss[stream]
         return over_classes(given_loss(loss, self.loss_params, where, names), names, where)
 
     def _read(self, space: Any, X: Any, *y: Any) -> tuple[Any, ...]:
-        """The inputs and the outputs that are given, as the space takes them."""
+        """The inputs, and the outputs if there are any, as the space takes them."""
         where = type(self).__name__
         if (bits := check_int(where, "bits", self.bits)) > 30:
             raise InputError(message(where, "bits must be at most 30", bits))
         inputs = space.read_inputs(X, bits, self.crossed, where)
-        return inputs, *(space.read_outputs(one, inputs, where) for one in y)
+        return inputs, *(space.read_outputs(outputs, inputs, where) for outputs in y)
 
     # -- prediction ---------------------------------------------------------------------------
 
@@ -356,7 +356,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         where = type(self).__name__
         (inputs,) = self._read(self.space_, X)
         search, examples = self.space_.over(inputs), np.arange(len(inputs))
-        policy = Mixture(0.0, tuple(self.weights_), tuple([one] for one in self.models_))
+        policy = Mixture(0.0, tuple(self.weights_), tuple([model] for model in self.models_))
         size = _BEAM if all(model.probabilistic for model in self.models_) else 1
         size = size if self.beam is None else check_int(where, "beam", self.beam)
         if one_of(where, "combine", self.combine, ("average", "sample")) == "sample":
@@ -372,7 +372,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         return [[{"": 1.0}] * 2] * 3 if hasattr(self.space_, "streams") else []
 
     def predict_single(self, x: Any) -> Any:
-        """The same for one sentence."""
+        """The output that is decided for one sentence."""
         return self.predict([x])[0]
 
     def score(self, X: Any, y: Any) -> float:
@@ -418,7 +418,7 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
         self, X: Rows, y: Any, on_iteration: Callable[[int, Searn], None] | None = None
     ) -> ColumnTagger:
         """The tagger itself, after training on sentences, lists of rows of texts, and tags."""
-        widths = {len(row) for one in X for row in one}
+        widths = {len(row) for sentence in X for row in sentence}
         if len(widths) != 1:
             must = "all rows must have the same number of columns, and there must be one"
             raise InputError(message("ColumnTagger", must, f"{sorted(widths)}"))
@@ -430,7 +430,7 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Rows) -> list[list[str]]:
         """The tags that are decided for each sentence, of rows as wide as those of training."""
         check_is_fitted(self)
-        for row in (row for one in X for row in one):
+        for row in (row for sentence in X for row in sentence):
             if len(row) != self.width_:
                 must = f"rows must have {self.width_} columns, as in training"
                 raise InputError(message("ColumnTagger", must, " ".join(row)))

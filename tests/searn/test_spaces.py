@@ -177,7 +177,7 @@ def set_up(space, seed, probabilistic=True):
 
 
 def scores_of(search, policy, states):
-    return searches.mixed_scores(policy, searches.seen(search, states))
+    return searches.mixed_scores(policy, searches.features_of(search, states))
 
 
 def best_by_enumeration(search, policy, example):
@@ -231,7 +231,7 @@ def test_mixture_draws_by_its_probabilities():
     assert (policy.optimal, *policy.weights) == pytest.approx((0.3, 0.2, 0.5))
     numbers = uniform(7, np.arange(20_000), states.progress)
     found = searches.sampled_actions(
-        policy, searches.seen(search, states), np.zeros(20_000, np.int64), numbers
+        policy, searches.features_of(search, states), np.zeros(20_000, np.int64), numbers
     )
     shares = np.bincount(found, minlength=3) / 20_000
     assert np.abs(shares[:3] - (0.3, 0.2, 0.5)).max() < np.sqrt(np.log(2e9) / 40_000)
@@ -245,8 +245,8 @@ def test_each_fold_is_decided_by_its_own_model():
     models = [Always(k, width) for k in (1, 2, 3)]
     states = search.start(np.array([0, 1]))
     folded = Mixture(0.0, (1.0,), (models,), np.array([1, 0]))
-    found = searches.sampled_actions(folded, searches.seen(search, states), None, np.zeros(2))
-    assert found.tolist() == [2, 1]
+    acts = searches.sampled_actions(folded, searches.features_of(search, states), None, np.zeros(2))
+    assert acts.tolist() == [2, 1]
     assert scores_of(search, folded, states).argmax(axis=1).tolist() == [3, 3]
 
 

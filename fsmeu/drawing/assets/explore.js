@@ -95,12 +95,12 @@ class Page {
     const labels = [];
     let rest = text;
     while (rest) {
-      const found = forms.find(([form]) => form && rest.startsWith(form) && ends(rest.slice(form.length)));
-      if (found) labels.push(found[1]);
+      const match = forms.find(([form]) => form && rest.startsWith(form) && ends(rest.slice(form.length)));
+      if (match) labels.push(match[1]);
       else if (!/^[\s,]/.test(rest)) {
         return { labels: [], strange: apart ? rest.split(/[\s,]/)[0] : Array.from(rest)[0] };
       }
-      rest = rest.slice(found ? found[0].length : 1);
+      rest = rest.slice(match ? match[0].length : 1);
     }
     return { labels };
   }
@@ -232,9 +232,9 @@ class Page {
     const { masses, flows, last } = passing(this.machine, this.size, this.z, chances);
     tell($("expected"), mean(this.machine, last));
     this.picture.shade(masses, flows);
-    const found = levels(this.machine, last);
-    const most = Math.max(...found.map((level) => level.probability));
-    $("levels").tBodies[0].replaceChildren(...found.map((level) => this.level(level, most)));
+    const distribution = levels(this.machine, last);
+    const most = Math.max(...distribution.map((level) => level.probability));
+    $("levels").tBodies[0].replaceChildren(...distribution.map((level) => this.level(level, most)));
   }
 
   level({ value, probability }, most) {

@@ -53,15 +53,15 @@ function mean({ values }, mass) {
 function levels({ values }, mass) {
   const ends = [...mass.keys()].filter((state) => mass[state] > 0);
   ends.sort((a, b) => values[a] - values[b]);
-  const found = [];
+  const merged = [];
   let before = -Infinity;
   for (const state of ends) {
     const value = values[state];
-    if (value - before > 1e-12 * Math.max(1, Math.abs(value))) found.push({ value, probability: 0 });
-    found[found.length - 1].probability += mass[state];
+    if (value - before > 1e-12 * Math.max(1, Math.abs(value))) merged.push({ value, probability: 0 });
+    merged[merged.length - 1].probability += mass[state];
     before = value;
   }
-  return found;
+  return merged;
 }
 
 // The hypotheses of greatest expected utility (least expected loss), by trying all of them;

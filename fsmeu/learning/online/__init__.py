@@ -55,13 +55,13 @@ def coefficients(measure: str, beta: float) -> tuple[float, float, float]:
 
 def values_of(numbers: Any, hits: Any, predicted: Any, positive: Any) -> Floats:
     """The measure with the numbers a, b, c of counts of one shape; 0 where it is 0/0."""
-    gain, known, matched = numbers
-    below = np.asarray(known * positive + matched * hits + predicted - hits)
-    return np.asarray(gain * hits / np.where(below > 0, below, 1.0))
+    a, b, c = numbers
+    below = np.asarray(b * positive + c * hits + predicted - hits)
+    return np.asarray(a * hits / np.where(below > 0, below, 1.0))
 
 
 def skipped(seen: float) -> float:
-    """How many of the first weight vectors a suffix mean leaves out: over 1/4, at most 1/2."""
+    """The number of first weight vectors that a suffix mean leaves out: over 1/4, at most 1/2."""
     return 2.0 ** (math.floor(math.log2(seen)) - 1.0) if seen >= 2.0 else 0.0
 
 
@@ -140,7 +140,7 @@ class OnlineClassifier(base.LogisticClassifier):
 
     @property
     def seen_(self) -> int:
-        """How many examples it has learned from."""
+        """The number of examples it has learned from."""
         return int(self.state_[SEEN])
 
     @property
@@ -191,7 +191,7 @@ class OnlineClassifier(base.LogisticClassifier):
     def _learn(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, fresh: bool = False
     ) -> tuple[Bools, Floats]:
-        """What was predicted before labels were used, and with which probability, (examples,)."""
+        """Predictions before labels were used, bool, and their probabilities, (examples,) each."""
         from fsmeu.learning.online import kernels
 
         first = fresh or not hasattr(self, "state_")
@@ -201,13 +201,13 @@ class OnlineClassifier(base.LogisticClassifier):
             self._begin(rows.shape[1], int(np.count_nonzero(weights)) if fresh else None)
         settings = (float(bool(self.fit_intercept)), float(self.step), self.schedule == "sqrt")
         learned = (self._kind, self.state_, self.weights_, self.delays_, settings)
-        predicted, chances = kernels.run(*learned, _flat(rows), positive, weights)
-        parts = chances[weights != 0.0], self.weights_, self.state_
+        predicted, probabilities = kernels.run(*learned, _flat(rows), positive, weights)
+        parts = probabilities[weights != 0.0], self.weights_, self.state_
         if not all(np.isfinite(part).all() for part in parts):
             must = "weights and their products with rows must stay finite"
             remedy = "Scale the features, or give a smaller step"
             raise InputError(message(type(self).__name__, must, "an overflow", remedy))
-        return predicted > 0, chances
+        return predicted > 0, probabilities
 
 
 def _flat(rows: base.Rows) -> tuple[Any, Any, Any]:
@@ -305,8 +305,8 @@ class FOFOClassifier(OnlineClassifier):
 
 def running_measure(predicted: Any, positive: Any, measure: str = "f", beta: float = 1.0) -> Floats:
     """The measure, "f" or "jaccard", of the first t predictions, for every t from 1, (rows,)."""
-    chosen, known = np.asarray(predicted, bool), np.asarray(positive, bool)
-    counts = (np.cumsum(part) for part in (chosen & known, chosen, known))
+    chosen, actual = np.asarray(predicted, bool), np.asarray(positive, bool)
+    counts = (np.cumsum(part) for part in (chosen & actual, chosen, actual))
     return values_of(coefficients(measure, beta), *counts)
 
 
@@ -326,23 +326,23 @@ def two_classes(name: str, data: Examples, positive: str | None, like: Any = Non
         raise InputError(message(name, "an example must have one label", f"{labels.shape[1]}"))
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError(message(name, "labels must be finite numbers or texts", "nan or inf"))
-    known = np.unique(labels)
-    words = ", ".join(map(str, map(base.plain, known[:8]))) + ", ..." * (len(known) > 8)
+    classes = np.unique(labels)
+    words = ", ".join(map(str, map(base.plain, classes[:8]))) + ", ..." * (len(classes) > 8)
     if positive is not None:  # 2, 2.0 and 2e0 are one number
-        value, numeric = number_in(positive), known.dtype.kind in "iuf"
-        chosen = known == value if numeric else known.astype(str) == positive.strip()
+        value, numeric = number_in(positive), classes.dtype.kind in "iuf"
+        chosen = classes == value if numeric else classes.astype(str) == positive.strip()
         if not np.any(chosen) and like is None:
             raise InputError(message(name, f"--positive must be one of {words}", positive))
-        labels = np.isin(labels, known[chosen]).astype(np.int64)
-        known = np.unique(labels)
+        labels = np.isin(labels, classes[chosen]).astype(np.int64)
+        classes = np.unique(labels)
     if like is not None:
-        base.check_classes(name, known, like.classes)
-        known = like.classes
-    if len(known) != 2:
-        remedy = "--positive LABEL sets one against all others" if len(known) > 2 else ""
+        base.check_classes(name, classes, like.classes)
+        classes = like.classes
+    if len(classes) != 2:
+        remedy = "--positive LABEL sets one against all others" if len(classes) > 2 else ""
         must = "the labels must be of two classes"
-        raise InputError(message(name, must, f"{len(known)}: {words}", remedy))
-    return Examples(data.rows, labels, known)
+        raise InputError(message(name, must, f"{len(classes)}: {words}", remedy))
+    return Examples(data.rows, labels, classes)
 
 
 class Outcome(NamedTuple):
@@ -355,40 +355,40 @@ class Outcome(NamedTuple):
 
 
 def run_orders(
-    name: str, learner: OnlineClassifier, data: Examples, others: Any, plan: Any, tell: Any
+    name: str, learner: OnlineClassifier, data: Examples, others: Any, plan: Any, callback: Any
 ) -> Outcome:
-    """What copies of a learner reached, one for each random order; 0 is the order of the file.
+    """The outcome of copies of a learner, one for each random order; 0 is the order of the file.
 
     The plan has the numbers of "passes" over the data and of "shuffles", and the "seed". A copy
-    that asks for the number of examples is told; each is measured on other examples afterwards, if
-    there are any. ``tell`` is called with the number of examples seen since the last call, and the
-    measure in words. Speed is in examples a second of processor time, in the fastest order.
+    whose horizon is None gets the number of examples; each is measured on other examples at the
+    end, if there are any. ``callback`` is called with the number of examples since the last call,
+    and the measure in words. Speed is in examples per second of processor time, the greatest.
     """
     passes, shuffles, seed = (plan[key] for key in ("passes", "shuffles", "seed"))
     n, positive, measure = len(data.labels), data.classes[1], ""
-    seen, ended = places(n * passes), []
+    seen, results = places(n * passes), []
 
-    def measured(chosen: Any, known: Any) -> Floats:
-        both = np.asarray(chosen) == positive, np.asarray(known) == positive
+    def measured(chosen: Any, labels: Any) -> Floats:
+        both = np.asarray(chosen) == positive, np.asarray(labels) == positive
         return running_measure(*both, learner.measure, learner.beta)
 
     for k in range(max(shuffles, 1)):
-        made, taken, pairs = clone(learner), 0.0, []
-        if getattr(made, "horizon", n) is None:
-            made.set_params(horizon=n * passes)
+        copy, elapsed, pairs = clone(learner), 0.0, []
+        if getattr(copy, "horizon", n) is None:
+            copy.set_params(horizon=n * passes)
         random = np.random.default_rng((seed, k))
         for _ in range(passes):
             order = random.permutation(n) if shuffles else np.arange(n)
             for piece in np.split(order, range(STREAMED_EXAMPLES, n, STREAMED_EXAMPLES)):
-                given, known = data.rows[piece], data.labels[piece]
+                rows, labels = data.rows[piece], data.labels[piece]
                 start = time.process_time()
-                pairs.append((made.predict_then_fit(given, known, classes=data.classes), known))
-                taken += time.process_time() - start
-                measure = "Jaccard" if made.measure == "jaccard" else f"F{made.beta:g}"
-                tell(len(piece), f"{measure} {made.score_:.4f}")
-        test = others and measured(made.predict(others.rows), others.labels)[-1]
-        ended.append((made, taken, measured(*np.concatenate(pairs, axis=1))[seen - 1], test))
-    learners, seconds, curves, tests = zip(*ended, strict=True)
+                pairs.append((copy.predict_then_fit(rows, labels, classes=data.classes), labels))
+                elapsed += time.process_time() - start
+                measure = "Jaccard" if copy.measure == "jaccard" else f"F{copy.beta:g}"
+                callback(len(piece), f"{measure} {copy.score_:.4f}")
+        test = others and measured(copy.predict(others.rows), others.labels)[-1]
+        results.append((copy, elapsed, measured(*np.concatenate(pairs, axis=1))[seen - 1], test))
+    learners, seconds, curves, tests = zip(*results, strict=True)
 
     def moments(values: Any) -> dict[str, float | None]:
         spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
@@ -409,8 +409,8 @@ def curves_csv(outcomes: Sequence[Outcome]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["learner", "measure", "order", "examples", "value"])
-    for one in outcomes:
-        for k, curve in enumerate(one.curves, start=1):
-            pairs = zip(one.seen.tolist(), curve.tolist(), strict=True)
-            writer.writerows([*list(one.row.values())[:2], k, *pair] for pair in pairs)
+    for outcome in outcomes:
+        for k, curve in enumerate(outcome.curves, start=1):
+            pairs = zip(outcome.seen.tolist(), curve.tolist(), strict=True)
+            writer.writerows([*list(outcome.row.values())[:2], k, *pair] for pair in pairs)
     return text.getvalue()

@@ -1,7 +1,7 @@
 """One pass over examples, compiled by numba: predict, count, learn, one by one.
 
 A learner decides, 1 or 0, before the label is known, from its state and the probability of the
-positive class (``chance``), and changes its state after the example was counted.
+positive class, and changes its state after the example was counted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _ends(state):
 
 
 @compiled
-def _learn_fofo(state, chance, weight):
+def _learn_fofo(state, probability, weight):
     """Lines 12 to 15 of Algorithm 2; a stage begins as in Algorithm 1 where the last is over."""
     top = 1.0 / (1.0 + state[at.KNOWN])
     if _ends(state):
@@ -46,7 +46,7 @@ def _learn_fofo(state, chance, weight):
         state[at.DONE] = 0.0
     theta = state[at.THETA]
     rate = state[at.POSITIVE] / state[at.TOTAL]
-    slope = state[at.KNOWN] * rate * theta - max(chance - theta, 0.0)
+    slope = state[at.KNOWN] * rate * theta - max(probability - theta, 0.0)
     scale = state[at.SCALE]
     if scale == 0.0:
         scale = math.sqrt(10.0 * (state[at.TOTAL] + 2.0) / (state[at.POSITIVE] + 1.0))
@@ -101,45 +101,45 @@ def _drop_first(weights, delays, seen):
 
 
 @compiled
-def run(kind, state, weights, delays, settings, held, positive, importance):
-    """What was predicted before labels were used, and with which probability, (n,) each.
+def run(kind, state, weights, delays, settings, rows, positive, importance):
+    """Predictions before labels were used, uint8, and their probabilities, (n,) each.
 
     After t examples the mean of the t weight vectors is ``weights + delays / t``: a step g made at
     example s is missing in the s - 1 vectors before it, so ``delays`` adds up (s - 1) g. That way
     a sparse example touches only its own features. ``delays`` has two rows for a suffix mean
     (``_drop_first``), none where the last weights are used. ``settings`` are the value of the
     feature behind the intercept (1, or 0 without one), the length of the first step, and whether it
-    is divided by the root of t; ``held`` are values row by row, the column of each (none where rows
+    is divided by the root of t; ``rows`` are values row by row, the column of each (none where rows
     are whole), and where rows begin. An example whose ``importance`` is 0 is skipped.
     """
     constant, step, falls = settings
-    values, columns, begins = held
-    predicted, guesses = np.zeros(len(positive), np.uint8), np.full(len(positive), np.nan)
+    values, columns, begins = rows
+    predicted, probabilities = np.zeros(len(positive), np.uint8), np.full(len(positive), np.nan)
     averages, suffix, w = len(delays) > 0, len(delays) > 1, weights[0]
     for i in range(len(positive)):
         y, weight = positive[i], importance[i]
         if weight == 0.0:
             continue
         begin, end, before = begins[i], begins[i + 1], state[at.SEEN]
-        held_in_mean = before - (_skipped(before) if suffix else 0.0)
+        averaged = before - (_skipped(before) if suffix else 0.0)
         margin = dot(w, values, columns, begin, end, constant)
-        own = chance = logistic(margin)
+        last_probability = probability = logistic(margin)
         if averages and before > 0.0:
-            late = dot(delays[0], values, columns, begin, end, constant)
-            chance = logistic(margin + late / held_in_mean)
-        chosen = 1 if chance >= _threshold(kind, state) else 0
-        predicted[i], guesses[i] = chosen, chance
+            delayed = dot(delays[0], values, columns, begin, end, constant)
+            probability = logistic(margin + delayed / averaged)
+        chosen = 1 if probability >= _threshold(kind, state) else 0
+        predicted[i], probabilities[i] = chosen, probability
         state[at.TRUE_POSITIVE] += weight * y * chosen
         state[at.PREDICTED] += weight * chosen
         state[at.POSITIVE] += weight * y
         state[at.TOTAL] += weight
         state[at.SEEN] = before + 1.0
         if kind == at.FOFO:
-            _learn_fofo(state, chance, weight)
-        by = step * weight / (math.sqrt(before + 1.0) if falls else 1.0) * (own - y)
+            _learn_fofo(state, probability, weight)
+        by = step * weight / (math.sqrt(before + 1.0) if falls else 1.0) * (last_probability - y)
         move(w, values, columns, begin, end, constant, -by)
         if averages:
-            move(delays[0], values, columns, begin, end, constant, held_in_mean * by)
+            move(delays[0], values, columns, begin, end, constant, averaged * by)
         if suffix:
             _drop_first(w, delays, before + 1.0)
-    return predicted, guesses
+    return predicted, probabilities

@@ -40,8 +40,8 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 
 def text_hash(text: str) -> int:
     """The hash of a text, a whole number below 2^64."""
-    held = text.encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(held, digest_size=8).digest(), "big")
+    data = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
 
 
 def mixed(first: Hashes | np.uint64, second: Hashes | np.uint64) -> Hashes:
@@ -60,10 +60,10 @@ def indices(hashes: Hashes, bits: int) -> NDArray[np.int32]:
 
 def uniform(seed: int, *numbers: Any) -> NDArray[np.float64]:
     """A number from [0, 1) for each item of arrays of whole numbers, 53 bits of its hash."""
-    found: Hashes = np.asarray(seed, np.uint64)
-    for one in numbers:
-        found = mixed(found, np.asarray(one).astype(np.uint64))
-    return np.asarray((found >> np.uint64(11)) * 2.0**-53, np.float64)
+    hashes: Hashes = np.asarray(seed, np.uint64)
+    for array in numbers:
+        hashes = mixed(hashes, np.asarray(array).astype(np.uint64))
+    return np.asarray((hashes >> np.uint64(11)) * 2.0**-53, np.float64)
 
 
 _SEED = np.uint64(text_hash("history"))  # keeps these features apart from those of positions
@@ -78,30 +78,30 @@ def history_columns(
     with the last 1, ..., ``crossed_depth`` of them.
     """
     key = np.full(len(past), _SEED)
-    found = [key]
+    hashes = [key]
     for k in range(past.shape[1]):
         key = mixed(key, (past[:, k].astype(np.int64) + 2).astype(np.uint64))
-        found.append(key)
+        hashes.append(key)
         if k < crossed_depth:
-            found += [mixed(key, crossed[:, c]) for c in range(crossed.shape[1])]
-    return indices(np.stack(found, axis=1), bits)
+            hashes += [mixed(key, crossed[:, c]) for c in range(crossed.shape[1])]
+    return indices(np.stack(hashes, axis=1), bits)
 
 
 def rows_of_columns(columns: NDArray[np.int32], count: int) -> csr_array:
     """Rows, (B, count) of float32, that have the value 1 in columns (B, K) but negative ones."""
-    kept = columns >= 0
-    ends = np.concatenate(([0], np.cumsum(kept.sum(axis=1), dtype=np.int64)))
-    held = (np.ones(int(ends[-1]), np.float32), columns[kept], ends)
-    return csr_array(held, shape=(len(columns), count))
+    valid = columns >= 0
+    ends = np.concatenate(([0], np.cumsum(valid.sum(axis=1), dtype=np.int64)))
+    arrays = (np.ones(int(ends[-1]), np.float32), columns[valid], ends)
+    return csr_array(arrays, shape=(len(columns), count))
 
 
 def joined_rows(matrix: csr_array, positions: Ints, added: NDArray[np.int32]) -> csr_array:
     """Rows of a matrix, each with ``added`` columns (B, K) as in ``rows_of_columns`` behind it."""
-    taken, more = matrix[positions], rows_of_columns(added, matrix.shape[1])
-    begins, extra = taken.indptr.astype(np.int64), more.indptr
-    ends = begins + extra
+    chosen, extra = matrix[positions], rows_of_columns(added, matrix.shape[1])
+    begins, shifts = chosen.indptr.astype(np.int64), extra.indptr
+    ends = begins + shifts
     columns, values = np.empty(ends[-1], np.int32), np.empty(ends[-1], matrix.dtype)
-    for part, shift in ((taken, extra[:-1]), (more, begins[1:])):
+    for part, shift in ((chosen, shifts[:-1]), (extra, begins[1:])):
         at = np.arange(len(part.indices)) + np.repeat(shift, np.diff(part.indptr))
         columns[at], values[at] = part.indices, part.data
     return csr_array((values, columns, ends), shape=(len(positions), matrix.shape[1]))
@@ -109,7 +109,7 @@ def joined_rows(matrix: csr_array, positions: Ints, added: NDArray[np.int32]) ->
 
 @dataclass(frozen=True)
 class HashedSentences:
-    """What is seen of each position, before anything is decided.
+    """The features of each position of sentences, before anything is decided.
 
     ``segments`` is None, or a function of first positions (B,) and lengths (B,) that returns the
     hashed columns of features of these segments, int32 (B, K); for chunks.
@@ -146,27 +146,27 @@ def hashed_sentences(
         crossed: names of features that are to be crossed with labels decided before. The name of a
             feature ends at the first ":" or "=": that of ``"w0=the"`` is ``"w0"``.
     """
-    known: dict[str, tuple[int, int]] = {}  # hash, number among crossed names or -1
+    hashed: dict[str, tuple[int, int]] = {}  # hash, number among crossed names or -1
     group = {name: k for k, name in enumerate(crossed)}
     hashes, values, ends = list[int](), list[float](), [0]
     lines: list[list[int]] = []
     for position in chain.from_iterable(sentences):
         lines.append([0] * len(group))
         for name, value in feature_items(position):
-            if name not in known:
-                known[name] = text_hash(name), group.get(re.split("[:=]", name, maxsplit=1)[0], -1)
-            number, place = known[name]
+            if name not in hashed:
+                hashed[name] = text_hash(name), group.get(re.split("[:=]", name, maxsplit=1)[0], -1)
+            number, place = hashed[name]
             hashes.append(number)
             values.append(value)
             if place >= 0:
                 lines[-1][place] ^= number
         ends.append(len(hashes))
     columns = indices(np.array(hashes, np.uint64), bits)
-    held = (np.array(values, np.float32), columns, np.array(ends, np.int64))
-    matrix = csr_array(held, shape=(len(lines), 1 << bits))
-    starts = np.concatenate(([0], np.cumsum([len(one) for one in sentences]))).astype(np.int64)
-    marks = np.array(lines, np.uint64).reshape(len(lines), len(group))
-    return HashedSentences(matrix, starts, marks)
+    arrays = (np.array(values, np.float32), columns, np.array(ends, np.int64))
+    matrix = csr_array(arrays, shape=(len(lines), 1 << bits))
+    starts = np.concatenate(([0], np.cumsum([*map(len, sentences)]))).astype(np.int64)
+    crossed_hashes = np.array(lines, np.uint64).reshape(len(lines), len(group))
+    return HashedSentences(matrix, starts, crossed_hashes)
 
 
 # -- functions of words ---------------------------------------------------------------------------
@@ -222,14 +222,14 @@ def case_pattern(word: str) -> str:
 
 def lists(word: str) -> str:
     """The lists that a word is on: closed classes, abbreviations, signs (of no letter), joined."""
-    found = list(_ON.get(word.lower(), ()))
+    names = list(_ON.get(word.lower(), ()))
     if _ABBREVIATION.match(word):
-        found.append("abbreviation")
+        names.append("abbreviation")
     if not any(c.isalnum() for c in word):
-        found.append("sign")
+        names.append("sign")
     elif not _PLAIN.match(word):
-        found.append("joined")
-    return " ".join(found)
+        names.append("joined")
+    return " ".join(names)
 
 
 FUNCTIONS: dict[str, Callable[[str], str]] = {
@@ -256,16 +256,16 @@ _PART = re.compile(r"([A-Za-z][\w.]*)(?:\[([+-]?\d{1,3})\])?$")
 
 def parse_template(text: str) -> Template:
     """The parts of a template, (column, offset) each, the offset 0 where none is given."""
-    found = [_PART.match(part) for part in text.split()]
-    parts = tuple((one[1], int(one[2] or 0)) for one in found if one is not None)
-    if not parts or None in found:
+    matches = [_PART.match(part) for part in text.split()]
+    parts = tuple((match[1], int(match[2] or 0)) for match in matches if match is not None)
+    if not parts or None in matches:
         must = "a template must be written as columns with offsets, such as word[-1] pos[0]"
         raise InputError(message(_WHERE, must, text))
     return parts
 
 
 def parse_templates(texts: Iterable[str]) -> tuple[Template, ...]:
-    """The templates that are written so."""
+    """The templates of texts, as ``parse_template`` reads them."""
     return tuple(map(parse_template, texts))
 
 
@@ -275,53 +275,53 @@ Columns = tuple[dict[str, Hashes], Ints]  # hashes by name, (positions,) each; s
 def columns_of(
     sentences: Sequence[Sequence[Row]], templates: Iterable[Template], more: Sequence[str] = ()
 ) -> Columns:
-    """The columns of a corpus that templates ask for, and more.
+    """The columns of a corpus that templates name, and those named in ``more``.
 
     Rows have texts, of which the first is the word. A column is a function of the word, as
     ``suffix2``; ``col2`` for the second text of a row (``pos`` is the same); ``col2.first`` for a
     function of it; ``bias``. An InputError says that a name is not known, or a row has no such
     text.
     """
-    starts = np.concatenate([[0], np.cumsum([len(one) for one in sentences])]).astype(np.int64)
-    made = {"bias": np.zeros(int(starts[-1]), np.uint64)}
-    for name in [*(name for one in templates for name, _ in one), *more]:
-        if name in made:
+    starts = np.concatenate(([0], np.cumsum([*map(len, sentences)]))).astype(np.int64)
+    rows, columns = [*chain(*sentences)], {"bias": np.zeros(int(starts[-1]), np.uint64)}
+    for name in [*(name for template in templates for name, _ in template), *more]:
+        if name in columns:
             continue
         base, _, chosen = name.replace("pos", "col2", 1).partition(".")
         if base.startswith("col") and base[3:].isdigit() and 1 <= int(base[3:]) <= 1000:
-            place = int(base[3:]) - 1
+            index = int(base[3:]) - 1
             one_of(_WHERE, "a function of a column", chosen or "word", FUNCTIONS)
         else:
-            place, chosen = 0, name
+            index, chosen = 0, name
             one_of(_WHERE, "a column", name, [*FUNCTIONS, "pos", "bias", "col1"])
-        short = [row for one in sentences for row in one if len(row) <= place]
+        short = [row for row in rows if len(row) <= index]
         if short:
-            must = f"the template column {name!r} needs {place + 1} texts in each row"
+            must = f"the template column {name!r} needs {index + 1} texts in each row"
             raise InputError(message(_WHERE, must, " ".join(short[0])))
-        texts = [row[place] for one in sentences for row in one]
+        texts = [row[index] for row in rows]
         table = {text: text_hash(FUNCTIONS[chosen or "word"](text)) for text in set(texts)}
-        made[name] = np.fromiter((table[text] for text in texts), np.uint64, len(texts))
-    return made, starts
+        columns[name] = np.fromiter((table[text] for text in texts), np.uint64, len(texts))
+    return columns, starts
 
 
 def template_hashes(columns: Columns, templates: Sequence[Template]) -> Hashes:
     """The hash of each template at each position, (positions, templates)."""
     hashes, starts = columns
-    begins, ends = (np.repeat(one, np.diff(starts)) for one in (starts[:-1], starts[1:]))
-    seen: dict[tuple[str, int], Hashes] = {}
-    found = np.empty((len(begins), len(templates)), np.uint64)
+    begins, ends = (np.repeat(bounds, np.diff(starts)) for bounds in (starts[:-1], starts[1:]))
+    shifted: dict[tuple[str, int], Hashes] = {}
+    table = np.empty((len(begins), len(templates)), np.uint64)
     for k, template in enumerate(templates):
         name = " ".join(f"{column}[{offset}]" for column, offset in template)
         total: Hashes = np.full(len(begins), text_hash(name), np.uint64)
         for column, offset in template:
-            if (column, offset) not in seen:
+            if (column, offset) not in shifted:
                 at = np.arange(len(begins)) + offset
                 inside = hashes[column][np.clip(at, 0, len(begins) - 1)]
                 before = np.where(at < begins, _BEFORE, inside)
-                seen[column, offset] = np.where(at >= ends, _AFTER, before)
-            total = mixed(total, seen[column, offset])
-        found[:, k] = total
-    return found
+                shifted[column, offset] = np.where(at >= ends, _AFTER, before)
+            total = mixed(total, shifted[column, offset])
+        table[:, k] = total
+    return table
 
 
 # -- templates of chunks --------------------------------------------------------------------------
@@ -360,8 +360,8 @@ class SegmentFeatures:
             rows = np.flatnonzero(lengths > j)
             at = begins[rows] + j
             wholes[rows] = mixed(wholes[rows], self.wholes[at])
-            shown = indices(self.within[at], self.bits)
-            inside[rows, j] = np.where(j + self.reach < lengths[rows, None], shown, -1)
+            within = indices(self.within[at], self.bits)
+            inside[rows, j] = np.where(j + self.reach < lengths[rows, None], within, -1)
         both = mixed(self.firsts[begins, :ends], self.lasts[begins + lengths - 1])
         sized = mixed(self.firsts[begins, ends:], lengths.astype(np.uint64)[:, None])
         hashes = np.concatenate((both, sized, wholes), axis=1)
@@ -382,7 +382,7 @@ def segment_features(
     names, (hashes, starts) = templates.wholes, columns
     wholes = np.array([hashes[name] for name in names]).reshape(len(names), starts[-1]).T
     seeds = np.array([text_hash(f"all {name}") for name in names], np.uint64)
-    reach = np.array([max(offset for _, offset in one) for one in inside], np.int64)
+    reach = np.array([max(offset for _, offset in template) for template in inside], np.int64)
     return SegmentFeatures(first, last, within, wholes, seeds, reach, bits)
 
 
@@ -398,25 +398,25 @@ class TemplateSet(NamedTuple):
 
 def _read_lines(name: str | Path, *kinds: str) -> list[list[str]]:
     """The lines of a file without a first word of these kinds, then those of each, without #."""
-    found: dict[str, list[str]] = {kind: [] for kind in ("", *kinds)}
+    lines: dict[str, list[str]] = {kind: [] for kind in ("", *kinds)}
     for line in read_text(name, f"templates {name}").splitlines():
         text = line.partition("#")[0].strip()
-        first, _, rest = text.partition(" ")
+        first, _, value = text.partition(" ")
         if text:
-            found[first if first in kinds else ""].append(rest if first in kinds else text)
-    return list(found.values())
+            lines[first if first in kinds else ""].append(value if first in kinds else text)
+    return list(lines.values())
 
 
 def _read_set(name: str | Path) -> TemplateSet:
-    found = TemplateSet(*map(parse_templates, _read_lines(name, "cross")))
-    if not found.static:
+    templates = TemplateSet(*map(parse_templates, _read_lines(name, "cross")))
+    if not templates.static:
         raise InputError(message(f"templates {name}", "there must be a template"))
-    return found
+    return templates
 
 
 def _read_segments(name: Path) -> SegmentSet:
     _, ends, sized, whole, inside = _read_lines(name, "ends", "sized", "whole", "inside")
-    pairs = [[parse_template(x) if x.strip() else () for x in one.split("|")] for one in ends]
+    pairs = [[parse_template(x) if x.strip() else () for x in line.split("|")] for line in ends]
     templates = parse_templates(sized), tuple(whole), parse_templates(inside)
     return SegmentSet(tuple((a, b) for a, b in pairs), *templates)
 
@@ -450,5 +450,5 @@ def templated_sentences(
     columns = columns_of(sentences, [*templates.static, *templates.crossed])
     matrix = rows_of_columns(indices(template_hashes(columns, templates.static), bits), 1 << bits)
     crossed = template_hashes(columns, templates.crossed)
-    made = None if chunks is None else segment_features(sentences, chunks, bits)
-    return HashedSentences(matrix, columns[1], crossed, made)
+    segments = None if chunks is None else segment_features(sentences, chunks, bits)
+    return HashedSentences(matrix, columns[1], crossed, segments)

@@ -14,7 +14,7 @@ fast: Any = njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc
 
 @compiled
 def _mixed(first, second):
-    """As ``sentences.mixed``, of two numbers."""
+    """As ``features.mixed``, of two numbers."""
     x = first * np.uint64(0x9E3779B97F4A7C15) + second + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -29,19 +29,19 @@ def _kept(seed, k, dropout):
 
 
 @fast
-def _add_scores(line, weights, column, value):
-    own = weights[column]
-    for a in range(len(line)):
-        line[a] += own[a] * value
+def _add_scores(scores, weights, column, value):
+    row = weights[column]
+    for a in range(len(scores)):
+        scores[a] += row[a] * value
 
 
 @fast
-def _ada_step(own, sums, slopes, value, rate):
+def _ada_step(row, sums, slopes, value, rate):
     for a in range(len(slopes)):
         move = slopes[a] * value
         total = sums[a] + move * move
         sums[a] = total
-        own[a] -= rate * move / np.sqrt(total)
+        row[a] -= rate * move / np.sqrt(total)
 
 
 @compiled
@@ -56,23 +56,23 @@ def _slopes(scores, costs, targets, slopes):
             top = max(top, scores[r, a])
             if targets[r, a]:
                 best = max(best, scores[r, a])
-    whole, part = 0.0, 0.0
+    total, target_mass = 0.0, 0.0
     for r in range(rows):
         for a in range(actions):
             if math.isinf(costs[r, a]):
                 slopes[r, a] = 0
                 continue
-            chance = math.exp(scores[r, a] - top)
-            slopes[r, a] = chance
-            whole += chance
+            mass = math.exp(scores[r, a] - top)
+            slopes[r, a] = mass
+            total += mass
             if targets[r, a]:
-                part += math.exp(scores[r, a] - best)
+                target_mass += math.exp(scores[r, a] - best)
     for r in range(rows):
         for a in range(actions):
-            slopes[r, a] /= whole
+            slopes[r, a] /= total
             if targets[r, a]:
-                slopes[r, a] -= math.exp(scores[r, a] - best) / part
-    return (top + math.log(whole)) - (best + math.log(part))
+                slopes[r, a] -= math.exp(scores[r, a] - best) / target_mass
+    return (top + math.log(total)) - (best + math.log(target_mass))
 
 
 @compiled
@@ -95,7 +95,7 @@ def logistic_pass(
         most = max(most, ends[begins[i + 1]] - ends[begins[i]])
     scores = np.zeros((most_rows, actions), weights.dtype)
     slopes = np.zeros((most_rows, actions), weights.dtype)
-    taken = np.empty(most, np.int64)
+    entries = np.empty(most, np.int64)
     row_ends = np.empty(most_rows + 1, np.int64)
     kind = weights.dtype.type
     scale, step = kind(1.0 / (1.0 - dropout)), kind(rate)
@@ -104,17 +104,17 @@ def logistic_pass(
         if importance[i] == 0:
             continue
         first, count = begins[i], begins[i + 1] - begins[i]
-        found = 0
+        used = 0
         row_ends[0] = 0
         for r in range(count):
             scores[r] = 0
             for k in range(ends[first + r], ends[first + r + 1]):
                 if columns[k] == last or (dropout > 0 and not _kept(seed, k, dropout)):
                     continue
-                taken[found] = k
-                found += 1
+                entries[used] = k
+                used += 1
                 _add_scores(scores[r], weights, columns[k], values[k] * scale)
-            row_ends[r + 1] = found
+            row_ends[r + 1] = used
         loss = _slopes(
             scores[:count], costs[first : first + count], targets[first : first + count],
             slopes[:count],
@@ -125,7 +125,7 @@ def logistic_pass(
             if np.abs(slopes[r]).max() < least:
                 continue
             for j in range(row_ends[r], row_ends[r + 1]):
-                k = taken[j]
+                k = entries[j]
                 _ada_step(
                     weights[columns[k]], squares[columns[k]], slopes[r], values[k] * scale, step
                 )
@@ -144,21 +144,21 @@ def perceptron_pass(
     the weights after t examples is ``weights - delays / t``. The last row of both stays 0.
     """
     last, actions = len(weights) - 1, weights.shape[1]
-    line = np.zeros(actions, weights.dtype)
+    scores = np.zeros(actions, weights.dtype)
     wrong, before = 0, seen
     for i in order:
         top, best, chosen_row, chosen, aim_row, aim = -np.inf, -np.inf, 0, 0, 0, 0
         for r in range(begins[i], begins[i + 1]):
-            line[:] = 0
+            scores[:] = 0
             for k in range(ends[r], ends[r + 1]):
-                _add_scores(line, weights, columns[k], values[k])
+                _add_scores(scores, weights, columns[k], values[k])
             for a in range(actions):
                 if math.isinf(costs[r, a]):
                     continue
-                if line[a] > top:
-                    top, chosen_row, chosen = line[a], r, a
-                if targets[r, a] and line[a] > best:
-                    best, aim_row, aim = line[a], r, a
+                if scores[a] > top:
+                    top, chosen_row, chosen = scores[a], r, a
+                if targets[r, a] and scores[a] > best:
+                    best, aim_row, aim = scores[a], r, a
         if not targets[chosen_row, chosen]:
             wrong += 1
             step = importance[i]

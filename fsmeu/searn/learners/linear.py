@@ -5,7 +5,7 @@ has ``scores(rows)``, the score of each action for each row, (R, A), greater bei
 ``probabilistic``: whether a softmax over the allowed actions of an example gives probabilities.
 
 Only the columns that were seen have weights. Passes over examples are compiled (``kernels``); which
-features are left out by dropout is told by a hash of the seed and the entry's number.
+features are left out by dropout is decided by a hash of the seed and the entry's number.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def numbered_columns(rows: csr_array, least: int) -> tuple[NDArray[np.int32], ND
     Frequent columns stand first, so that their weights stay in the processor's cache.
     """
     counts = np.bincount(rows.indices, minlength=rows.shape[1])
-    kept = np.flatnonzero(counts >= max(1, least))
-    columns = kept[np.argsort(-counts[kept], kind="stable")].astype(np.int32)
+    frequent = np.flatnonzero(counts >= max(1, least))
+    columns = frequent[np.argsort(-counts[frequent], kind="stable")].astype(np.int32)
     return columns, column_table(columns, rows.shape[1])[rows.indices]
 
 
@@ -95,18 +95,18 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         would be larger than the weights.
         """
         columns, size, count = self.columns, rows.shape[1], len(self.columns)
-        held = getattr(self, "_held", None)
-        if held is None or held[0] is not columns or held[1] != size:
+        lookup = getattr(self, "_lookup", None)
+        if lookup is None or lookup[0] is not columns or lookup[1] != size:
             small = size <= np.size(self.weights) or not count
-            made = column_table(columns, size) if small else np.argsort(columns).astype(np.int32)
-            held = self._held = (columns, size, made, None if small else columns[made])
-        _, _, table, ascending = held
+            table = column_table(columns, size) if small else np.argsort(columns).astype(np.int32)
+            lookup = self._lookup = (columns, size, table, None if small else columns[table])
+        _, _, table, ascending = lookup
         if ascending is None:
             numbers = table[rows.indices]
         else:
             place = np.minimum(np.searchsorted(ascending, rows.indices), count - 1)
-            known = ascending[place] == rows.indices
-            numbers = np.where(known, table[place], np.int32(count))
+            matches = ascending[place] == rows.indices
+            numbers = np.where(matches, table[place], np.int32(count))
         shape = (rows.shape[0], len(self.weights))
         return np.asarray(csr_array((rows.data, numbers, rows.indptr), shape=shape) @ self.weights)
 
@@ -124,19 +124,19 @@ class Entries(NamedTuple):
 
 
 class _Linear(BaseEstimator):  # type: ignore[misc]
-    """What linear learners share: ``epochs``, ``importance`` and ``min_freq``."""
+    """A linear learner with ``epochs``, ``importance`` and ``min_freq``."""
 
-    def _read(self, given: Decisions, kind: Any) -> tuple[int, bool, NDArray[np.int32], Entries]:
+    def _read(self, data: Decisions, kind: Any) -> tuple[int, bool, NDArray[np.int32], Entries]:
         """Epochs, whether costs count, the columns that have weights, and examples as arrays."""
         where = type(self).__name__
         epochs = check_int(where, "epochs", self.epochs)
         by_cost = one_of(where, "importance", self.importance, ("equal", "cost")) == "cost"
-        rows, least = given.rows, check_int(where, "min_freq", self.min_freq)
+        rows, least = data.rows, check_int(where, "min_freq", self.min_freq)
         columns, numbers = numbered_columns(rows, least)
-        ends, begins = (one.astype(np.int64, copy=False) for one in (rows.indptr, given.begins))
-        values, costs = rows.data.astype(kind, copy=False), given.costs.astype(kind)
-        beside = (begins, costs, given.targets, np.ones(len(given), kind))
-        return epochs, by_cost, columns, Entries(ends, numbers, values, *beside)
+        ends, begins = (array.astype(np.int64, copy=False) for array in (rows.indptr, data.begins))
+        values, costs = rows.data.astype(kind, copy=False), data.costs.astype(kind)
+        arrays = (begins, costs, data.targets, np.ones(len(data), kind))
+        return epochs, by_cost, columns, Entries(ends, numbers, values, *arrays)
 
 
 _TINY = 1e-30  # no step is divided by 0; its root is nothing beside any slope
@@ -168,25 +168,25 @@ class Logistic(_Linear):
     importance: str = "equal"
     min_freq: int = 1
 
-    def learn(self, given: Decisions, seed: int) -> LinearModel:
+    def learn(self, decisions: Decisions, seed: int) -> LinearModel:
         """The model that was learned from examples."""
         from fsmeu.searn.learners import kernels
 
         rate = number_between(type(self).__name__, "rate", self.rate, 0, np.inf)
         dropout = number_between(type(self).__name__, "dropout", self.dropout, 0, 0.99)
         # Single precision takes half the memory and half the time.
-        epochs, by_cost, columns, held = self._read(given, np.float32)
+        epochs, by_cost, columns, entries = self._read(decisions, np.float32)
         if by_cost:
-            finite = np.where(np.isfinite(given.costs), given.costs, -np.inf).max(axis=1)
-            spans = np.maximum.reduceat(finite, given.begins[:-1]) - given.least
-            held.importance[:] = spans / spans.mean() if spans.any() else 1.0
-        weights = np.zeros((len(columns) + 1, given.costs.shape[1]), np.float32)
+            finite = np.where(np.isfinite(decisions.costs), decisions.costs, -np.inf).max(axis=1)
+            spans = np.maximum.reduceat(finite, decisions.begins[:-1]) - decisions.least
+            entries.importance[:] = spans / spans.mean() if spans.any() else 1.0
+        weights = np.zeros((len(columns) + 1, decisions.costs.shape[1]), np.float32)
         squares = np.full_like(weights, _TINY)
         source = np.random.default_rng(seed)
         for _ in range(epochs):
-            order = source.permutation(len(given))
-            how = (rate, dropout, _LEAST_SLOPE, np.uint64(source.integers(2**63)))
-            kernels.logistic_pass(*held, order, weights, squares, *how)
+            order = source.permutation(len(decisions))
+            options = (rate, dropout, _LEAST_SLOPE, np.uint64(source.integers(2**63)))
+            kernels.logistic_pass(*entries, order, weights, squares, *options)
         return LinearModel(columns, weights, probabilistic=True)
 
 
@@ -206,18 +206,18 @@ class AveragedPerceptron(_Linear):
     importance: str = "equal"
     min_freq: int = 1
 
-    def learn(self, given: Decisions, seed: int) -> LinearModel:
+    def learn(self, decisions: Decisions, seed: int) -> LinearModel:
         """The model that was learned from examples."""
         from fsmeu.searn.learners import kernels
 
-        epochs, by_cost, columns, held = self._read(given, np.float64)
+        epochs, by_cost, columns, entries = self._read(decisions, np.float64)
         if by_cost:
-            regret = given.costs - np.repeat(given.least, np.diff(given.begins))[:, None]
-            held.importance[:] = 1 / (float(regret[np.isfinite(regret)].mean()) or 1.0)
-        weights, delays = np.zeros((2, len(columns) + 1, given.costs.shape[1]))
+            regret = entries.costs - np.repeat(decisions.least, np.diff(entries.begins))[:, None]
+            entries.importance[:] = 1 / (float(regret[np.isfinite(regret)].mean()) or 1.0)
+        weights, delays = np.zeros((2, len(columns) + 1, decisions.costs.shape[1]))
         source = np.random.default_rng(seed)
         for k in range(epochs):
-            order = source.permutation(len(given))
-            kernels.perceptron_pass(*held, order, weights, delays, k * len(given), by_cost)
-        mean = weights - delays / max(1, epochs * len(given))
+            order = source.permutation(len(decisions))
+            kernels.perceptron_pass(*entries, order, weights, delays, k * len(decisions), by_cost)
+        mean = weights - delays / max(1, epochs * len(decisions))
         return LinearModel(columns, mean, probabilistic=False)

@@ -28,7 +28,7 @@ from fsmeu.searn.learners.linear import Decisions, column_table, numbered_column
 @register
 @dataclass(eq=False, repr=False)
 class Constant(BaseEstimator):  # type: ignore[misc]
-    """What a binary problem without examples of both classes is solved by: one margin."""
+    """The model of a binary problem without examples of both classes: one margin for all rows."""
 
     margin: float = 0.0
 
@@ -41,21 +41,21 @@ class Constant(BaseEstimator):  # type: ignore[misc]
 
 def fitted(base: Any, rows: Any, labels: Any, weights: Floats, seed: int) -> Any:
     """A copy of a classifier (labels are bool) or regressor, trained on rows of positive weight."""
-    kept = np.flatnonzero(weights > 0)
-    labels = np.asarray(labels)[kept]
-    if not len(kept):
+    positive = np.flatnonzero(weights > 0)
+    labels = np.asarray(labels)[positive]
+    if not len(positive):
         return Constant(0.0)
     if not is_regressor(base) and (labels == labels[0]).all():
         return Constant(1.0 if labels[0] else -1.0)
-    made = clone(base)
-    if "random_state" in made.get_params(deep=False):
-        made.set_params(random_state=seed % 2**31)
-    mean = float(weights[kept].mean())
-    return made.fit(rows[kept], labels, sample_weight=weights[kept] / mean)
+    model = clone(base)
+    if "random_state" in model.get_params(deep=False):
+        model.set_params(random_state=seed % 2**31)
+    mean = float(weights[positive].mean())
+    return model.fit(rows[positive], labels, sample_weight=weights[positive] / mean)
 
 
 def margins(model: Any, rows: Any) -> Floats:
-    """How far each row is on the positive side, (R,): above 0 where it is."""
+    """The margin of each row, (R,): above 0 on the positive side."""
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(rows), np.float64)
     if hasattr(model, "predict_proba"):
@@ -65,13 +65,13 @@ def margins(model: Any, rows: Any) -> Floats:
 
 def _over(rows: csr_array, numbers: NDArray[np.int32], count: int) -> csr_array:
     """Rows over the columns that are used alone, (R, count), by the number of each entry's."""
-    held = (rows.data.astype(np.float64), numbers, rows.indptr.copy())  # changed below
-    whole = csr_array(held, shape=(rows.shape[0], count + 1))
+    arrays = (rows.data.astype(np.float64), numbers, rows.indptr.copy())  # changed below
+    whole = csr_array(arrays, shape=(rows.shape[0], count + 1))
     whole.sum_duplicates()
-    found = csr_array(whole[:, :count])
-    if found.nnz < 2**31:  # scikit-learn takes no others
-        found.indices, found.indptr = found.indices.astype(np.int32), found.indptr.astype(np.int32)
-    return found
+    used = csr_array(whole[:, :count])
+    if used.nnz < 2**31:  # scikit-learn takes no others
+        used.indices, used.indptr = used.indices.astype(np.int32), used.indptr.astype(np.int32)
+    return used
 
 
 @register
@@ -90,38 +90,38 @@ class ReducedModel(BaseEstimator):  # type: ignore[misc]
 
     @property
     def probabilistic(self) -> bool:
-        """Whether softmax of the scores gives probabilities: one estimator that tells them."""
+        """Whether softmax of the scores gives probabilities: one estimator that has them."""
         return self.kind == "joint" and hasattr(self.models[0], "predict_log_proba")
 
     def scores(self, rows: csr_array) -> Floats:
         """The score of each action for each row, (R, A)."""
         table = column_table(self.columns, rows.shape[1])
-        held = _over(rows, table[rows.indices], len(self.columns))
+        used = _over(rows, table[rows.indices], len(self.columns))
         if self.kind == "each":
-            return np.stack([margins(one, held) for one in self.models], axis=1)
+            return np.stack([margins(model, used) for model in self.models], axis=1)
         if self.kind == "cost":
-            return -np.stack([np.asarray(one.predict(held)) for one in self.models], axis=1)
-        found = np.zeros((held.shape[0], self.actions))
+            return -np.stack([np.asarray(model.predict(used)) for model in self.models], axis=1)
+        scores = np.zeros((used.shape[0], self.actions))
         if self.kind == "pairs":  # how often each action wins
             pairs = combinations(range(self.actions), 2)
-            for (a, b), one in zip(pairs, self.models, strict=True):
-                is_first = margins(one, held) > 0
-                found[:, a] += is_first
-                found[:, b] += ~is_first
-            return found
-        (model,), found[:] = self.models, -1e30  # for actions that were never right in training
+            for (a, b), model in zip(pairs, self.models, strict=True):
+                is_first = margins(model, used) > 0
+                scores[:, a] += is_first
+                scores[:, b] += ~is_first
+            return scores
+        (model,), scores[:] = self.models, -1e30  # for actions that were never right in training
         if self.probabilistic:
-            found[:, model.classes_] = np.maximum(model.predict_log_proba(held), -1e30)
+            scores[:, model.classes_] = np.maximum(model.predict_log_proba(used), -1e30)
         elif hasattr(model, "decision_function") and len(model.classes_) > 2:
-            found[:, model.classes_] = model.decision_function(held)
+            scores[:, model.classes_] = model.decision_function(used)
         else:
-            found[np.arange(len(found)), model.predict(held)] = 0.0
-        return found
+            scores[np.arange(len(scores)), model.predict(used)] = 0.0
+        return scores
 
 
 @dataclass(eq=False, repr=False)
 class _Reduction(BaseEstimator):  # type: ignore[misc]
-    """What reductions share: ``base`` takes weights; features of ``min_freq`` entries are used."""
+    """A reduction to ``base``, which takes weights; features have ``min_freq`` entries or more."""
 
     _flat: ClassVar[bool] = False  # whether all states must have the same actions, in one row
     _kind: ClassVar[str] = "each"  # of the model
@@ -130,32 +130,32 @@ class _Reduction(BaseEstimator):  # type: ignore[misc]
     base: Any = None
     min_freq: int = 1
 
-    def learn(self, given: Decisions, seed: int) -> ReducedModel:
+    def learn(self, decisions: Decisions, seed: int) -> ReducedModel:
         """The model that was learned; an InputError if the base or the states do not suit."""
         where = type(self).__name__
-        if self._flat and len(given) != given.rows.shape[0]:
+        if self._flat and len(decisions) != decisions.rows.shape[0]:
             must = "the space must have the same actions in all states"
             remedy = "Use OneAgainstAll, CostRegression, Logistic or AveragedPerceptron"
             raise InputError(message(where, must, None, remedy))
         base = self._default if self.base is None else self.base
-        takes = False
+        weighted = False
         with suppress(Exception):  # whatever a strange object raises
-            takes = not isinstance(base, type) and has_fit_parameter(base, "sample_weight")
-        if not takes:
+            weighted = not isinstance(base, type) and has_fit_parameter(base, "sample_weight")
+        if not weighted:
             must = "base must be an estimator of scikit-learn whose fit takes sample_weight"
             raise InputError(message(where, must, base))
-        columns, numbers = numbered_columns(given.rows, self.min_freq)
-        rows = _over(given.rows, numbers, len(columns))
-        problems, actions = list(self._problems(given)), given.costs.shape[1]
-        models = [fitted(base, rows, *one, seed) for one in problems]
+        columns, numbers = numbered_columns(decisions.rows, self.min_freq)
+        rows = _over(decisions.rows, numbers, len(columns))
+        problems, actions = list(self._problems(decisions)), decisions.costs.shape[1]
+        models = [fitted(base, rows, *problem, seed) for problem in problems]
         if self._kind == "joint" and isinstance(models[0], Constant):  # one class alone, or none
             ((classes, weights),) = problems
             only = int(classes[np.argmax(weights)]) if weights.any() else 0
-            every = [Constant(1.0 if a == only else -1.0) for a in range(actions)]
-            return ReducedModel("each", columns, every, actions)
+            models = [Constant(1.0 if a == only else -1.0) for a in range(actions)]
+            return ReducedModel("each", columns, models, actions)
         return ReducedModel(self._kind, columns, models, actions)
 
-    def _problems(self, given: Decisions) -> Iterable[tuple[Any, Floats]]:
+    def _problems(self, decisions: Decisions) -> Iterable[tuple[Any, Floats]]:
         """The labels and weights of examples for each estimator of a ``ReducedModel``."""
         raise NotImplementedError
 
@@ -172,10 +172,10 @@ class AllPairs(_Reduction):
 
     _flat, _kind = True, "pairs"
 
-    def _problems(self, given: Decisions) -> Iterable[tuple[Any, Floats]]:
-        allowed = np.isfinite(given.costs)
-        worst = np.where(allowed, given.costs, -np.inf).max(axis=1, keepdims=True)
-        gaps = pair_gaps(np.where(allowed, given.costs, worst)).T
+    def _problems(self, decisions: Decisions) -> Iterable[tuple[Any, Floats]]:
+        allowed = np.isfinite(decisions.costs)
+        worst = np.where(allowed, decisions.costs, -np.inf).max(axis=1, keepdims=True)
+        gaps = pair_gaps(np.where(allowed, decisions.costs, worst)).T
         return ((a < b, np.abs(b - a)) for a, b in combinations(gaps, 2))
 
 
@@ -186,9 +186,9 @@ def pair_gaps(costs: Floats) -> Floats:
     steps = np.diff(ranked, axis=1, prepend=ranked[:, :1])
     # Before the k-th cost in order (from 0), k costs lie at or below.
     counts = np.maximum(1, np.arange(costs.shape[1]))
-    found = np.empty_like(costs)
-    np.put_along_axis(found, order, np.cumsum(steps / counts, axis=1), axis=1)
-    return found
+    gaps = np.empty_like(costs)
+    np.put_along_axis(gaps, order, np.cumsum(steps / counts, axis=1), axis=1)
+    return gaps
 
 
 @register
@@ -199,15 +199,15 @@ class OneAgainstAll(_Reduction):
     these, so that a state in which nothing can go wrong has none.
     """
 
-    def _problems(self, given: Decisions) -> Iterable[tuple[Any, Floats]]:
-        counts, firsts = np.diff(given.begins), given.begins[:-1]
-        allowed = np.isfinite(given.costs)
-        others = allowed & ~given.targets
-        regret = np.where(others, given.costs - np.repeat(given.least, counts)[:, None], 0.0)
+    def _problems(self, decisions: Decisions) -> Iterable[tuple[Any, Floats]]:
+        counts, firsts = np.diff(decisions.begins), decisions.begins[:-1]
+        allowed, targets = np.isfinite(decisions.costs), decisions.targets
+        others, least = allowed & ~targets, np.repeat(decisions.least, counts)[:, None]
+        regret = np.where(others, decisions.costs - least, 0.0)
         mean = np.add.reduceat(regret.sum(axis=1), firsts)
         mean /= np.maximum(1, np.add.reduceat(others.sum(axis=1), firsts))
-        weights = np.where(given.targets & allowed, np.repeat(mean, counts)[:, None], regret)
-        return zip(given.targets.T, weights.T, strict=True)
+        weights = np.where(targets & allowed, np.repeat(mean, counts)[:, None], regret)
+        return zip(targets.T, weights.T, strict=True)
 
 
 @register
@@ -219,9 +219,9 @@ class CostRegression(_Reduction):
 
     _kind, _default = "cost", Ridge(solver="sparse_cg")
 
-    def _problems(self, given: Decisions) -> Iterable[tuple[Any, Floats]]:
-        allowed = np.isfinite(given.costs)
-        return zip(np.where(allowed, given.costs, 0.0).T, allowed.T.astype(float), strict=True)
+    def _problems(self, decisions: Decisions) -> Iterable[tuple[Any, Floats]]:
+        allowed = np.isfinite(decisions.costs)
+        return zip(np.where(allowed, decisions.costs, 0.0).T, allowed.T.astype(float), strict=True)
 
 
 @register
@@ -235,10 +235,10 @@ class Multiclass(_Reduction):
     _flat, _kind = True, "joint"
     weighted: bool = True
 
-    def _problems(self, given: Decisions) -> Iterable[tuple[Any, Floats]]:
-        greatest = np.where(np.isfinite(given.costs), given.costs, -np.inf).max(axis=1)
-        weights = greatest - given.least if self.weighted else np.ones(len(given))
-        return [(given.targets.argmax(axis=1), weights)]
+    def _problems(self, decisions: Decisions) -> Iterable[tuple[Any, Floats]]:
+        greatest = np.where(np.isfinite(decisions.costs), decisions.costs, -np.inf).max(axis=1)
+        weights = greatest - decisions.least if self.weighted else np.ones(len(decisions))
+        return [(decisions.targets.argmax(axis=1), weights)]
 
 
 @register
@@ -268,16 +268,16 @@ class Costing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         base = LogisticRegression(max_iter=200) if self.base is None else self.base
         self.models_ = []
         for _ in range(check_int(type(self).__name__, "rounds", self.rounds)):
-            kept = np.flatnonzero(source.random(len(labels)) * weights.max() < weights)
-            some = labels[kept] == len(self.classes_) - 1
-            both = some.any() and not some.all()
-            alone = Constant(1.0 if some.all() else -1.0)
-            self.models_.append(clone(base).fit(X[kept], some) if both else alone)
+            sample = np.flatnonzero(source.random(len(labels)) * weights.max() < weights)
+            positive = labels[sample] == len(self.classes_) - 1
+            mixed = positive.any() and not positive.all()
+            constant = Constant(1.0 if positive.all() else -1.0)
+            self.models_.append(clone(base).fit(X[sample], positive) if mixed else constant)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The mean decision of each row, (R,), from -1 to 1."""
-        return np.asarray(np.mean([np.sign(margins(one, X)) for one in self.models_], axis=0))
+        return np.asarray(np.mean([np.sign(margins(model, X)) for model in self.models_], axis=0))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row, (R,)."""

@@ -26,11 +26,11 @@ from fsmeu.fst.layers import any_layers, string_layers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.searn.oracle.product import Path, machines_of, ranked_path
-from fsmeu.searn.oracle.tables import ranked_tables, refuse_strange, tables_of
+from fsmeu.searn.oracle.tables import ranked_tables, refuse_states, tables_of
 
 
 class CostOracles:
-    """Cost oracles of many references, asked for many states at once.
+    """Cost oracles of many references, with queries for many states at once.
 
     Every completion is considered, so that a loss that is not defined for one of them is refused,
     as ``evaluate`` refuses it.
@@ -123,9 +123,9 @@ class CostOracles:
 
     def oracle(self, number: int) -> CostOracle:
         """The oracle of one reference."""
-        made = CostOracle.__new__(CostOracle)
-        made._bind(self, self._numbers([number]))
-        return made
+        oracle = CostOracle.__new__(CostOracle)
+        oracle._bind(self, self._numbers([number]))
+        return oracle
 
     def _numbers(self, sentences: Any) -> Ints:
         must = f"sentences must be whole numbers from 0 to {len(self.ys) - 1}, in an array"
@@ -156,8 +156,8 @@ def _explicit_path(loss: Loss, y: Ints, fallback: Ints | None, sign: float) -> P
         last = np.arange(len(fallback))
         free = restricted(free, Constraint(following, len(fallback) - 1, last), "cost oracle")
     with advising_default():
-        built = compose_layers(loss, free, string_layers(loss.alphabet, y))
-    table, values = built.plain, built.values
+        composition = compose_layers(loss, free, string_layers(loss.alphabet, y))
+    table, values = composition.plain, composition.values
     after = np.full((table.states, labels), -1, np.int64)
     after[table.source, table.ilabel - 1] = table.target
     if fallback is not None:
@@ -193,26 +193,26 @@ class CostOracle:
     def __init__(self, loss: Loss, y: Any, labels: Any = None, engine: str = "lattice") -> None:
         self._bind(CostOracles(loss, [y], labels, engine=engine), np.zeros(1, np.int64))
 
-    def _bind(self, oracles: CostOracles, one: Ints) -> None:
-        self._oracles, self._one, self._y = oracles, one, oracles.ys[one[0]]
+    def _bind(self, oracles: CostOracles, number: Ints) -> None:
+        self._oracles, self._number, self._y = oracles, number, oracles.ys[number[0]]
         self.loss, self.labels, self.nbytes = oracles.loss, oracles.labels, oracles.nbytes
-        self.rounding = float(oracles.roundings[one[0]])
-        self.start: tuple[int, ...] = tuple(oracles.start(one)[0].tolist())
+        self.rounding = float(oracles.roundings[number[0]])
+        self.start: tuple[int, ...] = tuple(oracles.start(number)[0].tolist())
 
     def __len__(self) -> int:
         return len(self._y)
 
     def step(self, state: Any, label: int) -> Any:
         """The state after one more label, given by its index."""
-        return tuple(self._oracles.step(self._one, _batch(state), [label])[0].tolist())
+        return tuple(self._oracles.step(self._number, _batch(state), [label])[0].tolist())
 
     def costs_at(self, state: Any) -> Floats:
         """The cost of each label in a state, (labels,); 0 marks the best."""
-        return np.asarray(self._oracles.costs_at(self._one, _batch(state))[0])
+        return np.asarray(self._oracles.costs_at(self._number, _batch(state))[0])
 
     def value_at(self, state: Any) -> float:
         """The best value that can be reached from a state."""
-        return float(self._oracles.values_at(self._one, _batch(state))[0])
+        return float(self._oracles.values_at(self._number, _batch(state))[0])
 
     def state(self, prefix: Any) -> Any:
         """The state after a prefix, a sequence of labels."""
@@ -240,8 +240,8 @@ class CostOracle:
     def best(self, prefix: Any) -> Label:
         """A best next label: that of the reference if it is one, else the first."""
         state = self.state(prefix)
-        costs, own = self.costs_at(state), int(self._y[state[0]])
-        return self.labels[own if costs[own] == 0.0 else int(costs.argmin())]
+        costs, gold = self.costs_at(state), int(self._y[state[0]])
+        return self.labels[gold if costs[gold] == 0.0 else int(costs.argmin())]
 
     def value(self, prefix: Any = ()) -> float:
         """The best value that can be reached after a prefix: least loss, greatest utility."""
@@ -251,5 +251,5 @@ class CostOracle:
 def _batch(state: Any) -> Ints:
     """A batch of one state."""
     whole = isinstance(state, tuple) and all(isinstance(x, int) for x in state)
-    refuse_strange(not whole, state)
+    refuse_states(not whole, state)
     return np.array([state], np.int64)

@@ -16,25 +16,25 @@ _ROUNDING = 2 * np.finfo(np.float64).eps
 
 
 @compiled
-def pack(goals, kinds, label_class, counts):
+def pack(targets, kinds, label_class, counts):
     """Fills the outcomes of labels (rows, labels), and how many each row has (rows,).
 
-    Goals and kinds (rows, labels) of labels become those of outcomes; beyond the outcomes of a row
-    the first is repeated.
+    Targets and kinds of labels (rows, labels) become those of outcomes; beyond the outcomes of a
+    row the first is repeated.
     """
-    rows, labels = goals.shape
+    rows, labels = targets.shape
     for r in range(rows):
         count = 0
         for a in range(labels):
-            goal, kind, known = goals[r, a], kinds[r, a], 0
-            while known < count and (goals[r, known] != goal or kinds[r, known] != kind):
-                known += 1
-            if known == count:
-                goals[r, count], kinds[r, count] = goal, kind
+            target, kind, outcome = targets[r, a], kinds[r, a], 0
+            while outcome < count and (targets[r, outcome] != target or kinds[r, outcome] != kind):
+                outcome += 1
+            if outcome == count:
+                targets[r, count], kinds[r, count] = target, kind
                 count += 1
-            label_class[r, a] = known
+            label_class[r, a] = outcome
         counts[r] = count
-        goals[r, count:], kinds[r, count:] = goals[r, 0], kinds[r, 0]
+        targets[r, count:], kinds[r, count:] = targets[r, 0], kinds[r, 0]
 
 
 @compiled
@@ -44,7 +44,7 @@ def fill(steps, axes, none, direction, best):
     Cells (classes, size) of a layer hold ``none`` where the axis cannot get so far; those of the
     last layers are there already.
     """
-    _, counts, goals, gained, counted = steps
+    _, counts, targets, gained, counted = steps
     begins, rows, classes, low, size, cells = axes
     for k in range(begins.shape[0] - 1):
         last = begins[k + 1] - 1
@@ -56,7 +56,7 @@ def fill(steps, axes, none, direction, best):
                 for o in range(counts[row]):
                     shift = counted[row, o] + low[layer + 1] - low[layer]
                     to = cells[layer] + c * wide + shift
-                    source = cells[layer + 1] + goals[row, o] * ahead
+                    source = cells[layer + 1] + targets[row, o] * ahead
                     added = direction[k] * gained[row, o]
                     for j in range(ahead):
                         if best[source + j] != none:
@@ -78,9 +78,9 @@ def _reach(axes, best, none, ends, layer, machine, at_class, gain, count):
     line = end_begins[machine] + (row + begin) * wide
     greatest = -np.inf
     for j in range(begin, end):
-        held = best[source + j]
-        column = base + direction * held
-        if held != none and 0 <= column < wide:
+        total = best[source + j]
+        column = base + direction * total
+        if total != none and 0 <= column < wide:
             score = end_scores[line + column]
             greatest = score if score > greatest else greatest
         line += wide
@@ -88,21 +88,21 @@ def _reach(axes, best, none, ends, layer, machine, at_class, gain, count):
 
 
 @compiled
-def costs(steps, axes, best, none, ends, machines, layers, states, found):
-    """Fills ``found`` (batch, labels) for states (batch, 4); whether all are states.
+def costs(steps, axes, best, none, ends, machines, layers, states, out):
+    """Fills ``out`` (batch, labels) for states (batch, 4); whether all are states.
 
     Scores that differ by rounding are equal, as in ``same_up_to_rounding``: relative to the scores
     themselves, while whole numbers, halves, quarters and eighths stay apart.
     """
-    label_class, counts, goals, gained, counted = steps
-    ahead = np.empty(goals.shape[1])
-    for b in range(found.shape[0]):
+    label_class, counts, targets, gained, counted = steps
+    ahead = np.empty(targets.shape[1])
+    for b in range(out.shape[0]):
         state = states[b]
         row = axes[1][layers[b]] + state[1]
         greatest = -np.inf
         for o in range(counts[row]):
             ahead[o] = _reach(
-                axes, best, none, ends, layers[b] + 1, machines[b], goals[row, o],
+                axes, best, none, ends, layers[b] + 1, machines[b], targets[row, o],
                 state[2] + gained[row, o], state[3] + counted[row, o],
             )  # fmt: skip
             greatest = max(greatest, ahead[o])
@@ -115,18 +115,18 @@ def costs(steps, axes, best, none, ends, machines, layers, states, found):
             exact = exact_best and 8.0 * ahead[o] == np.floor(8.0 * ahead[o])
             ahead[o] = 0.0 if cost <= near and not exact else cost
         for label in range(label_class.shape[1]):
-            found[b, label] = ahead[label_class[row, label]]
+            out[b, label] = ahead[label_class[row, label]]
     return True
 
 
 @compiled
-def scores(axes, best, none, ends, machines, layers, states, found):
-    """Fills ``found`` (batch,) for states (batch, 4); whether all are states."""
-    for b in range(found.shape[0]):
+def scores(axes, best, none, ends, machines, layers, states, out):
+    """Fills ``out`` (batch,) for states (batch, 4); whether all are states."""
+    for b in range(out.shape[0]):
         state = states[b]
-        found[b] = _reach(
+        out[b] = _reach(
             axes, best, none, ends, layers[b], machines[b], state[1], state[2], state[3]
         )
-        if found[b] == -np.inf:
+        if out[b] == -np.inf:
             return False
     return True

@@ -4,8 +4,8 @@ Steps depend on the reference through the context of their position, and are com
 context, however many references share it.
 
 Two states before a position are one *class* if every continuation adds the same to the sums and
-ends in what the value does not tell apart. Classes are found from the last position to the first
-and kept by context and classes ahead, so that references that share the end of a context share
+ends in what the value does not tell apart. Classes are computed from the last position to the first
+and cached by context and classes ahead, so that references that share the end of a context share
 the work.
 """
 
@@ -29,7 +29,7 @@ from fsmeu.searn.oracle.steps import ORACLE_LENGTH_STEP, Steps, reads_length
 
 LEAST_TRELLIS_LENGTH = 128  # length of the trellis of shorter sequences, or a greater power of 2
 ORACLE_BYTES_PER_STATE = 200  # bytes of tables of cost oracles that count as one state
-KEPT_ORACLE_CELLS = 1 << 24  # cells of layers kept on a loss for its next cost oracles: 128 MB
+KEPT_ORACLE_CELLS = 1 << 24  # cells of layers cached on a loss for its next cost oracles: 128 MB
 
 Small = NDArray[np.int32]
 _CONTEXTS_AT_ONCE = 16
@@ -109,10 +109,10 @@ class Product:
         for context in line:
             path.append(self._step(path[-1], context)[0])
         if path[-1] not in self._ends:
-            read = self.steps.ends(self._codes[path[-1]] // self._kinds)
-            own = group(bits(read))
-            first = first_places(own, int(own.max()) + 1)
-            self._ends[path[-1]] = own.astype(np.int32), read[first]
+            values = self.steps.ends(self._codes[path[-1]] // self._kinds)
+            class_of = group(bits(values))
+            first = first_places(class_of, int(class_of.max()) + 1)
+            self._ends[path[-1]] = class_of.astype(np.int32), values[first]
         classes, ends = self._ends[path[-1]]  # of each last state, and what the value reads there
         ahead: Hashable = (path[-1], "end")  # a key of these classes
         layers: list[Layer] = []
@@ -120,9 +120,9 @@ class Product:
             key = (codes, context, ahead)
             if key not in self._before:
                 _, targets, kinds = self._step(codes, context)
-                goals = classes[targets]
-                first, number_of = equal_rows(goals * (int(kinds.max()) + np.int64(1)) + kinds)
-                before, layer = number_of.astype(np.int32), Layer(goals[first], kinds[first])
+                after = classes[targets]
+                first, number_of = equal_rows(after * (int(kinds.max()) + np.int64(1)) + kinds)
+                before, layer = number_of.astype(np.int32), Layer(after[first], kinds[first])
                 mark = _digest(*layer)
                 if mark not in self._layers:
                     self._layers[mark] = layer
@@ -135,32 +135,32 @@ class Product:
         return Machine(self.steps, int(classes[0]), layers[::-1], ends, constants)
 
     def prepare(self, contexts: Ints) -> None:
-        """Finds the steps in contexts that are new, many at once, where steps are steady."""
+        """Computes the steps in contexts that are new, many at once, where steps are steady."""
         if not self.steps.steady or not contexts.size:
             return
         if not self._closed:  # all states that sequences reach, the nearest first
-            found = level = self._first
+            reached = level = self._first
             for n in range(1, self.steps.n):
                 if len(level):
                     self._guard(len(level))
                     ((targets, _),) = self._advance([int(contexts.flat[0])], level)
-                    level = np.setdiff1d(targets, found)
-                    found = np.concatenate((found, level))
+                    level = np.setdiff1d(targets, reached)
+                    reached = np.concatenate((reached, level))
                 if self.steps.serves(n):
-                    self.steps.keep_bounds(found // self._kinds, n)
-            self._first, self._closed = found, True
+                    self.steps.keep_bounds(reached // self._kinds, n)
+            self._first, self._closed = reached, True
         number = self._number(self._first)
-        met = dict.fromkeys(contexts.ravel().tolist())
-        new = [one for one in met if (number, one) not in self._steps]
+        distinct_contexts = dict.fromkeys(contexts.ravel().tolist())
+        new = [context for context in distinct_contexts if (number, context) not in self._steps]
         for begin in range(0, len(new), _CONTEXTS_AT_ONCE):
             self._expand(number, new[begin : begin + _CONTEXTS_AT_ONCE])
 
     def _advance(self, contexts: Sequence[int], codes: Ints) -> Iterator[tuple[Ints, Ints]]:
-        """What a step does in each of several contexts, with labels that fall back."""
-        own, rows = distinct(codes // self._kinds)
+        """The codes after steps and numbers of amounts, (states, labels), in each context."""
+        loss_codes, rows = distinct(codes // self._kinds)
         kind = codes % self._kinds
         at = (rows[:, None], self._label[kind])  # (states, labels)
-        for targets, added in self.steps.advance(contexts, own):
+        for targets, added in self.steps.advance(contexts, loss_codes):
             yield targets[at] * self._kinds + self._kind_after[kind], added[at]
 
     def _guard(self, states: int) -> int:
@@ -182,30 +182,30 @@ class Product:
         return self._numbers[key]
 
     def _step(self, codes: int, context: int) -> tuple[int, Ints, Small]:
-        """The number of the states after a step, the place of each target, and what is added."""
+        """The number of the states after a step, the place of each target, numbers of amounts."""
         if (codes, context) not in self._steps:
             self._expand(codes, [context])
         return self._steps[codes, context]
 
-    def _expand(self, codes: int, contexts: Sequence[int]) -> None:
-        """Finds what steps of these states do in contexts."""
-        held = self._codes[codes]
-        cells = len(contexts) * self._guard(len(held))
+    def _expand(self, number: int, contexts: Sequence[int]) -> None:
+        """Computes the steps of these states in contexts."""
+        codes = self._codes[number]
+        cells = len(contexts) * self._guard(len(codes))
         if not self._closed and self._step_cells + cells > limits.KEPT_STEPS:
             self._steps.clear()
             self._step_cells = 0
         self._step_cells += cells
-        for context, (targets, added) in zip(contexts, self._advance(contexts, held), strict=True):
-            after, places = held, self._places
+        for context, (targets, kinds) in zip(contexts, self._advance(contexts, codes), strict=True):
+            after, places = codes, self._places
             if not self._closed:
                 after, places = distinct(targets)
             elif places is None:
-                order = np.argsort(held)
-                places = order[np.searchsorted(held[order], targets) % len(held)]
-                own = np.arange(len(held))[:, None]  # a step out of these: no sequence takes it
-                self._places = places = np.where(held[places] == targets, places, own)
-            self._steps[codes, context] = self._number(after), places, added.astype(np.int32)
-            self._count(added.size // 2 if self._closed else 0)
+                order = np.argsort(codes)
+                places = order[np.searchsorted(codes[order], targets) % len(codes)]
+                here = np.arange(len(codes))[:, None]  # a step out of these: no sequence takes it
+                self._places = places = np.where(codes[places] == targets, places, here)
+            self._steps[number, context] = self._number(after), places, kinds.astype(np.int32)
+            self._count(kinds.size // 2 if self._closed else 0)
 
 
 def _digest(*arrays: NDArray[Any]) -> bytes:
@@ -238,38 +238,38 @@ def guard_bytes(size: int) -> None:
 
 def machines_of(loss: SpecLoss, ys: Sequence[Ints], fallback: Ints | None) -> list[Machine]:
     """The machine of each reference, given as label indices; ``fallback`` as in ``Product``."""
-    kept = loss.memo(("oracles", None if fallback is None else fallback.tobytes()))
-    products = kept.setdefault("products", {})
+    cache = loss.memo(("oracles", None if fallback is None else fallback.tobytes()))
+    products = cache.setdefault("products", {})
     lengths: dict[int, list[int]] = {}
     for k, y in enumerate(ys):
         lengths.setdefault(len(y), []).append(k)
-    found: dict[int, Machine] = {}
+    machines: dict[int, Machine] = {}
     for n, rows in sorted(lengths.items(), reverse=True):
-        given = np.array([ys[k] for k in rows], np.int64).reshape(len(rows), n)
-        for product in _products(loss, given[0], kept, fallback):
+        references = np.array([ys[k] for k in rows], np.int64).reshape(len(rows), n)
+        for product in _products(loss, references[0], cache, fallback):
             try:
-                contexts, constants = product.steps.contexts(given)
+                contexts, constants = product.steps.contexts(references)
                 product.prepare(contexts)
-                made = [product.walk(*pair) for pair in zip(contexts, constants, strict=True)]
+                walked = [product.walk(*pair) for pair in zip(contexts, constants, strict=True)]
             except (LossFileError, SizeLimitError):
                 if not product.steps.shared:
                     raise
                 continue  # perhaps of states that only longer references reach
-            found |= zip(rows, made, strict=True)
+            machines |= zip(rows, walked, strict=True)
             products.pop(product.steps.n, None)
             products[product.steps.n] = product
             while len(products) > limits.MOST_TRELLISES:
                 del products[next(iter(products))]
             break
-    return [found[k] for k in range(len(ys))]
+    return [machines[k] for k in range(len(ys))]
 
 
 def _products(
-    loss: SpecLoss, y: Ints, kept: dict[Any, Any], fallback: Ints | None
+    loss: SpecLoss, y: Ints, cache: dict[Any, Any], fallback: Ints | None
 ) -> Iterator[Product]:
-    """Products that may serve: kept ones, a new one for several lengths, at last for this one."""
-    n, amounts = len(y), kept.setdefault("amounts", {})
-    yield from [one for one in reversed(kept["products"].values()) if one.steps.serves(n)]
+    """Products that may serve: cached ones, a new one for several lengths, then for this one."""
+    n, amounts = len(y), cache.setdefault("amounts", {})
+    yield from [p for p in reversed(cache["products"].values()) if p.steps.serves(n)]
     if n and not reads_length(loss):
         rounded = -(-n // ORACLE_LENGTH_STEP) * ORACLE_LENGTH_STEP
         with suppress(LossFileError, SizeLimitError):  # perhaps one that long is refused
@@ -287,10 +287,10 @@ def _products(
 
 def ranked_path(start: int, following: Sequence[Ints], scores: Floats) -> Path:
     """The path of last states with scores (states,), and of steps to states (states, labels)."""
-    known, ranks = np.unique(scores + 0.0, return_inverse=True)
+    levels, ranks = np.unique(scores + 0.0, return_inverse=True)
     zero = np.zeros((), np.int32)
-    layers = [Layer(one.astype(np.int32), np.broadcast_to(zero, one.shape)) for one in following]
-    return Path(start, layers, ranks, known)
+    layers = [Layer(x.astype(np.int32), np.broadcast_to(zero, x.shape)) for x in following]
+    return Path(start, layers, ranks, levels)
 
 
 def unfolded(machine: Machine, sign: float) -> Path:
@@ -302,17 +302,17 @@ def unfolded(machine: Machine, sign: float) -> Path:
     for layer in machine.layers:
         arcs += len(classes) * machine.steps.labels
         guard_arcs("cost oracle", arcs)
-        goals = layer.next[classes].astype(np.int64)
+        targets = layer.next[classes].astype(np.int64)
         after = sums[:, :, None] + amounts[:, layer.kinds[classes]]
         ranks = [np.unique(total.ravel(), return_inverse=True)[1] for total in after]
-        first, number = distinct_rows([goals.ravel(), *ranks])
-        steps.append(number.reshape(goals.shape))
-        classes, sums = goals.ravel()[first], after.reshape(len(sums), goals.size)[:, first]
+        first, number = distinct_rows([targets.ravel(), *ranks])
+        steps.append(number.reshape(targets.shape))
+        classes, sums = targets.ravel()[first], after.reshape(len(sums), targets.size)[:, first]
     values = machine.steps.values(n, machine.constants, machine.ends[classes].T, sums)
     scores, merged = np.unique(sign * values + 0.0, return_inverse=True)
     layers: list[Ints] = []
-    for targets in reversed(steps):
-        first, before = equal_rows(merged[targets])
-        layers.append(merged[targets[first]])
+    for table in reversed(steps):
+        first, before = equal_rows(merged[table])
+        layers.append(merged[table[first]])
         merged = before
     return ranked_path(0, layers[::-1], scores)

@@ -1,4 +1,4 @@
-"""A loss with the reference given: what a step on a label of z does, and what an end is worth.
+"""A loss with the reference given: the step on each label of z, and the value at the end.
 
 What only adds up and is read by the value alone is a *sum*; the other registers that read z are the
 states. Registers that read the reference alone are constants of each position: its *context*.
@@ -22,7 +22,7 @@ from fsmeu.losses.semantics import domains
 from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
 from fsmeu.losses.semantics.walk import at_end
 
-ORACLE_LENGTH_STEP = 32  # lengths whose steps are found together: most sentences are shorter
+ORACLE_LENGTH_STEP = 32  # lengths whose steps are computed together: most sentences are shorter
 
 
 _Context = tuple[int, int, dict[str, Floats]]  # position, label, constants before and after it
@@ -65,7 +65,7 @@ class Steps:
         self._contexts: list[_Context] = []
         adds = {name for name in unread_registers(spec) if steps(spec)[name][0] is not None}
         self._added = [name for name in view.track if name in adds]
-        self._held = [name for name in view.track if name not in adds]
+        self._states = [name for name in view.track if name not in adds]
         read = frozenset[str]().union(view._read, *(steps(spec)[name][1] for name in view.track))
         self._clocked = not {"i", "n"}.isdisjoint(read)
         self._paths: dict[tuple[float, ...], list[tuple[int, Any, list[float]]]] = {}
@@ -79,11 +79,11 @@ class Steps:
     def contexts(self, ys: Ints) -> tuple[Ints, Floats]:
         """The context of each position (rows, n), and constants at the end (rows, constants).
 
-        References (rows, n) are paths through the values of constants, whose steps are kept.
+        References (rows, n) are paths through the values of constants, whose steps are cached.
         """
         (rows, n), values = ys.shape, []
-        starts = starts_of(self._bound, [*self._held, *self._added], n)
-        first, numbers = tuple(starts[name] for name in self._held), np.zeros(ys.shape, np.int64)
+        starts = starts_of(self._bound, [*self._states, *self._added], n)
+        first, numbers = tuple(starts[name] for name in self._states), np.zeros(ys.shape, np.int64)
         for row, y in enumerate(ys.tolist()):
             state, sums = first, tuple(starts[name] for name in self._added)
             path = [(*state, *sums)]
@@ -96,7 +96,7 @@ class Steps:
                 path.append((*state, *sums))
             values.append(path)
         table = np.array(values, np.float64).reshape(rows, n + 1, len(starts))
-        track = dict(zip((*self._held, *self._added), np.moveaxis(table, 2, 0), strict=True))
+        track = dict(zip((*self._states, *self._added), np.moveaxis(table, 2, 0), strict=True))
         for register in self._bound.spec.registers:
             if register.name in track:
                 bounds = domains.bounds_of(self._bound, register, n)
@@ -107,7 +107,7 @@ class Steps:
     def _steps_from(self, state: tuple[float, ...], i: int) -> list[tuple[int, Any, list[float]]]:
         """For each label of the reference the context, the constants after it, what is added."""
         bound, labels, view = self._bound, self._bound.label_values, self._view
-        old: dict[str, Any] = dict(zip(self._held, state, strict=True))
+        old: dict[str, Any] = dict(zip(self._states, state, strict=True))
         current: dict[str, Any] = {**old, "z": labels, "i": float(i), "n": float(self.n)}
         scope, new = Scope(bound, current, old, view.memories), dict[str, Floats]()
         for register in bound.spec.registers:
@@ -115,36 +115,36 @@ class Steps:
             if name in self._added:
                 amount = evaluate(steps(bound.spec)[name][0], scope)  # type: ignore[arg-type]
                 new[name] = np.broadcast_to(amount, labels.shape)
-            elif name in self._held:
+            elif name in self._states:
                 current[name] = evaluate(register.update, scope)
                 domains.keep_whole(register, old[name], current[name], scope)
                 new[name] = np.broadcast_to(current[name], labels.shape)
-        found = []
+        arcs = []
         for k in range(len(labels)):
-            held = {name: np.array([old.get(name, 0.0), new[name][k]]) + 0.0 for name in new}
-            every: dict[str, Any] = {"i": [float(i)], "z": [float(k)], **held}
-            key = tuple(x for name, values in every.items() if name in view._read for x in values)
+            constants = {name: np.array([old.get(name, 0.0), new[name][k]]) + 0.0 for name in new}
+            context: dict[str, Any] = {"i": [float(i)], "z": [float(k)], **constants}
+            key = tuple(x for name in context if name in view._read for x in context[name])
             number_of = self._numbers.setdefault(key, len(self._contexts))
             if number_of == len(self._contexts):
-                self._contexts.append((i, k, held))
-            after = tuple(float(held[name][1]) for name in self._held)
-            found.append((number_of, after, [float(new[name][k]) for name in self._added]))
-        return found
+                self._contexts.append((i, k, constants))
+            after = tuple(float(constants[name][1]) for name in self._states)
+            arcs.append((number_of, after, [float(new[name][k]) for name in self._added]))
+        return arcs
 
     def advance(self, contexts: Sequence[int], codes: Ints) -> list[tuple[Ints, Ints]]:
         """For each context the codes after steps and numbers of what is added, (states, labels)."""
         view, bound = self._view, self._bound
-        places, given, held = zip(*(self._contexts[c] for c in contexts), strict=True)
+        places, ys, constants = zip(*(self._contexts[c] for c in contexts), strict=True)
         old: dict[str, Any] = {n: c[:, None] for n, c in view.space_of.decode(codes).items()}
-        pairs = {name: np.array([one[name] for one in held]) for name in view.track}
+        pairs = {name: np.array([c[name] for c in constants]) for name in view.track}
         old |= {name: pair[:, :1, None] for name, pair in pairs.items()}  # (contexts, 1, 1)
         labels = bound.label_values
-        z, i = (np.array(part)[:, None, None] for part in (labels[[*given]], places))
+        z, i = (np.array(part)[:, None, None] for part in (labels[[*ys]], places))
         current: dict[str, Any] = {**old, "z": z, "y": labels[None], "n": float(self.n)}
         if not view.clock:
             current["i"] = i.astype(np.float64)
         scope, new = Scope(bound, current, old, view.memories), {}
-        shape, added = (len(held), len(codes), len(labels)), []
+        shape, added = (len(constants), len(codes), len(labels)), []
         for register in bound.spec.registers:
             name = register.name
             if name in pairs:
@@ -162,35 +162,35 @@ class Steps:
         if culprit is not None:
             register = next(r for r in view.carried if r.name == culprit)
             raise domains.left_bounds(bound, register, f"leaves its bounds at position {places[0]}")
-        ranks = [np.broadcast_to(_ranks(one), shape).ravel() for one in added]
+        ranks = [np.broadcast_to(_ranks(gains), shape).ravel() for gains in added]
         first, kinds = distinct_rows([np.zeros(int(np.prod(shape)), np.int64), *ranks])
         at = np.unravel_index(first, shape)
-        columns = [np.broadcast_to(one, shape)[at].tolist() for one in added]
+        columns = [np.broadcast_to(gains, shape)[at].tolist() for gains in added]
         keys = list(zip(*columns, strict=True)) if added else [()] * len(first)
-        known = [self._amounts.setdefault(key, len(self._amounts)) for key in keys]
-        numbers = np.array(known, np.int64)[kinds].reshape(shape)
-        return list(zip(np.broadcast_to(targets, shape), numbers, strict=True))
+        numbers = [self._amounts.setdefault(key, len(self._amounts)) for key in keys]
+        kinds = np.array(numbers, np.int64)[kinds].reshape(shape)
+        return list(zip(np.broadcast_to(targets, shape), kinds, strict=True))
 
     def amounts(self) -> Floats:
-        """What is added to each sum by the number of it, (sums, numbers)."""
+        """The amounts that are added to each sum, by number, (sums, numbers)."""
         table = np.array(list(self._amounts), np.float64)
         return np.asarray(table.reshape(len(self._amounts), len(self._sums)).T)
 
     def keep_bounds(self, codes: Ints, n: int) -> None:
         """Refuses states whose registers leave the bounds declared for this length."""
-        held = self._view.space_of.decode(codes)
+        registers = self._view.space_of.decode(codes)
         for r in self.bounded:
             bounds = domains.bounds_of(self._bound, r, n)
-            domains.keep_bounds(self._bound, r, held[r.name], *bounds)
+            domains.keep_bounds(self._bound, r, registers[r.name], *bounds)
 
     def ends(self, codes: Ints) -> Floats:
-        """What the value reads in each state, (states, registers)."""
-        held = self._view.space_of.decode(codes)
-        columns = np.array([held[name] for name in self._ends], np.float64)
+        """The registers that the value reads, in each state, (states, registers)."""
+        registers = self._view.space_of.decode(codes)
+        columns = np.array([registers[name] for name in self._ends], np.float64)
         return np.asarray(columns.reshape(len(self._ends), len(codes)).T)
 
     def begin(self, n: int) -> Floats:
-        """What the sums are before the first step, (sums,)."""
+        """The sums before the first step, (sums,)."""
         return np.array(list(starts_of(self._bound, self._sums, n).values()), np.float64)
 
     def values(self, n: int, constants: Floats, ends: Floats, sums: Floats) -> Floats:
@@ -198,9 +198,9 @@ class Steps:
 
         ``ends`` are what it reads in the states, (registers, cells); sums are (sums, cells).
         """
-        held = dict(zip(self._constants, map(float, constants), strict=True))
-        held |= zip((*self._ends, *self._sums), (*ends, *sums), strict=True)
-        values = at_end(self._bound, self._bound.spec.value, held, sums.shape[1:], n)
+        variables = dict(zip(self._constants, map(float, constants), strict=True))
+        variables |= zip((*self._ends, *self._sums), (*ends, *sums), strict=True)
+        values = at_end(self._bound, self._bound.spec.value, variables, sums.shape[1:], n)
         return self.checked(n, values)
 
     def checked(self, n: int, values: Floats) -> Floats:
@@ -212,11 +212,11 @@ class Steps:
         """The value with all sums at their start, and what each adds to it, if it is linear."""
         if not is_affine(self._bound.spec.value, frozenset(self._sums)):
             return None
-        held = dict(zip(self._constants, map(float, constants), strict=True))
-        held |= starts_of(self._bound, self._sums, n)
+        variables = dict(zip(self._constants, map(float, constants), strict=True))
+        variables |= starts_of(self._bound, self._sums, n)
         exprs = (self._bound.spec.value, *(slope(self._bound.spec, name) for name in self._sums))
-        value, *found = (float(at_end(self._bound, one, held, (), n)) for one in exprs)
-        return value, np.array(found, np.float64)
+        value, *slopes = (float(at_end(self._bound, expr, variables, (), n)) for expr in exprs)
+        return value, np.array(slopes, np.float64)
 
 
 def _ranks(values: Floats) -> Ints:

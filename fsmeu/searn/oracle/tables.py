@@ -1,4 +1,4 @@
-"""Tables of what can be reached from every state of machines over z, and how they are asked.
+"""Tables of the best value that every state of machines over z can reach, and their queries.
 
 Given where one count ends, the value is monotonic in another in many a loss: more matches are
 better for every number of items that z has (checked on the values that can occur). Then all that
@@ -38,41 +38,41 @@ class NotServedError(Exception):
 
 
 class Tables:
-    """What tables of several references share: states are (position, class, two numbers more)."""
+    """Tables of several references; a state is (position, class, two numbers more)."""
 
     roundings: Floats  # bounds on differences of values that count as equal, (references,)
     nbytes: int  # how many bytes the tables take
 
     def __init__(self, machines: Sequence[Path | Machine]) -> None:
-        self._start = np.array([one.start for one in machines], np.int64)
-        lengths = [len(one.layers) + 1 for one in machines]
+        self._start = np.array([machine.start for machine in machines], np.int64)
+        lengths = [len(machine.layers) + 1 for machine in machines]
         self._begins = np.append(0, np.cumsum(lengths)).astype(np.int64)
         self._classes = np.zeros(self._begins[-1], np.int64)
 
     def start(self, sentences: Ints) -> Ints:
         """The first states, (batch, 4)."""
-        found = np.zeros((len(sentences), 4), np.int64)
-        found[:, 1] = self._start[sentences]
-        return found
+        states = np.zeros((len(sentences), 4), np.int64)
+        states[:, 1] = self._start[sentences]
+        return states
 
     def _layers(self, sentences: Ints, states: Ints, ahead: int) -> Ints:
         """The layer of each state, (batch,); there must be positions ahead."""
-        refuse_strange(states.shape != (len(sentences), 4) or states.dtype.kind != "i", states)
+        refuse_states(states.shape != (len(sentences), 4) or states.dtype.kind != "i", states)
         position, begins = states[:, 0], self._begins[sentences]
         room = self._begins[sentences + 1] - 1 - begins - position
-        refuse_strange(((position < 0) | (room < 0)).any(), states)
+        refuse_states(((position < 0) | (room < 0)).any(), states)
         if (room < ahead).any():
             must = "there must be a next position"
             raise InputError(message("cost oracle", must, "a state after the last one"))
         layers = begins + position
         outside = (states[:, 1] < 0) | (states[:, 1] >= self._classes[layers])
-        refuse_strange(outside.any(), states)
+        refuse_states(outside.any(), states)
         return np.asarray(layers)
 
 
-def refuse_strange(strange: bool | np.bool_, states: object) -> None:
-    """Refuses what is no state of the sentence."""
-    if strange:
+def refuse_states(wrong: bool | np.bool_, states: object) -> None:
+    """Raises an InputError where ``wrong`` says that these are no states of the sentence."""
+    if wrong:
         must = "a state must be one that start or step returned for this sentence"
         raise InputError(message("cost oracle", must, states))
 
@@ -82,7 +82,7 @@ class Outcomes(NamedTuple):
 
     label_class: NDArray[Any]  # the outcome of each label, (rows, labels)
     counts: Small  # how many outcomes each row has, (rows,)
-    goals: Small  # the class after each, (rows, outcomes); further ones repeat the first
+    targets: Small  # the class after each, (rows, outcomes); further ones repeat the first
     gained: Small  # what is added to the sum of which the best is kept, (rows, outcomes)
     counted: Small  # what is added to the sum that is an axis, (rows, outcomes)
 
@@ -120,19 +120,19 @@ class FrontierTables(Tables):
         super().__init__(paths)
         self._kernels: Any = kernels
         layers = {id(layer): layer for path in paths for layer in path.layers}
-        begins = np.append(0, np.cumsum([len(one.next) for one in layers.values()])).astype(int)
-        goals, kinds = np.empty((2, begins[-1], labels), np.int32)
+        begins = np.append(0, np.cumsum([len(layer.next) for layer in layers.values()])).astype(int)
+        targets, kinds = np.empty((2, begins[-1], labels), np.int32)
         for layer, a, b in zip(layers.values(), begins[:-1], begins[1:], strict=True):
-            goals[a:b], kinds[a:b] = layer
-        label_class = np.empty(goals.shape, np.uint8 if labels <= 1 << 8 else np.int32)
-        counts = np.empty(len(goals), np.int32)
-        kernels.pack(goals, kinds, label_class, counts)
+            targets[a:b], kinds[a:b] = layer
+        label_class = np.empty(targets.shape, np.uint8 if labels <= 1 << 8 else np.int32)
+        counts = np.empty(len(targets), np.int32)
+        kernels.pack(targets, kinds, label_class, counts)
         width = int(counts.max(initial=1))
         sums = amounts[:, kinds[:, :width]]
         if (np.rint(sums) != sums).any() or np.abs(sums).max(initial=0) > _MOST_AMOUNT:
             raise NotServedError
-        goals, whole = np.ascontiguousarray(goals[:, :width]), sums.astype(np.int32, order="C")
-        self._steps = Outcomes(label_class, counts, goals, *whole)
+        targets, whole = np.ascontiguousarray(targets[:, :width]), sums.astype(np.int32, order="C")
+        self._steps = Outcomes(label_class, counts, targets, *whole)
         ranges = np.zeros((2, len(layers)), np.int64)
         place = {key: k for k, key in enumerate(layers)}
         if layers:
@@ -151,9 +151,9 @@ class FrontierTables(Tables):
         self._axes = Axes(self._begins, rows, self._classes, low, size, cells)
         most = max((int(path.ranks.max(initial=0)) for path in paths), default=0)
         most += int(np.abs(whole[0]).max(initial=0)) * int(np.diff(self._begins).max(initial=0))
-        kind = next(one for one in (np.int8, np.int16, np.int64) if most < np.iinfo(one).max)
-        guard_bytes(int(cells[-1]) * kind(0).itemsize + _nbytes(*self._steps, *self._axes))
-        self._best, self._none = np.zeros(cells[-1], kind), np.iinfo(kind).min
+        dtype = next(t for t in (np.int8, np.int16, np.int64) if most < np.iinfo(t).max)
+        guard_bytes(int(cells[-1]) * dtype(0).itemsize + _nbytes(*self._steps, *self._axes))
+        self._best, self._none = np.zeros(cells[-1], dtype), np.iinfo(dtype).min
         for path, last in zip(paths, (self._begins[1:] - 1).tolist(), strict=True):
             self._best[cells[last] : cells[last + 1]] = path.ranks
 
@@ -189,18 +189,18 @@ class FrontierTables(Tables):
     def costs(self, sentences: Ints, states: Ints) -> Floats:
         """The cost of each label, (batch, labels)."""
         layers = self._layers(sentences, states, 1)
-        found = np.empty((len(states), self._steps.label_class.shape[1]))
-        held = (self._steps, self._axes, self._best, self._none, self._ends)
-        refuse_strange(not self._kernels.costs(*held, sentences, layers, states, found), states)
-        return found
+        costs = np.empty((len(states), self._steps.label_class.shape[1]))
+        tables = (self._steps, self._axes, self._best, self._none, self._ends)
+        refuse_states(not self._kernels.costs(*tables, sentences, layers, states, costs), states)
+        return costs
 
     def scores(self, sentences: Ints, states: Ints) -> Floats:
         """The best value that can be reached, greater being better, (batch,)."""
         layers = self._layers(sentences, states, 0)
-        found = np.empty(len(states))
-        held = (self._axes, self._best, self._none, self._ends)
-        refuse_strange(not self._kernels.scores(*held, sentences, layers, states, found), states)
-        return found
+        scores = np.empty(len(states))
+        tables = (self._axes, self._best, self._none, self._ends)
+        refuse_states(not self._kernels.scores(*tables, sentences, layers, states, scores), states)
+        return scores
 
 
 def _nbytes(*arrays: NDArray[Any]) -> int:
@@ -213,9 +213,9 @@ def ranked_tables(paths: Sequence[Path], labels: int) -> FrontierTables:
     begins = np.append(0, np.cumsum(widths))[:-1].astype(np.int64)
     scores = np.concatenate([np.zeros(0), *(path.scores for path in paths)])
     zero = np.zeros(len(paths), np.int64)
-    made = FrontierTables(paths, labels, np.zeros((2, 1)))
-    made.fill(zero + 1)
-    return made.end(Ends(scores, begins, zero, widths, zero + 1))
+    tables = FrontierTables(paths, labels, np.zeros((2, 1)))
+    tables.fill(zero + 1)
+    return tables.end(Ends(scores, begins, zero, widths, zero + 1))
 
 
 def counted_tables(
@@ -225,28 +225,28 @@ def counted_tables(
 
     It must be monotonic in the first, and defined between its extremes.
     """
-    amounts, one = machines[0].steps.amounts(), np.zeros(1, np.int64)
+    amounts, zero = machines[0].steps.amounts(), np.zeros(1, np.int64)
     chosen = np.array([np.zeros(amounts.shape[1]) if k is None else amounts[k] for k in roles])
-    paths = [Path(each.start, each.layers, one, np.zeros(0)) for each in machines]
-    made, up = FrontierTables(paths, labels, chosen), np.ones(len(machines), np.int64)
-    least, most = made.fill(-up), made.fill(up)
+    paths = [Path(machine.start, machine.layers, zero, np.zeros(0)) for machine in machines]
+    tables, up = FrontierTables(paths, labels, chosen), np.ones(len(machines), np.int64)
+    least, most = tables.fill(-up), tables.fill(up)
     members: dict[tuple[Any, ...], list[int]] = {}
-    lows = made._axes.low[made._begins[:-1]].tolist()
+    lows = tables._axes.low[tables._begins[:-1]].tolist()
     for k, machine in enumerate(machines):
         key = (len(machine.layers), lows[k], len(most[k]), machine.constants.tobytes())
         members.setdefault(key, []).append(k)
     ends = Ends(np.zeros(0), *np.zeros((4, len(machines)), np.int64))
     scores: list[Floats] = []
     for (_, low, _, _), numbers in members.items():  # the value reads nothing else but both sums
-        bounds = [np.array([held[k] for k in numbers]) for held in (least, most)]
-        some, begin = machines[numbers[0]], sum(one.size for one in scores)
-        base, table, down = _end_scores(some, roles, low, bounds, sign)
+        bounds = [np.array([sums[k] for k in numbers]) for sums in (least, most)]
+        machine, begin = machines[numbers[0]], sum(part.size for part in scores)
+        base, table, down = _end_scores(machine, roles, low, bounds, sign)
         for part, value in zip(ends[1:4], (begin, base, table.shape[1]), strict=True):
             part[numbers] = value
         ends.direction[numbers] = np.where(down, -1, 1)
         scores.append(table)
         guard_bytes(8 * (begin + table.size))
-    return made.end(ends._replace(scores=np.concatenate([one.ravel() for one in scores])))
+    return tables.end(ends._replace(scores=np.concatenate([part.ravel() for part in scores])))
 
 
 def _end_scores(
@@ -257,12 +257,12 @@ def _end_scores(
     The axis begins at ``low``; ``bounds`` are minus the least sum and the greatest, (references,
     axis) each. Cells that do not occur have the score -inf.
     """
-    n, held = len(machine.layers), bounds[1] != np.iinfo(bounds[1].dtype).min
+    n, reached = len(machine.layers), bounds[1] != np.iinfo(bounds[1].dtype).min
     least, most = -bounds[0].astype(np.int64), bounds[1].astype(np.int64)
-    base = int(least[held].min())
-    columns = np.arange(base, int(most[held].max()) + 1)
-    guard_bytes(8 * held.size * len(columns))
-    least, most, held = least[..., None], most[..., None], held[..., None]
+    base = int(least[reached].min())
+    columns = np.arange(base, int(most[reached].max()) + 1)
+    guard_bytes(8 * reached.size * len(columns))
+    least, most, reached = least[..., None], most[..., None], reached[..., None]
 
     def scores(cells: Bools) -> Floats:
         row, column = np.nonzero(cells.any(axis=0))
@@ -275,15 +275,15 @@ def _end_scores(
         table[row, column] = sign * values + 0.0
         return table
 
-    inside = (columns >= least) & (columns <= most) & held  # (references, axis, sums gained)
+    inside = (columns >= least) & (columns <= most) & reached  # (references, axis, sums gained)
     try:
         table = scores(inside)
     except LossFileError:
-        scores(((columns == least) | (columns == most)) & held)  # these do occur
+        scores(((columns == least) | (columns == most)) & reached)  # these do occur
         raise NotServedError from None
     both = inside[..., 1:] & inside[..., :-1]
     falls, rises = table[:, 1:] < table[:, :-1], table[:, 1:] > table[:, :-1]
-    down, up = ((both & one).any(axis=(1, 2)) for one in (falls, rises))
+    down, up = ((both & change).any(axis=(1, 2)) for change in (falls, rises))
     if (down & up).any():
         raise NotServedError
     return base, table, down
@@ -317,12 +317,12 @@ class SummedTables(Tables):
             self._best.high[k], self._best.low[k] = *best.high, *best.low
             self.roundings[k] = 2 * error * self._scale[k]
         self._classes[self._begins[1:] - 1] = 1
-        lists = (pool.next, [one.high for one in pool.costs], [one.low for one in pool.costs])
+        lists = (pool.next, [x.high for x in pool.costs], [x.low for x in pool.costs])
         targets, *costs = (np.concatenate([np.zeros((0, labels)), *part]) for part in lists)
         self._next, self._costs = targets.astype(np.int32), Twofold(*costs)
         self.nbytes = _nbytes(self._next, self._rows, *costs)
-        every = np.arange(len(machines))
-        values = self.scores(every, self.start(every))
+        numbers = np.arange(len(machines))
+        values = self.scores(numbers, self.start(numbers))
         great = (self._scale, self._costs.high, self._scale.max(initial=0) * self._costs.high)
         if max(np.abs(part).max(initial=0.0) for part in (*great, self._best.high)) > _GREAT:
             raise NotServedError
@@ -358,7 +358,7 @@ def _numbers(states: Ints) -> Twofold:
 
 
 class _Weights(NamedTuple):
-    """What steps add, by the number of it."""
+    """The amounts that steps add, by their numbers."""
 
     key: bytes
     amounts: NDArray[Any]  # Python's whole numbers, multiples of a unit, (numbers,)
@@ -376,36 +376,36 @@ class _Pool:
         self._rows = 0
         self._numbers: dict[tuple[int, ...], int] = {(0,): 0}
         self._weights: dict[bytes, _Weights] = {}
-        self._found: dict[tuple[int, bytes, int], tuple[int, int, int, float]] = {}
+        self._cache: dict[tuple[int, bytes, int], tuple[int, int, int, float]] = {}
 
     def weights(self, machine: Machine, sign: float) -> tuple[float, float, _Weights]:
         """The score without any amount, what amounts are multiplied by, and the amounts."""
         n = len(machine.layers)
-        found = None if machine.ends.shape[1] else machine.steps.slopes(n, machine.constants)
-        if found is None or not np.isfinite([found[0], *found[1]]).all():
+        affine = None if machine.ends.shape[1] else machine.steps.slopes(n, machine.constants)
+        if affine is None or not np.isfinite([affine[0], *affine[1]]).all():
             raise NotServedError
-        scale = float(np.abs(found[1]).max(initial=0.0)) or 1.0
-        ratios = sign * found[1] / scale
+        scale = float(np.abs(affine[1]).max(initial=0.0)) or 1.0
+        ratios = sign * affine[1] / scale
         key = ratios.tobytes()
         if key not in self._weights:
             gains = machine.steps.amounts()  # (sums, numbers)
             terms = np.abs(ratios[:, None] * gains)
             terms[_is_exact(gains) & _is_exact(ratios)[:, None]] = 0.0
-            factors = [Fraction(one) for one in ratios.tolist()]
+            factors = [Fraction(x) for x in ratios.tolist()]
             exact = [
                 sum((a * Fraction(b) for a, b in zip(factors, column, strict=True)), Fraction(0))
                 for column in gains.T.tolist()
             ]
-            unit = max((one.denominator for one in exact), default=1)
-            whole = [one.numerator * (unit // one.denominator) for one in exact]
+            unit = max((x.denominator for x in exact), default=1)
+            whole = [x.numerator * (unit // x.denominator) for x in exact]
             errors = relative_error(4) * terms.sum(axis=0)
             self._weights[key] = _Weights(key, np.array(whole, object), errors, unit)
-        return sign * found[0], scale, self._weights[key]
+        return sign * affine[0], scale, self._weights[key]
 
     def before(self, layer: Layer, weights: _Weights, ahead: int) -> tuple[int, int, int, float]:
         """The number of best sums before a position, from that after; row, greatest sum, error."""
         key = (id(layer), weights.key, ahead)
-        if key not in self._found:
+        if key not in self._cache:
             sums = weights.amounts[layer.kinds] + self.best[ahead][layer.next]
             best = sums.max(axis=1)
             top = int(best.max())
@@ -416,10 +416,10 @@ class _Pool:
             if number == len(self.best):
                 self.best.append(np.array(normal, object))
             error = float(weights.errors[layer.kinds].max())
-            self._found[key] = number, self._rows, top, error
+            self._cache[key] = number, self._rows, top, error
             self._rows += len(layer.next)
             guard_bytes(32 * self._rows * layer.next.shape[1])
-        return self._found[key]
+        return self._cache[key]
 
 
 def _twofold(numbers: Any, unit: int) -> Twofold:
@@ -443,11 +443,11 @@ def _is_exact(numbers: Floats) -> Bools:
 def tables_of(machines: Sequence[Machine], labels: int, sign: float) -> Tables:
     """The first tables that suit the value: of counts, of sums, of sums unfolded into states."""
     order = machines[0].steps.sum_order if machines else []
-    if order and len(order) <= 2 and not any(one.ends.shape[1] for one in machines):
+    if order and len(order) <= 2 and not any(machine.ends.shape[1] for machine in machines):
         pair = (order[0], order[1] if len(order) > 1 else None)
         for roles in (pair, pair[::-1]):
             with suppress(NotServedError):
                 return counted_tables(machines, labels, roles, sign)
     with suppress(NotServedError):
         return SummedTables(machines, labels, sign)
-    return ranked_tables([unfolded(one, sign) for one in machines], labels)
+    return ranked_tables([unfolded(machine, sign) for machine in machines], labels)

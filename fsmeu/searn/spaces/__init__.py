@@ -1,6 +1,6 @@
 """Search spaces: in which order, and in which pieces, an output is decided.
 
-As an estimator of scikit-learn a space holds parameters; ``fitted`` to training outputs it knows
+As an estimator of scikit-learn a space holds parameters; ``fitted`` to training outputs it has
 its actions; ``over`` examples it is a search, whose methods take states of many searches at once.
 Actions are numbered 0 to C - 1 within a batch of states; arrays of a step have these as columns.
 ``tagging.LabelSpace`` has all methods that a space must have; ``CustomSpace`` makes one of an
@@ -51,16 +51,15 @@ class States:
     def take(self: Batch, indices: Any) -> Batch:
         """The states at these indices, or where a mask is true."""
         parts = vars(self).items()
-        held: dict[str, Any] = {name: None if x is None else x[indices] for name, x in parts}
-        return type(self)(**held)
+        arrays: dict[str, Any] = {name: None if x is None else x[indices] for name, x in parts}
+        return type(self)(**arrays)
 
 
-def joined(parts: Sequence[Batch]) -> Batch:
+def joined(batches: Sequence[Batch]) -> Batch:
     """All states of several batches."""
-    held: dict[str, Any] = {name: [getattr(one, name) for one in parts] for name in vars(parts[0])}
-    for name, lines in held.items():
-        held[name] = None if lines[0] is None else np.concatenate(lines)
-    return type(parts[0])(**held)
+    columns = zip(*(vars(batch).values() for batch in batches), strict=True)
+    arrays: Any = (None if parts[0] is None else np.concatenate(parts) for parts in columns)
+    return type(batches[0])(*arrays)
 
 
 # -- spaces of one's own ---------------------------------------------------------------------------
@@ -91,44 +90,44 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
     space: Any = None
 
     def read_inputs(self, X: Any, bits: int, crossed: Any, where: str) -> CustomInputs:
-        """The examples as they are given."""
+        """The examples, as a list."""
         if not isinstance(X, Iterable):
             raise InputError(message(where, "X must be a list of examples", X))
-        found = CustomInputs(X)
-        found.bits = bits
-        return found
+        inputs = CustomInputs(X)
+        inputs.bits = bits
+        return inputs
 
     def read_outputs(self, y: Any, inputs: CustomInputs, where: str) -> list[Any]:
-        """The gold outputs as they are given, one for each example."""
+        """The gold outputs, a list, one for each example."""
         if not isinstance(y, Iterable):
             raise InputError(message(where, "y must be a list of outputs", y))
-        found = list(y)
-        if len(found) != len(inputs) or not found:
+        outputs = list(y)
+        if len(outputs) != len(inputs) or not outputs:
             must = "there must be one output for each example, and an example"
-            raise InputError(message(where, must, f"{len(found)} for {len(inputs)}"))
-        return found
+            raise InputError(message(where, must, f"{len(outputs)} for {len(inputs)}"))
+        return outputs
 
     def fitted(self, ys: Any) -> CustomSpace:
-        """A copy; nothing is to be known of outputs."""
-        found = CustomSpace(self.space)
-        found.labels_ = []
-        return found
+        """A copy without labels."""
+        space = CustomSpace(self.space)
+        space.labels_ = []
+        return space
 
-    def score(self, found: Any, ys: Any) -> float:
-        """The share of outputs that are found exactly."""
-        return float(np.mean([one == other for one, other in zip(found, ys, strict=True)]))
+    def score(self, zs: Any, ys: Any) -> float:
+        """The share of outputs ``zs`` that are equal to gold outputs ``ys``."""
+        return float(np.mean([z == y for z, y in zip(zs, ys, strict=True)]))
 
     def longest_search(self, inputs: CustomInputs) -> int:
-        """The greatest number of decisions, where the space tells it; else 0."""
+        """The greatest number of decisions, where the space has ``longest``; else 0."""
         return int(getattr(self.space, "longest", 0))
 
     def over(
         self, inputs: CustomInputs, ys: Any = None, bind: Any = None, costs: bool = True
     ) -> CustomSpace:
-        """A copy that searches these examples; the space itself knows the losses of outputs."""
-        found = copy.copy(self)
-        found.inputs, found.gold = inputs, ys
-        return found
+        """A copy that searches these examples; the space itself computes losses of outputs."""
+        search = copy.copy(self)
+        search.inputs, search.gold = inputs, ys
+        return search
 
     def start(self, examples: Ints) -> ListStates:
         """The states before the first decision."""
@@ -136,9 +135,10 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
         return self._states(examples, np.zeros(len(items), np.int64), items)
 
     def _states(self, examples: Ints, progress: Ints, items: list[Any]) -> ListStates:
-        choices = [self.space.actions(one) for one in items]
-        held, some = (np.fromiter(part, object, len(items)) for part in (items, choices))
-        return ListStates(examples, progress, held, some, np.array([*map(len, some)], np.int64))
+        choices = [self.space.actions(item) for item in items]
+        states, actions = (np.fromiter(part, object, len(items)) for part in (items, choices))
+        counts = np.array([*map(len, choices)], np.int64)
+        return ListStates(examples, progress, states, actions, counts)
 
     def is_done(self, states: ListStates) -> Bools:
         """Whether there is nothing to decide any more, (B,)."""
@@ -160,19 +160,19 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
 
     def costs(self, states: ListStates) -> tuple[Floats, Ints]:
         """The cost of each action, (B, most), and the preferred one, (B,)."""
-        found = np.full(self.allowed(states).shape, np.inf)
-        own = np.full(len(states), -1, np.int64)
+        costs = np.full(self.allowed(states).shape, np.inf)
+        gold_actions = np.full(len(states), -1, np.int64)
         prefers = getattr(self.space, "preferred", None)
         golds = (self.gold[k] for k in states.examples.tolist())
         lines = zip(states.items, states.choices, golds, strict=True)
         for k, (state, choices, y) in enumerate(lines):
-            after = [self.space.value(self.space.step(state, one), y) for one in choices]
-            found[k, : len(after)] = after
+            after = [self.space.value(self.space.step(state, action), y) for action in choices]
+            costs[k, : len(after)] = after
             if prefers is not None and (chosen := prefers(state, y)) in choices:
-                own[k] = list(choices).index(chosen)
-        if np.isnan(found).any():
+                gold_actions[k] = list(choices).index(chosen)
+        if np.isnan(costs).any():
             raise InputError(message("Searn", "the value of a state must be a number"))
-        return found - found.min(axis=1, keepdims=True), own
+        return costs - costs.min(axis=1, keepdims=True), gold_actions
 
     def step(self, states: ListStates, actions: Ints) -> ListStates:
         """The states after one action of each."""
@@ -187,4 +187,4 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
 
     def outputs(self, states: ListStates) -> list[Any]:
         """The outputs of finished states."""
-        return [self.space.output(one) for one in states.items]
+        return [self.space.output(state) for state in states.items]

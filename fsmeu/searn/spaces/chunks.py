@@ -43,7 +43,7 @@ class ChunkAtATime(WordAtATime):
     Costs are those of completions by further chunks, of any length.
 
     Args:
-        longest: the greatest length of a chunk, M; longer ones are found in pieces.
+        longest: the greatest length of a chunk, M; longer ones are decided in pieces.
         history: how many types of the last chunks (O is one) are features.
         crossed_history: how many of them are crossed with the features named in ``crossed``.
 
@@ -61,21 +61,21 @@ class ChunkAtATime(WordAtATime):
 
     def _labels(self, ys: Any) -> list[Any]:
         """The tags O, B-X, I-X of all types X in outputs."""
-        names = sorted({tag_parts(label)[1] for one in ys for label in one} - {""})
+        names = sorted({tag_parts(label)[1] for y in ys for label in y} - {""})
         return ["O", *(f"{kind}-{name}" for name in names for kind in "BI")]
 
     def fitted(self, ys: Any) -> ChunkAtATime:
-        """A copy that knows the tags and lengths of training chunks."""
-        found = super().fitted(ys)
+        """A copy with the tags and lengths of training chunks."""
+        space = super().fitted(ys)
         lengths: dict[str, int] = {}
-        for begin, end, name in (chunk for one in ys for chunk in chunks_of(one)):
+        for begin, end, name in (chunk for y in ys for chunk in chunks_of(y)):
             lengths[name] = min(self.longest, max(lengths.get(name, 0), end - begin))
-        found.longest_ = dict(sorted(lengths.items()))
-        return found
+        space.longest_ = dict(sorted(lengths.items()))
+        return space
 
     def over(self, inputs: HashedSentences, *how: Any, **more: Any) -> ChunkAtATime:
         """A copy that searches these sentences, as in ``LabelSpace``."""
-        found, by_length = super().over(inputs, *how, **more), inputs.segments is not None
+        search, by_length = super().over(inputs, *how, **more), inputs.segments is not None
         index = {label: k for k, label in enumerate(self.labels_)}
         heads = [(index["O"], index["O"], 1)]
         heads += [(index[f"B-{x}"], index[f"I-{x}"], most) for x, most in self.longest_.items()]
@@ -88,26 +88,26 @@ class ChunkAtATime(WordAtATime):
         number = np.full((len(index), greatest + 1), -1, np.int64)
         number[first[exists > 0], lengths[exists > 0]] = np.flatnonzero(exists)
         width = len(heads) if by_length else len(lines)
-        found.actions = Actions(first, rest, lengths, exists > 0, number, width)
-        return found
+        search.actions = Actions(first, rest, lengths, exists > 0, number, width)
+        return search
 
     def _rows_per_state(self, states: LabelStates) -> Ints:
-        """How many rows each state has, (B,): one for each length, or one."""
+        """The number of rows of each state, (B,): one for each length, or one."""
         if self.sentences.segments is None:
             return np.ones(len(states), np.int64)
         return np.asarray(np.minimum(self.left(states), self.actions.number.shape[1] - 1))
 
     def rows(self, states: LabelStates) -> tuple[csr_array, Ints]:
         """The features of the next position, or of segments from there, and of the last chunks."""
-        seen = self.sentences
-        if seen.segments is None:
+        inputs = self.sentences
+        if inputs.segments is None:
             return super().rows(states)
         at, counts = self.positions(states), self._rows_per_state(states)
         begins = np.concatenate(([0], np.cumsum(counts)))
         lengths = np.arange(begins[-1]) - np.repeat(begins[:-1], counts) + 1
-        own = seen.segments(np.repeat(at, counts), lengths)
-        added = np.repeat(self.history_of(states, at), counts, axis=0)
-        return rows_of_columns(np.concatenate((own, added), axis=1), seen.matrix.shape[1]), begins
+        history = np.repeat(self.history_of(states, at), counts, axis=0)
+        columns = np.concatenate((inputs.segments(np.repeat(at, counts), lengths), history), axis=1)
+        return rows_of_columns(columns, inputs.matrix.shape[1]), begins
 
     def allowed(self, states: LabelStates) -> Bools:
         """Which chunks exist and do not go beyond the end of the sentence, (B, C)."""
@@ -118,34 +118,34 @@ class ChunkAtATime(WordAtATime):
     def costs(self, states: LabelStates) -> tuple[Floats, Ints]:
         """The cost of each action, (B, C), and gold's own: the rest of its chunk, or outside, (B,).
 
-        The oracle is walked through the labels of each type, and asked after each length what is
-        best if O or a B comes next: an I would make the chunk longer.
+        The oracle steps through the labels of each type; after each length the best cost of O and
+        of all B is added: an I would make the chunk longer.
         """
         (gold,), actions, left = self.gold, self.actions, self.left(states)
-        heads, ahead = np.unique(actions.first), gold.oracles
-        found = np.full(self.allowed(states).shape, np.inf)
+        heads, oracles = np.unique(actions.first), gold.oracles
+        costs = np.full(self.allowed(states).shape, np.inf)
         for head in np.flatnonzero(actions.exists & (actions.lengths == 1)):
             label, at, oracle = int(actions.first[head]), np.arange(len(states)), states.oracle
             for m in range(1, actions.number.shape[1]):
-                kept = np.flatnonzero(left[at] >= m)
+                inside = np.flatnonzero(left[at] >= m)
                 action = int(actions.number[label, m])
-                if action < 0 or not len(kept):
+                if action < 0 or not len(inside):
                     break
-                at, oracle = at[kept], oracle[kept]
+                at, oracle = at[inside], oracle[inside]
                 chosen = np.full(len(at), label if m == 1 else actions.rest[head])
-                oracle = ahead.step(states.examples[at], oracle, chosen)
-                values = gold.sign * ahead.values_at(states.examples[at], oracle)
-                on = np.flatnonzero(left[at] > m)
-                costs = ahead.costs_at(states.examples[at[on]], oracle[on])
-                values[on] += costs[:, heads].min(axis=1)
-                found[at, action] = values
-        place = self.positions(states)
-        opening = gold.opening[gold.y[place]]
-        first = np.where(opening >= 0, opening, gold.y[place])
-        lengths = np.minimum(gold.chunk_ends[place] - place, actions.number.shape[1] - 1)
-        own = np.asarray(actions.number[first, lengths])
-        return found - found.min(axis=1, keepdims=True), own
+                oracle = oracles.step(states.examples[at], oracle, chosen)
+                values = gold.sign * oracles.values_at(states.examples[at], oracle)
+                more = np.flatnonzero(left[at] > m)
+                next_costs = oracles.costs_at(states.examples[at[more]], oracle[more])
+                values[more] += next_costs[:, heads].min(axis=1)
+                costs[at, action] = values
+        positions = self.positions(states)
+        opening = gold.opening[gold.y[positions]]
+        first = np.where(opening >= 0, opening, gold.y[positions])
+        lengths = np.minimum(gold.chunk_ends[positions] - positions, actions.number.shape[1] - 1)
+        gold_action = np.asarray(actions.number[first, lengths])
+        return costs - costs.min(axis=1, keepdims=True), gold_action
 
     def _parts(self, actions: Ints) -> tuple[Ints, Ints, Ints]:
-        held = self.actions
-        return held.lengths[actions], held.first[actions], held.rest[actions]
+        table = self.actions
+        return table.lengths[actions], table.first[actions], table.rest[actions]

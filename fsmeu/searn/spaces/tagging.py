@@ -42,13 +42,13 @@ _ORACLE = 4  # numbers of an oracle's state
 def _sorted(labels: Iterable[Any]) -> list[Any]:
     """The distinct labels, sorted; by type and text where they cannot be compared."""
     try:
-        found = set(labels)
+        distinct = set(labels)
     except TypeError as error:
         must = "labels must be hashable, such as numbers, texts or tuples"
         raise InputError(message("labels", must)) from error
     with suppress(TypeError):
-        return sorted(found)
-    return sorted(found, key=lambda one: (type(one).__name__, str(one)))
+        return sorted(distinct)
+    return sorted(distinct, key=lambda label: (type(label).__name__, str(label)))
 
 
 # -- gold labels ----------------------------------------------------------------------------------
@@ -63,35 +63,35 @@ def tag_parts(tag: Any) -> tuple[str, str]:
 
 
 def follows(labels: Sequence[Any]) -> Bools:
-    """Which tag may follow which, bool (L + 1, L), the last row for the first; or an InputError."""
+    """Which tag may follow which, bool (L + 1, L), the last row at the start; or an InputError."""
     names = [str(label) for label in labels]
     for name in names:
         tag_parts(name)
     table = tags.bio().over(as_alphabet(names)).next  # (states, L), the state after each
-    found: Bools = table[np.append(table.max(axis=0), 0)] >= 0
-    if not found[-1].any():
+    allowed: Bools = table[np.append(table.max(axis=0), 0)] >= 0
+    if not allowed[-1].any():
         must = "there must be a tag that can come first: O or B-TYPE"
         raise InputError(message("chunk tags", must, ", ".join(names)))
-    return found
+    return allowed
 
 
 def is_order_free(loss: Loss) -> bool:
     """Whether every register only adds up amounts that z and y at the position alone decide.
 
     Then the value is the same for both sequences reversed. False says nothing; losses written in
-    Python have no text to tell.
+    Python have no text from which it could be derived.
     """
     if not isinstance(loss, SpecLoss):
         return False
     names = {register.name for register in loss.spec.registers}
     return all(
-        amount is not None and not (read - {own}) & (names | {"i"})
-        for own, (amount, read) in steps(loss.spec).items()
+        amount is not None and not (read - {name}) & (names | {"i"})
+        for name, (amount, read) in steps(loss.spec).items()
     )
 
 
 class Gold:
-    """The gold labels of sentences, of one stream, and oracles that know the costs of others.
+    """The gold labels of sentences, of one stream, and their cost oracles.
 
     In completions a label that may not follow (by ``allowed``, as ``follows``) stands for the first
     that may; there are no oracles where that is None. They read a sentence in steps of ``order``.
@@ -101,16 +101,16 @@ class Gold:
         self, loss: Loss, labels: Sequence[Any], ys: Any, allowed: Bools | None, order: int
     ) -> None:
         index = {label: k for k, label in enumerate(labels)}
-        for label in (label for one in ys for label in one if label not in index):
+        for label in (label for y in ys for label in y if label not in index):
             must = "gold labels must be among those of training"
             raise InputError(message("Searn", must, label))
         self.loss, self.labels = loss, labels
         self.sign = -1.0 if loss.kind == "utility" else 1.0
         names = [str(label) for label in labels]
-        place = {name: k for k, name in enumerate(names)}
-        opening = [place.get(f"B{x[1:]}", -1) if x[:2] == "I-" else -1 for x in names]
+        number = {name: k for k, name in enumerate(names)}
+        opening = [number.get(f"B{x[1:]}", -1) if x[:2] == "I-" else -1 for x in names]
         self.opening = np.array(opening, np.int64)  # of I-X the index of B-X, else -1, (L,)
-        self.lines = [np.array([index[label] for label in one], np.int64) for one in ys]
+        self.lines = [np.array([index[label] for label in y], np.int64) for y in ys]
         self.y = np.concatenate([np.empty(0, np.int64), *self.lines])  # (positions,)
         self.oracles: Any = None
         if allowed is None:
@@ -122,10 +122,10 @@ class Gold:
             )
             remedy = "Use the space LeftToRight or WordAtATime"
             raise InputError(message("RightToLeft", must, loss, remedy))
-        own = loss.alphabet.labels
-        meanings = np.where(allowed, np.arange(len(labels)), allowed.argmax(axis=1)[:, None])
-        lines = [[own[k] for k in line[::order]] for line in self.lines]
-        self.oracles = CostOracles(loss, lines, meanings=None if allowed.all() else meanings)
+        loss_labels = loss.alphabet.labels
+        fallback = np.where(allowed, np.arange(len(labels)), allowed.argmax(axis=1)[:, None])
+        lines = [[loss_labels[k] for k in line[::order]] for line in self.lines]
+        self.oracles = CostOracles(loss, lines, meanings=None if allowed.all() else fallback)
 
     @cached_property
     def chunk_ends(self) -> Ints:
@@ -138,7 +138,7 @@ class Gold:
         return ends
 
     def losses(self, sentences: Ints, z: Ints) -> Floats:
-        """The losses of outputs of sentences of one length n, (B,), from label indices, (B, n)."""
+        """The losses of hypotheses z, label indices (B, n), of sentences of one length n, (B,)."""
         y = np.array([self.lines[k] for k in sentences.tolist()]).reshape(z.shape)
         return np.asarray(self.sign * self.loss.pair_values(z, y))
 
@@ -186,25 +186,25 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
 
     def read_outputs(self, y: Any, inputs: HashedSentences, where: str) -> list[list[Any]]:
         """The labels of each sentence, or the pairs of labels, checked."""
-        found = checked_labels(y, inputs.lengths.tolist(), where)
-        for pair in chain(*found) if self.streams > 1 else ():
+        outputs = checked_labels(y, inputs.lengths.tolist(), where)
+        for pair in chain(*outputs) if self.streams > 1 else ():
             if not isinstance(pair, tuple | list) or len(pair) != self.streams:
                 must = "there must be a pair of labels at each position"
                 raise InputError(message(where, must, pair))
-        return found if self.streams == 1 else [[tuple(pair) for pair in one] for one in found]
+        return outputs if self.streams == 1 else [list(map(tuple, line)) for line in outputs]
 
     def fitted(self: Space, ys: Any) -> Space:
-        """A copy that knows the labels of training outputs, after a check of its parameters."""
+        """A copy with the labels of training outputs, after a check of its parameters."""
         for name, value in self.get_params(deep=False).items():
             check_int(type(self).__name__, name, value, least=int(name == "longest"))
-        found = copy.copy(self)
-        found.labels_ = self._labels(ys)
-        return found
+        space = copy.copy(self)
+        space.labels_ = self._labels(ys)
+        return space
 
     def _labels(self, ys: Any) -> list[Any]:
         if self.streams == 1:
             return _sorted(chain(*ys))
-        return [_sorted(pair[k] for one in ys for pair in one) for k in range(self.streams)]
+        return [_sorted(pair[k] for y in ys for pair in y) for k in range(self.streams)]
 
     def _streams(self) -> list[list[Any]]:
         """The labels of each stream."""
@@ -214,11 +214,11 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         """Which label may follow which, as ``follows``: any."""
         return np.ones((len(labels) + 1, len(labels)), bool)
 
-    def score(self, found: Any, ys: Any) -> float:
-        """The share of labels, of all streams, that were found."""
+    def score(self, zs: Any, ys: Any) -> float:
+        """The share of labels of references ``ys``, of all streams, that hypotheses ``zs`` have."""
         if self.streams > 1:
-            found, ys = ([list(chain(*one)) for one in some] for some in (found, ys))
-        return share_of_labels(found, ys)
+            zs, ys = ([list(chain(*pairs)) for pairs in outputs] for outputs in (zs, ys))
+        return share_of_labels(zs, ys)
 
     def longest_search(self, inputs: HashedSentences) -> int:
         """The greatest number of decisions for one sentence."""
@@ -229,21 +229,21 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
     def over(
         self: Space, inputs: HashedSentences, ys: Any = None, bind: Any = None, costs: bool = True
     ) -> Space:
-        """A copy that searches these sentences; with gold outputs it knows the costs of labels.
+        """A copy that searches these sentences; with gold outputs it has the costs of labels.
 
         ``bind`` gives the loss over labels (of a stream, given its number). Without costs the
         losses of outputs alone are known.
         """
-        found = copy.copy(self)
-        found.sentences, found.gold, found.follows = inputs, [], []
+        search = copy.copy(self)
+        search.sentences, search.gold, search.follows = inputs, [], []
         for k, labels in enumerate(self._streams()):
-            found.follows.append(self._follows(labels))
+            search.follows.append(self._follows(labels))
             if ys is not None:
                 loss = bind(labels) if self.streams == 1 else bind(labels, k)
-                lines = ys if self.streams == 1 else [[pair[k] for pair in one] for one in ys]
-                allowed = found.follows[k] if costs else None
-                found.gold.append(Gold(loss, labels, lines, allowed, self.order))
-        return found
+                lines = ys if self.streams == 1 else [[pair[k] for pair in y] for y in ys]
+                allowed = search.follows[k] if costs else None
+                search.gold.append(Gold(loss, labels, lines, allowed, self.order))
+        return search
 
     def start(self, examples: Ints) -> LabelStates:
         """The states before the first decision, for these sentences, unless they are too many."""
@@ -253,7 +253,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
             must = f"sentences times the longest length must be at most {MOST_LABEL_CELLS:,}"
             remedy = "Split the longest sentences, or give fewer at a time"
             raise SizeLimitError(message("Searn", must, f"{count:,} x {longest:,}", remedy))
-        starts = [one.oracles.start(examples) for one in self.gold if one.oracles is not None]
+        starts = [gold.oracles.start(examples) for gold in self.gold if gold.oracles is not None]
         oracle = np.column_stack(starts) if starts else None
         labels = np.full((count, longest), -1, np.int32)
         depth = max(self.history, 2 * getattr(self, "own_history", 0))
@@ -261,7 +261,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         return LabelStates(examples, np.zeros(count, np.int64), labels, past, oracle)
 
     def left(self, states: LabelStates) -> Ints:
-        """How many labels are not decided yet, (B,)."""
+        """The number of labels that are not decided yet, (B,)."""
         return np.asarray(self.streams * self.sentences.lengths[states.examples] - states.progress)
 
     def is_done(self, states: LabelStates) -> Bools:
@@ -276,8 +276,8 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
 
     def history_of(self, states: LabelStates, at: Ints) -> NDArray[np.int32]:
         """The columns of features of the last decisions at these positions, (B, K)."""
-        seen = self.sentences
-        return history_columns(states.past, seen.crossed[at], seen.bits, self.crossed_history)
+        inputs = self.sentences
+        return history_columns(states.past, inputs.crossed[at], inputs.bits, self.crossed_history)
 
     def rows(self, states: LabelStates) -> tuple[csr_array, Ints]:
         """Rows of features, one or several for each state, (R, 2^bits), and their begins, (B + 1,).
@@ -289,23 +289,23 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         return rows, np.arange(len(states) + 1)
 
     def _turns(self, progress: Ints) -> list[tuple[Ints, slice, slice]]:
-        """For each stream: whose turn it is, the columns of its actions, and of its oracle."""
-        found, first = [], 0
+        """For each stream the states that it decides in, columns of its actions, of its oracle."""
+        turns, first = [], 0
         for k, table in enumerate(self.follows):
-            at = np.flatnonzero(progress % self.streams == k)
+            states = np.flatnonzero(progress % self.streams == k)
             last = first + table.shape[1]
-            found.append((at, slice(first, last), slice(_ORACLE * k, _ORACLE * (k + 1))))
+            turns.append((states, slice(first, last), slice(_ORACLE * k, _ORACLE * (k + 1))))
             first = last
-        return found
+        return turns
 
     def allowed(self, states: LabelStates) -> Bools:
         """Which actions are allowed, (B, C): labels of all streams."""
-        found = np.zeros((len(states), sum(table.shape[1] for table in self.follows)), bool)
-        place = states.progress - self.streams
-        before = states.labels[np.arange(len(states)), np.maximum(place, 0)]
-        for table, (at, own, _) in zip(self.follows, self._turns(states.progress), strict=True):
-            found[at, own] = table[np.where(place[at] >= 0, before[at] - own.start, -1)]
-        return found
+        allowed = np.zeros((len(states), sum(table.shape[1] for table in self.follows)), bool)
+        last = states.progress - self.streams
+        before = states.labels[np.arange(len(states)), np.maximum(last, 0)]
+        for table, (at, columns, _) in zip(self.follows, self._turns(states.progress), strict=True):
+            allowed[at, columns] = table[np.where(last[at] >= 0, before[at] - columns.start, -1)]
+        return allowed
 
     def costs(self, states: LabelStates) -> tuple[Floats, Ints]:
         """The cost of each action, (B, C), +inf where it is not allowed; and gold's own, (B,).
@@ -313,16 +313,16 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         A cost is the least loss that can be reached after the action, less the least of all
         allowed actions. Gold's own action is -1 where there is none.
         """
-        allowed, place = self.allowed(states), self.positions(states)
-        found, gold_action = np.full(allowed.shape, np.inf), np.full(len(states), -1, np.int64)
-        for gold, (at, own, part) in zip(self.gold, self._turns(states.progress), strict=True):
+        allowed, positions = self.allowed(states), self.positions(states)
+        costs, gold_action = np.full(allowed.shape, np.inf), np.full(len(states), -1, np.int64)
+        for gold, (at, columns, part) in zip(self.gold, self._turns(states.progress), strict=True):
             oracle = np.ascontiguousarray(states.oracle[at, part])
-            found[at, own] = gold.oracles.costs_at(states.examples[at], oracle)
-            mine = gold.y[place[at]]
-            mine = np.where(allowed[at, own.start + mine], mine, gold.opening[mine])
-            gold_action[at] = np.where(mine >= 0, own.start + mine, -1)
-        found[~allowed] = np.inf
-        return found - found.min(axis=1, keepdims=True), gold_action
+            costs[at, columns] = gold.oracles.costs_at(states.examples[at], oracle)
+            label = gold.y[positions[at]]
+            label = np.where(allowed[at, columns.start + label], label, gold.opening[label])
+            gold_action[at] = np.where(label >= 0, columns.start + label, -1)
+        costs[~allowed] = np.inf
+        return costs - costs.min(axis=1, keepdims=True), gold_action
 
     def _parts(self, actions: Ints) -> tuple[Ints, Ints, Ints]:
         """The number of labels of each action, the first of them, and the others, (B,) each."""
@@ -337,40 +337,39 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
             chosen = (rest if k else first)[at]
             labels[at, states.progress[at] + k] = chosen
             turns = [] if oracle is None else self._turns(states.progress[at] + k)
-            for gold, (some, own, part) in zip(self.gold, turns, strict=False):
-                rows = at[some]
-                held = np.ascontiguousarray(oracle[rows, part])
-                after = gold.oracles.step(states.examples[rows], held, chosen[some] - own.start)
-                oracle[rows, part] = after
+            for gold, (turn, columns, part) in zip(self.gold, turns, strict=False):
+                rows, label = at[turn], chosen[turn] - columns.start
+                before = np.ascontiguousarray(oracle[rows, part])
+                oracle[rows, part] = gold.oracles.step(states.examples[rows], before, label)
         if past.shape[1]:
             past = np.concatenate((first[:, None].astype(np.int32), past[:, :-1]), axis=1)
         return LabelStates(states.examples, states.progress + lengths, labels, past, oracle)
 
     def keys(self, states: LabelStates) -> Ints:
-        """What all that follows depends on, (B, k): last decisions and the oracles' states."""
+        """Keys of states, int64 (B, k), equal where last decisions and the oracles' states are."""
         rows, back = np.arange(len(states)), range(1, self.streams + 1)
         last = [states.labels[rows, np.maximum(states.progress - k, 0)] for k in back]
         return np.column_stack((states.past, *last, states.oracle)).astype(np.int64)
 
     def losses(self, states: LabelStates) -> Floats:
         """The losses of finished states, (B,), summed over streams; utilities with sign changed."""
-        found, lengths = np.zeros(len(states)), self.sentences.lengths[states.examples]
+        losses, lengths = np.zeros(len(states)), self.sentences.lengths[states.examples]
         for n in np.unique(lengths).tolist():
             at, first = np.flatnonzero(lengths == n), 0
             for k, gold in enumerate(self.gold):
-                held = states.labels[at, k : n * self.streams : self.streams].astype(np.int64)
-                found[at] += gold.losses(states.examples[at], held[:, :: self.order] - first)
+                z = states.labels[at, k : n * self.streams : self.streams].astype(np.int64)
+                losses[at] += gold.losses(states.examples[at], z[:, :: self.order] - first)
                 first += len(gold.labels)
-        return found
+        return losses
 
     def outputs(self, states: LabelStates) -> list[Any]:
         """The labels, or pairs of labels, of finished states."""
         names, lengths = list(chain(*self._streams())), self.sentences.lengths[states.examples]
         lines = zip(states.labels.tolist(), (self.streams * lengths).tolist(), strict=True)
-        named = [[names[k] for k in row[:n][:: self.order]] for row, n in lines]
+        sequences = [[names[k] for k in row[:n][:: self.order]] for row, n in lines]
         if self.streams == 1:
-            return named
-        return [list(zip(row[::2], row[1::2], strict=True)) for row in named]
+            return sequences
+        return [list(zip(row[::2], row[1::2], strict=True)) for row in sequences]
 
 
 @register
@@ -428,7 +427,7 @@ class Alternating(LabelSpace):
         """The columns of the last decisions of both streams, and of the stream itself, (B, K)."""
         crossed, bits = self.sentences.crossed[at], self.sentences.bits
         both = history_columns(states.past[:, : self.history], crossed, bits, 0)
-        own = states.past[:, 1 : 2 * self.own_history : 2]
-        own = np.concatenate((np.full((len(states), 1), -2, np.int32), own), axis=1)  # apart
-        alone = history_columns(own, crossed, bits, 1 + self.crossed_history)
-        return np.concatenate((both, alone[:, 1:]), axis=1)
+        same = states.past[:, 1 : 2 * self.own_history : 2]
+        same = np.concatenate((np.full((len(states), 1), -2, np.int32), same), axis=1)  # apart
+        own_columns = history_columns(same, crossed, bits, 1 + self.crossed_history)
+        return np.concatenate((both, own_columns[:, 1:]), axis=1)
