@@ -17,13 +17,15 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.problem import (
+    HIDDEN,
     PRECISION,
     Answer,
     Changes,
     Method,
     Problem,
     each,
-    is_proven,
+    judged,
+    reach_beyond,
     with_best_of_all,
 )
 from fsmeu.errors import FsmeuError, SizeLimitError, message
@@ -166,11 +168,13 @@ def _best_listed(
 ) -> Answer:
     """The best of the candidates that there was time for; proven best of all where it is."""
     values, errors = _valued(problem, candidates)
-    best = int((problem.sign * values).argmax())
-    proven = everything and len(values) == len(candidates) and problem.keep is None
-    proven = proven and is_proven(problem, problem.sign * values, errors, best, candidates[best])
-    why = _late(problem, len(values), len(candidates)) or why
-    return Answer(candidates[best], proven, why, len(values))
+    signed = problem.sign * values
+    best, late = int(signed.argmax()), _late(problem, len(values), len(candidates))
+    known = float(values[best]), float(errors[best])
+    answer = Answer(candidates[best], False, late or why, len(values), *known)
+    if late or not everything or problem.keep is not None:
+        return answer
+    return judged(problem, answer, reach_beyond(signed, errors, best))
 
 
 def _valued(problem: Problem, candidates: Sequence[Ints], engine: str = "lattice") -> Floats:
@@ -282,7 +286,7 @@ def explicit_answer(problem: Problem) -> Answer:
         how = "was composed with loss and model"
     row, (value, _, _, exact) = _best("decode", problem.sign, values, errors, sequences)
     why = f"each of the {count:,} allowed sequences {how}"
-    why = why if exact else f"{why}; but rounding hides which is best"
+    why = why if exact else f"{why}; but {HIDDEN}"
     late = _late(problem, len(values), count)
     proven, error = exact and not late, float(errors[row])
     answer = Answer(sequences[row], proven, late or why, len(values), value, error)

@@ -31,7 +31,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.moments import ByNumber, best_number, chords
 from fsmeu.expectation.corpus import Corpus, Group, by_sentence
-from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED
+from fsmeu.limits import CORPUS_SCORE_CELLS
 from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
@@ -42,6 +42,7 @@ from fsmeu.trellis.roundings import UNIT, relative_error
 from fsmeu.trellis.tapes import values_at
 
 EXACT_SUMS = 1 << 26  # sums of scores up to which those of all totals are exact: .1 s
+FEW_COUNTED = 256  # the greatest count below which moments are not tried: it spreads widely
 SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each power of a count
 
 _MOST_ORDER = 8  # scores are kept for as many powers
