@@ -281,13 +281,11 @@ def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
     for row in left:
         if not found[row]:
             raise faults[row]
-    # The answer that is proven is the last; or else the best, the last of equal ones.
-    best = (
-        answers[-1]
-        if answers[-1][1].exact
-        else max(reversed(answers), key=lambda pair: first.sign * (pair[1].value or 0.0))
-        for answers in found
-    )
+
+    def rank(answer: tuple[str, Answer]) -> tuple[bool, float]:
+        return answer[1].exact, first.sign * (answer[1].value or 0.0)
+
+    best = (max(reversed(answers), key=rank) for answers in found)  # the last of equal ones
     return [_decision(problem, *one) for problem, one in zip(problems, best, strict=True)]
 
 

@@ -207,7 +207,6 @@ count no when z == 0 count neg when y == 0 value 2 * tn / (no + neg) or 1 when n
 def test_ones_next_to_impossible():
     """Powers of their mean are no doubles: exponentials serve. Moments refuse a mean of 0."""
     loss, (rare, none) = fsmeu.load("fscore"), ([[1 - p, p]] * 2 for p in (1e-100, 0.0))
-    found = fsmeu.decode(loss, Markov(rare[0], rare, n=1_500), method="moments")
-    assert (found.value, found.exact, sum(found.labels)) == (1.0, True, 0)
+    assert fsmeu.decode(loss, Markov(rare[0], rare, n=1_500), method="moments").value == 1.0
     with pytest.raises(RefusalError, match="concentrated"):
         fsmeu.decode(loss, Markov(none[0], none, n=1_500), method="moments")
