@@ -225,16 +225,8 @@ class Counts:
         raw = (chances / chances[:, :1] * _FACTORIALS[: chances.shape[1]]).T
         self.means, self.most = raw[1], most  # the expectation of each sentence's count
         self.cumulants = tm.cumulants_of(_shifted(raw, -raw[1]))  # (order + 1, sentences)
-
-    @property
-    def mean(self) -> float:
-        """The expectation of the total."""
-        return math.fsum(self.means)
-
-    @property
-    def moments(self) -> Floats:
-        """Central moments of the total, (order + 1,)."""
-        return tm.central_moments(self.cumulants.sum(axis=1))
+        self.mean = math.fsum(self.means)  # of the total, as are central moments, (order + 1,)
+        self.moments = tm.central_moments(self.cumulants.sum(axis=1))
 
     def others(self, rows: Sequence[int] | slice) -> Floats:
         """Moments of all counts but one's own, centred, less one's own mean, (order + 1, rows)."""
