@@ -28,7 +28,7 @@ import numpy as np
 from fsmeu import errors
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FsmeuError, SizeLimitError
-from fsmeu.expectation.expect import expectation_of, values_and_errors
+from fsmeu.expectation.expect import expectation_of, values_and_errors, with_errors
 from fsmeu.expectation.query import Query, allowed_layers
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.alphabet import Label
@@ -164,17 +164,11 @@ class Problem:
         return Query(self.loss, indices, None, self.model, "expect")
 
     def values(self, candidates: Sequence[Ints], engine: str = "lattice") -> Floats:
-        """The expected values of sequences, and bounds on errors, (2, sequences).
-
-        With ``keep``, values are those of the states that are kept, and errors are not bounded.
-        """
+        """The expected values of sequences, and bounds on errors, (2, sequences)."""
         asked = list(map(self.query, candidates))
         if self.keep is None and engine == "lattice":
             return values_and_errors(asked)
-        found = [expectation_of(one, None, self.keep, engine) for one in asked]
-        errors = [max(one.upper - one.value, one.value - one.lower) for one in found]
-        errors = errors if self.keep is None else [np.inf] * len(found)
-        return np.array([[one.value for one in found], errors])
+        return with_errors([expectation_of(one, None, self.keep, engine) for one in asked])
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""
