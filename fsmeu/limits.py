@@ -14,7 +14,6 @@ KEPT_CELLS_PER_STATE = 8  # cells over all layers that count as one state: with 
 TABLES_PER_STATE = 200  # tables of counts that count as one state, all valued: time, no room
 KEPT_STEPS = 1 << 22  # states, for all positions that differ, whose steps a walk keeps
 MOST_TRELLISES = 4  # trellises kept on a loss, the last used: each has the arcs of all positions
-FEW_COUNTED = 256  # the greatest count below which moments are not tried: it spreads widely
 CORPUS_SCORE_CELLS = 1 << 26  # scores of all steps, times powers of a count: half a gigabyte
 CANDIDATES = 65_536  # candidates that may be valued, by default: all binary sequences of 16
 SECONDS = 10.0  # time of a decision that is not proven, by default: someone may be waiting

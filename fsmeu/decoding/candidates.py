@@ -17,13 +17,15 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.problem import (
+    HIDDEN,
     PRECISION,
     Answer,
     Changes,
     Method,
     Problem,
     each,
-    is_proven,
+    judged,
+    reach_beyond,
     with_best_of_all,
 )
 from fsmeu.errors import FsmeuError, SizeLimitError, message
@@ -166,11 +168,13 @@ def _best_listed(
 ) -> Answer:
     """The best of the candidates that there was time for; proven best of all where it is."""
     values, errors = _valued(problem, candidates)
-    best = int((problem.sign * values).argmax())
-    proven = everything and len(values) == len(candidates) and problem.keep is None
-    proven = proven and is_proven(problem, problem.sign * values, errors, best, candidates[best])
-    why = _late(problem, len(values), len(candidates)) or why
-    return Answer(candidates[best], proven, why, len(values))
+    signed = problem.sign * values
+    best, late = int(signed.argmax()), _late(problem, len(values), len(candidates))
+    known = float(values[best]), float(errors[best])
+    answer = Answer(candidates[best], False, late or why, len(values), *known)
+    if late or not everything or problem.keep is not None:
+        return answer
+    return judged(problem, answer, reach_beyond(signed, errors, best))
 
 
 def _valued(problem: Problem, candidates: Sequence[Ints], engine: str = "lattice") -> Floats:
@@ -282,7 +286,7 @@ def explicit_answer(problem: Problem) -> Answer:
         how = "was composed with loss and model"
     row, (value, _, _, exact) = _best("decode", problem.sign, values, errors, sequences)
     why = f"each of the {count:,} allowed sequences {how}"
-    why = why if exact else f"{why}; but rounding hides which is best"
+    why = why if exact else f"{why}; but {HIDDEN}"
     late = _late(problem, len(values), count)
     proven, error = exact and not late, float(errors[row])
     answer = Answer(sequences[row], proven, late or why, len(values), value, error)
@@ -360,14 +364,15 @@ def _corpus_values(corpus: Corpus, each: Sequence[Ints]) -> tuple[Floats, Floats
     distributions of totals, (choices, totals), grow by one sentence at a time.
     """
     names, bound = counts_read(corpus.loss.bound), corpus.loss.bound
-    totals, chances, roundings = np.zeros((len(names), 1)), np.ones((1, 1)), 8
+    # A row of zeros comes before the totals, as there may be no name.
+    totals, chances, roundings = np.zeros((1 + len(names), 1)), np.ones((1, 1)), 8
     for loss, model, zs in zip(corpus.losses, corpus.models, each, strict=True):
         # without its value, which need not be defined for a sentence by itself
         plain = replace(loss, spec=replace(loss.spec, value=Number(0.0), range=None))
         free = any_layers(model.alphabet, model.n)
         added, counts, more = _counts(compose_layers(plain, free, model.layered()), names, zs)
         sums = totals[:, :, None] + counts[:, None]
-        reached, place = _distinct(sums.reshape(len(names), -1))
+        reached, place = np.unique(sums.reshape(len(sums), -1), axis=1, return_inverse=True)
         place = place.reshape(sums.shape[1:])
         cells = len(chances) * len(zs) * reached.shape[1]
         guard_size("sums of counts", cells // KEPT_CELLS_PER_STATE)
@@ -376,31 +381,25 @@ def _corpus_values(corpus: Corpus, each: Sequence[Ints]) -> tuple[Floats, Floats
             after[:, :, places] += chances[:, None] * added[:, k, None]
         totals, chances = reached, after.reshape(-1, reached.shape[1])
         roundings += more + len(place.T)
-    values = value_of_totals(
-        bound, corpus.n, dict(zip(names, totals, strict=True)), totals.shape[1]
-    )
+    read = dict(zip(names, totals[1:], strict=True))
+    values = value_of_totals(bound, corpus.n, read, totals.shape[1])
     roundings += totals.shape[1]
     found = Sums(chances @ values, chances.sum(axis=1), chances @ np.abs(values), roundings)
     return found.values, found.errors
 
 
 def _counts(built: Composition, names: Sequence[str], zs: Ints) -> tuple[Floats, Floats, int]:
-    """P(counts given z), (sequences, tuples of counts), the tuples, a bound on the roundings."""
+    """P(counts given z), (sequences, tuples of counts), 0 and the counts, a bound on roundings."""
     table, registers = built.plain, built.registers()
     _guard_prefixes(table, len(zs))
     ends, begin = np.flatnonzero(np.isfinite(table.final)), table.start
     counts = [registers[name][ends] - registers[name][begin] for name in names]
-    kinds, kind = _distinct(np.array(counts).reshape(len(names), len(ends)))
+    rows = np.array([np.zeros(len(ends)), *counts])
+    kinds, kind = np.unique(rows, axis=1, return_inverse=True)
+    kind = kind.ravel()
     found = np.zeros((len(zs), kinds.shape[1]))
     for k in range(kinds.shape[1]):
         final = np.full(table.states, np.inf)
         final[ends[kind == k]] = table.final[ends[kind == k]]
         found[:, k] = weights_of_inputs(replace(table, final=final), zs + 1)
     return found, kinds, 3 * composition.path_roundings(table, zs.shape[1])
-
-
-def _distinct(columns: Floats) -> tuple[Floats, Ints]:
-    """The distinct columns (rows, distinct), and the place of each column among them."""
-    padded = np.vstack([np.zeros(columns.shape[1]), columns])  # there may be no rows
-    found, place = np.unique(padded, axis=1, return_inverse=True)
-    return found[1:], place.ravel()

@@ -31,7 +31,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.moments import ByNumber, best_number, chords
 from fsmeu.expectation.corpus import Corpus, Group, by_sentence
-from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED
+from fsmeu.limits import CORPUS_SCORE_CELLS
 from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
@@ -42,6 +42,7 @@ from fsmeu.trellis.roundings import UNIT, relative_error
 from fsmeu.trellis.tapes import values_at
 
 EXACT_SUMS = 1 << 26  # sums of scores up to which those of all totals are exact: .1 s
+FEW_COUNTED = 256  # the greatest count below which moments are not tried: it spreads widely
 SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each power of a count
 
 _MOST_ORDER = 8  # scores are kept for as many powers
@@ -224,16 +225,8 @@ class Counts:
         raw = (chances / chances[:, :1] * _FACTORIALS[: chances.shape[1]]).T
         self.means, self.most = raw[1], most  # the expectation of each sentence's count
         self.cumulants = tm.cumulants_of(_shifted(raw, -raw[1]))  # (order + 1, sentences)
-
-    @property
-    def mean(self) -> float:
-        """The expectation of the total."""
-        return math.fsum(self.means)
-
-    @property
-    def moments(self) -> Floats:
-        """Central moments of the total, (order + 1,)."""
-        return tm.central_moments(self.cumulants.sum(axis=1))
+        self.mean = math.fsum(self.means)  # of the total, as are central moments, (order + 1,)
+        self.moments = tm.central_moments(self.cumulants.sum(axis=1))
 
     def others(self, rows: Sequence[int] | slice) -> Floats:
         """Moments of all counts but one's own, centred, less one's own mean, (order + 1, rows)."""

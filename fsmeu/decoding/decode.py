@@ -225,7 +225,7 @@ def _ranked_together(
             yield {  # labels are their own indices
                 some[k]: Decision(z, value, RANKING_FAST.name, True, n + 1, ranking.WHY_FAST)
                 for k, z, value, _, reach in rows
-                if reach <= PRECISION * abs(value) < np.inf  # else by ``is_within``
+                if reach <= PRECISION * abs(value) < np.inf  # else by ``judged``
             }
 
 
@@ -259,49 +259,52 @@ def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
     """The decisions for problems that differ in the numbers of their models only.
 
     They are those of the first method that fits and proves its answer; else the best answer of
-    those that fit. A method that proves nothing, or may not, ends it. Where none answers, the last
-    says why.
+    those that fit. A method that proves nothing, or may not, ends it. Where none answers, the error
+    is that of the last.
     """
     first, found = problems[0], [list[tuple[str, Answer]]() for _ in problems]
-    left = dict(enumerate(problems))
+    left, faults = dict(enumerate(problems)), dict[int, FsmeuError]()
     names = _in_order(first) if method == "auto" else (method,)
+    if len(names) == 1 and (must := METHODS[method].condition(first)) is not None:
+        raise METHODS[method].refusal(must)
     for name in names:
         if not left or not METHODS[name].fits(first):
             continue
         ends = first.keep is not None or name in _UNPROVEN
         for row, answer in zip(list(left), _answers(list(left.values()), name, names), strict=True):
-            if answer is not None:
+            if isinstance(answer, FsmeuError):
+                faults[row] = answer
+            else:
                 found[row].append((name, answer))
                 if answer.exact or ends:
                     del left[row]
-    for row, problem in left.items():
+    for row in left:
         if not found[row]:
-            found[row] = [(names[-1], checked([problem], [METHODS[names[-1]](problem)])[0])]
-    # The answer that is proven is the last; or else the best, the last of equal ones.
-    best = (
-        answers[-1]
-        if answers[-1][1].exact
-        else max(reversed(answers), key=lambda pair: first.sign * (pair[1].value or 0.0))
-        for answers in found
-    )
+            raise faults[row]
+
+    def rank(answer: tuple[str, Answer]) -> tuple[bool, float]:
+        return answer[1].exact, first.sign * (answer[1].value or 0.0)
+
+    best = (max(reversed(answers), key=rank) for answers in found)  # the last of equal ones
     return [_decision(problem, *one) for problem, one in zip(problems, best, strict=True)]
 
 
-def _answers(problems: Sequence[Problem], name: str, names: Sequence[str]) -> list[Answer | None]:
-    """The answers of one of several methods, None where computing showed that it has none."""
+def _answers(
+    problems: Sequence[Problem], name: str, names: Sequence[str]
+) -> list[Answer | FsmeuError]:
+    """The answers of one of several methods, or why computing showed that it has none."""
     these = problems
     if name == EXHAUSTIVE.name != names[-1]:  # half of the time: there is some for the search
         these = [replace(one, clock=one.clock.half()) for one in problems]
     try:
-        found = dict(enumerate(METHODS[name].decide(these)))
-        answers = {row: one for row, one in found.items() if not isinstance(one, str)}
-        done = checked([problems[row] for row in answers], list(answers.values()))
-        return [*map(dict(zip(answers, done, strict=True)).get, found)]
+        found = checked(problems, METHODS[name].decide(these))
+        return [METHODS[name].refusal(one) if isinstance(one, str) else one for one in found]
     except RangeError:
         raise
-    except (SizeLimitError, LossFileError):  # known once a trellis is built, and all is valued
-        each = ([one] for one in problems) if len(problems) > 1 else ()
-        return [_answers(one, name, names)[0] for one in each] or [None]
+    except (SizeLimitError, LossFileError) as error:  # known once all is built and valued
+        if len(problems) == 1:
+            return [error]
+        return [_answers([one], name, names)[0] for one in problems]
 
 
 def _decision(problem: Problem, method: str, answer: Answer) -> Decision:

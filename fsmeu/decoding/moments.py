@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.problem import Answer, Method, Problem, each, is_proven
+from fsmeu.decoding.problem import Answer, Method, Problem, each, judged, reach_beyond
 from fsmeu.decoding.ranking import NO_TABLE, ranked, ranked_answers
 from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.algebra.confusion import Confusion
@@ -162,10 +162,11 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
         values, errors = np.array([*known, (sign * found[0], found[1]), (upper, 0.0)]).T
         row = int(values[:-1].argmax())
         z = z if row == len(known) else np.full(n, row)
-        proven = is_proven(problem, values, errors, row, z, thorough=searched is _rare_search)
-        why = f"{_WHY}; {len(search.tried)} numbers of ones were tried, a bound excludes all others"
-        answer = Answer(z, proven, why, n + 1, sign * float(values[row]), float(errors[row]))
-        if proven:
+        why = f"{_WHY}; {len(search.tried)} numbers of ones were tried, all others are bounded"
+        answer = Answer(z, False, why, n + 1, sign * float(values[row]), float(errors[row]))
+        reach, last = reach_beyond(values, errors, row), searched is _rare_search
+        answer = judged(problem, answer, reach, "bounds reach beyond its value", thorough=last)
+        if answer.exact:
             break
     return answer or _NO_SERIES
 

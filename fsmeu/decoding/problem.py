@@ -28,7 +28,7 @@ import numpy as np
 from fsmeu import errors
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FsmeuError, SizeLimitError
-from fsmeu.expectation.expect import expectation_of, values_and_errors
+from fsmeu.expectation.expect import expectation_of, values_and_errors, with_errors
 from fsmeu.expectation.query import Query, allowed_layers
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.alphabet import Label
@@ -51,6 +51,7 @@ PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scal
 VALUE_PRECISION = 1e-10  # a value with an error of at most this part is not computed again
 FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
 HELD_STEPS = 1 << 24  # cells of steps held between two passes over single changes: 128 MB
+HIDDEN = "rounding hides which is best"
 _BETWEEN = 0.1  # seconds between two calls of progress
 
 
@@ -163,17 +164,11 @@ class Problem:
         return Query(self.loss, indices, None, self.model, "expect")
 
     def values(self, candidates: Sequence[Ints], engine: str = "lattice") -> Floats:
-        """The expected values of sequences, and bounds on errors, (2, sequences).
-
-        With ``keep``, values are those of the states that are kept, and errors are not bounded.
-        """
+        """The expected values of sequences, and bounds on errors, (2, sequences)."""
         asked = list(map(self.query, candidates))
         if self.keep is None and engine == "lattice":
             return values_and_errors(asked)
-        found = [expectation_of(one, None, self.keep, engine) for one in asked]
-        errors = [max(one.upper - one.value, one.value - one.lower) for one in found]
-        errors = errors if self.keep is None else [np.inf] * len(found)
-        return np.array([[one.value for one in found], errors])
+        return with_errors([expectation_of(one, None, self.keep, engine) for one in asked])
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""
@@ -264,12 +259,16 @@ class Method:
                 raise
             return False
 
+    def refusal(self, must: str) -> RefusalError:
+        """The error that says what must hold of a problem and does not."""
+        remedy = 'Use method="auto", or one that fits'
+        return RefusalError(errors.message(f"decode by {self.name}", must, None, remedy))
+
     def __call__(self, problem: Problem) -> Answer:
         """The answer to a problem; a RefusalError where the method does not fit."""
         found = self.condition(problem) or self.decide([problem])[0]
         if isinstance(found, str):
-            remedy = 'Use method="auto", or one that fits'
-            raise RefusalError(errors.message(f"decode by {self.name}", found, None, remedy))
+            raise self.refusal(found)
         return found
 
 
@@ -339,42 +338,42 @@ def _numbered(targets: Ints, gains: Floats | None, after: Ints) -> Steps:
     return steps_of(np.where(after[place] == targets, place, -1), gains, len(after))
 
 
-def is_proven(
-    problem: Problem, values: Floats, errors: Floats, best: int, chosen: Ints, thorough: bool = True
-) -> bool:
-    """True when no candidate can be better than the best by more than ``PRECISION``.
+@np.errstate(invalid="ignore")
+def reach_beyond(values: Floats, errors: Floats, best: Any) -> Any:
+    """How far others may be above the best of (..., values), given bounds on errors, (...)."""
+    at = np.asarray(best)[..., None]
+    own, error = (np.take_along_axis(table, at, -1)[..., 0] for table in (values, errors))
+    return (values + errors).max(axis=-1) - own + error
 
-    Values, greater being better, have bounds on their errors. The best one is that of ``chosen``,
-    whose changes of single labels are valued where its value is a small measure, if ``thorough``.
+
+def judged(
+    problem: Problem, answer: Answer, reach: float, but: str = HIDDEN, thorough: bool = True
+) -> Answer:
+    """The answer, exact where a reach beyond its value is at most ``PRECISION``; else with a but.
+
+    Changes of single labels are valued where the value is a small measure, if ``thorough``.
     """
-    with np.errstate(invalid="ignore"):
-        reach = float((values + errors).max() - values[best] + errors[best])
-    return is_within(problem, reach, float(values[best]), chosen, thorough)
+    exact = bool(reach <= PRECISION * abs(answer.value or 0.0))
+    if not exact and thorough and np.isfinite(reach):
+        exact = bool(reach <= PRECISION * _step(problem, answer.indices))
+    return replace(answer, exact=exact, why=answer.why if exact else f"{answer.why}; but {but}")
 
 
-def is_within(
-    problem: Problem, reach: float, value: float, chosen: Ints, thorough: bool = True
-) -> bool:
-    """True when a reach beyond the value of a sequence is at most ``PRECISION``."""
-    if reach <= PRECISION * abs(value):
-        return True
-    return thorough and bool(np.isfinite(reach)) and reach <= PRECISION * _step(problem, chosen)
-
-
-def checked(problems: Sequence[Problem], answers: Sequence[Answer]) -> list[Answer]:
-    """The answers with their values by ``expect``, where that is cheap or no other is known.
+def checked(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:
+    """The answers, if any, with their values by ``expect``, where that is cheap or none is known.
 
     An answer is claimed to be exact no longer if the method had found another value. An InputError
     where a value is no number that doubles hold, a RangeError outside of the declared range.
     """
-    unknown = [row for row, one in enumerate(answers) if not one.exact or one.value is None]
+    found = {row: one for row, one in enumerate(answers) if isinstance(one, Answer)}
+    unknown = [row for row, one in found.items() if not one.exact or one.value is None]
     values = dict[int, float]()
     if len(unknown) > 1:
         with suppress(FsmeuError):  # then one by one, and the error is that of one
-            asked = [problems[row].query(answers[row].indices) for row in unknown]
+            asked = [problems[row].query(found[row].indices) for row in unknown]
             values = dict(zip(unknown, values_and_errors(asked)[0].tolist(), strict=True))
-    pairs = zip(problems, answers, strict=True)
-    return [_checked(one, answer, values.get(row)) for row, (one, answer) in enumerate(pairs)]
+    done = {row: _checked(problems[row], one, values.get(row)) for row, one in found.items()}
+    return [done.get(row, answer) for row, answer in enumerate(answers)]
 
 
 def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
@@ -390,8 +389,7 @@ def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
     if again is not None:
         off = abs((answer.value or 0.0) - again) if known else 0.0
         if off > PRECISION * abs(again) and off > PRECISION * _step(problem, answer.indices):
-            why = f"{answer.why}; but rounding hides which is best"
-            answer = replace(answer, exact=False, why=why)
+            answer = replace(answer, exact=False, why=f"{answer.why}; but {HIDDEN}")
         answer = replace(answer, value=again)
     check_finite("decode", answer.value)  # type: ignore[arg-type]
     if again is None and isinstance(problem.loss, SpecLoss):

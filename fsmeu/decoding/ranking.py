@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.problem import Answer, Method, Problem, each, is_within
+from fsmeu.decoding.problem import Answer, Method, Problem, each, judged, reach_beyond
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra import confusion
@@ -72,9 +72,7 @@ def best_ranked(
     """
     signed, (batch, n) = sign * values, order.shape
     best = signed.argmax(axis=1)
-    at = np.arange(batch), best
-    with np.errstate(invalid="ignore"):
-        reach = (signed + errors).max(axis=1) - signed[at] + errors[at]
+    at, reach = (np.arange(batch), best), reach_beyond(signed, errors, best)
     chosen = np.zeros((batch, n), np.int64)
     np.put_along_axis(chosen, order, np.arange(n) < best[:, None], axis=1)
     return chosen, values[at].tolist(), errors[at].tolist(), reach.tolist()
@@ -86,7 +84,7 @@ def ranked_answers(
     """The best of the sequences with ones at the first k positions of orders, by their values."""
     found = best_ranked(problems[0].sign, order, values, errors)
     return [
-        Answer(z, is_within(one, reach, value, z), why, one.n + 1, value, error)
+        judged(one, Answer(z, False, why, one.n + 1, value, error), reach)
         for one, z, value, error, reach in zip(problems, *found, strict=True)
     ]
 

@@ -42,7 +42,7 @@ from itertools import chain
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.decoding.problem import Answer, Method, Problem, is_proven
+from fsmeu.decoding.problem import HIDDEN, Answer, Method, Problem, judged, reach_beyond
 from fsmeu.decoding.ranking import ranked_answers, ranked_fault
 from fsmeu.expectation.query import allowed_layers
 from fsmeu.fst.compose import guard_size
@@ -54,7 +54,7 @@ from fsmeu.models import arc_weights_many
 from fsmeu.trellis.kept import structure_of
 from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.trellis.tapes import UncountableError, values_at
-from fsmeu.trellis.windows import Others, count_window, without_each
+from fsmeu.trellis.windows import Window, count_window, without_each
 
 COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then windows are faster
 
@@ -73,21 +73,20 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     except UncountableError as error:
         return [str(error)] * len(problems)
     found: list[Answer | str] = []
+    reach = reach_beyond(decided.values, decided.errors, decided.best)
     for row, problem in enumerate(problems):
         values, errors, end = decided.values[row], decided.errors[row], int(decided.best[row])
         if end < 0 or not np.isfinite(errors).all() or np.isinf(values[end]):
             found.append("the worth of a step must be a number that doubles can hold")
             continue
-        path = decided.labels[row, : problem.n]
-        proven = is_proven(problem, values, errors, end, path)
+        path, but = decided.labels[row, : problem.n], HIDDEN
         value, off = problem.sign * float(values[end]), float(errors[end])
-        candidates, why = 0 if _is_additive(problem) is None else len(values), _why(problem)
+        candidates = 0 if _is_additive(problem) is None else len(values)
         if (values > values[end]).any():  # bounds of ends that there was no time to try
             counts = f"{decided.tried[row]} of {len(values)} counts of z were tried"
-            why += f"; {counts} before {problem.clock.ran_out}"
-        elif not proven:
-            why += "; but rounding hides which is best"
-        found.append(Answer(path, proven, why, candidates, value, off))
+            but = f"only {counts} before {problem.clock.ran_out}"
+        answer = Answer(path, False, _why(problem), candidates, value, off)
+        found.append(judged(problem, answer, reach[row], but))
     return found
 
 
@@ -164,13 +163,14 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
     guard_size("decode", n * len(ref) // TABLES_PER_STATE)
     values, errors = np.empty((2, n + 1))
     joint, lost = np.zeros((1, len(ref))), whole.lost  # E[tp; ref = s], (k, s)
-    for others in chain([Others(-1, 0, np.ones((1, 1)), 0.0, 0)], without_each(p)):
-        ks = slice(others.begin + 1, others.begin + 1 + len(others.chances))
+    ks = slice(0, 0)
+    for others in chain([Window(0, np.ones((1, 1)))], without_each(p)):
+        ks = slice(ks.stop, ks.stop + len(others.tables))
         if ks.start:
-            hits = np.zeros((len(others.chances), len(ref)))  # P(y_i = 1, ref = s) of these
+            hits = np.zeros((len(others.tables), len(ref)))  # P(y_i = 1, ref = s) of these
             shift = others.low + 1 - whole.low
-            begin, end = max(0, shift), min(len(ref), shift + others.chances.shape[1])
-            chances = others.chances[:, begin - shift : max(begin, end) - shift]
+            begin, end = max(0, shift), min(len(ref), shift + others.tables.shape[1])
+            chances = others.tables[:, begin - shift : max(begin, end) - shift]
             hits[:, begin : max(begin, end)] = p[ks.start - 1 : ks.stop - 1, None] * chances
             joint = joint[-1] + np.cumsum(hits, 0)
         ones = np.arange(ks.start, ks.stop, dtype=np.float64)[:, None]

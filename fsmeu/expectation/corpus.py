@@ -40,7 +40,7 @@ from fsmeu.trellis.kept import structure_of
 from fsmeu.trellis.roundings import UNIT, relative_error
 from fsmeu.trellis.tapes import UncountableError, values_at
 from fsmeu.trellis.walk import walk
-from fsmeu.trellis.windows import Window, sum_of_all
+from fsmeu.trellis.windows import Window, product_tree, sum_of_all
 
 MOST_CORPUS_TABLE = 4_000_000  # tuples of totals of a corpus whose distribution is tabled: 32 MB
 _CUT = 1e-22  # what each end of a window may lose at each product; a corpus has thousands of them
@@ -234,11 +234,7 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         error = relative_error(final.roundings + 8) * float(np.linalg.norm(chances))
         parts.append(_Table(chances, chances > 0, error))
     none = np.ones((1,) * len(least))
-    parts = parts or [_Table(none, none > 0, 0.0)]
-    while len(parts) > 1:
-        pairs = [_plus(*pair) for pair in zip(parts[0::2], parts[1::2], strict=False)]
-        parts = pairs + parts[len(parts) - len(parts) % 2 :]
-    [whole] = parts
+    [whole] = product_tree(parts or [_Table(none, none > 0, 0.0)], _plus)[-1]
     totals, chances = np.array(np.nonzero(whole.possible)), whole.chances[whole.possible]
     added = dict(zip(names, (totals + least[:, None])[1:], strict=True))
     values = protocol.value_of_totals(bound, corpus.n, added, len(chances))

@@ -150,10 +150,14 @@ def values_and_errors(asked: Sequence[Query], jobs: int = 1) -> Floats:
             continue
         for begin in range(0, len(rows), size):
             some = rows[begin : begin + size]
-            each = _expectations([asked[row] for row in some], jobs=jobs)
-            found[0, some] = [one.value for one in each]
-            found[1, some] = [max(one.upper - one.value, one.value - one.lower) for one in each]
+            found[:, some] = with_errors(_expectations([asked[row] for row in some], jobs=jobs))
     return found
+
+
+def with_errors(found: Sequence[Expectation]) -> Floats:
+    """The expected values, and bounds on their errors, (2, expectations)."""
+    errors = [max(one.upper - one.value, one.value - one.lower) for one in found]
+    return np.array([[one.value for one in found], errors])
 
 
 def _share(loss: Loss, pairs: list[tuple[Any, Model]]) -> list[float]:

@@ -56,9 +56,11 @@ class Levels(Text):
         mass = probabilities.sum()
         if not mass:
             return 0.0
-        away = values - values[probabilities.argmax()]  # exact for values that are near each other
-        centre = away - away @ probabilities / mass
-        return float(centre**2 @ probabilities / mass)
+        with np.errstate(over="ignore", invalid="ignore"):
+            away = values - values[probabilities.argmax()]  # exact for values near each other
+            centre = away - away @ probabilities / mass
+            found = float(centre**2 @ probabilities / mass)
+        return math.inf if math.isnan(found) else found
 
     def quantile(self, q: float) -> float:
         """The least value that is not exceeded with probability q.

@@ -37,8 +37,7 @@ from fsmeu.trellis.composed import Composed, classes_of, counts_met
 from fsmeu.trellis.nonnegative import stays_nonnegative
 from fsmeu.trellis.roundings import LEAST, Sums, relative_error
 from fsmeu.trellis.structure import Hypotheses, References, padded, uncounted, with_moments
-from fsmeu.trellis.tapes import Tapes, values_at
-from fsmeu.trellis.terms import Amounts
+from fsmeu.trellis.tapes import Amounts, Tapes, values_at
 
 _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
 

@@ -21,8 +21,7 @@ from fsmeu.models import Model
 from fsmeu.trellis.composed import compose
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.structure import hypotheses, references
-from fsmeu.trellis.tapes import Tapes
-from fsmeu.trellis.terms import amounts_of
+from fsmeu.trellis.tapes import Tapes, amounts_of
 
 
 def capacity(n: int) -> int:

@@ -373,6 +373,7 @@ def chain_of(first: Floats, steps: Floats) -> Chain:
     return Chain(table, marginals, off, (product(table[:, 0, 0]), product(ones)))
 
 
+@np.errstate(all="ignore")  # powers of d may be 0 or infinite
 def _chain_ratio(
     ratio: Ratio, z: Ints, chain: Chain, means: Sequence[float], order: int
 ) -> tuple[float, float, float]:
@@ -401,6 +402,8 @@ def _chain_ratio(
     rounding = float(np.abs(series) @ off) + 16 * UNIT * abs(value)
     rounding += abs(series[0]) * (steep * far + UNIT * 8 * size)
     rounding += abs(value) * (deep * far + UNIT * 8 * wide) / d
+    if not np.isfinite([value, rest + rounding]).all():
+        return 0.0, np.inf, 0.0
     return value, rest + rounding, abs(series[0]) * size
 
 

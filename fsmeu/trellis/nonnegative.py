@@ -20,7 +20,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.distinct import distinct_rows
 from fsmeu.trellis.composed import Composed
-from fsmeu.trellis.terms import Amounts
+from fsmeu.trellis.tapes import Amounts
 
 _MOST = 1 << 18  # pairs of states, or of steps, that are looked at; nothing is proven for more
 _FEW = 64  # pairs of steps to one pair of states that are listed; of more, the least amounts count

@@ -1,27 +1,36 @@
-"""Both tapes of a split loss, and the value as a function of where their counters end.
+"""Both tapes of a split loss, the terms of its joint counts, and the value by ends of counters.
 
 A tape is an automaton that reads labels. A step of it leads to a state, adds a whole number to the
 counter that the value looks at, and shows each term of a joint count a row of feature values.
+
+A joint count that adds A - B at a step is taken apart, because A and B by themselves look at few
+features each; together they look at every combination of these. What terms add is held as arrays
+for kernels. Score rows are the features of z of all terms, one term after the other, and one more
+for none; features are those of y. Terms that look at the position have a table for every position
+that differs from others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import FsmeuError, InputError, message
+from fsmeu.errors import FsmeuError, InputError, LossFileError, message
+from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distinct import distinct_rows
-from fsmeu.losses.algebra.split import Split, TapeLoss, slope, starts_of
-from fsmeu.losses.language.syntax import Expr, names_read
+from fsmeu.losses.algebra.split import Split, TapeLoss, slope, starts_of, terms_of_sum
+from fsmeu.losses.language.syntax import Expr, Unary, names_read
 from fsmeu.losses.machine.view import SpecView
-from fsmeu.losses.semantics.evaluator import Scope, constant_at, number
-from fsmeu.trellis.terms import joint_terms
+from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
 
+AMOUNTS_AT_ONCE = 1 << 20  # amounts of pairs of feature values that are evaluated at once: 8 MB
 _AHEAD = 1 << 20  # steps that are found at once, at most
 
 
@@ -171,3 +180,161 @@ def values_at(
 
     spec = form.bound.spec
     return [table(slope(spec, register)) for register in registers], table(spec.value)
+
+
+# -- terms of joint counts -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term of what a joint count adds at a step."""
+
+    count: int  # the number of the joint count among those of the loss
+    amount: Expr  # what it adds, an expression of features ``z#k`` and ``y#k``
+    z: tuple[int, ...]  # the numbers k of the features of z that it reads
+    y: tuple[int, ...]  # the numbers k of the features of y that it reads
+    reads_clock: bool  # whether it looks at the position
+
+
+def joint_terms(form: Split) -> tuple[Term, ...]:
+    """The terms of all joint counts of a split loss."""
+    found = []
+    for count, joint_count in enumerate(form.joint_counts):
+        for sign, amount in terms_of_sum(joint_count.amount):
+            signed = amount if sign == "+" else Unary("-", amount)
+            read = names_read(amount)
+            z, y = (
+                tuple(sorted(int(name[2:]) for name in read if name.startswith(f"{tape}#")))
+                for tape in "zy"
+            )
+            found.append(Term(count, signed, z, y, "i" in read))
+    return tuple(found)
+
+
+def term_amounts(
+    form: Split, term: Term, z_rows: Floats, y_rows: Floats, n: int
+) -> tuple[list[tuple[Ints, Ints, Floats]], Ints]:
+    """What a term adds for each pair of rows of feature values, (rows, features) of each tape.
+
+    Distinct tables, at least one, as arrays (row of z, row of y, amount that is not 0), by row; and
+    the table of each position, (n,). A LossFileError where an amount is no finite number.
+    """
+    clocks = np.arange(1.0, max(n, 1) + 1.0) if term.reads_clock else np.ones(1)
+    known, tables = dict[bytes, int](), list[tuple[Ints, Ints, Floats]]()
+    table = np.zeros(len(clocks), np.int64)
+    # Blocks of positions where all rows fit, else of rows of a position.
+    rows = max(1, AMOUNTS_AT_ONCE // max(1, len(y_rows)))
+    size = max(1, AMOUNTS_AT_ONCE // max(1, len(z_rows) * len(y_rows)))
+    for begin in range(0, len(clocks), size):
+        clock, parts = clocks[begin : begin + size], []
+        for first in range(0, max(1, len(z_rows)), rows):
+            block = _block(form, term, z_rows[first : first + rows], y_rows, clock, n)
+            at, row, feature = np.nonzero(block)
+            parts.append((at, row + first, feature, block[at, row, feature]))
+        at, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+        ends = np.searchsorted(at, np.arange(len(clock) + 1))
+        for i, (low, high) in enumerate(pairwise(ends.tolist()), start=begin):
+            row, feature, amount = (column[low:high] for column in columns)
+            key = row.tobytes() + feature.tobytes() + amount.tobytes()
+            table[i] = known.setdefault(key, len(tables))
+            if table[i] == len(tables):
+                tables.append((row, feature, amount))
+    return tables, table[:n] if term.reads_clock else np.zeros(n, np.int64)
+
+
+def _block(
+    form: Split, term: Term, z_rows: Floats, y_rows: Floats, clock: Floats, n: int
+) -> Floats:
+    """What a term adds, (positions, rows of z, rows of y)."""
+    current: dict[str, Floats | float] = {"i": clock[:, None, None], "n": float(n)}
+    current |= {f"z#{k}": column[:, None] for k, column in zip(term.z, z_rows.T, strict=True)}
+    current |= {f"y#{k}": column[None, :] for k, column in zip(term.y, y_rows.T, strict=True)}
+    table = evaluate(term.amount, Scope(form.bound, current, current, {}))
+    found = np.broadcast_to(table, (len(clock), len(z_rows), len(y_rows))).astype(np.float64)
+    if not np.isfinite(found).all():
+        raise LossFileError(message("decode", "what is counted must be a finite number"))
+    return found
+
+
+class Amounts(NamedTuple):
+    """Amounts (score rows, features) by feature and by row, for every distinct table."""
+
+    table: Ints  # the table of each position, (n,)
+    begins: Ints  # where the amounts of each feature begin, (tables, features + 1)
+    row: Ints  # their score rows
+    amount: Floats  # the amounts
+    joint: Ints  # the joint count of each score row; -1 for one more, which is none
+    row_begins: Ints  # where the amounts of each score row begin, (tables, rows + 2)
+    feature: Ints  # their features
+    row_amount: Floats  # the amounts
+
+    @property
+    def features(self) -> int:
+        """The number of features of y."""
+        return int(self.begins.shape[1]) - 1
+
+    def greatest(self, counts: int, terms: Sequence[Term], sizes: Sequence[int]) -> Floats:
+        """Bounds on what joint counts gain by so many positions, signs aside, (counts, n + 1).
+
+        ``sizes`` says how many score rows each of the terms has.
+        """
+        by_term, found = (np.zeros((size, len(self.begins))) for size in (len(terms), counts))
+        owner = np.repeat(np.arange(len(terms)), sizes)
+        np.maximum.at(by_term, owner, self.greatest_of_rows(absolute=True).T[:-1])
+        np.add.at(found, np.array([term.count for term in terms], np.int64), by_term)
+        added = found.take(self.table, axis=1)  # in the order of C, as compiled loops expect
+        return np.concatenate([np.zeros((counts, 1)), np.cumsum(added, axis=1)], axis=1)
+
+    def greatest_of_rows(self, absolute: bool = False) -> Floats:
+        """The greatest amount of each score row, at least 0, (tables, rows + 1)."""
+        found, amounts = np.zeros(len(self.begins) * len(self.joint)), self.row_amount
+        owner = np.repeat(np.arange(len(found)), np.diff(self.row_begins, axis=1).ravel())
+        np.maximum.at(found, owner, np.abs(amounts) if absolute else amounts)
+        return found.reshape(len(self.begins), -1)
+
+    def signs(self, counts: int) -> Bools:
+        """Whether some amounts of each joint count are below 0, and above, (2, counts)."""
+        found = np.zeros((2, counts), bool)
+        found[0, self.joint[self.row[self.amount < 0]]] = True
+        found[1, self.joint[self.row[self.amount > 0]]] = True
+        return found
+
+    @property
+    def longest(self) -> int:
+        """The greatest number of amounts of a score row."""
+        return int(np.diff(self.row_begins, axis=1).max(initial=0))
+
+
+def amounts_of(
+    form: Split, terms: Sequence[Term], shown: Sequence[tuple[Floats, Floats]], n: int
+) -> Amounts:
+    """The amounts of all terms for sequences of length n, or of every length up to n.
+
+    ``shown`` has for each term the rows of feature values that the tapes of z and y may show.
+    """
+    guard_size("decode", sum(len(z) * len(y) for z, y in shown) // 64)
+    found = [term_amounts(form, term, *rows, n) for term, rows in zip(terms, shown, strict=True)]
+    columns = [numbers for _, numbers in found]
+    first, table = distinct_rows(columns) if columns and n else (np.zeros(1, int), np.zeros(n, int))
+    rows, features = (np.cumsum([0, *(len(one[tape]) for one in shown)]) for tape in (0, 1))
+    parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+    for k, i in enumerate(first.tolist()):
+        for (tables, numbers), a, b in zip(found, rows, features, strict=False):
+            row, feature, amount = tables[numbers[i] if n else 0]
+            parts.append((np.full(len(row), k), row + a, feature + b, amount))
+    owner, row, feature, amount = (np.concatenate(column) for column in zip(*parts, strict=True))
+    begins, order = _grouped(owner, feature, len(first), int(features[-1]))
+    row_begins, row_order = _grouped(owner, row, len(first), int(rows[-1]) + 1)
+    count = np.repeat([term.count for term in terms], np.diff(rows)).astype(np.int64)
+    return Amounts(
+        table, begins, row[order], amount[order], np.append(count, -1),
+        row_begins, feature[row_order], amount[row_order],
+    )  # fmt: skip
+
+
+def _grouped(owner: Ints, keys: Ints, tables: int, count: int) -> tuple[Ints, Ints]:
+    """Where the entries of each key of each table begin, (tables, count + 1), and their order."""
+    keys = owner * count + keys
+    order = np.argsort(keys, kind="stable")
+    places = np.arange(tables)[:, None] * count + np.arange(count + 1)
+    return np.searchsorted(keys[order], places), order

@@ -14,13 +14,16 @@ sums of nonnegative numbers, with errors relative to each and bounded by the ope
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
 from fsmeu.arrays import Floats
+
+T = TypeVar("T")
 
 _CUT = 1e-20  # what each end of a window may be short of when two counts of events are added
 _LEAVES = 64  # events whose counts are convolved for all groups at once, before windows are cut
@@ -76,7 +79,8 @@ def sum_of_all(parts: Sequence[Window], cut: float, quantities: int) -> Window:
 
     ``quantities`` says how many tables a window has, should there be no parts.
     """
-    return _tree(parts, cut)[-1][0] if parts else Window(0, np.eye(quantities, 1))
+    plus = partial(Window.plus, cut=cut)
+    return product_tree(parts, plus)[-1][0] if parts else Window(0, np.eye(quantities, 1))
 
 
 def all_but_one(parts: Sequence[Window], cut: float) -> list[Window]:
@@ -87,18 +91,18 @@ def all_but_one(parts: Sequence[Window], cut: float) -> list[Window]:
     """
     masses = [Window(part.low, part.tables[:1], part.lost, part.operations) for part in parts]
     outside = [Window(0, np.ones((1, 1)))] if parts else []
-    for level in reversed(_tree(masses, cut)[:-1]):
+    for level in reversed(product_tree(masses, partial(Window.plus, cut=cut))[:-1]):
         pairs = ((outside[k // 2], level[k ^ 1 : (k ^ 1) + 1]) for k in range(len(level)))
         outside = [above.plus(sibling[0], cut) if sibling else above for above, sibling in pairs]
     return outside
 
 
-def _tree(parts: Sequence[Window], cut: float) -> list[list[Window]]:
-    """The levels of the tree, the parts first."""
+def product_tree(parts: Sequence[T], plus: Callable[[T, T], T]) -> list[list[T]]:
+    """The levels of a tree of sums of neighbours: the parts first, the sum of all last."""
     levels = [list(parts)]
     while len(levels[-1]) > 1:
         last = levels[-1]
-        pairs = [a.plus(b, cut) for a, b in zip(last[0::2], last[1::2], strict=False)]
+        pairs = list(map(plus, last[0::2], last[1::2]))
         levels.append(pairs + last[len(last) - len(last) % 2 :])
     return levels
 
@@ -108,18 +112,11 @@ def count_window(p: Floats) -> Window:
     return sum_of_all(_groups(p), _CUT, 1).without_ends(_CUT)
 
 
-class Others(NamedTuple):
-    """For each of some events, the distribution of the count of all others."""
+def without_each(p: Floats) -> Iterator[Window]:
+    """The number of events, of probabilities p, that happen without each one, in their order.
 
-    begin: int  # the number of the first of these events
-    low: int  # the least count
-    chances: Floats  # P(count = low + j) without each event, (events, width)
-    lost: float  # a bound on the mass that is missing in each
-    operations: int  # a bound on the number of roundings behind each probability
-
-
-def without_each(p: Floats) -> Iterator[Others]:
-    """The number of events, of probabilities p, that happen without each one, in their order."""
+    Windows have a table of masses for each of some events; what they lack is missing in each.
+    """
     for k, outside in enumerate(all_but_one(_groups(p), _CUT)):
         some = p[k * _LEAVES : (k + 1) * _LEAVES]
         events = np.append(some, np.zeros(_LEAVES - len(some)))
@@ -132,7 +129,7 @@ def without_each(p: Floats) -> Iterator[Others]:
             siblings = parts.reshape(-1, 2, parts.shape[1])[:, ::-1].reshape(parts.shape)
             rows = _products(np.repeat(rows, 2, axis=0), siblings)
             operations += behind + parts.shape[1] + 1
-        yield Others(k * _LEAVES, outside.low, rows[: len(some)], outside.lost, operations)
+        yield Window(outside.low, rows[: len(some)], outside.lost, operations)
 
 
 def _products(left: Floats, right: Floats) -> Floats:

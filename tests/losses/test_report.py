@@ -13,7 +13,7 @@ from fsmeu.errors import FsmeuError
 from fsmeu.losses.language.read import read
 from fsmeu.losses.loss import library, read_spec
 from fsmeu.models import Bernoulli, Markov
-from fsmeu.trellis import terms as amounts
+from fsmeu.trellis import tapes as amounts
 
 BOTH = "loss f labels 0 1 age ay since y == 1 up to 3 memory my of y last 3 "
 BOTH += "count bad when (ay < 3) != (z == 1) value bad"
