@@ -17,7 +17,7 @@ at ``f.place[i, p, 0]``, has the length ``f.place[i, p, 2]`` and counts from ``f
 """
 
 # Arguments are arrays and tuples of arrays, whose types numba reads: r is References, h Hypotheses,
-# f ForwardLayers, amounts Amounts, values Values, batch Batch (``structure.py``, ``terms.py``,
+# f ForwardLayers, amounts Amounts, values Values, batch Batch (``structure.py``, ``tapes.py``,
 # ``batches.py``).
 # ruff: noqa: D417
 
