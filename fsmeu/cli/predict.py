@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -199,7 +200,8 @@ def estimating(where: str, doing: str, total: float | None = None) -> Iterator[T
         try:
             with progress(doing, total) as tell:
                 yield tell
-        except FsmeuError:
+        except FsmeuError as error:
+            error.args = (re.sub(r"Give (?=\w+=VALUE)", "Give --param loss__", str(error)),)
             raise
         except (ValueError, TypeError) as error:
             raise InputError(message(where, str(error).strip().partition("\n")[0])) from error
