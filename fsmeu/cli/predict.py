@@ -65,6 +65,8 @@ def predict(
     tagger = searn.ColumnTagger  # which load knows from here on
     made = saving.load(model)
     if isinstance(made, tagger) and hasattr(made, "searn_"):
+        if probabilities or plot is not None:
+            refuse("--probabilities, --plot", "they are for a classifier", "a tagger")
         _predict_tags(made, file, output, beam, as_json)
         return
     if type(made).__name__ not in classifiers():
