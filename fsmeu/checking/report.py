@@ -66,7 +66,7 @@ class Determinism:
     def __str__(self) -> str:
         if self.fault:
             return f"defined up to n = {self.up_to}, not beyond: {self.fault.splitlines()[0]}"
-        steps = f"every step and value is defined, up to n = {self.up_to}"
+        steps = f"every step and value is defined, for n = 1 to {self.up_to}"
         if not self.arcs:
             return f"one next value by construction; {steps}"
         reach = "for every n" if self.every_length else f"up to n = {self.up_to}"

@@ -81,6 +81,9 @@ def draw_thing(
     kind = form or (Path(output).suffix[1:].lower() if output else "")
     is_loss = loss is not None and not loss.lower().endswith(".json")
     picture = any((z, y, source.model, given_z, minimize, summed, short)) or depth is not None
+    if not is_loss and (explore or kind == "fst"):
+        must = "a machine file (fst) or a page to explore is made of a loss"
+        refuse("draw", must, "a model", "Name a loss, or draw the model as a picture")
     if loss is not None and kind == "fst":
         _write_machine(inputs.load_loss(loss, binding), n, z, output, summed, minimize)
         return
@@ -90,7 +93,7 @@ def draw_thing(
             independent = inputs.read_model(opt.ModelSource(source.probs, None), loss)
             first = [float(p) for p in independent.marginals()[:, 1]]
         loaded = inputs.load_loss(loss, binding)
-        length = _PAGE_N if n is None else n
+        length = n if n is not None else len(first or ()) or _PAGE_N
         page = explore_page(loaded, length, probs=first, limit=limit or _PAGE_LIMIT)
         _write_page(page, output or (_STDOUT if form else None), show)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -145,7 +146,8 @@ def read_model(source: ModelSource, loss_name: str, given: str | None = None) ->
 def _read_model(source: ModelSource, loss_name: str) -> Model:
     if source.probs is not None:
         try:
-            numbers = [float(word) for word in words(source.probs)]
+            parts = re.split(r"\s*,\s*|\s+", source.probs.strip())
+            numbers = [float(part) for part in parts if parts != [""]]
         except ValueError:
             must = "must be numbers from 0 to 1 with commas between them"
             refuse("--probs", must, source.probs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -64,6 +65,8 @@ def predict(
     tagger = searn.ColumnTagger  # which load knows from here on
     estimator = saving.load(model)
     if isinstance(estimator, tagger) and hasattr(estimator, "searn_"):
+        if probabilities or plot is not None:
+            refuse("--probabilities, --plot", "they are for a classifier", "a tagger")
         _predict_tags(estimator, file, output, beam, as_json)
         return
     if type(estimator).__name__ not in classifiers():
@@ -199,7 +202,8 @@ def estimating(where: str, doing: str, total: float | None = None) -> Iterator[T
         try:
             with progress(doing, total) as tell:
                 yield tell
-        except FsmeuError:
+        except FsmeuError as error:
+            error.args = (re.sub(r"Give (?=\w+=VALUE)", "Give --param loss__", str(error)),)
             raise
         except (ValueError, TypeError) as error:
             raise InputError(message(where, str(error).strip().partition("\n")[0])) from error

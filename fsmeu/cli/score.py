@@ -29,7 +29,7 @@ from fsmeu.losses.loss import SpecLoss
 MOST_DRAWS = 1_000_000  # bootstrap draws: ends of intervals are known to a thousandth
 _FORMS = ("json", "csv")
 _BY_TYPE = ("chunk_fscore", "chunk_precision", "chunk_recall", "accuracy")
-_AUTO = re.compile(r"(?<==)auto(?=,|$)")
+_AUTO = re.compile(r"(?<=\bk=)auto(?=,|$)")
 _LABELS_ADVICE = re.compile(r"Give types=.*?\.(?= |$)")
 _OTHER_PLACES = "Choose other places with --gold and --system, or another --loss."
 

@@ -252,10 +252,14 @@ def _column_labels(tokens: Sequence[_Token], names: tuple[str, ...], place: str)
         must = "a column must be a number, from 1 or from -1 backwards"
         raise InputError(message("column", must, place, "Names are given by --columns A,B,C"))
     column = column or names.index(one_of("column", "its name", place, names)) + 1
+    width = len(tokens[0].cells)
     for token in tokens:
-        if abs(column) > len(token.cells):
+        must = f"column {column} must be there" if abs(column) > len(token.cells) else ""
+        if column < 0 and len(token.cells) != width:  # then it would be another column
+            must = f"the lines of a sentence must have as many as its first, {width}"
+        if must:
             got = f"{len(token.cells)}{' before the probabilities' if token.probs else ''}"
-            raise LineError(message("columns", f"column {column} must be there", got), token.line)
+            raise LineError(message("columns", must, got), token.line)
     return [token.cells[column - (column > 0)] for token in tokens]
 
 
@@ -264,7 +268,8 @@ def _key_labels(content: dict[str, Any], model: Model | None, key: str) -> list[
     value = content.get(key)
     if value is None:
         must = f'a record must have the key "{key}", as in "{key}": [0, 1] or "{key}": "01"'
-        raise InputError(message("record", must, f"the keys {', '.join(content)}"))
+        held = ", ".join(name for name, one in content.items() if one is not None)
+        raise InputError(message("record", must, f"the keys {held}"))
     if isinstance(value, str):
         words = value.replace(",", " ").split()
         letters = len(words) == 1 and (model is None or words[0] not in model.alphabet.index)

@@ -136,7 +136,7 @@ def explore(
         "labels": labels,
         "shown": [visible(label) for label in labels],
         "mostTried": MOST_TRIED,
-        "weights": _weights(probs, len(labels)),
+        "weights": _weights(probs, len(labels), longest),
         "more": labels.index("O") if scheme else 0,
         "machines": [{**x, "first": _first_pair(labels, x["n"], scheme)} for _, x in machines],
     }
@@ -164,7 +164,7 @@ def _page(title: str, summary: str, data: dict[str, Any], pictures: Sequence[Dra
     )
 
 
-def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
+def _weights(probs: Sequence[float] | None, labels: int, n: int) -> list[list[float]]:
     """The probabilities of the sliders: one for two labels, else one for each label."""
     if labels != 2:
         if probs is not None:
@@ -172,8 +172,8 @@ def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
             raise InputError(message("explore", must, f"{labels} labels"))
         return [list(map(float, row)) for row in (np.eye(labels) + 1.0) / (labels + 1)]
     probabilities = Bernoulli(_FIRST if probs is None else probs).p
-    if not len(probabilities):
-        must = "probabilities must be numbers from 0 to 1, at least one"
+    if probs is not None and len(probabilities) != n:
+        must = f"there must be a probability for each of n = {n} positions"
         raise InputError(message("explore", must, probs))
     return [[float(p)] for p in probabilities]
 

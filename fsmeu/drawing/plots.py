@@ -330,5 +330,5 @@ def plot_intervals(series: Mapping[str, Mapping[str, Interval]], ax: Axes, title
     ax.set_title(visible(title), fontsize="medium", parse_math=False)
     ax.grid(alpha=0.3, axis="x")
     if len(series) > 1:
-        legend(ax, loc="best")
+        legend(ax, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return ax

@@ -290,12 +290,14 @@ def _find(name: str | Path) -> Path:
         if "/" not in text and "\\" not in text and built_in.is_file():
             return built_in
         path = Path(text).expanduser()
-        if path.is_file():
+        if path.exists() and not path.is_dir():  # a pipe is read as well
             return path
     except (OSError, RuntimeError, ValueError):
         raise InputError(message("load", f"there is no file {shorten(text)}")) from None
+    plain = path.name.removesuffix(_SUFFIX).lower()
+    official = _OTHER_NAMES.get(plain, plain)
     if text.endswith(_SUFFIX) or "/" in text:
-        raise InputError(message("load", f"there is no file {text}"))
-    official = _OTHER_NAMES.get(text.lower(), text)
+        hint = nearest(official, library(), alike=0.9)
+        raise InputError(message("load", f"there is no file {text}", None, hint))
     hint = nearest(official, library()) or f"There are: {', '.join(library())}"
     raise InputError(message("load", f"there is no built-in loss {text!r}", None, hint))

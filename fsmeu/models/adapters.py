@@ -313,8 +313,8 @@ def parse_json(text: str, where: str) -> object:
     try:
         return json.loads(text, parse_constant=refuse)
     except json.JSONDecodeError as error:
-        got = f"{error.msg} at line {error.lineno}, column {error.colno}"
-        raise InputError(message(where, "must be JSON", got)) from None
+        fault = f"{error.msg} at line {error.lineno}, column {error.colno}"
+        raise InputError(message(where, f"must be JSON ({fault})")) from None
     except InputError:
         raise
     except ValueError:

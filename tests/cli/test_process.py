@@ -56,6 +56,7 @@ def test_pipes_carry_machines_and_losses():
     ran = shell('"$@" losses hamming 2>/dev/null | "$@" expect - 01 --probs .25,.25')
     assert float(ran.stdout) == pytest.approx((0.25 + 0.75) / 2, rel=1e-12)
     assert ran.stderr == b""
+    assert shell('"$@" evaluate <("$@" losses hamming 2>/dev/null) 01 11').stdout == b"0.5\n"
 
 
 def test_an_interruption_is_quiet():

@@ -57,6 +57,7 @@ expect fscore 01
   --probs .5 => same length | 2 and 1
   --probs .5,1.5 => 0 to 1 | 1.5
   --probs '.5;.5' => --probs | commas | .5;.5
+  --probs .5,,.5 => --probs | commas | .5,,.5
   --probs .5,.5 --engine steam => lattice, openfst | steam
   --probs .5,.5 --labels A,B => same labels | A', 'B | Give --labels
   --probs .5,.5 --beam 0 =>
@@ -110,6 +111,9 @@ draw
   fscore --summed --n 2 --probs 0.5,0.5 => --summed goes with --n alone
   --explore fscore -n 40 => at most 150 states
   --explore fscore -n 3 --limit 10 => at most 10 states
+  --explore fscore -n 3 --probs 0.5 => each of n = 3 positions
+  tags.json --explore => of a loss | Got a model
+  --probs 0.5 --y 00 => as long as the sequences of the model, 1
   --explore hamming --labels A,B,C --probs 0.5 => for two labels
 decode fscore
   => --probs | neither
@@ -175,11 +179,12 @@ score one.jsonl -l fscore
   -o csv --json => --output | both
   --plot x.txt => plot | png
   -l pk => 'k' has no default. Write it: --loss pk:k=
-  -l fscore:beta=x => --loss fscore:beta | number
+  -l fscore:beta=auto => --loss fscore:beta | number
   --corpus x => CORPUS or by --corpus | both
 score --format conll -l accuracy
   => CORPUS | neither
   short.txt --gold 4 -s 1 => column 4
+  short.txt => line 2 | as many as its first, 3
   short.txt --gold g -s 1 => --columns A,B,C
   short.txt --columns word,gold --gold golt -s 1 => Did you mean 'gold'?
   - <<< 'a O:0.5 B:0.5' => --gold | probabilities
@@ -211,6 +216,7 @@ train
   /dev/zero -o /dev/null => at most
   /proc/self/mem -o m => svmlight file /proc/self/mem: the file cannot be read (Input/output error)
   t.csv -o m --label DIGITS => a column is one of 1 to 5
+  gaps.svm -o m => at most 16,777,216 features | without gaps
 predict
   none.npz t.csv => none.npz
   t.csv t.csv => save
@@ -275,6 +281,7 @@ FILES = {
     "empty": " \n",
     "broken.fst": b"\xd6\xfd\xb2~\x06\x00\x00\x00vector",
     "one.txt": "a\nb\n",
+    "gaps.svm": "1 1:0.5\n0 99999999:1\n",
     "short.txt": "a O O\nb O\n",
     "t.txt": "the DT B-NP\nold JJ I-NP\nman NN I-NP\nate VBD B-VP\n. . O\n",
 }

@@ -57,29 +57,28 @@ def explore_cases(shrink, only, seed, first, end):
         yield told
 
 
-def explore(seed, cases, minutes, jobs, shrink=True, tell=lambda report: None, only=()):
-    """The report of all cases, or of as many as there was time for; Ctrl-C ends it early.
+def explore(seed, cases, minutes, jobs, shrink=True, tell=lambda **_: None, only=(), report=None):
+    """The report of all cases, or of as many as there was time for, added to the one given.
 
     With one job, cases run in this process.
     """
-    report, work = Report(), partial(explore_cases, shrink, only)
+    report, work = report or Report(), partial(explore_cases, shrink, only)
     end = time.monotonic() + 60 * minutes if minutes else float("inf")
     starts = itertools.count(0, BLOCK) if cases is None else range(0, cases, BLOCK)
     todo = ((seed, k, k + BLOCK if cases is None else min(k + BLOCK, cases)) for k in starts)
-    with contextlib.suppress(KeyboardInterrupt):
-        results = run_batches(work, todo, jobs, SILENCE, MEMORY)
-        if jobs == 1:
-            results = ((s, a + i, r) for s, a, b in todo for i, r in enumerate(work(s, a, b)))
-        for _, k, told in results:
-            if isinstance(told, str):
-                text = f"the process {told}; ./run explore-tests --case {seed}:{k}"
-                told = [("process", "failed", text)]
-            report.cases += 1
-            report.counts.update((check, result) for check, result, _ in told)
-            report.failures += [(seed, k, check, text) for check, _, text in told if text]
-            tell(report)
-            if time.monotonic() > end:
-                break
+    results = run_batches(work, todo, jobs, SILENCE, MEMORY)
+    if jobs == 1:
+        results = ((s, a + i, r) for s, a, b in todo for i, r in enumerate(work(s, a, b)))
+    for _, k, told in results:
+        if isinstance(told, str):
+            text = f"the process {told}; ./run explore-tests --case {seed}:{k}"
+            told = [("process", "failed", text)]
+        report.cases += 1
+        report.counts.update((check, result) for check, result, _ in told)
+        report.failures += [(seed, k, check, text) for check, _, text in told if text]
+        tell(completed=report.cases, failed=len(report.failures))
+        if time.monotonic() > end:
+            break
     return report
 
 
@@ -148,20 +147,18 @@ def main(words=None):
         return subprocess.call(tests, env={**os.environ, "FSMEU_EXPLORE": "1"})
     if given.case:
         return int(replay(given.case, console))
-    interruptible()
-    with kernels_that_run("compiled"):
-        loops.sentences()  # here, so that no process loads or compiles them
-    cases = given.cases if given.cases or given.minutes else 1000
+    report, cases = Report(), given.cases if given.cases or given.minutes else 1000
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]} failed"))
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
-        bar = progress.add_task("cases", total=cases, failed=0)
-
-        def tell(report):
-            progress.update(bar, completed=report.cases, failed=len(report.failures))
-
-        only = (given.check,) if given.check else ()
-        limits = (cases, given.minutes, given.jobs)
-        report = explore(given.seed, *limits, not given.no_shrink, tell, only)
+    progress = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        interruptible()
+        with kernels_that_run("compiled"):
+            loops.sentences()  # here, so that no process loads or compiles them
+        tell = partial(progress.update, progress.add_task("cases", total=cases, failed=0))
+        limits, only = (cases, given.minutes, given.jobs), (given.check,) if given.check else ()
+        with progress:
+            explore(given.seed, *limits, not given.no_shrink, tell, only, report)
+        interruptible(False)
     show_failures(report, console)
     console.print(summary(report))
     return int(bool(report.failures))

@@ -160,6 +160,7 @@ def main(words=None):
         files = seeds(Path(folder))
         read_good(files, Path(folder))  # imports, and what is kept, are no part of the costs
     tallies = fuzz(given.reader or list(READERS), given.seed, given.inputs, given.jobs, files)
+    interruptible(False)
     keep(tallies, given.seed, files, Path("out/fuzz"), console)
     for reader, tally in tallies.items():
         counts = ", ".join(f"{tally.counts[x]:,} {x}" for x in ("value", "refused", "other"))

@@ -123,10 +123,6 @@ def present(table, drop, empty):
     return [Fraction(hits, whole) if whole else Fraction(empty) for hits, whole in both]
 
 
-def harmonic(values):
-    return 0 if 0 in values else len(values) / sum(1 / v for v in values)
-
-
 def shortfall(values):
     return sum((1 - v) ** 2 for v in values) / len(values)
 
@@ -134,7 +130,7 @@ def shortfall(values):
 MEANS = [
     ("balanced_accuracy", {}, lambda values: sum(values) / len(values)),
     ("g_mean", {}, lambda values: math.prod(map(float, values)) ** (1 / len(values))),
-    ("h_mean", {}, harmonic),
+    ("h_mean", {}, lambda values: 0 if 0 in values else len(values) / sum(1 / v for v in values)),
     ("q_mean", {}, lambda values: 1 - shortfall(values)),
     ("q_mean", {"root": 1}, lambda values: 1 - math.sqrt(shortfall(values))),
 ]

@@ -39,10 +39,6 @@ def test_windowdiff_is_nltks(weighted):
         close(found, each(nltk.windowdiff, z, y, k=k, weighted=bool(weighted)))
 
 
-def window_counts(sequences, k):
-    return np.lib.stride_tricks.sliding_window_view(sequences, k, axis=1).sum(axis=2)
-
-
 @pytest.mark.parametrize("params", [
     {"limit": 1}, {}, {"power": 1}, {"limit": 1, "c_fn": 0}, {"limit": 1, "c_fp": 0},
     {"power": 2, "c_fp": 3, "c_fn": 0.5},
@@ -51,7 +47,8 @@ def test_weighted_windows(params):
     """Pk, WindowDiff and weighted WindowDiff; misses and false alarms apart, and other powers."""
     p = {"power": 0, "c_fp": 1, "c_fn": 1, **params}
     for k, z, y in windows(4):
-        more = [np.minimum(window_counts(s, k), p.get("limit", k)) for s in (z, y)]
+        seen = (np.lib.stride_tricks.sliding_window_view(s, k, axis=1) for s in (z, y))
+        more = [np.minimum(one.sum(axis=2), p.get("limit", k)) for one in seen]
         more = (more[0] - more[1]).astype(float)
         size = np.where(more == 0, 0, np.abs(more) ** p["power"])
         costs = np.where(more > 0, p["c_fp"], p["c_fn"]) * size

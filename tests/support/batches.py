@@ -91,7 +91,13 @@ def _received(pipe, process, too_long):
     return None
 
 
-def interruptible():
-    """Has Ctrl-C end the run, also where a shell started it in the background."""
+def interruptible(on=True):
+    """Has the first Ctrl-C end the run, also in the background, and the next ones do nothing."""
     for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, signal.default_int_handler)
+        signal.signal(one, _interrupt if on else signal.SIG_IGN)
+
+
+def _interrupt(*_):
+    interruptible(False)
+    if multiprocessing.parent_process() is None:  # else a fork that has yet to leave it to this one
+        raise KeyboardInterrupt
