@@ -325,8 +325,8 @@ def _route(automaton: Automaton, subject: Subject) -> Route:
     if y is None and (z is None or not isinstance(subject.thing, Composition)):
         return Route()
     read_y = None if y is None else automaton.encode(y, True, "reference y")
-    if read_y is not None and isinstance(asked.thing, Model) and len(read_y) != asked.thing.n:
-        must = f"reference y must be as long as the sequences of the model, {asked.thing.n}"
+    if read_y is not None and isinstance(subject.thing, Model) and len(read_y) != subject.thing.n:
+        must = f"reference y must be as long as the sequences of the model, {subject.thing.n}"
         raise InputError(message("draw", must, len(read_y)))
     if z is not None and not isinstance(z, Model):
         return find_route(automaton, automaton.encode(z, False, "hypothesis z"), read_y)

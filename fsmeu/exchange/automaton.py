@@ -139,7 +139,7 @@ def is_fst(thing: Any) -> bool:
     return hasattr(thing, "write_to_string") and hasattr(thing, "arc_type")
 
 
-def as_automaton(thing: Any) -> Automaton:
+def as_automaton(thing: Any, where: str = "draw") -> Automaton:
     """The automaton of a compiled loss, composition, label model, OpenFst machine or graph."""
     if isinstance(thing, Automaton):
         return thing
@@ -157,8 +157,13 @@ def as_automaton(thing: Any) -> Automaton:
         from fsmeu.exchange.networkx_graph import from_networkx
 
         return from_networkx(thing)
-    must = "a loss, a compiled loss, a composition, a model, an OpenFst machine or graph is needed"
-    raise InputError(message("draw", must, type(thing).__name__))
+    must = "a compiled loss, a composition, a model, an OpenFst machine or graph is needed"
+    remedy = ""
+    if hasattr(thing, "compile"):
+        remedy = "Compile the loss for sequences of some length, as by loss.compile(3)"
+    elif where == "draw":
+        must = f"a loss, {must}"
+    raise InputError(message(where, must, type(thing).__name__, remedy))
 
 
 def _of_machine(machine: Machine) -> Automaton:

@@ -38,7 +38,7 @@ def to_networkx(thing: Any) -> nx.MultiDiGraph:
     """
     import networkx as nx
 
-    automaton = as_automaton(thing)
+    automaton = as_automaton(thing, "to_networkx")
     table = automaton.table
     graph = nx.MultiDiGraph(
         name=automaton.name,

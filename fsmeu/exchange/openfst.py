@@ -19,7 +19,7 @@ _CONSTRAINT_FILES = (".fst", ".regex", ".txt")
 
 def to_openfst(thing: Any) -> bytes:
     """A machine as OpenFst's binary file (log64 arcs), symbol tables included."""
-    return bytes(as_automaton(thing).fst.write_to_string())
+    return bytes(as_automaton(thing, "to_openfst").fst.write_to_string())
 
 
 def from_openfst(source: bytes | str | os.PathLike[str] | Any) -> Automaton:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -196,12 +196,6 @@ def explicit_expectation(asked: Query, keep: int | None, max_states: int | None)
                     raise
         if built is None:
             found = summed_value(asked, max_states)
-
-    def levels(asked: Query) -> Levels:
-        with advising_default():  # the machine whose paths add up does not tell values apart
-            whole = _composition(asked, max_states) if built is None else built
-        return level_sets(whole.values, whole.ending)
-
     if built is not None:
         roundings = path_roundings(built.plain, asked.n)
         if keep is not None:
@@ -212,7 +206,14 @@ def explicit_expectation(asked: Query, keep: int | None, max_states: int | None)
             size = total_weight(built.plain, np.abs(built.values))
         mass = total(asked.hypothesis) * total(asked.model.layered())
         found = Sums._make((*np.array([[value], [mass], [size]]), roundings))
-    return result.bounded_expectations([asked], found, levels)[0]
+    return result.bounded_expectations([asked], found, partial(_levels, max_states, built))[0]
+
+
+def _levels(max_states: int | None, built: Composition | None, asked: Query) -> Levels:
+    """The distribution of the value, by a machine that tells values apart."""
+    with advising_default():
+        whole = _composition(asked, max_states) if built is None else built
+    return level_sets(whole.values, whole.ending)
 
 
 def path_roundings(table: ArcTable, n: int) -> int:

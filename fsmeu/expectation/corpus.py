@@ -23,7 +23,7 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation import query
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.result import Expectation, level_sets, ranged_expectation
+from fsmeu.expectation.result import Expectation, Levels, level_sets, ranged_expectation
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.fst.constraint import Constraint
@@ -192,8 +192,12 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         error += float(part * (masses @ np.abs(slope)))
     error += relative_error(whole.operations + masses.size + 8) * size
     found = value, error, float(masses.sum()), whole.lost
-    joint = partial(_by_tables, corpus, zs)  # levels need the distribution of all counts together
-    return ranged_expectation(loss, n, "expect_corpus", found, lambda: joint().levels)
+    return ranged_expectation(loss, n, "expect_corpus", found, partial(_levels, corpus, zs))
+
+
+def _levels(corpus: Corpus, zs: Sequence[Ints]) -> Levels:
+    """The distribution of the value, which needs that of all counts together."""
+    return _by_tables(corpus, zs).levels
 
 
 # -- the joint distribution of all counts ----------------------------------------------------------

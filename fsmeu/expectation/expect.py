@@ -84,14 +84,13 @@ def expect(
     if max_states is not None:
         max_states = check_int("expect", "max_states", max_states)
     found = expectation_of(asked, max_states, keep, engine)
-    if not asked.loss.outputs:
-        return found
+    return replace(found, _outputs=partial(_outputs, asked, max_states, engine))
 
-    def outputs() -> dict[str, float]:
-        each = ((name, replace(asked, loss=one)) for name, one in asked.loss.outputs.items())
-        return {name: expectation_of(one, max_states, None, engine).value for name, one in each}
 
-    return replace(found, _outputs=outputs)
+def _outputs(asked: Query, max_states: int | None, engine: str) -> dict[str, float]:
+    """The expectations of the further outputs that the loss's file names, by name."""
+    each = ((name, replace(asked, loss=one)) for name, one in asked.loss.outputs.items())
+    return {name: expectation_of(one, max_states, None, engine).value for name, one in each}
 
 
 def expectation_of(
@@ -171,10 +170,7 @@ def _expectations(
     asked: Sequence[Query], max_states: int | None = None, jobs: int = 1
 ) -> list[Expectation]:
     """The expectations of one query, or of several that go together."""
-
-    def levels(one: Query) -> Levels:
-        return _walked_levels(one, None, max_states)[0]
-
+    levels = partial(_levels, max_states)
     if is_long(asked[0]) and (long := long_expectation(asked[0], levels)) is not None:
         return [long]
     results = bounded_expectations(asked, _sums(asked, max_states, jobs), levels)
@@ -226,6 +222,10 @@ def _sums(asked: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
 def walked(asked: Query, max_states: int | None = None, *, weights: bool = True) -> Sums:
     """The expectation by a walk; without linear counts in weights, only values can cancel."""
     return walk(asked.view(weights=weights), asked.input(), max_states=max_states).sums()
+
+
+def _levels(max_states: int | None, asked: Query) -> Levels:
+    return _walked_levels(asked, None, max_states)[0]
 
 
 def _walked_levels(asked: Query, keep: int | None, max_states: int | None) -> tuple[Levels, int]:

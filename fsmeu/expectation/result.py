@@ -175,7 +175,8 @@ def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectatio
     ends = np.array(_value_range(asked))
     ends[np.isinf(ends) & (lost == 0.0)] = 0.0
     low, high = lost * ends + relative_error(roundings) * np.abs(ends) * [-1.0, 1.0]  # outwards
-    return replace(known, lower=known.lower + float(low), upper=known.upper + float(high))
+    lower, upper = known.lower + float(low), known.upper + float(high)
+    return replace(known, lower=lower, upper=upper, _levels=partial(replace, levels))
 
 
 def _value_range(asked: Query) -> tuple[float, float]:

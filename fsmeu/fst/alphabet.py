@@ -32,7 +32,7 @@ def listed(
         return list(sequence)
     is_array = hasattr(sequence, "__array__")
     if not is_array and not isinstance(sequence, Iterable):
-        raise InputError(message(where, must, sequence))
+        raise InputError(message(where, must, shorten(sequence)))
     if isinstance(sequence, set | frozenset | Mapping):
         raise InputError(message(where, f"{must}, in order", type(sequence).__name__))
     try:
@@ -97,7 +97,7 @@ class Alphabet:
         for label in self.labels:
             if isinstance(label, bool) or not isinstance(label, int | str) or label == "":
                 must = "each label must be an int or a non-empty string"
-                raise InputError(message("labels", must, label))
+                raise InputError(message("labels", must, shorten(label) or "an empty one"))
             if not is_text(text := label_text(label)):
                 must = "each label must be text that UTF-8 can write"
                 raise InputError(message("labels", must, ascii(label)))

@@ -137,8 +137,8 @@ class DTAClassifier(PlugInClassifier):
 
     def decide(self, X: Any) -> Decision:
         """The decision for these rows as one sequence: labels of the loss, value, and its proof."""
-        loss = self._named_loss()
-        return decode(loss, Independent(self.predict_proba(X), loss.alphabet.labels))
+        chances, loss = self.predict_proba(X), self._named_loss()
+        return decode(loss, Independent(chances, loss.alphabet.labels))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The classes of these rows, decided together, (rows,); a single row is warned of once."""

@@ -283,7 +283,8 @@ def read_spec(name: str | Path) -> Spec:
 
 def _find(name: str | Path) -> Path:
     if not isinstance(name, str | os.PathLike):
-        raise InputError(message("load", "the name of a built-in loss or a path is needed", name))
+        must = "the name of a built-in loss or a path is needed"
+        raise InputError(message("load", must, shorten(name)))
     text = str(name)
     built_in = grammar_folder() / f"{text}{_SUFFIX}"
     try:

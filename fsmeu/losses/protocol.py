@@ -112,7 +112,7 @@ def check_loss(loss: object, where: str) -> None:
     if not isinstance(loss, Loss):
         remedy = f"Use fsmeu.load({shorten(loss)!r})" if isinstance(loss, str) else ""
         must = "a loss is needed, as load, loads or function_loss make it"
-        raise InputError(message(where, must, loss, remedy))
+        raise InputError(message(where, must, shorten(loss), remedy))
 
 
 def encoded(loss: Loss, n: int, z: Any) -> tuple[Ints | None, Layered | None]:

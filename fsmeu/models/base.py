@@ -14,7 +14,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Text
-from fsmeu.errors import shorten
+from fsmeu.errors import InputError, message, shorten
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.layers import ArcWeights, Layered
 from fsmeu.models import paths
@@ -213,4 +213,8 @@ def prepare_many(models: Sequence[Model]) -> None:
 def marginals_many(models: Sequence[Model]) -> Floats:
     """P(y_i = l) under models of one length and number of labels, (models, n, L)."""
     prepare_many(models)
-    return np.stack([model.marginals() for model in models])
+    found = [model.marginals() for model in models]
+    if len(shapes := {one.shape for one in found}) != 1:
+        must = "there must be models, all of one length and number of labels"
+        raise InputError(message("marginals_many", must, f"shapes {shorten(sorted(shapes))}"))
+    return np.stack(found)

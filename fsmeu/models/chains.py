@@ -82,6 +82,10 @@ class _Independent(Chain):
     def _conditionals(self) -> tuple[Floats, Floats]:
         return np.ones(1), self.rows[:, None]
 
+    def marginals(self) -> Floats:
+        """P(y_i = l) as an array of shape (n, L)."""
+        return self.rows
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bernoulli(_Independent):

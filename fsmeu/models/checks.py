@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsmeu.arrays import Bools, Floats
-from fsmeu.errors import InputError, SizeLimitError, limit_from, message
+from fsmeu.errors import InputError, SizeLimitError, limit_from, message, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
 
 MAX_ARCS = 20_000_000  # arcs of a model, by default (FSMEU_MAX_ARCS): 640 MB, 32 bytes each
@@ -44,12 +44,12 @@ def real_array(value: ArrayLike, where: str) -> Floats:
     try:
         raw = _raw_array(value)
     except Exception as error:  # whatever the value raises
-        raise InputError(message(where, must, value)) from error
+        raise InputError(message(where, must, shorten(value))) from error
     if np.ma.is_masked(value):
         raise InputError(message(where, "must have no masked entries", value))
     check_arcs(where, raw.size, "entries")
     if raw.dtype.kind == "O" and not all(isinstance(x, numbers.Real) for x in raw.flat):
-        raise InputError(message(where, must, value))
+        raise InputError(message(where, must, shorten(value)))
     try:
         if raw.dtype.kind in "biufO":
             return raw.astype(np.float64)
@@ -109,8 +109,9 @@ def check_rows(array: Floats, where: str, axes: int = 1, original: Any = None) -
         return array
     unit = _UNITS.get(_type_name(original), 0.0)
     with np.errstate(over="ignore", under="ignore"):
-        if not unit and (array.astype(np.float32) == array).all():  # a list of such numbers
-            unit = _UNITS["float32"]
+        for name in ("float32", "float16"):  # lists and frames of such numbers
+            if unit <= _UNITS["float32"] and (array.astype(name) == array).all():
+                unit = _UNITS[name]
     entries = math.prod(array.shape[k] for k in over)
     tolerance = max(SUM_TOLERANCE, unit * (4 + entries))
     bad = ~(far <= tolerance).reshape(array.shape[: array.ndim - axes])

@@ -95,7 +95,7 @@ def tempered(model: Model, temperature: float) -> Model:
     t = real_array(temperature, "temperature")
     if t.ndim or not np.isfinite(t) or t <= 0:
         raise InputError(message("temperature", "must be a positive number", temperature))
-    power = 1.0 / float(t)
+    model, power = as_model(model), 1.0 / float(t)
     scores = _chain_scores(model)
     if scores is not None:
         unary, pairwise = (part * power for part in scores)

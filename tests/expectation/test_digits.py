@@ -5,6 +5,7 @@ The truth is a list of all references with exact numbers; every double is a frac
 
 import itertools
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -52,15 +53,14 @@ def near(wanted, scale):
 @settings(max_examples=150, deadline=None)
 @given(st.data(), st.sampled_from(BODIES), UNITS, WHOLES, PROBS, st.integers(1, 6))
 def test_values_of_any_size_are_those_of_the_list(data, body, unit, whole, probs, keep):
-    """Value, levels, variance, quantiles and bounds of both engines."""
+    """Value, levels, variance, quantiles and bounds of both engines, also from a pickle."""
     great = data.draw(st.sampled_from([1e3, -1e18, 1e100]))
     text = "loss f labels 0 1 " + body.format(unit=unit, great=great, whole=whole)
     z = data.draw(st.tuples(*[st.integers(0, 1)] * len(probs)))
-    pairs = exact_pairs(text, z, probs)
+    pairs, loss = exact_pairs(text, z, probs), fsmeu.loads(text)
     mean, size, variance = truth(pairs)
-    loss = fsmeu.loads(text)
     for engine in ENGINES:
-        known = fsmeu.expect(loss, z, probs, engine=engine)
+        known = pickle.loads(pickle.dumps(fsmeu.expect(loss, z, probs, engine=engine)))
         assert known.value == near(mean, size)
         assert known.levels.mean == near(mean, size)
         assert known.variance == near(variance, variance)

@@ -233,8 +233,9 @@ def test_what_has_learned_nothing_is_loaded_and_not_fitted(tmp_path):
     save(learning.FOFOClassifier(step=3), tmp_path / "new.npz")
     made = load(tmp_path / "new.npz")
     assert made.step == 3
-    with pytest.raises(NotFittedError):
-        made.predict(np.zeros((2, 3)))
+    for one in (made, learning.DTAClassifier()):
+        with pytest.raises(NotFittedError):
+            one.predict(np.zeros((2, 3)))
 
 
 def trained(kind):

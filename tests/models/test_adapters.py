@@ -57,7 +57,7 @@ def test_rows_in_single_precision(seed, size):
 def test_other_models_in_single_precision():
     random = np.random.default_rng(5)
     first, links = single(random, 3), single(random, 3, 3)
-    parts = [m.Markov(first, links, n=4), m.Independent(single(random, 4, 3))]
+    parts = [m.Markov(first, links, n=4), m.Independent(np.float16(single(random, 4, 3)).tolist())]
     made = [*parts, m.Mixture(parts, single(random, 2)), m.hmm(first, links, links, [0, 1, 2])]
     for model in made:
         assert model.total_mass() == pytest.approx(1.0, abs=1e-13)

@@ -1,5 +1,6 @@
 """Cost oracles: batches, losses of every make, constraints, chunks, refusals, cancellation."""
 
+import pickle
 import random
 from fractions import Fraction
 from itertools import pairwise
@@ -158,12 +159,11 @@ def test_what_is_refused(kind):
 
 
 def test_what_is_kept_may_be_forgotten(monkeypatch):
-    """Layers that are too many to keep are found again."""
-    loss = KINDS["counted"]()
-    ys = corpus(loss, [6] * 5)
+    """Layers that are too many to keep are found again, and stay in a pickle."""
+    ys = corpus(loss := KINDS["counted"](), [6] * 5)
     kept = [CostOracle(loss, y).costs("") for y in ys]
     monkeypatch.setattr("fsmeu.searn.oracle.product.KEPT_ORACLE_CELLS", 10)
-    again = CostOracles(KINDS["counted"](), ys)
+    again = pickle.loads(pickle.dumps(CostOracles(KINDS["counted"](), ys)))
     np.testing.assert_array_equal(again.costs_at(np.arange(5), again.start(np.arange(5))), kept)
 
 

@@ -114,11 +114,14 @@ class FrontierTables(Tables):
     ``amounts`` say what each number of ``Layer.kinds`` adds to these, (2, numbers): whole numbers.
     """
 
-    def __init__(self, paths: Sequence[Path], labels: int, amounts: Floats) -> None:
+    @property
+    def _kernels(self) -> Any:  # not kept: modules cannot be pickled
         from fsmeu.searn.oracle import kernels
 
+        return kernels
+
+    def __init__(self, paths: Sequence[Path], labels: int, amounts: Floats) -> None:
         super().__init__(paths)
-        self._kernels: Any = kernels
         layers = {id(layer): layer for path in paths for layer in path.layers}
         begins = np.append(0, np.cumsum([len(layer.next) for layer in layers.values()])).astype(int)
         targets, kinds = np.empty((2, begins[-1], labels), np.int32)
@@ -126,7 +129,7 @@ class FrontierTables(Tables):
             targets[a:b], kinds[a:b] = layer
         label_class = np.empty(targets.shape, np.uint8 if labels <= 1 << 8 else np.int32)
         counts = np.empty(len(targets), np.int32)
-        kernels.pack(targets, kinds, label_class, counts)
+        self._kernels.pack(targets, kinds, label_class, counts)
         width = int(counts.max(initial=1))
         sums = amounts[:, kinds[:, :width]]
         if (np.rint(sums) != sums).any() or np.abs(sums).max(initial=0) > _MOST_AMOUNT:
