@@ -39,8 +39,7 @@ def whereabouts(name: str) -> str:
     """The path of a loss file, or "standard input"."""
     if name == STDIN:
         return "standard input"
-    built_in = grammar_folder() / f"{name}.loss"
-    return str(built_in if name in library() else _path(name).resolve())
+    return str(grammar_folder() / f"{name}.loss" if name in library() else _path(name).resolve())
 
 
 def _path(name: str) -> Path:
@@ -149,8 +148,7 @@ def _read_model(source: ModelSource, loss_name: str) -> Model:
             parts = re.split(r"\s*,\s*|\s+", source.probs.strip())
             numbers = [float(part) for part in parts if parts != [""]]
         except ValueError:
-            must = "must be numbers from 0 to 1 with commas between them"
-            refuse("--probs", must, source.probs)
+            refuse("--probs", "must be numbers from 0 to 1 with commas between them", source.probs)
         return as_model(numbers)
     name = str(source.model)
     if name != STDIN:

@@ -93,8 +93,7 @@ def progress(doing: str, total: float | None = None, patience: int = 0) -> Itera
     console = screen(stderr=True)
     text = TextColumn("{task.description} {task.fields[text]}")
     columns = (text, BarColumn(), TimeElapsedColumn())
-    hidden = not console.is_terminal
-    bar = Progress(*columns, console=console, transient=True, disable=hidden)
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     task, calls = bar.add_task(doing, total=total, text=""), 0
 
     def tell(**news: Any) -> None:

@@ -95,8 +95,7 @@ def predict(
     write_output(output, "".join("\t".join(map(str, line)) + "\n" for line in lines))
     if output != "-":
         rows = [(name, f"{value:.4f}") for name, value in (measures or {}).items()]
-        rows = [("examples", f"{len(classes):,}"), *rows]
-        emit(rows, ("measure", "value"), right=("value",))
+        emit([("examples", f"{len(classes):,}"), *rows], ("measure", "value"), right=("value",))
     elif measures is not None:
         _note_measures(measures)
 

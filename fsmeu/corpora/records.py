@@ -60,8 +60,7 @@ def format_of(name: str, chosen: str | None) -> str:
     """The format of a corpus: the one that was chosen, or what the ending of the name says."""
     if chosen is not None:
         return one_of("--format", "the format", chosen, ("jsonl", "conll"))
-    ending = Path(name.removesuffix(".gz")).suffix.lower()
-    return "conll" if ending in _COLUMNS else "jsonl"
+    return "conll" if Path(name.removesuffix(".gz")).suffix.lower() in _COLUMNS else "jsonl"
 
 
 class Record(NamedTuple):
@@ -254,10 +253,8 @@ def _column_labels(tokens: Sequence[_Token], names: tuple[str, ...], place: str)
     column = column or names.index(one_of("column", "its name", place, names)) + 1
     width = len(tokens[0].cells)
     for token in tokens:
-        must = f"column {column} must be there" if abs(column) > len(token.cells) else ""
-        if column < 0 and len(token.cells) != width:  # then it would be another column
-            must = f"the lines of a sentence must have as many as its first, {width}"
-        if must:
+        if abs(column) > len(token.cells) or (column < 0 and len(token.cells) != width):
+            must = f"column {column} must be there, in lines with as many as its first, {width}"
             got = f"{len(token.cells)}{' before the probabilities' if token.probs else ''}"
             raise LineError(message("columns", must, got), token.line)
     return [token.cells[column - (column > 0)] for token in tokens]
@@ -268,8 +265,8 @@ def _key_labels(content: dict[str, Any], model: Model | None, key: str) -> list[
     value = content.get(key)
     if value is None:
         must = f'a record must have the key "{key}", as in "{key}": [0, 1] or "{key}": "01"'
-        held = ", ".join(name for name, one in content.items() if one is not None)
-        raise InputError(message("record", must, f"the keys {held}"))
+        keys = ", ".join(name for name, entry in content.items() if entry is not None)
+        raise InputError(message("record", must, f"the keys {keys}"))
     if isinstance(value, str):
         words = value.replace(",", " ").split()
         letters = len(words) == 1 and (model is None or words[0] not in model.alphabet.index)

@@ -398,8 +398,7 @@ def _caption(
     height = max(height, min(ends * _PER_LINE, _TALLEST))
     width = max(_BOLD * text_width(value), *map(text_width, lines)) + 2 * _PAD
     beside = loop + LOOP_ROOM if 0 < loop <= _WIDEST_BESIDE else 0.0
-    width = max(width, height, beside)
-    return Caption(tuple(lines), value, ", ".join(tip), mass, width, height)
+    return Caption(tuple(lines), value, ", ".join(tip), mass, max(width, height, beside), height)
 
 
 def _wrap(words: list[str]) -> list[str]:

@@ -320,8 +320,7 @@ class _Grid:
             dx, dy = self.loops[bundle.source].label
             return x + dx, y + dy
         end, caption = self.ends[number][0], self.frame.captions[bundle.source]
-        away = (caption.width + bundle.width) / 2 + end.fan + 1
-        return x + end.side * away, y + end.row
+        return x + end.side * ((caption.width + bundle.width) / 2 + end.fan + 1), y + end.row
 
 
 def _fit(

@@ -228,8 +228,7 @@ def find_subject(subject: Subject) -> tuple[Automaton, Route]:
         return automaton, route
     depth = check_int("draw", "depth", subject.depth, least=0)
     near = (automaton.depth >= 0) & (automaton.depth <= depth)
-    first_steps = replace(automaton, name=f"{automaton.name}, first {depth} steps")
-    return part(first_steps, near, route)
+    return part(replace(automaton, name=f"{automaton.name}, first {depth} steps"), near, route)
 
 
 def _sequence(sequence: Any) -> Any:

@@ -157,8 +157,7 @@ class OuterClassifier(BinaryClassifier):
 
     def _fitted(self, rows: Rows, positive: Floats, weights: Floats | None) -> Any:
         """A copy of the estimator, fitted to rows with labels 1 and 0."""
-        weighing = self._weighing(weights)
-        return clone(self._inner()).fit(rows, positive.astype(np.int64), **weighing)
+        return clone(self._inner()).fit(rows, positive.astype(np.int64), **self._weighing(weights))
 
     def _named_loss(self) -> Loss:
         """The loss whose labels stand for both classes, the positive one last."""

@@ -20,7 +20,6 @@ from sklearn.datasets import load_svmlight_file
 from fsmeu.errors import InputError, SizeLimitError, as_number, message, one_of
 from fsmeu.files import TABLES, input_limit, read_arrays, read_bytes, readable
 
-_WEIGHT = 32  # bytes for each feature: learners hold several dense vectors of weights
 _ENDINGS = {"csv": "csv", "tsv": "csv", "npz": "npz"}
 
 
@@ -81,7 +80,7 @@ def _from_svmlight(name: str, features: int | None, zero_based: bool) -> Example
         must = f"each line must be a label and features as index:value ({error})"
         remedy = "Features count from 1, or from 0 with --zero-based; or give --format"
         raise InputError(message(name, must, None, remedy)) from None
-    if features is None and rows.shape[1] > (most := input_limit(_WEIGHT)):
+    if features is None and rows.shape[1] > (most := input_limit(32)):  # bytes of weights each
         remedy = "Number features without gaps, or raise the limit with FSMEU_MAX_BYTES"
         must, got = f"there may be at most {most:,} features", f"{rows.shape[1]:,}"
         raise SizeLimitError(message(name, must, got, remedy))

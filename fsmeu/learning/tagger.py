@@ -90,8 +90,7 @@ def checked_labels(y: Any, lengths: Sequence[int], where: str) -> list[list[Any]
 
 def share_of_labels(zs: Any, ys: Any) -> float:
     """The share of positions of all sentences whose label was predicted."""
-    pairs = zip(chain(*zs), chain(*ys), strict=True)
-    return float(np.mean([z == y for z, y in pairs]))
+    return float(np.mean([z == y for z, y in zip(chain(*zs), chain(*ys), strict=True)]))
 
 
 def feature_names(sentences: Iterable[Sequence[Any]], least: int = 1) -> list[str]:

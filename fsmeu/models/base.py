@@ -213,8 +213,8 @@ def prepare_many(models: Sequence[Model]) -> None:
 def marginals_many(models: Sequence[Model]) -> Floats:
     """P(y_i = l) under models of one length and number of labels, (models, n, L)."""
     prepare_many(models)
-    found = [model.marginals() for model in models]
-    if len(shapes := {one.shape for one in found}) != 1:
+    marginals = [model.marginals() for model in models]
+    if len(shapes := {rows.shape for rows in marginals}) != 1:
         must = "there must be models, all of one length and number of labels"
         raise InputError(message("marginals_many", must, f"shapes {shorten(sorted(shapes))}"))
-    return np.stack(found)
+    return np.stack(marginals)

@@ -74,17 +74,8 @@ class _Independent(Chain):
     order = 0
     title = "independent labels"
 
-    @property
-    @abstractmethod
-    def rows(self) -> Floats:
-        """P(y_i = l), shape (n, L), each row summing to 1."""
-
     def _conditionals(self) -> tuple[Floats, Floats]:
-        return np.ones(1), self.rows[:, None]
-
-    def marginals(self) -> Floats:
-        """P(y_i = l) as an array of shape (n, L)."""
-        return self.rows
+        return np.ones(1), self.marginals()[:, None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,8 +103,7 @@ class Bernoulli(_Independent):
         checks.check_arcs("Bernoulli", 2 * array.size)
         self._keep(p=array, alphabet=BINARY, labels=BINARY.labels, n=len(array))
 
-    @property
-    def rows(self) -> Floats:
+    def marginals(self) -> Floats:
         """P(y_i = l), shape (n, L)."""
         return np.stack((1.0 - self.p, self.p), axis=1)
 
@@ -145,8 +135,7 @@ class Independent(_Independent):
         alphabet = checks.alphabet_of(labels, array.shape[1], "Independent labels")
         self._keep(probabilities=array, n=len(array), alphabet=alphabet, labels=alphabet.labels)
 
-    @property
-    def rows(self) -> Floats:
+    def marginals(self) -> Floats:
         """P(y_i = l), shape (n, L)."""
         return normalized_rows(self.probabilities)
 

@@ -34,7 +34,7 @@ def _chain_scores(model: Model) -> tuple[Floats, Floats] | None:
         return model.unary, model.pairwise
     size = len(model.labels)
     if isinstance(model, Bernoulli | Independent) and model.n:
-        return logarithm(model.rows), np.zeros((size, size))
+        return logarithm(model.marginals()), np.zeros((size, size))
     if isinstance(model, Markov) and model.order == 1 and model.n:
         unary = np.zeros((model.n, size))
         unary[0] = logarithm(model.initial)
@@ -76,7 +76,7 @@ def extended(model: Model, alphabet: Alphabet) -> Model:
         return model
     padding = [(0, 0), (0, more)]
     if isinstance(model, Bernoulli | Independent):
-        return Independent(np.pad(model.rows, padding), alphabet.labels)
+        return Independent(np.pad(model.marginals(), padding), alphabet.labels)
     scores = _chain_scores(model)
     if scores is None:
         return Acceptor(reordered(model.layered(), alphabet), normalize=False)
