@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.problem import Answer, Method, Problem, each, judged, reach_beyond
+from fsmeu.decoding.problem import Answer, Method, Problem, judged, one_by_one, reach_beyond
 from fsmeu.decoding.ranking import NO_TABLE, ranked, ranked_answers
 from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.algebra.confusion import Confusion
@@ -345,4 +345,4 @@ def _single_ratio(
     return top, below, power, apart
 
 
-MOMENTS = Method("moments", _condition, each(_by_moments))
+MOMENTS = Method("moments", _condition, one_by_one(_by_moments))
