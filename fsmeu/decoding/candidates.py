@@ -59,7 +59,7 @@ ELEMENTS_PER_STATE = 20  # pairs (prefix, state) of determinization for each sta
 
 
 def _equality_alone(problem: Problem) -> str | None:
-    """What must hold of the problem and does not; None where the most probable sequence is best."""
+    """The condition the problem does not meet; None where the most probable sequence is best."""
     what = ("zero_one", max_states())  # past the limit on states it is not known
     values = problem.cached(what, lambda: _zero_one_values(problem.loss, problem.n))
     if values is None or problem.sign * (values[0] - values[1]) < 0:
@@ -138,7 +138,7 @@ def _sequences(model: Model, constraint: Constraint | None, budget: int) -> Ints
 
 
 def _few_sequences(problem: Problem) -> str | None:
-    """What must hold of the problem and does not; None where all sequences may be compared."""
+    """The condition that the problem does not meet; None where all sequences may be compared."""
     labels = len(problem.model.labels)
     if problem.n * np.log(max(labels, 2)) > np.log(problem.budget) + 1e-9 and labels > 1:
         must = f"there may be at most {problem.budget:,} sequences, not {labels}^{problem.n}"

@@ -198,7 +198,7 @@ def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:
 
 
 def _step(corpus: Corpus, zs: list[Ints], value: float) -> float:
-    """What changing one label does to the value in the median: a measure of values next to 0."""
+    """The median of |change of the value| over changes of one label: a scale for values near 0."""
     places = [(row, i) for row, z in enumerate(zs) for i in range(len(z))]
     changes = []
     for row, i in places[:: max(1, len(places) // _CHANGES)]:

@@ -2,7 +2,7 @@
 
 The value is b T / D^a of totals: T is the joint count, D affine in the reference's count S, both
 summed over independent sentences; k is the hypotheses' count. As in ``decoding/moments.py``, with
-x = S - E[S], D = d (1 + u x), hypotheses z with the total k are worth
+x = S - E[S], D = d (1 + u x), hypotheses z with the total k have the value
 
     b d^-a E[T (1 + u x)^-a]  =  b d^-a  sum over steps of z of  sum over j of  c_j u^j E[f x^j],
 

@@ -5,7 +5,7 @@ has them at the k most probable positions (Natarajan 2016, Theorem 6), and the v
 from running sums of cumulants (``trellis/moments.py``).
 
 Chains: let the value be N / D^a with D = d (1 + u x), x = ref - E[ref], d and u depending on k, and
-N = b tp + c(ref), b >= 0. A hypothesis z with k ones is worth
+N = b tp + c(ref), b >= 0. A hypothesis z with k ones has the value
 
     V(z) = d^-a [ b sum over its ones of Q_i(u)  +  E[c(ref) (1 + u x)^-a] ],
     Q_i(u) = E[y_i (1 + u x)^-a],
@@ -58,7 +58,7 @@ _ONE_RATIO = (
 
 
 def _condition(problem: Problem) -> str | None:
-    """What must hold of the problem and does not; None where moments may serve it."""
+    """The condition that the problem does not meet; None where moments may serve it."""
     if problem.confusion is None:
         return NO_TABLE
     if problem.n < LONG_SEQUENCE:

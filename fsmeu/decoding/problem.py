@@ -50,13 +50,13 @@ from fsmeu.trellis.walk import Mover, Steps, steps_of
 PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scale
 VALUE_PRECISION = 1e-10  # a value with an error of at most this part is not computed again
 FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
-HELD_STEPS = 1 << 24  # cells of steps held between two passes over single changes: 128 MB
+CACHED_STEPS = 1 << 24  # cells of steps cached between two passes over single changes: 128 MB
 HIDDEN = "rounding hides which is best"
 _BETWEEN = 0.1  # seconds between two calls of progress
 
 
 class Clock:
-    """The time since it was first asked, against a limit in seconds, None for no limit.
+    """The time since it was first read, against a limit in seconds, None for no limit.
 
     ``progress`` is called with the share of the work that is done, 0 to 1, a few times a second.
     """
@@ -77,7 +77,7 @@ class Clock:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the clock was first asked."""
+        """Seconds since the clock was first read."""
         now = time.monotonic()
         self._begin = now if self._begin is None else self._begin
         return now - self._begin
@@ -286,7 +286,7 @@ class Changes:
     """Expected values of single-label changes, for any number of sequences of one problem.
 
     One forward and one backward sweep over the machine with the hypothesis free give the mass
-    before a position, and the value of the rest from there, for each label that could stand there.
+    before a position, and the backward value from there, for each label that could stand there.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -314,7 +314,7 @@ class Changes:
             steps = _numbered(targets, gains, layers[-1])
             masses.append(mover.forward(i, masses[-1], steps, label * size))
             cells += targets.size * (1 + view.linear)
-            if cells <= HELD_STEPS:
+            if cells <= CACHED_STEPS:
                 cached[i] = steps
         ending, slopes = view.values(layers[-1])
         ends = np.concatenate([ending[None], slopes])  # (quantities, states)
@@ -340,7 +340,7 @@ def _numbered(targets: Ints, gains: Floats | None, after: Ints) -> Steps:
 
 @np.errstate(invalid="ignore")
 def reach_beyond(values: Floats, errors: Floats, best: Any) -> Any:
-    """How far others may be above the best of (..., values), given bounds on errors, (...)."""
+    """Bounds, (...), on how far others are above the best of (..., values), given their errors."""
     at = np.asarray(best)[..., None]
     own, error = (np.take_along_axis(table, at, -1)[..., 0] for table in (values, errors))
     return (values + errors).max(axis=-1) - own + error
@@ -402,7 +402,7 @@ def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
 
 
 def _step(problem: Problem, indices: Ints) -> float:
-    """The median of what changing one label does to the value, 0 where it is not cheap to know."""
+    """The median of |change of the value| over changes of one label, 0 where it is not cheap."""
     with suppress(FsmeuError, TimeoutError):
         changed = Changes(problem).values(indices)
         differs = np.arange(changed.shape[1]) != indices[:, None]

@@ -46,7 +46,7 @@ WHY_FAST = f"labels are independent and the value is a ratio of sums of counts t
 
 
 def ranked_fault(problem: Problem) -> str | None:
-    """What ranking positions needs and a problem does not have; None where it has it."""
+    """The condition of ranking positions that a problem does not meet; None where it meets all."""
     if problem.confusion is None:
         return NO_TABLE
     if problem.probabilities is None:
@@ -105,7 +105,7 @@ def prefix_counts(p: Floats) -> Floats:
 
 
 def _condition(problem: Problem) -> str | None:
-    """What must hold of the problem and does not; None where ranked sequences suffice."""
+    """The condition that the problem does not meet; None where ranked sequences suffice."""
     fault, form = ranked_fault(problem), problem.confusion
     if fault is not None or form is None:
         return fault
@@ -166,7 +166,7 @@ RANKING = Method("ranking", _condition, one_by_one(_ranking))
 
 
 def _fast_condition(problem: Problem) -> str | None:
-    """What must hold of the problem and does not; None where the recurrence serves it."""
+    """The condition that the problem does not meet; None where the recurrence serves it."""
     if problem.keep is not None:
         return "keep is for methods that value one candidate at a time"
     if problem.n**2 > MOST_CELLS:

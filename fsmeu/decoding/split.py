@@ -101,14 +101,14 @@ def _why(problem: Problem) -> str:
 
 
 def _is_additive(problem: Problem) -> str | None:
-    """What must hold of the loss and does not; None where it is additive."""
+    """The condition that the loss does not meet; None where it is additive."""
     if problem.split is None or not problem.split.additive:
         return "the value must be a sum over positions that splits by tape"
     return None
 
 
 def unmet_condition(form: Split | None) -> str | None:
-    """What must hold of a loss, split by tape if it splits, and does not; None where all does."""
+    """The condition that a loss does not meet, from its split by tape, if any; or None."""
     if form is None:
         return "what reads both tapes must only be counted, and the value be linear in it"
     for part, tape in ((form.z, "z"), (form.y, "y")):
