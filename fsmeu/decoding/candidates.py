@@ -23,8 +23,8 @@ from fsmeu.decoding.problem import (
     Changes,
     Method,
     Problem,
-    each,
     judged,
+    one_by_one,
     reach_beyond,
     with_best_of_all,
 )
@@ -59,9 +59,9 @@ ELEMENTS_PER_STATE = 20  # pairs (prefix, state) of determinization for each sta
 
 
 def _equality_alone(problem: Problem) -> str | None:
-    """What must hold of the problem and does not; None where the most probable sequence is best."""
+    """The condition the problem does not meet; None where the most probable sequence is best."""
     what = ("zero_one", max_states())  # past the limit on states it is not known
-    values = problem.kept(what, lambda: _zero_one_values(problem.loss, problem.n))
+    values = problem.cached(what, lambda: _zero_one_values(problem.loss, problem.n))
     if values is None or problem.sign * (values[0] - values[1]) < 0:
         return "the value must only tell whether the sequences are equal, equal being better"
     return None
@@ -103,7 +103,7 @@ def _viterbi(problems: Sequence[Problem]) -> list[Answer]:
     if len(problems) > 1 and problems[0].constraint is None:
         best = most_probable_many([problem.model for problem in problems])
     return [
-        Answer(problem.some_sequence() if z is None else z, True, why, 1)
+        Answer(problem.likely_sequence() if z is None else z, True, why, 1)
         for problem, z in zip(problems, best, strict=True)
     ]
 
@@ -129,16 +129,16 @@ def _sequences(model: Model, constraint: Constraint | None, budget: int) -> Ints
     if count.sum() > budget:
         must = f"there may be at most {budget:,} allowed sequences, not {count.sum():.6g}"
         raise SizeLimitError(message("decode", must, None, "Raise the budget"))
-    found, state = np.zeros((1, 0), np.int64), np.zeros(1, np.int64)
+    prefixes, state = np.zeros((1, 0), np.int64), np.zeros(1, np.int64)
     for after in steps.next:
         row, label = np.nonzero(after[state] >= 0)
-        found = np.column_stack([found[row], label])
+        prefixes = np.column_stack([prefixes[row], label])
         state = after[state[row], label]
-    return found
+    return prefixes
 
 
 def _few_sequences(problem: Problem) -> str | None:
-    """What must hold of the problem and does not; None where all sequences may be compared."""
+    """The condition that the problem does not meet; None where all sequences may be compared."""
     labels = len(problem.model.labels)
     if problem.n * np.log(max(labels, 2)) > np.log(problem.budget) + 1e-9 and labels > 1:
         must = f"there may be at most {problem.budget:,} sequences, not {labels}^{problem.n}"
@@ -170,15 +170,15 @@ def _best_listed(
     values, errors = _valued(problem, candidates)
     signed = problem.sign * values
     best, late = int(signed.argmax()), _late(problem, len(values), len(candidates))
-    known = float(values[best]), float(errors[best])
-    answer = Answer(candidates[best], False, late or why, len(values), *known)
+    value, error = float(values[best]), float(errors[best])
+    answer = Answer(candidates[best], False, late or why, len(values), value, error)
     if late or not everything or problem.keep is not None:
         return answer
     return judged(problem, answer, reach_beyond(signed, errors, best))
 
 
 def _valued(problem: Problem, candidates: Sequence[Ints], engine: str = "lattice") -> Floats:
-    """The values of as many candidates as there is time for, at least one, and errors, (2, ...)."""
+    """Values and bounds on errors, (2, k), of the k >= 1 first candidates, as time allows."""
     blocks, done, clock = [problem.values(candidates[:1], engine)], 1, problem.clock
     while done < len(candidates) and not clock.over(done / len(candidates)):
         left = (clock.seconds - clock.elapsed) / max(clock.elapsed, 1e-9)
@@ -189,7 +189,7 @@ def _valued(problem: Problem, candidates: Sequence[Ints], engine: str = "lattice
 
 
 def _late(problem: Problem, valued: int, count: int) -> str:
-    """That the time was over, where not all candidates were valued."""
+    """The sentence that the time was over; empty where all candidates were valued."""
     best = f"the best of {valued:,} sequences, of {count:,}: {problem.clock.ran_out}"
     return best if valued < count else ""
 
@@ -199,11 +199,11 @@ def _late(problem: Problem, valued: int, count: int) -> str:
 
 def _search(problem: Problem) -> Answer:
     """The best of several local optima; proven only if no pair of sequences has a better value."""
-    best, top, tried = problem.some_sequence(), -np.inf, 0
+    best, top, tried = problem.likely_sequence(), -np.inf, 0
     why = "the most probable allowed sequence"
-    known = with_best_of_all(problem, Answer(best, False, why, 1))
-    if known.exact:
-        return known
+    answer = with_best_of_all(problem, Answer(best, False, why, 1))
+    if answer.exact:
+        return answer
     try:
         starts = _starts(problem, best)
         for z, value, valued in _climbed(problem, starts):
@@ -218,16 +218,16 @@ def _search(problem: Problem) -> Answer:
     return Answer(best, False, why, tried)
 
 
-def _starts(problem: Problem, some: Ints) -> list[Ints]:
+def _starts(problem: Problem, first: Ints) -> list[Ints]:
     """Distinct allowed sequences to climb from: probable ones, probable labels, ranked ones."""
     marginals = problem.model.marginals()
-    candidates = [some, *problem.most_probable(SEARCH_STARTS), marginals.argmax(axis=1)]
+    candidates = [first, *problem.most_probable(SEARCH_STARTS), marginals.argmax(axis=1)]
     order = np.argsort(marginals[:, 0], kind="stable")
     for share in (0.25, 0.5, 0.75):
         changed = np.zeros(problem.n, np.int64)
-        chosen = order[: round(share * problem.n)]
+        positions = order[: round(share * problem.n)]
         if marginals.shape[1] > 1:
-            changed[chosen] = 1 + marginals[chosen, 1:].argmax(axis=1)
+            changed[positions] = 1 + marginals[positions, 1:].argmax(axis=1)
         candidates.append(changed)
     distinct = {z.tobytes(): z.astype(np.int64) for z in candidates if problem.allows(z)}
     return list(distinct.values())
@@ -235,13 +235,13 @@ def _starts(problem: Problem, some: Ints) -> list[Ints]:
 
 def _climbed(problem: Problem, starts: Sequence[Ints]) -> Iterator[tuple[Ints, float, int]]:
     """The sequences on the way up from each start, sign times value, and how many were valued."""
-    changes, seen = Changes(problem), set[bytes]()
+    changes, visited = Changes(problem), set[bytes]()
     for k, start in enumerate(starts):
         current: Ints | None = start
         for _ in range(CLIMB_STEPS):
-            if current is None or current.tobytes() in seen:
+            if current is None or current.tobytes() in visited:
                 break
-            seen.add(current.tobytes())
+            visited.add(current.tobytes())
             table = problem.sign * changes.values(current)
             value = float(table[0, current[0]]) if table.size else 0.0
             yield current, value, max(1, table.size)
@@ -263,10 +263,10 @@ def _best_change(problem: Problem, current: Ints, table: Floats, value: float) -
 
 
 VITERBI = Method("viterbi", _equality_alone, _viterbi, together=True)
-MARGINAL = Method("marginal", lambda problem: None, each(_marginal), together=True)
-NBEST = Method("nbest", lambda problem: None, each(_nbest))
-EXHAUSTIVE = Method("exhaustive", _few_sequences, each(_exhaustive))
-SEARCH = Method("search", lambda problem: None, each(_search))
+MARGINAL = Method("marginal", lambda problem: None, one_by_one(_marginal), together=True)
+NBEST = Method("nbest", lambda problem: None, one_by_one(_nbest))
+EXHAUSTIVE = Method("exhaustive", _few_sequences, one_by_one(_exhaustive))
+SEARCH = Method("search", lambda problem: None, one_by_one(_search))
 
 
 # -- the explicit engine ---------------------------------------------------------------------------
@@ -295,9 +295,9 @@ def explicit_answer(problem: Problem) -> Answer:
 
 def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:
     """The composition of all allowed sequences, the loss and the model, given as to ``decode``."""
-    made = as_model(model)
-    hypotheses = allowed_layers(made, allowed_by(constraint, made))
-    return compose_layers(bind_labels(loss, made.alphabet, "decode"), hypotheses, made.layered())
+    model = as_model(model)
+    hypotheses = allowed_layers(model, allowed_by(constraint, model))
+    return compose_layers(bind_labels(loss, model.alphabet, "decode"), hypotheses, model.layered())
 
 
 def _sums_of_inputs(built: Composition, sequences: Ints) -> tuple[Floats, Floats]:
@@ -340,24 +340,24 @@ def best_corpus_hypotheses(
 ) -> tuple[list[Ints], tuple[float, float, float, bool]]:
     """The best hypotheses as label indices; their value, bounds, and whether it is proven best."""
     with composition.advising_default():
-        each = [
+        hypotheses = [
             _sequences(model, corpus.allowed(row), CANDIDATES)
             for row, model in enumerate(corpus.models)
         ]
-        sizes = [len(one) for one in each]
+        sizes = [len(zs) for zs in hypotheses]
         count = math.prod(sizes)
         if count > CANDIDATES:
             must = f"there may be at most {CANDIDATES:,} hypotheses for all sentences together"
             raise SizeLimitError(message("decode_corpus", must, f"{float(count):.6g}"))
-        values, errors = _corpus_values(corpus, each)
+        values, errors = _corpus_values(corpus, hypotheses)
     rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
-    chosen = [one[row] for one, row in zip(each, rows, strict=True)]
-    together = np.column_stack([np.zeros((count, 0), np.int64), *chosen])
-    row, best = _best("decode_corpus", sign, values, errors, together)
-    return [one[row] for one in chosen], best
+    choices = [zs[row] for zs, row in zip(hypotheses, rows, strict=True)]
+    joined = np.column_stack([np.zeros((count, 0), np.int64), *choices])
+    row, best = _best("decode_corpus", sign, values, errors, joined)
+    return [zs[row] for zs in choices], best
 
 
-def _corpus_values(corpus: Corpus, each: Sequence[Ints]) -> tuple[Floats, Floats]:
+def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, Floats]:
     """The expected value of the corpus and its error for all choices of hypotheses, two arrays.
 
     Each sentence is a composition, whose ends are told apart by the counts of the pair; the
@@ -366,7 +366,7 @@ def _corpus_values(corpus: Corpus, each: Sequence[Ints]) -> tuple[Floats, Floats
     names, bound = counts_read(corpus.loss.bound), corpus.loss.bound
     # A row of zeros comes before the totals, as there may be no name.
     totals, chances, roundings = np.zeros((1 + len(names), 1)), np.ones((1, 1)), 8
-    for loss, model, zs in zip(corpus.losses, corpus.models, each, strict=True):
+    for loss, model, zs in zip(corpus.losses, corpus.models, hypotheses, strict=True):
         # without its value, which need not be defined for a sentence by itself
         plain = replace(loss, spec=replace(loss.spec, value=Number(0.0), range=None))
         free = any_layers(model.alphabet, model.n)
@@ -384,8 +384,8 @@ def _corpus_values(corpus: Corpus, each: Sequence[Ints]) -> tuple[Floats, Floats
     read = dict(zip(names, totals[1:], strict=True))
     values = value_of_totals(bound, corpus.n, read, totals.shape[1])
     roundings += totals.shape[1]
-    found = Sums(chances @ values, chances.sum(axis=1), chances @ np.abs(values), roundings)
-    return found.values, found.errors
+    expected = Sums(chances @ values, chances.sum(axis=1), chances @ np.abs(values), roundings)
+    return expected.values, expected.errors
 
 
 def _counts(built: Composition, names: Sequence[str], zs: Ints) -> tuple[Floats, Floats, int]:
@@ -397,9 +397,9 @@ def _counts(built: Composition, names: Sequence[str], zs: Ints) -> tuple[Floats,
     rows = np.array([np.zeros(len(ends)), *counts])
     kinds, kind = np.unique(rows, axis=1, return_inverse=True)
     kind = kind.ravel()
-    found = np.zeros((len(zs), kinds.shape[1]))
+    chances = np.zeros((len(zs), kinds.shape[1]))
     for k in range(kinds.shape[1]):
         final = np.full(table.states, np.inf)
         final[ends[kind == k]] = table.final[ends[kind == k]]
-        found[:, k] = weights_of_inputs(replace(table, final=final), zs + 1)
-    return found, kinds, 3 * composition.path_roundings(table, zs.shape[1])
+        chances[:, k] = weights_of_inputs(replace(table, final=final), zs + 1)
+    return chances, kinds, 3 * composition.path_roundings(table, zs.shape[1])

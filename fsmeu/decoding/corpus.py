@@ -137,9 +137,9 @@ def decode_corpus(
         hypotheses, best = best_corpus_hypotheses(corpus, sign)
         return CorpusDecision(_named(corpus, hypotheses), *best, 0)
     unmet = unmet_condition(corpus.loss.split)
-    one = corpus.as_one() if unmet is not None or corpus.n >= LONG_SEQUENCE else None
-    if one is not None:
-        decision = _as_one(corpus, one)
+    merged = corpus.as_one() if unmet is not None or corpus.n >= LONG_SEQUENCE else None
+    if merged is not None:
+        decision = _as_one(corpus, merged)
         tell(decision.lower, decision.upper)
         return decision
     if unmet is not None:
@@ -152,8 +152,8 @@ def decode_corpus(
 
     clock.over()  # begins here
     large = corpus_moments.best_by_moments(corpus, sign, threads)
-    found = large or (*_best_of_corpus(corpus, sign, float(gap), stop), None)
-    decision = _decided(free, *found, sign)
+    answer = large or (*_best_of_corpus(corpus, sign, float(gap), stop), None)
+    decision = _decided(free, *answer, sign)
     if large is not None:
         tell(decision.lower, decision.upper)
     return decision
@@ -161,34 +161,34 @@ def decode_corpus(
 
 def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
     """The decision for all sentences as one sequence."""
-    found = decode(corpus.loss, model)
-    ends = np.cumsum([0, *(one.n for one in corpus.models)]).tolist()
-    labels = [found.labels[begin:end] for begin, end in pairwise(ends)]
-    sides, value = declared_range(corpus.loss.bound, corpus.n), found.value
+    decision = decode(corpus.loss, model)
+    ends = np.cumsum([0, *(sentence.n for sentence in corpus.models)]).tolist()
+    labels = [decision.labels[begin:end] for begin, end in pairwise(ends)]
+    sides, value = declared_range(corpus.loss.bound, corpus.n), decision.value
     low, high = value - PRECISION * abs(value), value + PRECISION * abs(value)
-    if not found.exact:
+    if not decision.exact:
         low, high = (low, sides[1]) if corpus.loss.kind == "utility" else (sides[0], high)
-    return CorpusDecision(labels, value, low, high, found.exact, found.candidates)
+    return CorpusDecision(labels, value, low, high, decision.exact, decision.candidates)
 
 
 def _decided(
     corpus: Corpus,
-    chosen: list[Ints],
+    zs: list[Ints],
     upper: float,
     totals: int,
-    known: tuple[float, float] | None,
+    estimate: tuple[float, float] | None,
     sign: float,
 ) -> CorpusDecision:
-    """The decision for hypotheses, given a bound on sign times all values; theirs may be known."""
-    if known is None:
-        found = corpora.linear_expectation(corpus, chosen)
-        value, low, high = found.value, found.lower, found.upper
+    """The decision for zs, given a bound on sign times all values, and maybe (value, error)."""
+    if estimate is None:
+        expectation = corpora.linear_expectation(corpus, zs)
+        value, low, high = expectation.value, expectation.lower, expectation.upper
     else:
-        value, low, high = known[0], known[0] - known[1], known[0] + known[1]
+        value, low, high = estimate[0], estimate[0] - estimate[1], estimate[0] + estimate[1]
     low, high = (low, max(high, upper)) if sign > 0 else (min(low, -upper), high)
     reach = (high - low) / (2 * PRECISION)
-    exact = bool(reach <= abs(value) or reach <= _step(corpus, chosen, value))
-    return CorpusDecision(_named(corpus, chosen), value, float(low), float(high), exact, totals)
+    exact = bool(reach <= abs(value) or reach <= _step(corpus, zs, value))
+    return CorpusDecision(_named(corpus, zs), value, float(low), float(high), exact, totals)
 
 
 def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:
@@ -198,7 +198,7 @@ def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:
 
 
 def _step(corpus: Corpus, zs: list[Ints], value: float) -> float:
-    """What changing one label does to the value in the median: a measure of values next to 0."""
+    """The median of |change of the value| over changes of one label: a scale for values near 0."""
     places = [(row, i) for row, z in enumerate(zs) for i in range(len(z))]
     changes = []
     for row, i in places[:: max(1, len(places) // _CHANGES)]:
@@ -217,20 +217,20 @@ def _best_of_corpus(
 ) -> tuple[list[Ints], float, int]:
     """Label indices of the best hypotheses, an upper bound on all, how many totals were tried."""
     totals = _Totals(corpus, sign)
-    whole, places = totals.whole, np.flatnonzero(totals.hyp)
-    rest, errors = np.zeros((2, len(totals.hyp)))
-    rounding = relative_error(whole.operations + len(whole.chances) + 8)
-    for ks, _, offset in totals.tables(np.arange(len(totals.hyp))):
-        rest[ks] = offset @ whole.chances
-        errors[ks] = rounding * (np.abs(offset) @ whole.chances)
-    if whole.lost:
-        errors += whole.lost * max(0.0, totals.most)
+    window, places = totals.window, np.flatnonzero(totals.hyp)
+    offset, errors = np.zeros((2, len(totals.hyp)))
+    rounding = relative_error(window.operations + len(window.chances) + 8)
+    for ks, _, h in totals.tables(np.arange(len(totals.hyp))):
+        offset[ks] = h @ window.chances
+        errors[ks] = rounding * (np.abs(h) @ window.chances)
+    if window.lost:
+        errors += window.lost * max(0.0, totals.most)
     search = ByNumber(
         low=int(places[0]) - 1,  # neither this nor the next is tried: all between may be
         high=int(places[-1]) + 1,
-        first=int(places[np.abs(places - whole.counts @ whole.chances).argmin()]),
+        first=int(places[np.abs(places - window.counts @ window.chances).argmin()]),
         gain=np.ones(len(totals.hyp)),
-        rest=rest,
+        offset=offset,
         errors=errors,
         sums_at=totals.sums_at,
         bounds_at=totals.bounds_at,
@@ -241,7 +241,7 @@ def _best_of_corpus(
 
 
 class _Totals:
-    """The totals of a corpus; what depends on one of them is kept for those that were tried."""
+    """The totals of a corpus; what depends on a total is cached for those that were tried."""
 
     def __init__(self, corpus: Corpus, sign: float) -> None:
         assert corpus.loss.split is not None
@@ -269,35 +269,35 @@ class _Totals:
             operations = int(structure.roundings[n])
             windows.append([Window(0, mass[None], 0.0, operations) for mass in masses])
         parts, cut = by_sentence(corpus.groups, windows), corpora.mass_to_cut(corpus)
-        self.whole = sum_of_all(parts, cut, 1)  # all references' counts together
+        self.window = sum_of_all(parts, cut, 1)  # all references' counts together
         self.hyp, self.ref = _sums_of(hyp), _sums_of(ref)  # which totals there are, (K + 1,)
-        width = len(self.whole.chances)
-        each = "the distributions of the references' counts of all sentences but one may be"
-        _guard(sentences * width, CORPUS_WINDOW_CELLS, each)
-        both = "the values of the totals of both sides may be"
-        _guard(len(self.hyp) * width, CORPUS_VALUES, both)
-        self.others = all_but_one(parts, cut)  # for each sentence all other references' counts
+        width = len(self.window.chances)
+        what = "the distributions of the references' counts of all sentences but one may be"
+        _guard(sentences * width, CORPUS_WINDOW_CELLS, what)
+        what = "the values of the totals of both sides may be"
+        _guard(len(self.hyp) * width, CORPUS_VALUES, what)
+        self.other_windows = all_but_one(parts, cut)  # by sentence: all other references' counts
         # For the totals tried g_q(k, r), (counts, width), bounds on errors of sums, and counts.
         self.slopes, self.off = dict[int, Floats](), dict[int, float]()
         self.counts = dict[int, Callable[[int], Ints]]()
 
     def tables(self, ks: Ints) -> Iterator[tuple[slice, list[Floats], Floats]]:
         """Parts of the totals with g_q(k, r) and h(k, r) for r in the window, (totals, width)."""
-        width = len(self.whole.chances)
-        ref = np.arange(self.whole.low, self.whole.low + width)
-        seen = self.ref[ref] & (self.whole.chances > 0)
+        width = len(self.window.chances)
+        ref = np.arange(self.window.low, self.window.low + width)
+        possible = self.ref[ref] & (self.window.chances > 0)
         size = max(1, WINDOW_CELLS // width)
         for begin in range(0, len(ks), size):
-            some = ks[begin : begin + size, None]
-            slopes, offset = values_at(self.form, self.corpus.n, some, ref, self.hyp[some] & seen)
-            part = slice(begin, begin + len(some))
+            hyp = ks[begin : begin + size, None]
+            slopes, offset = values_at(self.form, self.corpus.n, hyp, ref, self.hyp[hyp] & possible)
+            part = slice(begin, begin + len(hyp))
             yield part, [self.sign * slope for slope in slopes], self.sign * offset
 
     def sums_at(self, k: int) -> Floats:
         """The greatest sums of scores with g(k, .), by total."""
         scores, error, at = self.scores(k)
-        reach = slice(self.whole.low, self.whole.low + len(self.whole.chances))
-        self.slopes[k] = at[:, reach] * (self.whole.chances > 0)
+        reach = slice(self.window.low, self.window.low + len(self.window.chances))
+        self.slopes[k] = at[:, reach] * (self.window.chances > 0)
         tables = self.best(scores)
         for table in tables:
             check_finite("decode_corpus", np.where(np.isneginf(table), 0.0, table))
@@ -307,34 +307,34 @@ class _Totals:
 
     def bounds_at(self, search: ByNumber, ks: Ints, first: int, last: int) -> Floats:
         """Upper bounds on values with totals ks, by those of two that were tried, and by both."""
-        found = np.full(len(ks), self.most)
+        bounds = np.full(len(ks), self.most)
         tried = sorted({first, last} & set(search.tried))
         for totals in [[k] for k in tried] + [tried] * (len(tried) > 1):
             sums = np.array([search.sums(k)[ks] + self.off[k] for k in totals])
             factors, away = self.spread(ks, [self.slopes[k] for k in totals])
-            values = (factors * sums).sum(axis=0) + search.rest[ks] + away
-            found = np.minimum(found, values + search.errors[ks])
-        return np.where(self.hyp[ks], found, -np.inf)
+            values = (factors * sums).sum(axis=0) + search.offset[ks] + away
+            bounds = np.minimum(bounds, values + search.errors[ks])
+        return np.where(self.hyp[ks], bounds, -np.inf)
 
-    def spread(self, ks: Ints, others: Sequence[Floats]) -> tuple[Floats, Floats]:
-        """Factors, (others, totals), and how far off sums of g_q(k, .) E[c_q] are at most.
+    def spread(self, ks: Ints, slopes: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Factors, (slopes, totals), and bounds on errors of sums of g_q(k, .) E[c_q], (totals,).
 
         g(k, .) is bounded by multiples of g at one or two other totals, (counts, width). Multiples
         of one are the more exact the nearer it is; those of two, one on each side, are so to the
         second order. All that a bound needs is that no factor is negative.
         """
         most = self.expected * (1.0 + 1e-9)  # bounds on E|c_q|
-        factors, away = np.zeros((len(others), len(ks))), np.zeros(len(ks))
-        chances = self.whole.chances
+        factors, away = np.zeros((len(slopes), len(ks))), np.zeros(len(ks))
+        chances = self.window.chances
         if not len(most):
             return factors, away
-        heaviest = int((most * (np.abs(others[0]) @ chances)).argmax())
+        heaviest = int((most * (np.abs(slopes[0]) @ chances)).argmax())
         for part, tables, _ in self.tables(ks):
-            factors[:, part] = _factors(chances, tables[heaviest], [g[heaviest] for g in others])
+            factors[:, part] = _factors(chances, tables[heaviest], [g[heaviest] for g in slopes])
             for q, (table, weight) in enumerate(zip(tables, most.tolist(), strict=True)):
                 left = table.copy()
-                for factor, other in zip(factors[:, part], others, strict=True):
-                    left -= np.multiply.outer(factor, other[q])
+                for factor, slope in zip(factors[:, part], slopes, strict=True):
+                    left -= np.multiply.outer(factor, slope[q])
                 rounding = relative_error(16) * np.abs(table).max(axis=1, initial=0.0)
                 away[part] += weight * (np.abs(left).max(axis=1, initial=0.0) + rounding)
         return factors, away
@@ -346,49 +346,49 @@ class _Totals:
         at = self.sign * np.array(tables).reshape(self.greatest.shape[1], len(ref))
         check_finite("decode_corpus", at)
         steepest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
-        error = self.whole.lost * float(self.greatest.sum(axis=0) @ steepest)
-        found = []
+        error = self.window.lost * float(self.greatest.sum(axis=0) @ steepest)
+        scores = []
         for group, weights, own in zip(self.corpus.groups, self.weights, self.own, strict=True):
             rows, n, structure, _ = group
-            others, most = [self.others[row] for row in rows], self.greatest[rows]
-            # What joint counts are worth on average by the own count, (batch, counts, own counts).
-            wanted = np.zeros((len(rows), len(at), own.shape[1]))
-            for row, other in zip(wanted, others, strict=True):
-                reach = slice(other.low, other.low + len(other.chances) + own.shape[1] - 1)
+            windows, most = [self.other_windows[row] for row in rows], self.greatest[rows]
+            # The mean of g_q(k, .) by the sentence's own count, (batch, counts, own counts).
+            gains = np.zeros((len(rows), len(at), own.shape[1]))
+            for row, window in zip(gains, windows, strict=True):
+                reach = slice(window.low, window.low + len(window.chances) + own.shape[1] - 1)
                 for q, values in enumerate(at):
-                    row[q] = np.correlate(values[reach], other.chances, "valid")
-            found.append(structure.scores(weights, wanted)[0])
+                    row[q] = np.correlate(values[reach], window.chances, "valid")
+            scores.append(structure.scores(weights, gains)[0])
             # Roundings of sweeps, what others lack and their roundings, roundings of best paths.
-            expected = np.einsum("bqc,bc->bq", np.abs(wanted), np.abs(own))
+            expected = np.einsum("bqc,bc->bq", np.abs(gains), np.abs(own))
             rounding = 2.0 * relative_error(int(structure.roundings[n]))
             error += rounding * float((most * expected).sum())
-            off = [o.lost + relative_error(o.operations + len(o.chances) + 8) for o in others]
+            off = [o.lost + relative_error(o.operations + len(o.chances) + 8) for o in windows]
             error += float((most @ steepest) @ np.array(off))
             steps = relative_error((len(structure.tapes.terms) + 9) * n + 64)
-            error += steps * float((most * np.abs(wanted).max(axis=2, initial=0.0)).sum())
-        return found, error, at
+            error += steps * float((most * np.abs(gains).max(axis=2, initial=0.0)).sum())
+        return scores, error, at
 
     def best(self, scores: Sequence[Scores], ends: Ints | None = None) -> list[Any]:
         """The best sums of scores by count of each sentence; or paths, where counts are given."""
         groups = self.corpus.groups
         ones = (np.ones((len(group.rows), 1)) for group in groups)
-        found = map(partial(corpus_moments.best_of, ends=ends), groups, scores, ones)
-        return by_sentence(groups, found)
+        best_of = partial(corpus_moments.best_of, ends=ends)
+        return by_sentence(groups, map(best_of, groups, scores, ones))
 
 
 def _expected(structure: Structure, models: Sequence[ArcWeights]) -> tuple[Floats, Floats]:
     """Bounds on the sums of E|joint count|, (counts,), and P(count of y), (batch, counter)."""
     n, counts = models[0].n, structure.counts
-    one = np.ones((len(models), counts, int(structure.r.columns[n])))
-    scores, chances = structure.scores(models, one, absolute=True)
-    cells, found = structure.score_cells(n), np.zeros(counts)
+    ones = np.ones((len(models), counts, int(structure.r.columns[n])))
+    scores, chances = structure.scores(models, ones, absolute=True)
+    cells, bounds = structure.score_cells(n), np.zeros(counts)
     if len(cells):
         term = np.searchsorted(structure.z.first_feature, cells[:, 1], side="right")
         begins = np.flatnonzero(np.diff(cells[:, 0] * (1 + term.max()) + term, prepend=-1))
         dense = scores.dense(len(cells))[..., 0]
         most = np.maximum.reduceat(dense, begins, axis=1)  # (batch, positions and terms)
-        np.add.at(found, structure.amounts.joint[cells[begins, 1]], most.sum(axis=0))
-    return found, chances
+        np.add.at(bounds, structure.amounts.joint[cells[begins, 1]], most.sum(axis=0))
+    return bounds, chances
 
 
 def _guard(cells: int, limit: int, what: str) -> None:
@@ -401,23 +401,23 @@ def _guard(cells: int, limit: int, what: str) -> None:
 
 def _sums_of(reachable: Sequence[Bools]) -> Bools:
     """Which totals there are, from the counts that each sentence may have; sets are bits."""
-    found, size = 1, 1 + sum(len(one) - 1 for one in reachable)
-    for one in reachable:
-        found = reduce(or_, (found << count for count in np.flatnonzero(one).tolist()))
-    return np.array([bit == "1" for bit in reversed(f"{found:0{size}b}")], bool)
+    bits, size = 1, 1 + sum(len(counts) - 1 for counts in reachable)
+    for counts in reachable:
+        bits = reduce(or_, (bits << count for count in np.flatnonzero(counts).tolist()))
+    return np.array([bit == "1" for bit in reversed(f"{bits:0{size}b}")], bool)
 
 
-def _factors(chances: Floats, table: Floats, others: Sequence[Floats]) -> Floats:
-    """The multiples of one other that has the same mean, or of two with the same two values.
+def _factors(chances: Floats, table: Floats, slopes: Sequence[Floats]) -> Floats:
+    """Factors, (slopes, totals): of one slope to the table's mean, of two to two of its values.
 
-    Tables are g(k, r) for some k, (totals, width), and for each of the others, (width,).
+    The table is g(k, r) for several k, (totals, width); slopes are g at other totals, (width,).
     """
-    if len(others) == 1:
-        mean = float(others[0] @ chances) or np.inf
+    if len(slopes) == 1:
+        mean = float(slopes[0] @ chances) or np.inf
         return np.maximum(0.0, (table @ chances)[None] / mean)
     mass = np.cumsum(chances)
     places = np.searchsorted(mass, [0.16 * mass[-1], 0.84 * mass[-1]])
-    pair = np.stack([other[places] for other in others], axis=1)  # (places, others)
+    pair = np.stack([slope[places] for slope in slopes], axis=1)  # (places, others)
     if abs(np.linalg.det(pair)) <= 1e-12 * np.abs(pair).max() ** 2:
         return np.zeros((2, len(table)))
     return np.maximum(0.0, np.linalg.solve(pair, table[:, places].T))

@@ -2,7 +2,7 @@
 
 The value is b T / D^a of totals: T is the joint count, D affine in the reference's count S, both
 summed over independent sentences; k is the hypotheses' count. As in ``decoding/moments.py``, with
-x = S - E[S], D = d (1 + u x), hypotheses z with the total k are worth
+x = S - E[S], D = d (1 + u x), hypotheses z with the total k have the value
 
     b d^-a E[T (1 + u x)^-a]  =  b d^-a  sum over steps of z of  sum over j of  c_j u^j E[f x^j],
 
@@ -52,7 +52,7 @@ _FACTORIALS = np.array([float(math.factorial(j)) for j in range(_MOST_ORDER + 1)
 
 
 class _Block(NamedTuple):
-    """What is known of sentences that are swept together."""
+    """Scores and moments of sentences that are swept together."""
 
     group: Group
     scores: Scores  # those that are not negligible; J + 1 lanes for powers of the own count, by j!
@@ -128,7 +128,7 @@ def _parts(groups: Iterable[Group]) -> Iterator[Group]:
 
 
 def _block(order: int, group: Group) -> _Block:
-    """What is known of the sentences of a group, by moments up to an order."""
+    """The scores and moments of the sentences of a group, up to an order."""
     ends = np.zeros((len(group.rows), 1, order + 1))
     ends[:, 0, 0] = 1.0
     powers = float(group.structure.r.columns[group.n]) ** np.arange(order + 1)
@@ -151,31 +151,31 @@ def _search(
     d, high = below + steep * counts.mean, len(slope) - 1
     u, order, zero = steep / d, len(counts.cumulants) - 1, np.zeros(high + 1)
     gain, series = slope * d**-ratio.power, tm.series_of(ratio.power, 1.0, order)
-    kept: dict[int, Hulls] = {}
+    hulls_at: dict[int, Hulls] = {}
     sides = [below + steep * s for s in (0.0, counts.most.sum())]
     groups, roundings = [block.group for block in blocks], np.zeros(len(counts.means))
-    others = [counts.others(group.rows) for group in groups]
+    other_moments = [counts.of_others(group.rows) for group in groups]
     for (rows, n, structure, _), _, chances in blocks:
         # A step multiplies by exp(t) once more than it does where counts are kept; steps whose
         # scores are not kept add to the errors of joint counts as well.
         part = relative_error(int(structure.roundings[n]) + (n + 16) * (chances.shape[1] + 7))
-        shown = 2 * len(structure.tapes.terms) * n
-        roundings[rows] = part * float(structure.greatest[0, n]) + _NEGLIGIBLE * shown
+        steps = 2 * len(structure.tapes.terms) * n
+        roundings[rows] = part * float(structure.greatest[0, n]) + _NEGLIGIBLE * steps
 
     def best(k: int, ends: Ints | None = None) -> list[Any]:
         weights = series * u[k] ** np.arange(order)
 
-        def one(block: _Block, others: Floats) -> Any:
+        def best_in(block: _Block, moments: Floats) -> Any:
             lanes = np.zeros((len(block.chances), order))  # of the sum over j of weights[j] x^j
             for j in range(order):
                 for a in range(j + 1):
-                    lanes[:, a] += weights[j] * tm.BINOMIAL[j, a] * others[j - a]
+                    lanes[:, a] += weights[j] * tm.BINOMIAL[j, a] * moments[j - a]
             return best_of(block.group, block.scores, lanes * _FACTORIALS[:order], ends)
 
-        return by_sentence(groups, pool.map(one, blocks, others))
+        return by_sentence(groups, pool.map(best_in, blocks, other_moments))
 
     def sums_at(k: int) -> Floats:
-        kept[k] = hulls = Hulls(best(k))
+        hulls_at[k] = hulls = Hulls(best(k))
         bounds = np.interp(np.arange(high + 1), hulls.knots, hulls.values)
         bounds += 4 * len(hulls.knots) * UNIT * hulls.size
         bounds[: hulls.knots[0]] = bounds[hulls.knots[-1] + 1 :] = -np.inf
@@ -183,26 +183,26 @@ def _search(
 
     def over_at(k: int, ks: Ints) -> Floats:
         apart = np.maximum(*(side[ks] / side[k] for side in sides)) * d[k] / d[ks]
-        rest = largest * counts.moments[-1] * u[k] ** order * apart**ratio.power / gain[ks]
-        found: Floats = rest + float(roundings @ counts.sizes(series, u[k]))
-        return found
+        remainder = largest * counts.moments[-1] * u[k] ** order * apart**ratio.power / gain[ks]
+        slack: Floats = remainder + float(roundings @ counts.sizes(series, u[k]))
+        return slack
 
     def best_at(k: int) -> tuple[list[Ints], int, float]:
         """The hypotheses, their total, and the sum of their scores."""
-        hulls = kept[k]
+        hulls = hulls_at[k]
         place = int((gain[np.clip(hulls.knots, 1, high)] * hulls.values).argmax())
         total = int(hulls.knots[place])
         return best(k, hulls.ends(total)), total, float(hulls.values[place])
 
     first = high  # scores hardly depend on the total, and the ends are tried anyway
     bounds_at = chords(u, over_at)
-    found = ByNumber(1, high, first, gain, zero, zero, sums_at, bounds_at, best_at)
+    search = ByNumber(1, high, first, gain, zero, zero, sums_at, bounds_at, best_at)
     for _ in range(6):  # the best total at the best total before
-        total = 1 + int((gain * found.sums(first))[1:].argmax())
-        if total in found.tried:
+        total = 1 + int((gain * search.sums(first))[1:].argmax())
+        if total in search.tried:
             break
-        found.first = first = total
-    return found
+        search.first = first = total
+    return search
 
 
 def best_of(group: Group, scores: Scores, factors: Floats, ends: Ints | None) -> Any:
@@ -228,14 +228,14 @@ class Counts:
         self.mean = math.fsum(self.means)  # of the total, as are central moments, (order + 1,)
         self.moments = tm.central_moments(self.cumulants.sum(axis=1))
 
-    def others(self, rows: Sequence[int] | slice) -> Floats:
+    def of_others(self, rows: Sequence[int] | slice) -> Floats:
         """Moments of all counts but one's own, centred, less one's own mean, (order + 1, rows)."""
         cumulants = self.cumulants
-        rest = tm.central_moments(cumulants.sum(axis=1, keepdims=True) - cumulants[:, rows])
-        return _shifted(rest, -self.means[rows])
+        moments = tm.central_moments(cumulants.sum(axis=1, keepdims=True) - cumulants[:, rows])
+        return _shifted(moments, -self.means[rows])
 
     def sizes(self, series: Floats, u: float) -> Floats:
-        """What roundings of moments are a part of, (sentences,).
+        """Bounds on the absolute terms that moments are sums of, (sentences,).
 
         The sum over j of |series[j] u^j| times a bound on E|x|^j in which all that is added up and
         taken away counts: raw moments of a sentence are at most ``most`` to their power, and the
@@ -245,20 +245,20 @@ class Counts:
         worst = [math.factorial(r) * float((reach**r).sum()) for r in range(order)]
         moments = tm.central_moments(np.abs(self.cumulants.sum(axis=1)[:order]) + worst)
         moments[1] = math.sqrt(moments[2])
-        found = np.zeros(len(reach))
+        sizes = np.zeros(len(reach))
         for j in range(order):
             terms = (tm.BINOMIAL[j, a] * reach**a * moments[j - a] for a in range(j + 1))
-            found += abs(series[j] * u**j) * sum(terms)
-        return found
+            sizes += abs(series[j] * u**j) * sum(terms)
+        return sizes
 
 
 def _shifted(moments: Floats, by: Floats) -> Floats:
     """Moments of sums and a number, from those of the sums, (order + 1, ...)."""
-    found = np.zeros_like(moments)
+    shifted = np.zeros_like(moments)
     for j in range(len(moments)):
         for i in range(j + 1):
-            found[j] += tm.BINOMIAL[j, i] * by ** (j - i) * moments[i]
-    return found
+            shifted[j] += tm.BINOMIAL[j, i] * by ** (j - i) * moments[i]
+    return shifted
 
 
 # -- the best sums by total ------------------------------------------------------------------------
@@ -267,7 +267,7 @@ def _shifted(moments: Floats, by: Floats) -> Floats:
 class Hulls:
     """The sum of the concave hulls of the sentences' best scores by count: Lagrangian relaxation.
 
-    The tables hold the best worth of each count of a sentence, -inf where there is none.
+    The tables hold the best score of each count of a sentence, -inf where there is none.
 
     For a price p of an item, the sum over sentences s of max over j of (U_s(j) - p j), and p k, is
     at least the best sum of scores of hypotheses that count k together. The least such bound over
@@ -277,36 +277,36 @@ class Hulls:
 
     def __init__(self, tables: Sequence[Floats]) -> None:
         widest = max(map(len, tables), default=0)
-        held = np.full((len(tables), widest), -np.inf)
-        for row, table in zip(held, tables, strict=True):
+        scores = np.full((len(tables), widest), -np.inf)
+        for row, table in zip(scores, tables, strict=True):
             row[: len(table)] = table
-        slopes = np.empty(held.shape)
-        kernels("best_kernels", held.size).corners(held, slopes, np.zeros(widest, np.int64))
+        slopes = np.empty(scores.shape)
+        kernels("best_kernels", scores.size).corners(scores, slopes, np.zeros(widest, np.int64))
         sentence, end = np.nonzero(~np.isnan(slopes))  # all corners, by sentence and count
         opens = np.diff(sentence, prepend=-1) != 0
-        worth = held[sentence, end]
-        gains = np.diff(worth, prepend=0.0)[~opens]
+        corners = scores[sentence, end]
+        gains = np.diff(corners, prepend=0.0)[~opens]
         lengths = np.diff(end, prepend=0)[~opens]
         self.first = end[opens]  # the least count of each sentence
         sentence, end = sentence[~opens], end[~opens]
         order = np.argsort(-slopes[sentence, end], kind="stable")  # by sentence in their order
         # The totals between pieces, ascending, and the bound there, (pieces + 1,).
         self.knots: Ints = int(self.first.sum()) + np.append(0, np.cumsum(lengths[order]))
-        self.values: Floats = worth[opens].sum() + np.append(0.0, np.cumsum(gains[order]))
+        self.values: Floats = corners[opens].sum() + np.append(0.0, np.cumsum(gains[order]))
         # The sentence of each piece, its count after that, the sum of all added, signs aside.
         self.sentence, self.end = sentence[order], end[order]
-        self.size = float(np.abs(worth[opens]).sum() + np.abs(gains).sum())
+        self.size = float(np.abs(corners[opens]).sum() + np.abs(gains).sum())
 
     def ends(self, total: int) -> Ints:
         """The counts of the sentences when all pieces up to a total are taken, (sentences,)."""
-        found: Ints = self.first.copy()
+        counts: Ints = self.first.copy()
         pieces = int(np.searchsorted(self.knots, total, side="right")) - 1
-        np.maximum.at(found, self.sentence[:pieces], self.end[:pieces])
-        return found
+        np.maximum.at(counts, self.sentence[:pieces], self.end[:pieces])
+        return counts
 
 
 def best_sums(tables: Sequence[Floats]) -> tuple[Floats, Callable[[int], Ints], float]:
-    """The best sum of worths for each total, counts of the sentences, and a bound on roundings.
+    """The best sum of scores for each total, counts of the sentences, and a bound on roundings.
 
     Where there are many, sums are bounds from above, and the counts that a function gives for a
     total have the total of the knot below it.
@@ -319,18 +319,18 @@ def best_sums(tables: Sequence[Floats]) -> tuple[Floats, Callable[[int], Ints], 
     sums, greatest = [np.zeros(1)], 0.0
     for table in tables:
         before, after = sums[-1], np.full(len(sums[-1]) + len(table) - 1, -np.inf)
-        for j, worth in enumerate(table):
+        for j, score in enumerate(table):
             part = after[j : j + len(before)]
-            np.maximum(part, before + worth, out=part)
+            np.maximum(part, before + score, out=part)
         sums.append(after)
         greatest += float(np.abs(table[np.isfinite(table)]).max())
 
-    def counts(total: int) -> Ints:
-        found = np.zeros(len(tables), np.int64)
+    def ends(total: int) -> Ints:
+        counts = np.zeros(len(tables), np.int64)
         for s in range(len(tables) - 1, -1, -1):
             j = np.arange(max(0, total - len(sums[s]) + 1), min(total, len(tables[s]) - 1) + 1)
-            found[s] = j[(sums[s][total - j] + tables[s][j]).argmax()]
-            total -= int(found[s])
-        return found
+            counts[s] = j[(sums[s][total - j] + tables[s][j]).argmax()]
+            total -= int(counts[s])
+        return counts
 
-    return sums[-1], counts, relative_error(len(tables) + 8) * greatest
+    return sums[-1], ends, relative_error(len(tables) + 8) * greatest

@@ -95,15 +95,15 @@ def decode(
     [1, 1, 0]
     """
     method = one_of("decode", "method", method, ["auto", *METHODS])
-    bound, made = fitted(loss, as_model(model), "decode")
-    allowed, clock = allowed_by(constraint, made), Clock(seconds, progress)
-    problem = Problem(bound, made, allowed, *_limits(keep, budget), clock)
+    bound, model = fitted(loss, as_model(model), "decode")
+    allowed, clock = allowed_by(constraint, model), Clock(seconds, progress)
+    problem = Problem(bound, model, allowed, *_limits(keep, budget), clock)
     if one_of("decode", "engine", engine, ENGINES) == "lattice":
         return _decide([problem], method)[0]
     if method != "auto" or keep is not None:
         must = "the engine openfst has one method, which keeps every state"
-        got = f"method={method!r}" if method != "auto" else f"keep={keep}"
-        raise InputError(message("decode", must, got, "Leave method and keep out"))
+        option = f"method={method!r}" if method != "auto" else f"keep={keep}"
+        raise InputError(message("decode", must, option, "Leave method and keep out"))
     return _decision(problem, "composition", explicit_answer(problem))
 
 
@@ -143,15 +143,15 @@ def decode_many(
     if progress is not None and not callable(progress):
         must = "progress must be a function of the number of decisions made"
         raise InputError(message("decode_many", must, progress))
-    tell, threads = progress or (lambda made: None), checked_jobs("decode_many", jobs)
-    found: dict[int, Decision] = {}
+    tell, threads = progress or (lambda count: None), checked_jobs("decode_many", jobs)
+    decisions: dict[int, Decision] = {}
     if scheduler is None and keep is None and method in ("auto", RANKING_FAST.name):
-        for made in _ranked_together(loss, models, method, constraint):
-            found.update(made)
-            tell(len(made))
+        for ranked in _ranked_together(loss, models, method, constraint):
+            decisions.update(ranked)
+            tell(len(ranked))
     left: dict[int, Model] = {}
     for row, model in enumerate(models):
-        if row not in found:
+        if row not in decisions:
             where = f"decode_many, models[{row}]"
             left[row] = fitted(loss, model_at(model, where), where)[1]
     places, apart = list(left), list[int]()  # what other processes decide
@@ -170,21 +170,21 @@ def decode_many(
             continue
         for begin in range(0, len(rows), size):
             decided = _decide(problems[begin : begin + size], method)
-            found.update(zip(rows[begin : begin + size], decided, strict=True))
+            decisions.update(zip(rows[begin : begin + size], decided, strict=True))
             tell(len(decided))
     if apart:
         options = {"method": method, "keep": keep, "constraint": constraint, "budget": budget}
-        question, some = (loss, {**options, "seconds": seconds}), [left[row] for row in apart]
-        work = question, some, [model.n for model in some], min(threads, len(some))
+        question, batch = (loss, {**options, "seconds": seconds}), [left[row] for row in apart]
+        work = question, batch, [model.n for model in batch], min(threads, len(batch))
         decided = in_shares("decode_many", _decide_share, *work, scheduler, tell)
-        found.update(zip(apart, decided, strict=True))
-    return [found[row] for row in range(len(models))]
+        decisions.update(zip(apart, decided, strict=True))
+    return [decisions[row] for row in range(len(models))]
 
 
 def _limits(keep: int | None, budget: int) -> tuple[int | None, int]:
-    """The number of states that are kept, and the budget, as they were given."""
-    kept = None if keep is None else errors.check_int("decode", "keep", keep)
-    return kept, errors.check_int("decode", "budget", budget)
+    """The number of states kept per layer, and the budget, after their checks."""
+    keep = None if keep is None else errors.check_int("decode", "keep", keep)
+    return keep, errors.check_int("decode", "budget", budget)
 
 
 def _decide_share(question: tuple[Loss, dict[str, Any]], models: list[Any]) -> list[Decision]:
@@ -195,18 +195,18 @@ def _decide_share(question: tuple[Loss, dict[str, Any]], models: list[Any]) -> l
 def _ranked_together(
     loss: Loss, models: Sequence[Any], method: str, constraint: Any
 ) -> Iterator[dict[int, Decision]]:
-    """What ``ranking_fast`` proves for vectors of probabilities, in blocks, without models."""
+    """Blocks of decisions by row that ``ranking_fast`` proves for vectors of probabilities."""
     by_length: dict[int, dict[int, Floats]] = {}
     for row, model in enumerate(models):
-        given = None if isinstance(model, Model) else vector_of_numbers(model)
+        vector = None if isinstance(model, Model) else vector_of_numbers(model)
         if isinstance(model, Bernoulli):
-            given = model.p
-        if given is not None:
-            by_length.setdefault(len(given), {})[row] = given
+            vector = model.p
+        if vector is not None:
+            by_length.setdefault(len(vector), {})[row] = vector
     for n, vectors in by_length.items():
         for begin in range(0, len(vectors), size := ranking.ranked_at_once(n)):
-            some = list(vectors)[begin : begin + size]
-            p = np.stack([vectors[row] for row in some])
+            rows = list(vectors)[begin : begin + size]
+            p = np.stack([vectors[row] for row in rows])
             plain = np.flatnonzero(((p >= 0.0) & (p <= 1.0)).all(axis=1))
             if not len(plain):
                 continue
@@ -220,11 +220,11 @@ def _ranked_together(
                 raise
             except FsmeuError:  # left to ``decode``
                 continue
-            chosen, *found = ranking.best_ranked(problem.sign, *tables)
-            rows = zip(plain.tolist(), chosen.tolist(), *found, strict=True)
+            zs, values, _, reaches = ranking.best_ranked(problem.sign, *tables)
+            answers = zip(plain.tolist(), zs.tolist(), values, reaches, strict=True)
             yield {  # labels are their own indices
-                some[k]: Decision(z, value, RANKING_FAST.name, True, n + 1, ranking.WHY_FAST)
-                for k, z, value, _, reach in rows
+                rows[k]: Decision(z, value, RANKING_FAST.name, True, n + 1, ranking.WHY_FAST)
+                for k, z, value, reach in answers
                 if reach <= PRECISION * abs(value) < np.inf  # else by ``judged``
             }
 
@@ -237,7 +237,7 @@ def _in_order(problem: Problem) -> tuple[str, ...]:
     if problem.keep is not None:
         return _WITH_KEEP
     few = len(problem.model.labels) ** min(problem.n, 64) <= min(problem.budget, FEW_SEQUENCES)
-    return tuple(one for one in (*EXACT, *_UNPROVEN) if few or one != EXHAUSTIVE.name)
+    return tuple(name for name in (*EXACT, *_UNPROVEN) if few or name != EXHAUSTIVE.name)
 
 
 def _first(problem: Problem, method: str) -> str | None:
@@ -248,9 +248,9 @@ def _first(problem: Problem, method: str) -> str | None:
 
 def _are_decided_together(problem: Problem, method: str) -> bool:
     """Whether several problems like this are decided faster together than one by one."""
-    alone = problem.constraint is not None or problem.model.structure is None
+    unbatched = problem.constraint is not None or problem.model.structure is None
     first = _first(problem, method)
-    if first is None or problem.keep is not None or (first == VITERBI.name and alone):
+    if first is None or problem.keep is not None or (first == VITERBI.name and unbatched):
         return False
     return METHODS[first].together
 
@@ -262,7 +262,7 @@ def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
     those that fit. A method that proves nothing, or may not, ends it. Where none answers, the error
     is that of the last.
     """
-    first, found = problems[0], [list[tuple[str, Answer]]() for _ in problems]
+    first, answers = problems[0], [list[tuple[str, Answer]]() for _ in problems]
     left, faults = dict(enumerate(problems)), dict[int, FsmeuError]()
     names = _in_order(first) if method == "auto" else (method,)
     if len(names) == 1 and (must := METHODS[method].condition(first)) is not None:
@@ -275,36 +275,36 @@ def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
             if isinstance(answer, FsmeuError):
                 faults[row] = answer
             else:
-                found[row].append((name, answer))
+                answers[row].append((name, answer))
                 if answer.exact or ends:
                     del left[row]
     for row in left:
-        if not found[row]:
+        if not answers[row]:
             raise faults[row]
 
     def rank(answer: tuple[str, Answer]) -> tuple[bool, float]:
         return answer[1].exact, first.sign * (answer[1].value or 0.0)
 
-    best = (max(reversed(answers), key=rank) for answers in found)  # the last of equal ones
-    return [_decision(problem, *one) for problem, one in zip(problems, best, strict=True)]
+    best = (max(reversed(pairs), key=rank) for pairs in answers)  # the last of equal ones
+    return [_decision(problem, *pair) for problem, pair in zip(problems, best, strict=True)]
 
 
 def _answers(
     problems: Sequence[Problem], name: str, names: Sequence[str]
 ) -> list[Answer | FsmeuError]:
     """The answers of one of several methods, or why computing showed that it has none."""
-    these = problems
+    timed = problems
     if name == EXHAUSTIVE.name != names[-1]:  # half of the time: there is some for the search
-        these = [replace(one, clock=one.clock.half()) for one in problems]
+        timed = [replace(problem, clock=problem.clock.half()) for problem in problems]
     try:
-        found = checked(problems, METHODS[name].decide(these))
-        return [METHODS[name].refusal(one) if isinstance(one, str) else one for one in found]
+        answers = checked(problems, METHODS[name].decide(timed))
+        return [METHODS[name].refusal(a) if isinstance(a, str) else a for a in answers]
     except RangeError:
         raise
     except (SizeLimitError, LossFileError) as error:  # known once all is built and valued
         if len(problems) == 1:
             return [error]
-        return [_answers([one], name, names)[0] for one in problems]
+        return [_answers([problem], name, names)[0] for problem in problems]
 
 
 def _decision(problem: Problem, method: str, answer: Answer) -> Decision:
@@ -333,7 +333,7 @@ _QUICK = 0.5  # seconds of what is timed once more, when all is loaded
 
 @dataclass(frozen=True)
 class Compared:
-    """What a method decides and how many seconds it takes, or why it refuses."""
+    """The decision of a method and the seconds it takes, or why it refuses."""
 
     method: str
     decision: Decision | None = None
@@ -344,18 +344,18 @@ class Compared:
 def compare_methods(
     loss: Loss, model: Model, methods: Sequence[str] | None, options: Mapping[str, Any]
 ) -> list[Compared]:
-    """What each method decides and how long it takes, or why it does not.
+    """Each method's decision and the seconds it takes, or why it refuses, in the order given.
 
     Methods are given by name, or None for all, and further options of ``decode``.
     """
-    found = []
+    results = []
     for name in methods or METHODS:
         times = [perf_counter()]
         try:
             while len(times) < 2 or (len(times) < 3 and times[1] - times[0] < _QUICK):
                 decision = decode(loss, model, **{**options, "method": name})
                 times.append(perf_counter())
-            found.append(Compared(name, decision, min(np.diff(times).tolist())))
+            results.append(Compared(name, decision, min(np.diff(times).tolist())))
         except (RefusalError, SizeLimitError) as error:
-            found.append(Compared(name, refused=str(error)))
-    return found
+            results.append(Compared(name, refused=str(error)))
+    return results

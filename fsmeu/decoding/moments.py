@@ -5,7 +5,7 @@ has them at the k most probable positions (Natarajan 2016, Theorem 6), and the v
 from running sums of cumulants (``trellis/moments.py``).
 
 Chains: let the value be N / D^a with D = d (1 + u x), x = ref - E[ref], d and u depending on k, and
-N = b tp + c(ref), b >= 0. A hypothesis z with k ones is worth
+N = b tp + c(ref), b >= 0. A hypothesis z with k ones has the value
 
     V(z) = d^-a [ b sum over its ones of Q_i(u)  +  E[c(ref) (1 + u x)^-a] ],
     Q_i(u) = E[y_i (1 + u x)^-a],
@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.problem import Answer, Method, Problem, each, judged, reach_beyond
+from fsmeu.decoding.problem import Answer, Method, Problem, judged, one_by_one, reach_beyond
 from fsmeu.decoding.ranking import NO_TABLE, ranked, ranked_answers
 from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.algebra.confusion import Confusion
@@ -58,7 +58,7 @@ _ONE_RATIO = (
 
 
 def _condition(problem: Problem) -> str | None:
-    """What must hold of the problem and does not; None where moments may serve it."""
+    """The condition that the problem does not meet; None where moments may serve it."""
     if problem.confusion is None:
         return NO_TABLE
     if problem.n < LONG_SEQUENCE:
@@ -77,11 +77,11 @@ def _by_moments(problem: Problem) -> Answer | str:
     if p is None:
         return _under_chain(problem, form)
     order = np.argsort(-p, kind="stable")
-    found = tm.ranked_values(form, p[order], problem.sign)
-    if isinstance(found, str):
-        return found
-    why = f"labels are independent, so that the best sequence ranks positions; {_WHY} ({found.how})"
-    return ranked_answers([problem], order[None], found.values[None], found.errors[None], why)[0]
+    table = tm.ranked_values(form, p[order], problem.sign)
+    if isinstance(table, str):
+        return table
+    why = f"labels are independent, so that the best sequence ranks positions; {_WHY} ({table.how})"
+    return ranked_answers([problem], order[None], table.values[None], table.errors[None], why)[0]
 
 
 # -- chains ----------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def _by_moments(problem: Problem) -> Answer | str:
 
 @dataclass(eq=False)
 class ByNumber:
-    """Best values by a number k from low to high: gain * sum of scores + rest, greater is better.
+    """Best values by a number k from low to high: gain * sum of scores + offset, greater is better.
 
     For a long sequence, k is its number of ones; for a corpus, the total of the hypotheses' counts.
     """
@@ -98,8 +98,8 @@ class ByNumber:
     high: int
     first: int  # a number that seems best
     gain: Floats  # what sums of scores are multiplied by, by k
-    rest: Floats  # what is added, whatever the hypothesis, by k
-    errors: Floats  # bounds on the errors of ``rest``, by k
+    offset: Floats  # what is added, whatever the hypothesis, by k
+    errors: Floats  # bounds on the errors of ``offset``, by k
     sums_at: Callable[[int], Floats]  # the greatest sums of the scores at k, by number
     # Upper bounds on values at some numbers, between two that were tried, or at one.
     bounds_at: Callable[[ByNumber, Ints, int, int], Floats]
@@ -114,15 +114,15 @@ class ByNumber:
 
     def value(self, k: int) -> float:
         """The best value at k, roundings and the remainder aside."""
-        return float(self.gain[k] * self.sums(k)[k] + self.rest[k])
+        return float(self.gain[k] * self.sums(k)[k] + self.offset[k])
 
 
 def chords(
     u: Floats, over_at: Callable[[int, Ints], Floats]
 ) -> Callable[[ByNumber, Ints, int, int], Floats]:
-    """The chord bound, given what x is multiplied by in D / d, by k.
+    """The chord bound as ``bounds_at``, given the factor u of x in D / d, by k.
 
-    ``over_at`` has what the sums at one k may lack, for several numbers.
+    ``over_at`` bounds what the sums at one k lack of the true ones, for several numbers.
     """
 
     def bounds_at(search: ByNumber, ks: Ints, first: int, last: int) -> Floats:
@@ -131,8 +131,8 @@ def chords(
         between = (t > -1e-12) & (t < 1.0 + 1e-12)
         ends = [search.sums(k)[ks] + over_at(k, ks) for k in (first, last)]
         total = (1.0 - t) * ends[0] + t * ends[1]
-        found = search.gain[ks] * total + search.rest[ks] + search.errors[ks]
-        return np.where(between, found, np.inf)
+        bounds = search.gain[ks] * total + search.offset[ks] + search.errors[ks]
+        return np.where(between, bounds, np.inf)
 
     return bounds_at
 
@@ -145,8 +145,8 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
     assert tables is not None
     chain = tm.chain_of(*tables)
     ends = [tm.chain_value(form, np.full(n, label), chain) for label in (0, 1)]
-    known = [(sign * one[0], one[1]) for one in ends if one is not None]
-    if not chain.marginals.any() or not np.isfinite(known).all():
+    constant = [(sign * end[0], end[1]) for end in ends if end is not None]
+    if not chain.marginals.any() or not np.isfinite(constant).all():
         return _NO_SERIES
     for searched in (_search, _rare_search):
         try:
@@ -155,13 +155,13 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
             return answer or str(error)
         if search is None:
             continue
-        best, upper = best_number(search, max(value - error for value, error in known))
+        best, upper = best_number(search, max(value - error for value, error in constant))
         z = search.best_at(best)
-        found = tm.chain_value(form, z, chain)
-        assert found is not None  # as all other numbers of ones
-        values, errors = np.array([*known, (sign * found[0], found[1]), (upper, 0.0)]).T
+        expected = tm.chain_value(form, z, chain)
+        assert expected is not None  # as all other numbers of ones
+        values, errors = np.array([*constant, (sign * expected[0], expected[1]), (upper, 0.0)]).T
         row = int(values[:-1].argmax())
-        z = z if row == len(known) else np.full(n, row)
+        z = z if row == len(constant) else np.full(n, row)
         why = f"{_WHY}; {len(search.tried)} numbers of ones were tried, all others are bounded"
         answer = Answer(z, False, why, n + 1, sign * float(values[row]), float(errors[row]))
         reach, last = reach_beyond(values, errors, row), searched is _rare_search
@@ -173,14 +173,14 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
 
 def best_number(
     search: ByNumber,
-    known: float = -np.inf,
+    lower: float = -np.inf,
     gap: float = 0.0,
     stop: Callable[[float, float], bool] | None = None,
 ) -> tuple[int, float]:
     """The best number of ones, and an upper bound on all values: branch and bound, best first.
 
-    A value may be known, and ``gap`` says how far apart the best one and the bound may stay.
-    ``stop`` is called with both before a number is tried; True ends the search. Without it,
+    ``lower`` is a value that is known to be reached; the best one and the bound may stay ``gap``
+    apart. ``stop`` is called with both before a number is tried; True ends the search. Without it,
     ``MOST_TRIES`` numbers are tried at most.
     """
     search.value(search.first)
@@ -196,7 +196,7 @@ def best_number(
         add(low, high, np.arange(low + 1, high))
     while True:
         best = max(search.tried, key=search.value)
-        level = max(known, search.value(best))
+        level = max(lower, search.value(best))
         enough, greatest = level + max(gap, _CLOSE * abs(level)), -todo[0][0] if todo else -np.inf
         late = len(search.tried) >= MOST_TRIES
         if stop is not None:
@@ -254,12 +254,12 @@ def _search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | None:
     moments[:2] = 1.0, 0.0
     series = tm.series_of(power, 1.0, order)
     powers = series[:, None] * u ** np.arange(order)[:, None]
-    rest = (top[0] + top[2] * mean) * (moments[:order] @ powers)
-    rest = scale * (rest + top[2] * (moments[1:] @ powers))
+    offset = (top[0] + top[2] * mean) * (moments[:order] @ powers)
+    offset = scale * (offset + top[2] * (moments[1:] @ powers))
     moments[order] *= 1.0 + 1e-6  # of its own roundings
     errors = np.zeros(n + 1)
     for s in (0.0, 1.0, n - 1.0, float(n)):
-        above, under = (one[0] + one[2] * s for one in (top, below))
+        above, under = (side[0] + side[2] * s for side in (top, below))
         used = np.where(under > 0, under, np.inf)
         errors = np.maximum(errors, np.abs(above) * used**-power * moments[order] * u**order)
     reach = np.minimum((3 * spread ** (1 / order) + 2) * np.abs(u), 0.5)
@@ -272,14 +272,14 @@ def _search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | None:
 
     def over_at(k: int, ks: Ints) -> Floats:
         depths = 1.0 + u[k] * (np.array([ks, np.full_like(ks, n)]) - mean)
-        rest = depths.min(axis=0) ** -power * moments[order] * u[k] ** order
-        found: Floats = ks * (rest + off[k])
-        return found
+        remainder = depths.min(axis=0) ** -power * moments[order] * u[k] ** order
+        slack: Floats = ks * (remainder + off[k])
+        return slack
 
-    gain, rest = (top[1] - top[2]) * scale, rest + apart[0]
+    gain, offset = (top[1] - top[2]) * scale, offset + apart[0]
     sums_at, best_at = _by_scores(scores_at, 2 * n * UNIT)
     bounds_at = chords(u, over_at)
-    return ByNumber(1, n - 1, first, gain, rest, errors, sums_at, bounds_at, best_at)
+    return ByNumber(1, n - 1, first, gain, offset, errors, sums_at, bounds_at, best_at)
 
 
 def _rare_search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | None:
@@ -303,14 +303,14 @@ def _rare_search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | No
         chain.steps, np.zeros(n, np.int64), np.full(2, c), nodes, logs, shares
     )
     parts = off + 3 * far + (2 * far + 32 * UNIT) * (1.0 + np.abs(logs)) + (n + 8) * UNIT
-    ones = shares.sum(axis=1)  # E[ref exp(-t c ref)] by the mass
-    rest, errors, slack = apart[0].copy(), apart[1].copy(), np.zeros(n + 1)
-    for t, w, log, part, one in zip(nodes, weights, logs, parts, ones, strict=True):
+    refs = shares.sum(axis=1)  # E[ref exp(-t c ref)] by the mass
+    offset, errors, slack = apart[0].copy(), apart[1].copy(), np.zeros(n + 1)
+    for t, w, log, part, ref in zip(nodes, weights, logs, parts, refs, strict=True):
         mass = w * np.exp(log - t * v)
         off_by = (part + 8 * UNIT * t * np.abs(v)) * mass
-        rest += mass * (top[0] + top[2] * one)
-        errors += off_by * (np.abs(top[0]) + np.abs(top[2]) * one)
-        slack += off_by * one  # of sums of scores
+        offset += mass * (top[0] + top[2] * ref)
+        errors += off_by * (np.abs(top[0]) + np.abs(top[2]) * ref)
+        slack += off_by * ref  # of sums of scores
 
     def scores_at(k: int) -> Floats:
         return (weights * np.exp(logs - nodes * v[k])) @ shares  # type: ignore[no-any-return]
@@ -321,7 +321,7 @@ def _rare_search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | No
     first = max(1, min(n - 1, round(fsum(chain.marginals))))
     gain, (sums_at, best_at) = top[1] - top[2], _by_scores(scores_at)
     bounds_at = chords(v, over_at)
-    return ByNumber(1, n - 1, first, gain, rest, errors, sums_at, bounds_at, best_at)
+    return ByNumber(1, n - 1, first, gain, offset, errors, sums_at, bounds_at, best_at)
 
 
 def _single_ratio(
@@ -336,8 +336,8 @@ def _single_ratio(
     for ks, part in tm.parts_of(form, n, sign):
         if not 0 < ks.start < n:
             continue
-        (ratio, *others), power = part.ratios, part.ratios[0].power
-        if others or (ratio.below[1] != ratio.below[2]).any():
+        (ratio, *further), power = part.ratios, part.ratios[0].power
+        if further or (ratio.below[1] != ratio.below[2]).any():
             raise tm.UnfitError(_ONE_RATIO)
         top[:, ks], below[:, ks] = sign * ratio.top, ratio.below
         tm.add_apart(part, chain.apart, apart[0, ks], apart[1, ks])
@@ -345,4 +345,4 @@ def _single_ratio(
     return top, below, power, apart
 
 
-MOMENTS = Method("moments", _condition, each(_by_moments))
+MOMENTS = Method("moments", _condition, one_by_one(_by_moments))

@@ -50,13 +50,13 @@ from fsmeu.trellis.walk import Mover, Steps, steps_of
 PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scale
 VALUE_PRECISION = 1e-10  # a value with an error of at most this part is not computed again
 FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
-HELD_STEPS = 1 << 24  # cells of steps held between two passes over single changes: 128 MB
+CACHED_STEPS = 1 << 24  # cells of steps cached between two passes over single changes: 128 MB
 HIDDEN = "rounding hides which is best"
 _BETWEEN = 0.1  # seconds between two calls of progress
 
 
 class Clock:
-    """The time since it was first asked, against a limit in seconds, None for no limit.
+    """The time since it was first read, against a limit in seconds, None for no limit.
 
     ``progress`` is called with the share of the work that is done, 0 to 1, a few times a second.
     """
@@ -67,17 +67,17 @@ class Clock:
         progress: Callable[[float], None] | None = None,
         where: str = "decode",
     ) -> None:
-        given: Any = math.inf if seconds is None else seconds
-        if isinstance(given, bool) or not isinstance(given, Real) or not float(given) > 0:
+        limit: Any = math.inf if seconds is None else seconds
+        if isinstance(limit, bool) or not isinstance(limit, Real) or not float(limit) > 0:
             must = "seconds must be a number above 0, or None for no limit"
             raise errors.InputError(errors.message(where, must, seconds))
-        self.seconds, self.progress = float(given), progress
+        self.seconds, self.progress = float(limit), progress
         self._begin: float | None = None
         self._told = self._done = 0.0
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the clock was first asked."""
+        """Seconds since the clock was first read."""
         now = time.monotonic()
         self._begin = now if self._begin is None else self._begin
         return now - self._begin
@@ -150,8 +150,8 @@ class Problem:
         """P(y_i = second label) when labels are independent and there are two, else None."""
         return binary_marginals(self.model)
 
-    def kept(self, what: Hashable, derive: Callable[[], T]) -> T:
-        """A property of the loss at this length, derived once and kept on a loss of a file."""
+    def cached(self, what: Hashable, derive: Callable[[], T]) -> T:
+        """A property of the loss at this length, derived once and cached on a loss of a file."""
         if not isinstance(self.loss, SpecLoss):
             return derive()
         memo: dict[Hashable, T] = self.loss.memo(("decoding", self.n))
@@ -165,10 +165,10 @@ class Problem:
 
     def values(self, candidates: Sequence[Ints], engine: str = "lattice") -> Floats:
         """The expected values of sequences, and bounds on errors, (2, sequences)."""
-        asked = list(map(self.query, candidates))
+        queries = list(map(self.query, candidates))
         if self.keep is None and engine == "lattice":
-            return values_and_errors(asked)
-        return with_errors([expectation_of(one, None, self.keep, engine) for one in asked])
+            return values_and_errors(queries)
+        return with_errors([expectation_of(query, None, self.keep, engine) for query in queries])
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""
@@ -176,10 +176,10 @@ class Problem:
         allowed = layered if self.constraint is None else restricted(layered, self.constraint)
         return [indices for indices, _ in most_probable(allowed, k)]
 
-    def some_sequence(self) -> Ints:
+    def likely_sequence(self) -> Ints:
         """The most probable allowed sequence, or any that is allowed; there must be one."""
-        if found := self.most_probable(1):
-            return found[0]
+        if paths := self.most_probable(1):
+            return paths[0]
         return most_probable(allowed_layers(self.model, self.constraint), 1)[0][0]
 
     def allows(self, indices: Ints) -> bool:
@@ -189,7 +189,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a method found."""
+    """A sequence that a method decided on, and whether it is proven best."""
 
     indices: Ints  # label indices of the sequence
     exact: bool  # whether no sequence is better
@@ -266,13 +266,13 @@ class Method:
 
     def __call__(self, problem: Problem) -> Answer:
         """The answer to a problem; a RefusalError where the method does not fit."""
-        found = self.condition(problem) or self.decide([problem])[0]
-        if isinstance(found, str):
-            raise self.refusal(found)
-        return found
+        answer = self.condition(problem) or self.decide([problem])[0]
+        if isinstance(answer, str):
+            raise self.refusal(answer)
+        return answer
 
 
-def each(
+def one_by_one(
     decide: Callable[[Problem], Answer | str],
 ) -> Callable[[Sequence[Problem]], list[Answer | str]]:
     """A function of several problems that decides one after the other."""
@@ -286,7 +286,7 @@ class Changes:
     """Expected values of single-label changes, for any number of sequences of one problem.
 
     One forward and one backward sweep over the machine with the hypothesis free give the mass
-    before a position, and the value of the rest from there, for each label that could stand there.
+    before a position, and the backward value from there, for each label that could stand there.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -298,7 +298,7 @@ class Changes:
         """The expected value with the label at i replaced by a, (n, labels), if there is time."""
         mover, view, size = self._mover, self._view, self._size
         path = np.array([view.start], np.int64)  # states without a change
-        layers, masses, held = [path], [mover.start], dict[int, Steps]()
+        layers, masses, cached = [path], [mover.start], dict[int, Steps]()
         cells = mass_cells = 0
         for i, label in enumerate(indices.tolist()):
             self._clock.check()
@@ -314,15 +314,15 @@ class Changes:
             steps = _numbered(targets, gains, layers[-1])
             masses.append(mover.forward(i, masses[-1], steps, label * size))
             cells += targets.size * (1 + view.linear)
-            if cells <= HELD_STEPS:
-                held[i] = steps
+            if cells <= CACHED_STEPS:
+                cached[i] = steps
         ending, slopes = view.values(layers[-1])
         ends = np.concatenate([ending[None], slopes])  # (quantities, states)
         beyond = ends[:, None, :] * mover.layered.final[:, None]
         table = np.empty((len(indices), size))
         for i in range(len(indices) - 1, -1, -1):
             self._clock.check()
-            steps = held.get(i) or _numbered(*self._advance(i, layers[i]), layers[i + 1])
+            steps = cached.get(i) or _numbered(*self._advance(i, layers[i]), layers[i + 1])
             table[i] = mover.changed(i, mass := masses.pop(i), steps, beyond, size)
             beyond, _ = mover.backward(i, mass, steps, beyond, int(indices[i]) * size)
         return table
@@ -340,7 +340,7 @@ def _numbered(targets: Ints, gains: Floats | None, after: Ints) -> Steps:
 
 @np.errstate(invalid="ignore")
 def reach_beyond(values: Floats, errors: Floats, best: Any) -> Any:
-    """How far others may be above the best of (..., values), given bounds on errors, (...)."""
+    """Bounds, (...), on how far others are above the best of (..., values), given their errors."""
     at = np.asarray(best)[..., None]
     own, error = (np.take_along_axis(table, at, -1)[..., 0] for table in (values, errors))
     return (values + errors).max(axis=-1) - own + error
@@ -365,29 +365,29 @@ def checked(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> lis
     An answer is claimed to be exact no longer if the method had found another value. An InputError
     where a value is no number that doubles hold, a RangeError outside of the declared range.
     """
-    found = {row: one for row, one in enumerate(answers) if isinstance(one, Answer)}
-    unknown = [row for row, one in found.items() if not one.exact or one.value is None]
+    by_row = {row: answer for row, answer in enumerate(answers) if isinstance(answer, Answer)}
+    unknown = [row for row, answer in by_row.items() if not answer.exact or answer.value is None]
     values = dict[int, float]()
     if len(unknown) > 1:
         with suppress(FsmeuError):  # then one by one, and the error is that of one
-            asked = [problems[row].query(found[row].indices) for row in unknown]
-            values = dict(zip(unknown, values_and_errors(asked)[0].tolist(), strict=True))
-    done = {row: _checked(problems[row], one, values.get(row)) for row, one in found.items()}
+            queries = [problems[row].query(by_row[row].indices) for row in unknown]
+            values = dict(zip(unknown, values_and_errors(queries)[0].tolist(), strict=True))
+    done = {row: _checked(problems[row], answer, values.get(row)) for row, answer in by_row.items()}
     return [done.get(row, answer) for row, answer in enumerate(answers)]
 
 
 def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
-    """The answer with the value that was computed again, or is computed now."""
-    known = answer.exact and answer.value is not None
-    if again is None and not (known and answer.error <= VALUE_PRECISION * abs(answer.value or 0.0)):
-        limit = problem.cheap_states if known else None
+    """The answer with the value ``again``, computed now where it is None and not known well."""
+    claim = answer.exact and answer.value is not None
+    if again is None and not (claim and answer.error <= VALUE_PRECISION * abs(answer.value or 0.0)):
+        limit = problem.cheap_states if claim else None
         try:
             again = expectation_of(problem.query(answer.indices), limit).value
         except SizeLimitError:
-            if not known:
+            if not claim:
                 raise
     if again is not None:
-        off = abs((answer.value or 0.0) - again) if known else 0.0
+        off = abs((answer.value or 0.0) - again) if claim else 0.0
         if off > PRECISION * abs(again) and off > PRECISION * _step(problem, answer.indices):
             answer = replace(answer, exact=False, why=f"{answer.why}; but {HIDDEN}")
         answer = replace(answer, value=again)
@@ -402,13 +402,13 @@ def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
 
 
 def _step(problem: Problem, indices: Ints) -> float:
-    """The median of what changing one label does to the value, 0 where it is not cheap to know."""
+    """The median of |change of the value| over changes of one label, 0 where it is not cheap."""
     with suppress(FsmeuError, TimeoutError):
         changed = Changes(problem).values(indices)
-        others = np.arange(changed.shape[1]) != indices[:, None]
-        if others.any():
-            own = changed[~others].mean()
-            step = float(np.median(np.abs(changed[others] - own)))
+        differs = np.arange(changed.shape[1]) != indices[:, None]
+        if differs.any():
+            own = changed[~differs].mean()
+            step = float(np.median(np.abs(changed[differs] - own)))
             return step if np.isfinite(step) else 0.0
     return 0.0
 
@@ -423,9 +423,9 @@ def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
             ends = [end for end in ends if sign * (end - value) <= FAR * abs(value) + LEAST]
         if not ends:
             return answer
-        found = expectation_of(problem.query(answer.indices), problem.cheap_states)
-        worst, best = sorted((found.lower, found.upper), key=lambda x: sign * x)
-        reach = PRECISION * abs(found.value) + 2 * LEAST
+        expectation = expectation_of(problem.query(answer.indices), problem.cheap_states)
+        worst, best = sorted((expectation.lower, expectation.upper), key=lambda x: sign * x)
+        reach = PRECISION * abs(expectation.value) + 2 * LEAST
         if any(sign * (x - worst) <= reach and sign * (x - best) <= LEAST for x in ends):
             why = f"{answer.why}; no pair of sequences that is possible has a better value"
             return replace(answer, exact=True, why=why)

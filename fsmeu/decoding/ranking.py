@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.problem import Answer, Method, Problem, each, judged, reach_beyond
+from fsmeu.decoding.problem import Answer, Method, Problem, judged, one_by_one, reach_beyond
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra import confusion
@@ -46,7 +46,7 @@ WHY_FAST = f"labels are independent and the value is a ratio of sums of counts t
 
 
 def ranked_fault(problem: Problem) -> str | None:
-    """What ranking positions needs and a problem does not have; None where it has it."""
+    """The condition of ranking positions that a problem does not meet; None where it meets all."""
     if problem.confusion is None:
         return NO_TABLE
     if problem.probabilities is None:
@@ -73,19 +73,19 @@ def best_ranked(
     signed, (batch, n) = sign * values, order.shape
     best = signed.argmax(axis=1)
     at, reach = (np.arange(batch), best), reach_beyond(signed, errors, best)
-    chosen = np.zeros((batch, n), np.int64)
-    np.put_along_axis(chosen, order, np.arange(n) < best[:, None], axis=1)
-    return chosen, values[at].tolist(), errors[at].tolist(), reach.tolist()
+    indices = np.zeros((batch, n), np.int64)
+    np.put_along_axis(indices, order, np.arange(n) < best[:, None], axis=1)
+    return indices, values[at].tolist(), errors[at].tolist(), reach.tolist()
 
 
 def ranked_answers(
     problems: Sequence[Problem], order: Ints, values: Floats, errors: Floats, why: str
 ) -> list[Answer]:
     """The best of the sequences with ones at the first k positions of orders, by their values."""
-    found = best_ranked(problems[0].sign, order, values, errors)
+    columns = best_ranked(problems[0].sign, order, values, errors)
     return [
-        judged(one, Answer(z, False, why, one.n + 1, value, error), reach)
-        for one, z, value, error, reach in zip(problems, *found, strict=True)
+        judged(problem, Answer(z, False, why, problem.n + 1, value, error), reach)
+        for problem, z, value, error, reach in zip(problems, *columns, strict=True)
     ]
 
 
@@ -95,9 +95,9 @@ def prefix_counts(p: Floats) -> Floats:
     table = np.zeros((batch, n + 1, n + 1))
     table[:, 0, 0] = 1.0
     for k in range(n):
-        one = p[:, k : k + 1]
-        np.multiply(table[:, k, : k + 2], 1.0 - one, out=table[:, k + 1, : k + 2])
-        table[:, k + 1, 1 : k + 2] += table[:, k, : k + 1] * one
+        chance = p[:, k : k + 1]
+        np.multiply(table[:, k, : k + 2], 1.0 - chance, out=table[:, k + 1, : k + 2])
+        table[:, k + 1, 1 : k + 2] += table[:, k, : k + 1] * chance
     return table
 
 
@@ -105,17 +105,17 @@ def prefix_counts(p: Floats) -> Floats:
 
 
 def _condition(problem: Problem) -> str | None:
-    """What must hold of the problem and does not; None where ranked sequences suffice."""
+    """The condition that the problem does not meet; None where ranked sequences suffice."""
     fault, form = ranked_fault(problem), problem.confusion
     if fault is not None or form is None:
         return fault
     guard_size("decode by ranking", (problem.n + 1) ** 3 // TABLES_PER_STATE)
-    found = problem.kept("tp_counterexample", lambda: confusion.tp_counterexample(form, problem.n))
-    if found is None:
+    case = problem.cached("tp_counterexample", lambda: confusion.tp_counterexample(form, problem.n))
+    if case is None:
         return None
-    at = f"with n={found.n} hyp={found.hyp} ref={found.ref} the value is {found.value:g}"
-    worse = f"{found.value_with_one_more:g} at tp={found.tp + 1}"
-    return f"more true positives must never make it worse; {at} at tp={found.tp} but {worse}"
+    at = f"with n={case.n} hyp={case.hyp} ref={case.ref} the value is {case.value:g}"
+    worse = f"{case.value_with_one_more:g} at tp={case.tp + 1}"
+    return f"more true positives must never make it worse; {at} at tp={case.tp} but {worse}"
 
 
 def _ranking(problem: Problem) -> Answer:
@@ -143,35 +143,35 @@ def _ranking(problem: Problem) -> Answer:
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _candidate_values(form: Confusion, p: Floats) -> Floats:
-    """The expected values with ones at the first k of the sorted positions, (3, n + 1).
+    """Expected values with ones at the first k of the sorted positions, first row of (3, n + 1).
 
-    Then expected absolute values, and what was too small to be summed.
+    The others: expected absolute values, and bounds on what underflowed in the sums.
     """
     n = len(p)
     first, last = prefix_counts(p[None])[0], prefix_counts(p[None, ::-1])[0]
-    found = np.empty((3, n + 1))
+    sums = np.empty((3, n + 1))
     for k in range(n + 1):
-        tp, rest = np.arange(k + 1.0)[:, None], np.arange(n - k + 1.0)[None, :]
-        table = value_of_counts(form, n, tp, float(k), tp + rest)
+        tp, fn = np.arange(k + 1.0)[:, None], np.arange(n - k + 1.0)[None, :]
+        table = value_of_counts(form, n, tp, float(k), tp + fn)
         left, right = first[k, : k + 1], last[n - k, : n - k + 1]
         size = np.abs(table)
-        found[:, k] = left @ table @ right, left @ size @ right, (n + 1) * LEAST * size.max()
-    return found
+        sums[:, k] = left @ table @ right, left @ size @ right, (n + 1) * LEAST * size.max()
+    return sums
 
 
-RANKING = Method("ranking", _condition, each(_ranking))
+RANKING = Method("ranking", _condition, one_by_one(_ranking))
 
 
 # -- ratios of sums of counts ----------------------------------------------------------------------
 
 
 def _fast_condition(problem: Problem) -> str | None:
-    """What must hold of the problem and does not; None where the recurrence serves it."""
+    """The condition that the problem does not meet; None where the recurrence serves it."""
     if problem.keep is not None:
         return "keep is for methods that value one candidate at a time"
     if problem.n**2 > MOST_CELLS:
         return f"one table holds the counts of up to {isqrt(MOST_CELLS):,} labels"
-    fault = ranked_fault(problem) or problem.kept("ratio", partial(_ratio, problem))
+    fault = ranked_fault(problem) or problem.cached("ratio", partial(_ratio, problem))
     return fault if isinstance(fault, str) else None
 
 
@@ -239,10 +239,10 @@ def _ratio(problem: Problem) -> _Ratio | str:
     # of right labels and one of mistakes at most, so that tables are of four families.
     t, zero = np.arange(n + 1), np.zeros(n + 1, np.int64)
     families = [(t, zero, zero), (t, t, n - t), (zero + n, t, zero), (zero, zero, t)]
-    k, hits, rest = np.unique(np.concatenate(families, axis=1), axis=1)
-    cells = np.array([n - k - rest, rest, k - hits, hits])[np.array([tn, fn, fp, tp]) != 0]
-    k, hits, rest = (counts[~cells.any(axis=0)] for counts in (k, hits, rest))
-    apart = k, hits, rest, value_of_counts(form, n, hits, k, hits + rest)
+    k, hits, missed = np.unique(np.concatenate(families, axis=1), axis=1)
+    cells = np.array([n - k - missed, missed, k - hits, hits])[np.array([tn, fn, fp, tp]) != 0]
+    k, hits, missed = (counts[~cells.any(axis=0)] for counts in (k, hits, missed))
+    apart = k, hits, missed, value_of_counts(form, n, hits, k, hits + missed)
     return _Ratio(np.array([_float(c) for c in (c0 * n, c1 + c3, c2, c3)]), scale, steps, apart)
 
 
@@ -252,7 +252,7 @@ def fast_values(problem: Problem, p: Floats) -> tuple[Ints, Floats, Floats]:
     For ones at the first k of them, expected values and bounds on errors, (sequences, n + 1) each.
     """
     order, n = np.argsort(-p, axis=1, kind="stable"), p.shape[1]
-    ratio = problem.kept("ratio", partial(_ratio, problem))
+    ratio = problem.cached("ratio", partial(_ratio, problem))
     assert not isinstance(ratio, str)
     p = np.take_along_axis(p, order, axis=1)
     weights, first = ratio.weights, prefix_counts(p)
@@ -284,14 +284,14 @@ def _averages(ratio: _Ratio, first: Floats, p: Floats) -> Floats:
     """
     weights, scale, (start, d1, d2, d3), _ = ratio
     batch, n = p.shape
-    ends = [(d1 + d3) * tp + d2 * k + d3 * rest for tp in (0, n) for k in (0, n) for rest in (0, n)]
+    ends = [(d1 + d3) * tp + d2 * k + d3 * r for tp in (0, n) for k in (0, n) for r in (0, n)]
     index = _float(start + min(ends)) + np.arange(max(ends) - min(ends) + 1)  # of any size
     with np.errstate(divide="ignore"):
         inverse = np.where(index == 0, 0.0, _float(scale) / index)
     averages = np.zeros((2 if weights[3] else 1, batch, len(index)))  # i, m
     averages[0] = inverse
     shorter, longer = slice(0, len(index) - abs(d3)), slice(abs(d3), None)
-    kept, moved = (averages[..., part] for part in (shorter, longer)[:: 1 if d3 >= 0 else -1])
+    base, shifted = (averages[..., part] for part in (shorter, longer)[:: 1 if d3 >= 0 else -1])
     values = np.empty((batch, n + 1))
     for k in range(n, -1, -1):
         tp = np.arange(k + 1)
@@ -302,20 +302,20 @@ def _averages(ratio: _Ratio, first: Floats, p: Floats) -> Floats:
             with_r = np.einsum("bt,bt->b", first[:, k, : k + 1], averages[1][:, at])
             values[:, k] += weights[3] * with_r
         if k and (d3 or weights[3]):
-            one = p[:, k - 1 : k]
+            chance = p[:, k - 1 : k]
             if weights[3]:
-                kept[1] = (1.0 - one) * kept[1] + one * (moved[1] + moved[0])
-            kept[0] = (1.0 - one) * kept[0] + one * moved[0]
+                base[1] = (1.0 - chance) * base[1] + chance * (shifted[1] + shifted[0])
+            base[0] = (1.0 - chance) * base[0] + chance * shifted[0]
     return values
 
 
 def _exceptions(ratio: _Ratio, first: Floats, p: Floats) -> tuple[Floats, Floats]:
-    """What the file answers where the denominator is zero, by candidate; and without signs."""
-    (batch, n), (k, tp, rest, answers) = p.shape, ratio.apart
+    """What 0/0 adds to expected values, and its absolute terms, (sequences, n + 1) each."""
+    (batch, n), (k, tp, r, answers) = p.shape, ratio.apart
     none, only = (np.cumprod(q[:, ::-1], axis=1)[:, ::-1] for q in (1.0 - p, p))
-    none, only = (np.append(one, np.ones((batch, 1)), axis=1)[:, k] for one in (none, only))
-    others = np.where(rest == 0, none, np.where(rest == n - k, only, first[:, n, rest]))
-    chances, (extra, size) = first[:, k, tp] * others, np.zeros((2, batch, n + 1))
+    none, only = (np.append(table, np.ones((batch, 1)), axis=1)[:, k] for table in (none, only))
+    p_r = np.where(r == 0, none, np.where(r == n - k, only, first[:, n, r]))
+    chances, (extra, size) = first[:, k, tp] * p_r, np.zeros((2, batch, n + 1))
     np.add.at(extra.T, k, (chances * answers).T)
     np.add.at(size.T, k, (chances * np.abs(answers)).T)
     return extra, size

@@ -72,12 +72,12 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
         decided = structure.decide(models, first.sign, first.jobs, first.clock.seconds)
     except UncountableError as error:
         return [str(error)] * len(problems)
-    found: list[Answer | str] = []
+    answers: list[Answer | str] = []
     reach = reach_beyond(decided.values, decided.errors, decided.best)
     for row, problem in enumerate(problems):
         values, errors, end = decided.values[row], decided.errors[row], int(decided.best[row])
         if end < 0 or not np.isfinite(errors).all() or np.isinf(values[end]):
-            found.append("the worth of a step must be a number that doubles can hold")
+            answers.append("the worth of a step must be a number that doubles can hold")
             continue
         path, but = decided.labels[row, : problem.n], HIDDEN
         value, off = problem.sign * float(values[end]), float(errors[end])
@@ -86,8 +86,8 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
             counts = f"{decided.tried[row]} of {len(values)} counts of z were tried"
             but = f"only {counts} before {problem.clock.ran_out}"
         answer = Answer(path, False, _why(problem), candidates, value, off)
-        found.append(judged(problem, answer, reach[row], but))
-    return found
+        answers.append(judged(problem, answer, reach[row], but))
+    return answers
 
 
 def _why(problem: Problem) -> str:
@@ -96,19 +96,19 @@ def _why(problem: Problem) -> str:
     assert form is not None
     if form.additive:
         return "the value is a sum over positions, and each tape's share of a step is known"
-    names = ", ".join(one.register for one in form.joint_counts) or "no joint count"
+    names = ", ".join(count.register for count in form.joint_counts) or "no joint count"
     return f"the value is linear in {names}, and otherwise looks at one count of each tape"
 
 
 def _is_additive(problem: Problem) -> str | None:
-    """What must hold of the loss and does not; None where it is additive."""
+    """The condition that the loss does not meet; None where it is additive."""
     if problem.split is None or not problem.split.additive:
         return "the value must be a sum over positions that splits by tape"
     return None
 
 
 def unmet_condition(form: Split | None) -> str | None:
-    """What must hold of a loss, split by tape if it splits, and does not; None where all does."""
+    """The condition that a loss does not meet, from its split by tape, if any; or None."""
     if form is None:
         return "what reads both tapes must only be counted, and the value be linear in it"
     for part, tape in ((form.z, "z"), (form.y, "y")):
@@ -125,7 +125,7 @@ def _by_counting(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     few = first.n <= COUNTED_AT_ONCE or ranked_fault(first) is not None
     if few or not math.isfinite(_greatest(form, first.n)):
         return split_answers(problems)
-    return [_in_windows(one) or split_answers([one])[0] for one in problems]
+    return [_in_windows(problem) or split_answers([problem])[0] for problem in problems]
 
 
 # -- many independent labels -----------------------------------------------------------------------
@@ -141,36 +141,36 @@ def _in_windows(problem: Problem) -> Answer | None:
     p = problem.probabilities
     assert p is not None
     order = np.argsort(-p, kind="stable")
-    found = _ranked_values(problem, p[order])
-    if found is None:
+    by_count = _ranked_values(problem, p[order])
+    if by_count is None:
         return None
     why = f"{_why(problem)}; labels are independent, counts are held in windows that lack"
-    why += f" {found[2]:.0e} of the mass at most"
-    return ranked_answers([problem], order[None], found[0][None], found[1][None], why)[0]
+    why += f" {by_count[2]:.0e} of the mass at most"
+    return ranked_answers([problem], order[None], by_count[0][None], by_count[1][None], why)[0]
 
 
 def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] | None:
-    """The expected values with ones at the first k positions, bounds, (n + 1,), and the mass lost.
+    """Expected values with ones at the first k positions, error bounds, (n + 1,), the mass lost.
 
     Probabilities are in descending order. None where a slope in the window is of the wrong sign.
     Tables whose ref lies outside of the window have a mass that is bounded, and a value in the
     declared range; so is what is lost at the ends of windows on the way. All probabilities are sums
     of nonnegative numbers, so that errors are a part of what is summed without signs.
     """
-    n, whole, form = problem.n, count_window(p), problem.split
+    n, window, form = problem.n, count_window(p), problem.split
     assert form is not None
-    ref, mass, greatest = whole.counts, whole.chances, _greatest(form, n)
+    ref, mass, greatest = window.counts, window.chances, _greatest(form, n)
     guard_size("decode", n * len(ref) // TABLES_PER_STATE)
     values, errors = np.empty((2, n + 1))
-    joint, lost = np.zeros((1, len(ref))), whole.lost  # E[tp; ref = s], (k, s)
+    joint, lost = np.zeros((1, len(ref))), window.lost  # E[tp; ref = s], (k, s)
     ks = slice(0, 0)
-    for others in chain([Window(0, np.ones((1, 1)))], without_each(p)):
-        ks = slice(ks.stop, ks.stop + len(others.tables))
+    for without in chain([Window(0, np.ones((1, 1)))], without_each(p)):
+        ks = slice(ks.stop, ks.stop + len(without.tables))
         if ks.start:
-            hits = np.zeros((len(others.tables), len(ref)))  # P(y_i = 1, ref = s) of these
-            shift = others.low + 1 - whole.low
-            begin, end = max(0, shift), min(len(ref), shift + others.tables.shape[1])
-            chances = others.tables[:, begin - shift : max(begin, end) - shift]
+            hits = np.zeros((len(without.tables), len(ref)))  # P(y_i = 1, ref = s), (i, s)
+            shift = without.low + 1 - window.low
+            begin, end = max(0, shift), min(len(ref), shift + without.tables.shape[1])
+            chances = without.tables[:, begin - shift : max(begin, end) - shift]
             hits[:, begin : max(begin, end)] = p[ks.start - 1 : ks.stop - 1, None] * chances
             joint = joint[-1] + np.cumsum(hits, 0)
         ones = np.arange(ks.start, ks.stop, dtype=np.float64)[:, None]
@@ -180,12 +180,12 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
         part = np.einsum("ks,ks->k", joint, slope)
         values[ks] = part + offset @ mass
         size = np.abs(part) + size @ mass
-        operations = max(others.operations + n + 1, whole.operations) + len(ref) + 8
+        operations = max(without.operations + n + 1, window.operations) + len(ref) + 8
         added = ones[:, 0] * np.abs(slope).max(axis=1), np.abs(offset).max(axis=1)
-        errors[ks] = relative_error(operations) * size + others.lost * added[0]
-        errors[ks] += whole.lost * (2 * greatest + added[1])
+        errors[ks] = relative_error(operations) * size + without.lost * added[0]
+        errors[ks] += window.lost * (2 * greatest + added[1])
         errors[ks] += LEAST * relative_error(operations * n) * (added[0] + added[1])
-        lost = max(lost, whole.lost + others.lost)
+        lost = max(lost, window.lost + without.lost)
     return values, errors, lost
 
 
@@ -196,17 +196,17 @@ def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, F
     assert table is not None
     counts = []
     for part, ones in ((form.z, hyp), (form.y, ref)):  # where the counter of a tape ends
-        (zero, _), (_, one) = table.amounts[part.counter] if part.counter else ((0, 0), (0, 1))
-        counts.append(zero * (n - ones) + one * ones)
+        (tn, _), (_, tp) = table.amounts[part.counter] if part.counter else ((0, 0), (0, 1))
+        counts.append(tn * (n - ones) + tp * ones)
     shape = np.ones((len(hyp), len(ref)), bool)
     slopes, offset = values_at(form, problem.n, counts[0], counts[1], shape)
     slope, size = np.zeros(shape.shape), np.abs(offset)
-    for joint_count, each in zip(form.joint_counts, slopes, strict=True):
+    for joint_count, g in zip(form.joint_counts, slopes, strict=True):
         (tn, fn), (fp, tp) = table.amounts[joint_count.register]
-        slope += (tp - fp - fn + tn) * each
+        slope += (tp - fp - fn + tn) * g
         if tn or fn or fp:
-            offset = offset + each * (tn * (n - hyp - ref) + fp * hyp + fn * ref)
-            size += np.abs(each) * (abs(tn) * n + abs(fp) * hyp + abs(fn) * ref)
+            offset = offset + g * (tn * (n - hyp - ref) + fp * hyp + fn * ref)
+            size += np.abs(g) * (abs(tn) * n + abs(fp) * hyp + abs(fn) * ref)
     return slope, offset, size
 
 
