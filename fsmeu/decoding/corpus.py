@@ -219,16 +219,16 @@ def _best_of_corpus(
     totals = _Totals(corpus, sign)
     whole, places = totals.whole, np.flatnonzero(totals.hyp)
     rest, errors = np.zeros((2, len(totals.hyp)))
-    rounding = relative_error(whole.operations + len(whole.chances) + 8)
+    rounding = relative_error(whole.operations + len(whole.masses) + 8)
     for ks, _, offset in totals.tables(np.arange(len(totals.hyp))):
-        rest[ks] = offset @ whole.chances
-        errors[ks] = rounding * (np.abs(offset) @ whole.chances)
+        rest[ks] = offset @ whole.masses
+        errors[ks] = rounding * (np.abs(offset) @ whole.masses)
     if whole.lost:
         errors += whole.lost * max(0.0, totals.most)
     search = ByNumber(
         low=int(places[0]) - 1,  # neither this nor the next is tried: all between may be
         high=int(places[-1]) + 1,
-        first=int(places[np.abs(places - whole.counts @ whole.chances).argmin()]),
+        first=int(places[np.abs(places - whole.counts @ whole.masses).argmin()]),
         gain=np.ones(len(totals.hyp)),
         rest=rest,
         errors=errors,
@@ -271,7 +271,7 @@ class _Totals:
         parts, cut = by_sentence(corpus.groups, windows), corpora.mass_to_cut(corpus)
         self.whole = sum_of_all(parts, cut, 1)  # all references' counts together
         self.hyp, self.ref = _sums_of(hyp), _sums_of(ref)  # which totals there are, (K + 1,)
-        width = len(self.whole.chances)
+        width = len(self.whole.masses)
         each = "the distributions of the references' counts of all sentences but one may be"
         _guard(sentences * width, CORPUS_WINDOW_CELLS, each)
         both = "the values of the totals of both sides may be"
@@ -283,9 +283,9 @@ class _Totals:
 
     def tables(self, ks: Ints) -> Iterator[tuple[slice, list[Floats], Floats]]:
         """Parts of the totals with g_q(k, r) and h(k, r) for r in the window, (totals, width)."""
-        width = len(self.whole.chances)
+        width = len(self.whole.masses)
         ref = np.arange(self.whole.low, self.whole.low + width)
-        seen = self.ref[ref] & (self.whole.chances > 0)
+        seen = self.ref[ref] & (self.whole.masses > 0)
         size = max(1, WINDOW_CELLS // width)
         for begin in range(0, len(ks), size):
             some = ks[begin : begin + size, None]
@@ -296,8 +296,8 @@ class _Totals:
     def sums_at(self, k: int) -> Floats:
         """The greatest sums of scores with g(k, .), by total."""
         scores, error, at = self.scores(k)
-        reach = slice(self.whole.low, self.whole.low + len(self.whole.chances))
-        self.slopes[k] = at[:, reach] * (self.whole.chances > 0)
+        reach = slice(self.whole.low, self.whole.low + len(self.whole.masses))
+        self.slopes[k] = at[:, reach] * (self.whole.masses > 0)
         tables = self.best(scores)
         for table in tables:
             check_finite("decode_corpus", np.where(np.isneginf(table), 0.0, table))
@@ -325,7 +325,7 @@ class _Totals:
         """
         most = self.expected * (1.0 + 1e-9)  # bounds on E|c_q|
         factors, away = np.zeros((len(others), len(ks))), np.zeros(len(ks))
-        chances = self.whole.chances
+        chances = self.whole.masses
         if not len(most):
             return factors, away
         heaviest = int((most * (np.abs(others[0]) @ chances)).argmax())
@@ -354,15 +354,15 @@ class _Totals:
             # What joint counts are worth on average by the own count, (batch, counts, own counts).
             wanted = np.zeros((len(rows), len(at), own.shape[1]))
             for row, other in zip(wanted, others, strict=True):
-                reach = slice(other.low, other.low + len(other.chances) + own.shape[1] - 1)
+                reach = slice(other.low, other.low + len(other.masses) + own.shape[1] - 1)
                 for q, values in enumerate(at):
-                    row[q] = np.correlate(values[reach], other.chances, "valid")
+                    row[q] = np.correlate(values[reach], other.masses, "valid")
             found.append(structure.scores(weights, wanted)[0])
             # Roundings of sweeps, what others lack and their roundings, roundings of best paths.
             expected = np.einsum("bqc,bc->bq", np.abs(wanted), np.abs(own))
             rounding = 2.0 * relative_error(int(structure.roundings[n]))
             error += rounding * float((most * expected).sum())
-            off = [o.lost + relative_error(o.operations + len(o.chances) + 8) for o in others]
+            off = [o.lost + relative_error(o.operations + len(o.masses) + 8) for o in others]
             error += float((most @ steepest) @ np.array(off))
             steps = relative_error((len(structure.tapes.terms) + 9) * n + 64)
             error += steps * float((most * np.abs(wanted).max(axis=2, initial=0.0)).sum())

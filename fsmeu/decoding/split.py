@@ -159,7 +159,7 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
     """
     n, whole, form = problem.n, count_window(p), problem.split
     assert form is not None
-    ref, mass, greatest = whole.counts, whole.chances, _greatest(form, n)
+    ref, mass, greatest = whole.counts, whole.masses, _greatest(form, n)
     guard_size("decode", n * len(ref) // TABLES_PER_STATE)
     values, errors = np.empty((2, n + 1))
     joint, lost = np.zeros((1, len(ref))), whole.lost  # E[tp; ref = s], (k, s)

@@ -386,7 +386,7 @@ def _windowed(form: Confusion, z: Ints, p: Floats) -> tuple[float, float, float,
         value += float((values * chances).sum())
         size += float((np.abs(values) * chances).sum())
         kept += float(chances.sum())
-    operations = sum(one.operations + len(one.chances) for one in windows) + 8
+    operations = sum(one.operations + len(one.masses) for one in windows) + 8
     return value, relative_error(operations) * size, kept, sum(one.lost for one in windows)
 
 
@@ -394,17 +394,17 @@ def _tables(
     form: Confusion, z: Ints, first: Window, last: Window
 ) -> Iterator[tuple[Floats, Floats]]:
     """Values and probabilities of the tables that have mass, (rows, width), in blocks of rows."""
-    rows, rest = max(1, WINDOW_CELLS // len(last.chances)), last.counts[None, :]
-    for begin in range(0, len(first.chances), rows):
+    rows, rest = max(1, WINDOW_CELLS // len(last.masses)), last.counts[None, :]
+    for begin in range(0, len(first.masses), rows):
         tp = first.counts[begin : begin + rows, None]
         values = value_of_counts(form, len(z), tp, float(z.sum()), tp + rest)
-        yield values, first.chances[begin : begin + rows, None] * last.chances
+        yield values, first.masses[begin : begin + rows, None] * last.masses
 
 
 def _table_levels(form: Confusion, z: Ints, p: Floats) -> Levels:
     """The distribution of the value, where there are not too many tables to list."""
     first, last = count_window(p[z == 1]), count_window(p[z != 1])
-    cells = len(first.chances) * len(last.chances)
+    cells = len(first.masses) * len(last.masses)
     if cells > MOST_LEVEL_CELLS:
         must = f"the distribution may have up to {MOST_LEVEL_CELLS:,} tables"
         remedy = "Ask for the value and its bounds, or for shorter sequences"
