@@ -1,7 +1,7 @@
 """The explicit engine: hypothesis o loss o model, composed by pynini, distances by OpenFst.
 
 It shares the loss's text, its compiled transducer and the model's automaton with the default
-engine, and nothing else, so that each can be held against the other. The compositions are machines
+engine, and nothing else, so that each is a check of the other. The compositions are machines
 that one can look at; their sizes are guarded.
 """
 

@@ -155,14 +155,14 @@ def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expec
 
 
 def mass_to_cut(corpus: Corpus) -> float:
-    """What each end of a window may lose: nothing where the file declares no finite range."""
+    """The mass that each end of a window may lose: 0 where the file declares no finite range."""
     sides = declared_range(corpus.loss.bound, corpus.n)
     return _CUT if all(map(math.isfinite, sides)) else 0.0
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
-    """The expected value where the loss splits by tape; UncountableError of counts not whole."""
+    """The expected value if the loss splits by tape; UncountableError unless counts are whole."""
     loss, n = corpus.loss, corpus.n
     assert loss.split is not None
     counts = len(loss.split.joint_counts)

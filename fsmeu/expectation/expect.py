@@ -345,7 +345,7 @@ def _derivatives(queries: Sequence[Query], engine: str) -> list[tuple[float, lis
 #
 # Sums of ratios of counts come from central moments (``trellis/moments.py``). Other values, of
 # independent labels: with z given, tp counts independent events, where z is a one, and ref - tp
-# all others. Both are held in windows that lack a mass far below rounding, which enters the bounds:
+# all others. Both have windows that lack a mass far below rounding, which enters the bounds:
 # the sum over all tables has a few million terms for a million labels.
 
 

@@ -55,7 +55,7 @@ class Query:
         return self.loss.view(self.n, self.z, weights)
 
     def input(self) -> Layered:
-        """What that view reads: the model, or both tapes side by side, symbol z * L + y."""
+        """The input of that view: the model, or both tapes side by side, symbol z * L + y."""
         if self.z is not None:
             return self.model.layered()
         return pair_layers(self.hypothesis, self.model.layered())
@@ -70,7 +70,7 @@ def query_of(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
 
 
 def queries_of(loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str) -> list[Query]:
-    """The same for each hypothesis and its model; equal model objects are fitted once."""
+    """The query of each hypothesis and its model; equal model objects are fitted once."""
     check_loss(loss, where)
     cached, results = dict[Hashable, tuple[Loss, Model]](), list[Query]()
     for row, (z, model) in enumerate(zip(*paired(zs, models, where), strict=True)):

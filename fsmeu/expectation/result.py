@@ -1,4 +1,4 @@
-"""What a query returns: the expected value, its bounds, and its distribution when asked for.
+"""The result of a query: the expected value, its bounds, and its distribution on demand.
 
 The distribution is that of level sets and their probabilities (Jansche 2007, section 3.2); bounds
 are those of rounding errors, and of what was left out by ``keep``.

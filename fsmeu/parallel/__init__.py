@@ -42,8 +42,8 @@ def checked_jobs(where: str, jobs: object) -> int:
 class Workers(NamedTuple):
     """Processes that compute so many tasks at a time, or this one alone.
 
-    ``in_order(function, shared, tasks)`` gives what a function of a module returns for ``shared``
-    and each task, in their order, few held at a time; a WorkerError where a worker ended.
+    ``in_order(function, shared, tasks)`` gives the results of a function of a module for ``shared``
+    and each task, in their order, few in memory at a time; a WorkerError where a worker ended.
     """
 
     jobs: int

@@ -4,7 +4,7 @@ A tape is an automaton that reads labels. A step of it leads to a state, adds a 
 counter that the value looks at, and shows each term of a joint count a row of feature values.
 
 A joint count that adds A - B at a step is taken apart, because A and B by themselves look at few
-features each; together they look at every combination of these. What terms add is held as arrays
+features each; together they look at every combination of these. Amounts of terms are arrays
 for kernels. Score rows are the features of z of all terms, one term after the other, and one more
 for none; features are those of y. Terms that look at the position have a table for every position
 that differs from others.
@@ -39,7 +39,7 @@ class UncountableError(InputError):
 
 
 class Steps(NamedTuple):
-    """What the steps from some states do; arrays have shape (states, labels)."""
+    """The steps from some states; arrays have shape (states, labels)."""
 
     targets: Ints  # the codes of the states after, -1 where there is none
     counted: Ints  # what the step adds to the counter

@@ -6,7 +6,7 @@ two independent parts together these are
 
     P = P1 P2,    E = E1 P2 + P1 E2
 
-so that those of a whole are a product tree. A distribution of n events has all but 1e-20 of its
+so that those of a corpus are a product tree. A distribution of n events has all but 1e-20 of its
 mass within ten standard deviations: ends of a window whose mass is far below rounding are cut off.
 What a window lacks is the event that some count lay outside, and its mass is bounded. Masses are
 sums of nonnegative numbers, with errors relative to each and bounded by the operations behind it.
