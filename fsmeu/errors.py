@@ -51,8 +51,8 @@ class FstError(FsmeuError, RuntimeError):
 
 def message(where: str, must: str, got: object = None, remedy: str = "") -> str:
     """Words a message: where, what must hold, what was given, what to do."""
-    given = "" if got is None else f" Got {shorten(got)} instead."
-    return f"{where}: {_ended(must)}{given} {_ended(remedy)}".rstrip()
+    sentence = "" if got is None else f" Got {shorten(got)} instead."
+    return f"{where}: {_ended(must)}{sentence} {_ended(remedy)}".rstrip()
 
 
 def _ended(text: str) -> str:
@@ -61,7 +61,7 @@ def _ended(text: str) -> str:
 
 
 def check_int(where: str, name: str, count: object, least: int = 1) -> int:
-    """A count that was given; an InputError unless it is whole and at least the least."""
+    """The count as an int; an InputError unless it is whole and at least ``least``."""
     if (number := as_whole(count, least)) is not None:
         return number
     raise InputError(message(where, f"{name} must be a whole number of at least {least}", count))
@@ -92,17 +92,17 @@ def limit_from(variable: str, default: int) -> int:
     return number
 
 
-def one_of(where: str, name: str, chosen: object, known: Iterable[str]) -> str:
-    """A name that was given; an InputError that offers the nearest unless it is a known one."""
-    names = list(known)
-    if isinstance(chosen, str) and chosen in names:
-        return chosen
+def one_of(where: str, name: str, value: object, choices: Iterable[str]) -> str:
+    """The value, if it is one of the choices; else an InputError that offers the nearest."""
+    names = list(choices)
+    if isinstance(value, str) and value in names:
+        return value
     must = f"{name} must be one of {', '.join(names)}"
-    raise InputError(message(where, must, chosen, nearest(shorten(chosen), names)))
+    raise InputError(message(where, must, value, nearest(shorten(value), names)))
 
 
 def check_bool(where: str, name: str, value: object) -> bool:
-    """A truth value that was given (True, 1, numpy's); an InputError if it is none."""
+    """The truth value as a bool (of True, 1, numpy's); an InputError if it is none."""
     try:
         if value in (True, False):
             return bool(value)
@@ -130,15 +130,15 @@ def visible(text: object, keep: str = "") -> str:
     plain = str(text)
     if plain.isprintable():
         return plain
-    shown = (
+    escaped = (
         c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in plain
     )
-    return "".join(shown)
+    return "".join(escaped)
 
 
-def nearest(name: str, known: Iterable[str], alike: float = 0.5) -> str:
-    """A hint naming the known name of which most agrees, or "" where less than ``alike`` does."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=alike)
+def nearest(name: str, names: Iterable[str], alike: float = 0.5) -> str:
+    """A hint with the one of the names that agrees most, or "" where less than ``alike`` does."""
+    close = difflib.get_close_matches(name, list(names), n=1, cutoff=alike)
     return f"Did you mean {close[0]!r}?" if close else ""
 
 

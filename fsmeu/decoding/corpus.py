@@ -219,16 +219,16 @@ def _best_of_corpus(
     totals = _Totals(corpus, sign)
     window, places = totals.window, np.flatnonzero(totals.hyp)
     offset, errors = np.zeros((2, len(totals.hyp)))
-    rounding = relative_error(window.operations + len(window.chances) + 8)
+    rounding = relative_error(window.operations + len(window.masses) + 8)
     for ks, _, h in totals.tables(np.arange(len(totals.hyp))):
-        offset[ks] = h @ window.chances
-        errors[ks] = rounding * (np.abs(h) @ window.chances)
+        offset[ks] = h @ window.masses
+        errors[ks] = rounding * (np.abs(h) @ window.masses)
     if window.lost:
         errors += window.lost * max(0.0, totals.most)
     search = ByNumber(
         low=int(places[0]) - 1,  # neither this nor the next is tried: all between may be
         high=int(places[-1]) + 1,
-        first=int(places[np.abs(places - window.counts @ window.chances).argmin()]),
+        first=int(places[np.abs(places - window.counts @ window.masses).argmin()]),
         gain=np.ones(len(totals.hyp)),
         offset=offset,
         errors=errors,
@@ -271,7 +271,7 @@ class _Totals:
         parts, cut = by_sentence(corpus.groups, windows), corpora.mass_to_cut(corpus)
         self.window = sum_of_all(parts, cut, 1)  # all references' counts together
         self.hyp, self.ref = _sums_of(hyp), _sums_of(ref)  # which totals there are, (K + 1,)
-        width = len(self.window.chances)
+        width = len(self.window.masses)
         what = "the distributions of the references' counts of all sentences but one may be"
         _guard(sentences * width, CORPUS_WINDOW_CELLS, what)
         what = "the values of the totals of both sides may be"
@@ -283,9 +283,9 @@ class _Totals:
 
     def tables(self, ks: Ints) -> Iterator[tuple[slice, list[Floats], Floats]]:
         """Parts of the totals with g_q(k, r) and h(k, r) for r in the window, (totals, width)."""
-        width = len(self.window.chances)
+        width = len(self.window.masses)
         ref = np.arange(self.window.low, self.window.low + width)
-        possible = self.ref[ref] & (self.window.chances > 0)
+        possible = self.ref[ref] & (self.window.masses > 0)
         size = max(1, WINDOW_CELLS // width)
         for begin in range(0, len(ks), size):
             hyp = ks[begin : begin + size, None]
@@ -296,8 +296,8 @@ class _Totals:
     def sums_at(self, k: int) -> Floats:
         """The greatest sums of scores with g(k, .), by total."""
         scores, error, at = self.scores(k)
-        reach = slice(self.window.low, self.window.low + len(self.window.chances))
-        self.slopes[k] = at[:, reach] * (self.window.chances > 0)
+        reach = slice(self.window.low, self.window.low + len(self.window.masses))
+        self.slopes[k] = at[:, reach] * (self.window.masses > 0)
         tables = self.best(scores)
         for table in tables:
             check_finite("decode_corpus", np.where(np.isneginf(table), 0.0, table))
@@ -325,7 +325,7 @@ class _Totals:
         """
         most = self.expected * (1.0 + 1e-9)  # bounds on E|c_q|
         factors, away = np.zeros((len(slopes), len(ks))), np.zeros(len(ks))
-        chances = self.window.chances
+        chances = self.window.masses
         if not len(most):
             return factors, away
         heaviest = int((most * (np.abs(slopes[0]) @ chances)).argmax())
@@ -354,15 +354,15 @@ class _Totals:
             # The mean of g_q(k, .) by the sentence's own count, (batch, counts, own counts).
             gains = np.zeros((len(rows), len(at), own.shape[1]))
             for row, window in zip(gains, windows, strict=True):
-                reach = slice(window.low, window.low + len(window.chances) + own.shape[1] - 1)
+                reach = slice(window.low, window.low + len(window.masses) + own.shape[1] - 1)
                 for q, values in enumerate(at):
-                    row[q] = np.correlate(values[reach], window.chances, "valid")
+                    row[q] = np.correlate(values[reach], window.masses, "valid")
             scores.append(structure.scores(weights, gains)[0])
             # Roundings of sweeps, what others lack and their roundings, roundings of best paths.
             expected = np.einsum("bqc,bc->bq", np.abs(gains), np.abs(own))
             rounding = 2.0 * relative_error(int(structure.roundings[n]))
             error += rounding * float((most * expected).sum())
-            off = [o.lost + relative_error(o.operations + len(o.chances) + 8) for o in windows]
+            off = [o.lost + relative_error(o.operations + len(o.masses) + 8) for o in windows]
             error += float((most @ steepest) @ np.array(off))
             steps = relative_error((len(structure.tapes.terms) + 9) * n + 64)
             error += steps * float((most * np.abs(gains).max(axis=2, initial=0.0)).sum())

@@ -159,7 +159,7 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
     """
     n, window, form = problem.n, count_window(p), problem.split
     assert form is not None
-    ref, mass, greatest = window.counts, window.chances, _greatest(form, n)
+    ref, mass, greatest = window.counts, window.masses, _greatest(form, n)
     guard_size("decode", n * len(ref) // TABLES_PER_STATE)
     values, errors = np.empty((2, n + 1))
     joint, lost = np.zeros((1, len(ref))), window.lost  # E[tp; ref = s], (k, s)

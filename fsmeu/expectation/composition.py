@@ -1,7 +1,7 @@
 """The explicit engine: hypothesis o loss o model, composed by pynini, distances by OpenFst.
 
 It shares the loss's text, its compiled transducer and the model's automaton with the default
-engine, and nothing else, so that each can be held against the other. The compositions are machines
+engine, and nothing else, so that each is a check of the other. The compositions are machines
 that one can look at; their sizes are guarded.
 """
 
@@ -19,7 +19,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Picture
 from fsmeu.errors import EmptyError, SizeLimitError, message, visible
 from fsmeu.expectation import result
-from fsmeu.expectation.query import Query, query
+from fsmeu.expectation.query import Query, query_of
 from fsmeu.expectation.result import Expectation, Levels, level_sets
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
@@ -147,11 +147,11 @@ def compose(
         max_states: limit on the number of states that may be built.
         minimize: merge states of the loss that no continuation can tell apart.
     """
-    return _composition(query(loss, z, model, "compose"), max_states, minimize)
+    return _composition(query_of(loss, z, model, "compose"), max_states, minimize)
 
 
-def _composition(asked: Query, max_states: int | None, minimize: bool = False) -> Composition:
-    parts, z = (asked.loss, asked.hypothesis, asked.model.layered()), asked.labels
+def _composition(query: Query, max_states: int | None, minimize: bool = False) -> Composition:
+    parts, z = (query.loss, query.hypothesis, query.model.layered()), query.labels
     return compose_layers(*parts, max_states, z=z, minimize=minimize)
 
 
@@ -174,46 +174,46 @@ def _composed(
     if arcs is not None:
         left.set_output_symbols(None)
     right = fst_from_layered(model) if arcs is None else arcs
-    whole = compose_fsts(left, right, ("loss", "model"))
-    if whole.start() < 0:
+    composed = compose_fsts(left, right, ("loss", "model"))
+    if composed.start() < 0:
         must = "hypothesis, loss and model must have a sequence in common"
         raise EmptyError(message("composition", must))
-    return whole
+    return composed
 
 
 # -- expectations ----------------------------------------------------------------------------------
 
 
-def explicit_expectation(asked: Query, keep: int | None, max_states: int | None) -> Expectation:
+def explicit_expectation(query: Query, keep: int | None, max_states: int | None) -> Expectation:
     """The expected value by the explicit composition, with its distribution; as ``expect``."""
     built: Composition | None = None
     with advising_default():
-        if keep is not None or window_form(asked) is None:
+        if keep is not None or window_form(query) is None:
             try:
-                built = _composition(asked, max_states)
+                built = _composition(query, max_states)
             except SizeLimitError:
-                if keep is not None or not isinstance(asked.loss, SpecLoss):
+                if keep is not None or not isinstance(query.loss, SpecLoss):
                     raise
         if built is None:
-            found = summed_value(asked, max_states)
+            sums = summed_value(query, max_states)
     if built is not None:
-        roundings = path_roundings(built.plain, asked.n)
+        roundings = path_roundings(built.plain, query.n)
         if keep is not None:
-            kept = level_sets(built.values, _pruned_masses(built, keep))
-            return result.kept_expectation(asked, kept, roundings)
+            levels = level_sets(built.values, _pruned_masses(built, keep))
+            return result.kept_expectation(query, levels, roundings)
         value = size = built.total
         if (built.values < 0).any():
             size = total_weight(built.plain, np.abs(built.values))
-        mass = total(asked.hypothesis) * total(asked.model.layered())
-        found = Sums._make((*np.array([[value], [mass], [size]]), roundings))
-    return result.bounded_expectations([asked], found, partial(_levels, max_states, built))[0]
+        mass = total(query.hypothesis) * total(query.model.layered())
+        sums = Sums._make((*np.array([[value], [mass], [size]]), roundings))
+    return result.bounded_expectations([query], sums, partial(_levels, max_states, built))[0]
 
 
-def _levels(max_states: int | None, built: Composition | None, asked: Query) -> Levels:
+def _levels(max_states: int | None, built: Composition | None, query: Query) -> Levels:
     """The distribution of the value, by a machine that tells values apart."""
     with advising_default():
-        whole = _composition(asked, max_states) if built is None else built
-    return level_sets(whole.values, whole.ending)
+        built = _composition(query, max_states) if built is None else built
+    return level_sets(built.values, built.ending)
 
 
 def path_roundings(table: ArcTable, n: int) -> int:
@@ -222,8 +222,8 @@ def path_roundings(table: ArcTable, n: int) -> int:
     OpenFst adds logarithms: a factor loses as many units in each sum as its logarithm is great,
     and the logarithms of a path add up to no more than doubles hold.
     """
-    logs, ends = (some[np.isfinite(some)] for some in (table.weight, table.final))
-    great, last = (float(np.abs(some).max(initial=0.0)) for some in (logs, ends))
+    logs, ends = (column[np.isfinite(column)] for column in (table.weight, table.final))
+    great, last = (float(np.abs(column).max(initial=0.0)) for column in (logs, ends))
     most = int(np.bincount(table.target).max(initial=0))
     return (n * (most + 6) + len(ends)) * (2 + int(min(_MOST_LOG, n * great) + last))
 
@@ -241,31 +241,31 @@ def _pruned_masses(built: Composition, keep: int) -> Floats:
     return mass * np.exp(-table.final)
 
 
-def window_form(asked: Query) -> Windows | None:
+def window_form(query: Query) -> Windows | None:
     """The loss as a sum over windows, where it is one with much to remember."""
-    form = windows(asked.loss, asked.n) if isinstance(asked.loss, SpecLoss) else None
+    form = windows(query.loss, query.n) if isinstance(query.loss, SpecLoss) else None
     return form if form is not None and form.contents >= MUCH_TO_REMEMBER else None
 
 
-def summed_value(asked: Query, max_states: int | None) -> Sums:
+def summed_value(query: Query, max_states: int | None) -> Sums:
     """The expected value by machines of the loss whose paths add up, in a batch of one."""
-    model = asked.model.layered()
-    mass = total(asked.hypothesis) * total(model)
-    value, size, roundings = 0.0, 0.0, asked.n * (max(model.widths) + 4)
-    for sign, machine in signed_parts(asked.loss, asked.n, asked.labels, max_states):
-        whole = _composed(asked.hypothesis, machine.fst, model, max_states)
-        table = table_from_fst(whole, "composition")
+    model = query.model.layered()
+    mass = total(query.hypothesis) * total(model)
+    value, size, roundings = 0.0, 0.0, query.n * (max(model.widths) + 4)
+    for sign, machine in signed_parts(query.loss, query.n, query.labels, max_states):
+        composed = _composed(query.hypothesis, machine.fst, model, max_states)
+        table = table_from_fst(composed, "composition")
         part, shift = total_weight(table), machine.shift * mass
         value += sign * (part - shift)
         size += part + shift
-        roundings = max(roundings, path_roundings(table, asked.n))
+        roundings = max(roundings, path_roundings(table, query.n))
     return Sums._make((*np.array([[value], [mass], [size]]), roundings))
 
 
 # -- derivatives -----------------------------------------------------------------------------------
 
 
-def explicit_gradient(asked: Query) -> tuple[float, list[Floats]]:
+def explicit_gradient(query: Query) -> tuple[float, list[Floats]]:
     """The expected value, and its derivative with respect to the weight of each arc of the model.
 
     Forward distance of its source times backward distance of its target, summed over the composed
@@ -273,19 +273,19 @@ def explicit_gradient(asked: Query) -> tuple[float, list[Floats]]:
     final weights, enters as a transducer from labels to the numbers of its arcs, all of weight one,
     so that each composed arc says which one it took, also one of probability zero.
     """
-    model: Layered = asked.model.layered()
-    possible = isinstance(asked.model, Parametrized) and asked.model.fixed_support
-    pairs = pair_layers(asked.hypothesis, model) if possible else None
+    model: Layered = query.model.layered()
+    possible = isinstance(query.model, Parametrized) and query.model.fixed_support
+    pairs = pair_layers(query.hypothesis, model) if possible else None
     arcs = all_arcs(model)
     order = np.lexsort((arcs.label, arcs.source))
     source, label, target = arcs.source[order], arcs.label[order], arcs.target[order]
     ends = np.where(np.arange(arcs.width) >= arcs.width - model.widths[-1], 0.0, np.inf)
     names = ArcTable(0, source, label + 1, order + 1, np.zeros(len(order)), target, ends)
     with advising_default():
-        machine = asked.loss.compile(asked.n, asked.labels, pairs=pairs)
+        machine = query.loss.compile(query.n, query.labels, pairs=pairs)
         named = fst_from_table(names)
-        whole = _composed(asked.hypothesis, machine.unvalued, model, None, named)
-    built = Composition(whole, machine, arcs.label)
+        composed = _composed(query.hypothesis, machine.unvalued, model, None, named)
+    built = Composition(composed, machine, arcs.label)
     table, arc = built.plain, built.plain.olabel - 1
     weighted = replace(table, weight=minus_log(table.factor * arcs.weight[arc]))
     behind = backward(weighted, built.values * np.exp(-table.final))

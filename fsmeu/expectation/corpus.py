@@ -77,10 +77,10 @@ class Corpus:
         if self.loss.confusion is None or self.constraint is not None or not self.models:
             return None
         labels = self.models[0].labels
-        known = [p for m in self.models if (p := binary_marginals(m)) is not None]
-        if len(known) < len(self.models) or any(model.labels != labels for model in self.models):
+        marginals = [p for m in self.models if (p := binary_marginals(m)) is not None]
+        if len(marginals) < len(self.models) or any(m.labels != labels for m in self.models):
             return None
-        p = np.concatenate(known)
+        p = np.concatenate(marginals)
         return Independent(np.stack([1.0 - p, p], axis=1), labels)
 
     def allowed(self, row: int) -> Constraint | None:
@@ -90,21 +90,21 @@ class Corpus:
     @cached_property
     def groups(self) -> list[Group]:
         """The sentences that are swept together, the longest first."""
-        found = []
+        groups = []
         for rows in query.alike(self.models):
             models, allowed = [self.models[row] for row in rows], self.allowed(rows[0])
             layers = None if allowed is None else query.allowed_layers(models[0], allowed).layers
             structure = structure_of(self.losses[rows[0]], models[0], layers)
-            found.append(Group(rows, models[0].n, structure, models))
-        return found
+            groups.append(Group(rows, models[0].n, structure, models))
+        return groups
 
 
 def by_sentence(groups: Iterable[Group], results: Iterable[Iterable[Any]]) -> list[Any]:
-    """What was found for the sentences of each group, in the order of sentences."""
-    found = dict[int, Any]()
-    for group, some in zip(groups, results, strict=True):
-        found.update(zip(group.rows, some, strict=True))
-    return [found[row] for row in range(len(found))]
+    """The results of the sentences of all groups, in the order of sentences."""
+    by_row = dict[int, Any]()
+    for group, values in zip(groups, results, strict=True):
+        by_row.update(zip(group.rows, values, strict=True))
+    return [by_row[row] for row in range(len(by_row))]
 
 
 def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Corpus:
@@ -113,17 +113,17 @@ def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Co
     Labels that the file leaves open are those of all models, and chunk tags those of zs too.
     """
     check_loss(loss, where)
-    given = listed(models, where, "models must be a sequence of models", rows=True)
-    names = [f"{where}, models[{row}]" for row in range(len(given))]
-    made = list(map(query.model_at, given, names))
-    labels = dict.fromkeys(label for model in made for label in model.labels)
+    models = listed(models, where, "models must be a sequence of models", rows=True)
+    names = [f"{where}, models[{row}]" for row in range(len(models))]
+    models = list(map(query.model_at, models, names))
+    labels = dict.fromkeys(label for model in models for label in model.labels)
     labels |= dict.fromkeys(tag for z in zs for tag in query.further_tags(loss, z))
     fit = partial(query.fitted, loss, further=labels)
-    pairs = list(map(fit, made, names))
+    pairs = list(map(fit, models, names))
     first = pairs[0][0] if pairs else loss
     protocol.check_totals(first, where)
     assert isinstance(first, SpecLoss)
-    losses = [one for one, _ in pairs if isinstance(one, SpecLoss)]
+    losses = [loss for loss, _ in pairs if isinstance(loss, SpecLoss)]
     return Corpus(first, losses, [model for _, model in pairs])
 
 
@@ -143,26 +143,26 @@ def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expec
     hypotheses, models = query.paired(zs, models, "expect_corpus")
     corpus = corpus_of(loss, models, "expect_corpus", hypotheses)
     names = [f"expect_corpus, zs[{row}]" for row in range(len(hypotheses))]
-    given = list(map(query.encoded, hypotheses, corpus.models, names))
-    form, one = corpus.loss.split, corpus.as_one()
-    is_short = one is None or corpus.n < LONG_SEQUENCE
+    indices = list(map(query.encoded, hypotheses, corpus.models, names))
+    form, joined = corpus.loss.split, corpus.as_one()
+    is_short = joined is None or corpus.n < LONG_SEQUENCE
     if form is not None and form.counted and is_short:
         with suppress(UncountableError):
-            return linear_expectation(corpus, given)
-    if one is not None:
-        return expect(corpus.loss, one.alphabet.decode(np.concatenate(given)), one)
-    return _by_tables(corpus, given)
+            return linear_expectation(corpus, indices)
+    if joined is not None:
+        return expect(corpus.loss, joined.alphabet.decode(np.concatenate(indices)), joined)
+    return _by_tables(corpus, indices)
 
 
 def mass_to_cut(corpus: Corpus) -> float:
-    """What each end of a window may lose: nothing where the file declares no finite range."""
+    """The mass that each end of a window may lose: 0 where the file declares no finite range."""
     sides = declared_range(corpus.loss.bound, corpus.n)
     return _CUT if all(map(math.isfinite, sides)) else 0.0
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
-    """The expected value where the loss splits by tape; UncountableError of counts not whole."""
+    """The expected value if the loss splits by tape; UncountableError unless counts are whole."""
     loss, n = corpus.loss, corpus.n
     assert loss.split is not None
     counts = len(loss.split.joint_counts)
@@ -173,26 +173,25 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         guard_work("expect_corpus", length * cells)
         ending, hyps = structure.sums(arc_weights_many(models), [zs[row] for row in rows])
         hyp += int(hyps.sum())
-        # Where something is taken from joint counts, their sums have errors that are a part of what
-        # is added up signs aside. Products of the tree have errors that are a part of the sums, if
-        # these are not negative.
+        # Where a joint count also subtracts, its sums have errors relative to sums of absolute
+        # values. Products of the tree have errors relative to the sums, if these are not negative.
         operations, takes = int(structure.roundings[length]), structure.amounts.signs(counts)[0]
-        taken = len(rows) * np.where(takes, structure.greatest[:, length], 0.0)
-        off += relative_error(operations) * taken
+        greatest = len(rows) * np.where(takes, structure.greatest[:, length], 0.0)
+        off += relative_error(operations) * greatest
         if takes.any() and not structure.is_nonnegative:
-            cancelled += taken
+            cancelled += greatest
         windows.append([Window(0, tables, 0.0, operations) for tables in ending])
-    whole = sum_of_all(by_sentence(corpus.groups, windows), mass_to_cut(corpus), 1 + counts)
-    masses, *expected = whole.tables
-    slopes, offset = values_at(loss.split, n, hyp, whole.counts, masses > 0)
+    total = sum_of_all(by_sentence(corpus.groups, windows), mass_to_cut(corpus), 1 + counts)
+    masses, *expected = total.tables
+    slopes, offset = values_at(loss.split, n, hyp, total.counts, masses > 0)
     value, size, error = float(masses @ offset), float(masses @ np.abs(offset)), 0.0
-    for one, slope, lost, part in zip(expected, slopes, cancelled, off, strict=True):
-        value += float(one @ slope)
-        size += float((np.abs(one) + lost * masses) @ np.abs(slope))
+    for joint, slope, lost, part in zip(expected, slopes, cancelled, off, strict=True):
+        value += float(joint @ slope)
+        size += float((np.abs(joint) + lost * masses) @ np.abs(slope))
         error += float(part * (masses @ np.abs(slope)))
-    error += relative_error(whole.operations + masses.size + 8) * size
-    found = value, error, float(masses.sum()), whole.lost
-    return ranged_expectation(loss, n, "expect_corpus", found, partial(_levels, corpus, zs))
+    error += relative_error(total.operations + masses.size + 8) * size
+    estimate = value, error, float(masses.sum()), total.lost
+    return ranged_expectation(loss, n, "expect_corpus", estimate, partial(_levels, corpus, zs))
 
 
 def _levels(corpus: Corpus, zs: Sequence[Ints]) -> Levels:
@@ -206,7 +205,7 @@ def _levels(corpus: Corpus, zs: Sequence[Ints]) -> Levels:
 class _Table(NamedTuple):
     """A joint distribution of counts, with an axis for each, the least of each count at 0."""
 
-    chances: Floats
+    masses: Floats
     possible: Bools  # which tuples occur; others have probability 0 in spite of transforms
     error: float  # a bound on the norm of the error
 
@@ -218,9 +217,9 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     for loss, z, model in zip(corpus.losses, zs, corpus.models, strict=True):
         view = SpecView(loss.bound, len(z), z, merge=False)
         final = walk(view, model.layered())
-        held = final.mass[0] > 0
-        ended, lengths = view.registers(final.codes[held]), np.full(int(held.sum()), len(z))
-        added = protocol.added_counts(loss.bound, ended, lengths)
+        occurs = final.mass[0] > 0
+        registers, lengths = view.registers(final.codes[occurs]), np.full(int(occurs.sum()), len(z))
+        added = protocol.added_counts(loss.bound, registers, lengths)
         counts = np.stack([0.0 * lengths, *(added[name] for name in names)])
         low = counts.min(axis=1)
         places = (counts - low[:, None]).astype(np.int64)
@@ -233,33 +232,33 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
             must = f"the counts of the corpus may have up to {MOST_CORPUS_TABLE:,} tuples of totals"
             remedy = "Use fewer sentences, or a value that is linear in what reads both sequences"
             raise SizeLimitError(message("expect_corpus", must, f"{cells:,.0f}", remedy))
-        chances = np.zeros(1 + places.max(axis=1))
-        np.add.at(chances, tuple(places), final.mass[0, held])
-        error = relative_error(final.roundings + 8) * float(np.linalg.norm(chances))
-        parts.append(_Table(chances, chances > 0, error))
+        masses = np.zeros(1 + places.max(axis=1))
+        np.add.at(masses, tuple(places), final.mass[0, occurs])
+        error = relative_error(final.roundings + 8) * float(np.linalg.norm(masses))
+        parts.append(_Table(masses, masses > 0, error))
     none = np.ones((1,) * len(least))
-    [whole] = product_tree(parts or [_Table(none, none > 0, 0.0)], _plus)[-1]
-    totals, chances = np.array(np.nonzero(whole.possible)), whole.chances[whole.possible]
+    [table] = product_tree(parts or [_Table(none, none > 0, 0.0)], _plus)[-1]
+    totals, masses = np.array(np.nonzero(table.possible)), table.masses[table.possible]
     added = dict(zip(names, (totals + least[:, None])[1:], strict=True))
-    values = protocol.value_of_totals(bound, corpus.n, added, len(chances))
-    value = float(values @ chances)
-    error = whole.error * float(np.linalg.norm(values))
-    error += relative_error(len(chances) + 8) * float(np.abs(values) @ chances)
-    found, levels = (value, error, float(chances.sum()), 0.0), partial(level_sets, values, chances)
-    return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", found, levels)
+    values = protocol.value_of_totals(bound, corpus.n, added, len(masses))
+    value = float(values @ masses)
+    error = table.error * float(np.linalg.norm(values))
+    error += relative_error(len(masses) + 8) * float(np.abs(values) @ masses)
+    estimate, levels = (value, error, float(masses.sum()), 0.0), partial(level_sets, values, masses)
+    return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", estimate, levels)
 
 
 def _plus(left: _Table, right: _Table) -> _Table:
     """The joint distribution of the totals of two parts, by Fourier transforms."""
-    shape = [a + b - 1 for a, b in zip(left.chances.shape, right.chances.shape, strict=True)]
+    shape = [a + b - 1 for a, b in zip(left.masses.shape, right.masses.shape, strict=True)]
     axes = tuple(range(len(shape)))
-    possible, chances = (  # both convolved over all axes
+    possible, masses = (  # both convolved over all axes
         np.fft.irfftn(np.fft.rfftn(a, shape, axes) * np.fft.rfftn(b, shape, axes), shape, axes)
-        for a, b in ((left.possible, right.possible), (left.chances, right.chances))
+        for a, b in ((left.possible, right.possible), (left.masses, right.masses))
     )
     # A transform errs by a part of the norm, for each doubling of the size, and is multiplied by
     # numbers up to the other's sum, 1.
-    sides = sum(float(np.linalg.norm(one.chances)) for one in (left, right))
-    error = left.error + right.error + 32 * UNIT * math.log2(2 + chances.size) * sides
+    norms = sum(float(np.linalg.norm(part.masses)) for part in (left, right))
+    error = left.error + right.error + 32 * UNIT * math.log2(2 + masses.size) * norms
     occurs = possible > 0.5
-    return _Table(np.where(occurs, np.maximum(chances, 0.0), 0.0), occurs, error)
+    return _Table(np.where(occurs, np.maximum(masses, 0.0), 0.0), occurs, error)

@@ -3,9 +3,8 @@
 Which way computes an expectation depends on the query alone (``_expectations``): moments or windows
 of counts for long sequences, a sum over windows, a structure of both tapes where the loss splits,
 else the general walk. Sequences of equal length, labels and kind of model go the last two ways
-together. The derivative for the weight of an arc of the model is the mass that arrives at it, by a
-sweep forward, times what follows it is worth, by one backward; the model pulls these back to its
-own parameters.
+together. The derivative for the weight of an arc of the model is the forward mass of its source
+times the backward value of its target; the model pulls these back to its own parameters.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, check_int, message
 from fsmeu.expectation import composition, result
 from fsmeu.expectation.composition import window_form
-from fsmeu.expectation.query import Query, alike, queries, query
+from fsmeu.expectation.query import Query, alike, queries_of, query_of
 from fsmeu.expectation.result import Expectation, Levels, bounded_expectations, check_finite
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights
@@ -77,31 +76,31 @@ def expect(
     >>> round(expect(load("fscore"), "110", [0.9, 0.5, 0.3]).value, 6)
     0.731333
     """
-    asked = query(loss, z, model)
+    query = query_of(loss, z, model)
     engine = errors.one_of("expect", "engine", engine, ENGINES)
     if keep is not None:
         keep = check_int("expect", "keep", keep)
     if max_states is not None:
         max_states = check_int("expect", "max_states", max_states)
-    found = expectation_of(asked, max_states, keep, engine)
-    return replace(found, _outputs=partial(_outputs, asked, max_states, engine))
+    expectation = expectation_of(query, max_states, keep, engine)
+    return replace(expectation, _outputs=partial(_outputs, query, max_states, engine))
 
 
-def _outputs(asked: Query, max_states: int | None, engine: str) -> dict[str, float]:
+def _outputs(query: Query, max_states: int | None, engine: str) -> dict[str, float]:
     """The expectations of the further outputs that the loss's file names, by name."""
-    each = ((name, replace(asked, loss=one)) for name, one in asked.loss.outputs.items())
-    return {name: expectation_of(one, max_states, None, engine).value for name, one in each}
+    pairs = ((name, replace(query, loss=loss)) for name, loss in query.loss.outputs.items())
+    return {name: expectation_of(x, max_states, None, engine).value for name, x in pairs}
 
 
 def expectation_of(
-    asked: Query, max_states: int | None = None, keep: int | None = None, engine: str = "lattice"
+    query: Query, max_states: int | None = None, keep: int | None = None, engine: str = "lattice"
 ) -> Expectation:
     """The expected value of a query, as ``expect`` has it."""
     if engine == "openfst":
-        return composition.explicit_expectation(asked, keep, max_states)
+        return composition.explicit_expectation(query, keep, max_states)
     if keep is None:
-        return _expectations([asked], max_states)[0]
-    return result.kept_expectation(asked, *_walked_levels(asked, keep, max_states))
+        return _expectations([query], max_states)[0]
+    return result.kept_expectation(query, *_walked_levels(query, keep, max_states))
 
 
 def expect_many(
@@ -121,42 +120,42 @@ def expect_many(
     >>> expect_many(load("hamming"), ["10", "111"], [[0.9, 0.5], [0.5, 0.5, 0.5]])
     array([0.3, 0.5])
     """
-    asked = queries(loss, zs, models, "expect_many")
-    threads, values = checked_jobs("expect_many", jobs), np.full(len(asked), np.nan)
+    queries = queries_of(loss, zs, models, "expect_many")
+    threads, values = checked_jobs("expect_many", jobs), np.full(len(queries), np.nan)
     if scheduler is None:
-        values = values_and_errors(asked, threads)[0]
+        values = values_and_errors(queries, threads)[0]
     apart = np.flatnonzero(np.isnan(values)).tolist()
     if apart:
-        some = [asked[row] for row in apart]
-        pairs = [(x.labels if x.distribution is None else x.distribution, x.model) for x in some]
-        sizes, few = [one.n for one in some], min(threads, len(apart))
+        left = [queries[row] for row in apart]
+        pairs = [(x.labels if x.distribution is None else x.distribution, x.model) for x in left]
+        sizes, few = [x.n for x in left], min(threads, len(apart))
         values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, few, scheduler)
     return values
 
 
-def values_and_errors(asked: Sequence[Query], jobs: int = 1) -> Floats:
+def values_and_errors(queries: Sequence[Query], jobs: int = 1) -> Floats:
     """The expected values of queries, and bounds on their errors, (2, queries).
 
     With several jobs, they are nan where queries are not computed together: processes may do that.
     """
-    found = np.full((2, len(asked)), np.nan)
-    for rows in alike(asked):
-        first, size = asked[rows[0]], 1
+    out = np.full((2, len(queries)), np.nan)
+    for rows in alike(queries):
+        first, size = queries[rows[0]], 1
         if _go_together(first):
             arcs = sum(len(layer.weight) for layer in first.model.layered().layers)
             size = max(1, WEIGHTS_AT_ONCE // max(1, arcs))
         elif jobs > 1:
             continue
         for begin in range(0, len(rows), size):
-            some = rows[begin : begin + size]
-            found[:, some] = with_errors(_expectations([asked[row] for row in some], jobs=jobs))
-    return found
+            block = rows[begin : begin + size]
+            out[:, block] = with_errors(_expectations([queries[row] for row in block], jobs=jobs))
+    return out
 
 
-def with_errors(found: Sequence[Expectation]) -> Floats:
+def with_errors(expectations: Sequence[Expectation]) -> Floats:
     """The expected values, and bounds on their errors, (2, expectations)."""
-    errors = [max(one.upper - one.value, one.value - one.lower) for one in found]
-    return np.array([[one.value for one in found], errors])
+    errors = [max(x.upper - x.value, x.value - x.lower) for x in expectations]
+    return np.array([[x.value for x in expectations], errors])
 
 
 def _share(loss: Loss, pairs: list[tuple[Any, Model]]) -> list[float]:
@@ -167,74 +166,74 @@ def _share(loss: Loss, pairs: list[tuple[Any, Model]]) -> list[float]:
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _expectations(
-    asked: Sequence[Query], max_states: int | None = None, jobs: int = 1
+    queries: Sequence[Query], max_states: int | None = None, jobs: int = 1
 ) -> list[Expectation]:
     """The expectations of one query, or of several that go together."""
     levels = partial(_levels, max_states)
-    if is_long(asked[0]) and (long := long_expectation(asked[0], levels)) is not None:
+    if is_long(queries[0]) and (long := long_expectation(queries[0], levels)) is not None:
         return [long]
-    results = bounded_expectations(asked, _sums(asked, max_states, jobs), levels)
-    for row, one in enumerate(results):
-        if one.upper - one.value <= DIGITS * abs(one.value):
+    results = bounded_expectations(queries, _sums(queries, max_states, jobs), levels)
+    for row, expectation in enumerate(results):
+        if expectation.upper - expectation.value <= DIGITS * abs(expectation.value):
             continue
         # Large terms cancel; those of both signs that are left belong to different pairs.
         with suppress(errors.FsmeuError):
-            cheap = max(1, CHEAP_STATES // max(1, asked[row].n))
-            again = walked(asked[row], min(cheap, max_states or cheap), weights=False)
-            both = one, *bounded_expectations([asked[row]], again, levels)
-            results[row] = min(both, key=lambda one: one.upper - one.lower)
-    if isinstance(asked[0].loss, SpecLoss):
-        means = np.array([one.value / one.kept for one in results if one.kept])
-        check_range(asked[0].loss.bound, asked[0].n, means)
+            cheap = max(1, CHEAP_STATES // max(1, queries[row].n))
+            again = walked(queries[row], min(cheap, max_states or cheap), weights=False)
+            both = expectation, *bounded_expectations([queries[row]], again, levels)
+            results[row] = min(both, key=lambda x: x.upper - x.lower)
+    if isinstance(queries[0].loss, SpecLoss):
+        means = np.array([x.value / x.kept for x in results if x.kept])
+        check_range(queries[0].loss.bound, queries[0].n, means)
     return results
 
 
-def _go_together(asked: Query) -> bool:
+def _go_together(query: Query) -> bool:
     """Whether queries like this are computed together: by tape, or over one small space."""
-    loss, alone = asked.loss, asked.z is None or is_long(asked) or window_form(asked) is not None
-    if alone or not isinstance(loss, SpecLoss):
+    loss, single = query.loss, query.z is None or is_long(query) or window_form(query) is not None
+    if single or not isinstance(loss, SpecLoss):
         return False
     if loss.split is not None and loss.split.counted:
         return True
-    space = asked.view(weights=True).space
+    space = query.view(weights=True).space
     return space is not None and space <= SMALL_SPACE
 
 
-def _sums(asked: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
+def _sums(queries: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
     """The expected values of one query, or of several that go together."""
-    first, loss, found = asked[0], asked[0].loss, None
-    zs, models = [one.z for one in asked if one.z is not None], [one.model for one in asked]
+    first, loss, sums = queries[0], queries[0].loss, None
+    zs, models = [x.z for x in queries if x.z is not None], [x.model for x in queries]
     form = window_form(first)
     if form is not None and zs:
-        found = walk_windows(form, zs[0], first.model.layered())
+        sums = walk_windows(form, zs[0], first.model.layered())
     elif form is not None:
-        found = composition.summed_value(first, max_states)
-    if found is None and zs and isinstance(loss, SpecLoss):
-        found = by_structure(loss, models, lambda s, w: s.expectations(w, zs, jobs), max_states)
-        if found is None and len(asked) > 1:
-            some = models[:1] if all(model is models[0] for model in models) else models
-            prepare_many(some)
-            weights = np.stack([model.all_weights() for model in some])
-            found = walk_many(loss, np.stack(zs), models[0].layered(), weights)
-    return found or joined([walked(one, max_states) for one in asked])
+        sums = composition.summed_value(first, max_states)
+    if sums is None and zs and isinstance(loss, SpecLoss):
+        sums = by_structure(loss, models, lambda s, w: s.expectations(w, zs, jobs), max_states)
+        if sums is None and len(queries) > 1:
+            distinct = models[:1] if all(model is models[0] for model in models) else models
+            prepare_many(distinct)
+            weights = np.stack([model.all_weights() for model in distinct])
+            sums = walk_many(loss, np.stack(zs), models[0].layered(), weights)
+    return sums or joined([walked(query, max_states) for query in queries])
 
 
-def walked(asked: Query, max_states: int | None = None, *, weights: bool = True) -> Sums:
+def walked(query: Query, max_states: int | None = None, *, weights: bool = True) -> Sums:
     """The expectation by a walk; without linear counts in weights, only values can cancel."""
-    return walk(asked.view(weights=weights), asked.input(), max_states=max_states).sums()
+    return walk(query.view(weights=weights), query.input(), max_states=max_states).sums()
 
 
-def _levels(max_states: int | None, asked: Query) -> Levels:
-    return _walked_levels(asked, None, max_states)[0]
+def _levels(max_states: int | None, query: Query) -> Levels:
+    return _walked_levels(query, None, max_states)[0]
 
 
-def _walked_levels(asked: Query, keep: int | None, max_states: int | None) -> tuple[Levels, int]:
+def _walked_levels(query: Query, keep: int | None, max_states: int | None) -> tuple[Levels, int]:
     """The distribution of the value, and a bound on the roundings behind each probability."""
-    view = asked.view(weights=False)
-    final = walk(view, asked.input(), keep, max_states)
-    held = final.mass[0] > 0
-    levels = result.level_sets(view.values(final.codes[held])[0], final.mass[0, held])
-    return levels, final.roundings + int(held.sum())
+    view = query.view(weights=False)
+    final = walk(view, query.input(), keep, max_states)
+    possible = final.mass[0] > 0
+    levels = result.level_sets(view.values(final.codes[possible])[0], final.mass[0, possible])
+    return levels, final.roundings + int(possible.sum())
 
 
 def by_structure(
@@ -243,7 +242,7 @@ def by_structure(
     ask: Callable[[Structure, list[ArcWeights]], T],
     max_states: int | None = None,
 ) -> T | None:
-    """What the structure of both tapes and the models, which are alike, answers.
+    """The answer of the structure of both tapes and the models, which are alike, or None.
 
     None where the loss does not split by tape with a counter for each at most, where a step is
     undefined for some pair of sequences, or where the structure would be too large.
@@ -254,11 +253,11 @@ def by_structure(
     from fsmeu.trellis.tapes import UncountableError
 
     try:
-        found, n = structure_of(loss, models[0]), models[0].n
-        size = int(found.r.columns[n])
-        for cells in (int(found.h.columns[n]), (1 + found.counts) * int(found.r.width[n])):
-            guard_size("composition", size * cells // CELLS_PER_STATE, max_states)
-        return ask(found, arc_weights_many(models))
+        structure, n = structure_of(loss, models[0]), models[0].n
+        h, r = structure.h, structure.r
+        for cells in (int(h.columns[n]), (1 + structure.counts) * int(r.width[n])):
+            guard_size("composition", int(r.columns[n]) * cells // CELLS_PER_STATE, max_states)
+        return ask(structure, arc_weights_many(models))
     except (errors.LossFileError, SizeLimitError, UncountableError):
         return None
 
@@ -299,44 +298,44 @@ def value_and_gradient_many(
 
     ``value_and_gradient`` of every pair; models of one length and structure are swept together.
     """
-    asked = [query(loss, z, model, "gradient") for z, model in zip(zs, models, strict=True)]
+    queries = [query_of(loss, z, model, "gradient") for z, model in zip(zs, models, strict=True)]
     fitting = list[Parametrized]()
-    for one, model in zip(asked, models, strict=True):
-        lacking = set(one.model.labels) - set(as_model(model).labels)
+    for query, model in zip(queries, models, strict=True):
+        lacking = set(query.model.labels) - set(as_model(model).labels)
         if lacking:
             must = "the model must have all labels of the loss and of z, as each has a derivative"
             got = f"one without {', '.join(sorted(map(str, lacking)))}"
             raise InputError(message("gradient", must, got, "Give them the probability 0"))
-        if not isinstance(one.model, Parametrized):
+        if not isinstance(query.model, Parametrized):
             must = "the model must have parameters: Bernoulli, Independent, Markov, from_potentials"
-            raise InputError(message("gradient", must, type(one.model).__name__))
-        fitting.append(one.model)
-    values, slopes = np.empty(len(asked)), dict[int, Gradient]()
-    for rows in alike(asked):
-        found = _derivatives([asked[row] for row in rows], engine)
-        for row, (value, per_arc) in zip(rows, found, strict=True):
+            raise InputError(message("gradient", must, type(query.model).__name__))
+        fitting.append(query.model)
+    values, slopes = np.empty(len(queries)), dict[int, Gradient]()
+    for rows in alike(queries):
+        derivatives = _derivatives([queries[row] for row in rows], engine)
+        for row, (value, per_arc) in zip(rows, derivatives, strict=True):
             check_finite("gradient", np.concatenate([[value], *per_arc]))
             values[row], slopes[row] = value, fitting[row].pullback(per_arc, value)
-    return values, [slopes[row] for row in range(len(asked))]
+    return values, [slopes[row] for row in range(len(queries))]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
-def _derivatives(asked: Sequence[Query], engine: str) -> list[tuple[float, list[Floats]]]:
+def _derivatives(queries: Sequence[Query], engine: str) -> list[tuple[float, list[Floats]]]:
     """Value and arcs' derivatives of queries that are alike, together where tapes split."""
     if engine == "openfst":
-        return [composition.explicit_gradient(one) for one in asked]
-    loss, zs = asked[0].loss, [one.z for one in asked if one.z is not None]
-    if isinstance(loss, SpecLoss) and zs and asked[0].n:
-        models = [one.model for one in asked]
-        found = by_structure(loss, models, lambda one, weights: one.gradients(weights, zs))
-        if found is not None:
-            return list(zip(found[0].tolist(), found[1], strict=True))
+        return [composition.explicit_gradient(query) for query in queries]
+    loss, zs = queries[0].loss, [query.z for query in queries if query.z is not None]
+    if isinstance(loss, SpecLoss) and zs and queries[0].n:
+        models = [query.model for query in queries]
+        gradients = by_structure(loss, models, lambda s, w: s.gradients(w, zs))
+        if gradients is not None:
+            return list(zip(gradients[0].tolist(), gradients[1], strict=True))
     results = []
-    for one in asked:
-        fixed = isinstance(one.model, Parametrized) and one.model.fixed_support
-        value, per_arc = walk_gradient(one.view(weights=True), one.input(), fixed)
-        if one.z is None:  # arcs are paired with those of the hypothesis
-            pairs = zip(one.hypothesis.layers, per_arc, strict=True)
+    for query in queries:
+        fixed = isinstance(query.model, Parametrized) and query.model.fixed_support
+        value, per_arc = walk_gradient(query.view(weights=True), query.input(), fixed)
+        if query.z is None:  # arcs are paired with those of the hypothesis
+            pairs = zip(query.hypothesis.layers, per_arc, strict=True)
             per_arc = [left.weight @ arcs.reshape(len(left.weight), -1) for left, arcs in pairs]
         results.append((value, per_arc))
     return results
@@ -346,65 +345,65 @@ def _derivatives(asked: Sequence[Query], engine: str) -> list[tuple[float, list[
 #
 # Sums of ratios of counts come from central moments (``trellis/moments.py``). Other values, of
 # independent labels: with z given, tp counts independent events, where z is a one, and ref - tp
-# all others. Both are held in windows that lack a mass far below rounding, which enters the bounds:
+# all others. Both have windows that lack a mass far below rounding, which enters the bounds:
 # the sum over all tables has a few million terms for a million labels.
 
 
-def is_long(asked: Query) -> bool:
+def is_long(query: Query) -> bool:
     """Whether it is a long sequence of two labels, z given, whose value looks at counts alone."""
-    if asked.n < LONG_SEQUENCE or asked.z is None or not isinstance(asked.loss, SpecLoss):
+    if query.n < LONG_SEQUENCE or query.z is None or not isinstance(query.loss, SpecLoss):
         return False
-    known = binary_marginals(asked.model) is not None or is_binary_chain(asked.model)
-    return known and asked.loss.confusion is not None
+    binary = binary_marginals(query.model) is not None or is_binary_chain(query.model)
+    return binary and query.loss.confusion is not None
 
 
-def long_expectation(asked: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
+def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
     """The expectation of a long query, None where this does not serve; ``levels`` serve chains."""
-    loss, z, p = asked.loss, asked.z, binary_marginals(asked.model)
+    loss, z, p = query.loss, query.z, binary_marginals(query.model)
     assert isinstance(loss, SpecLoss)
-    form, chain = loss.confusion, binary_chain(asked.model)
+    form, chain = loss.confusion, binary_chain(query.model)
     assert form is not None
     assert z is not None
-    known: Sequence[float] | None = None if p is None else independent_value(form, z, p)
+    by_moments: Sequence[float] | None = None if p is None else independent_value(form, z, p)
     if p is None and chain is not None:
-        known = chain_value(form, z, chain_of(*chain))
-    if known is not None and known[1] <= PROMISED * abs(known[0]):
-        found = *known[:2], 1.0, 0.0
-    elif p is not None and all(map(math.isfinite, declared_range(loss.bound, asked.n))):
-        found = _windowed(form, z, p)
+        by_moments = chain_value(form, z, chain_of(*chain))
+    if by_moments is not None and by_moments[1] <= PROMISED * abs(by_moments[0]):
+        estimate = *by_moments[:2], 1.0, 0.0
+    elif p is not None and all(map(math.isfinite, declared_range(loss.bound, query.n))):
+        estimate = _windowed(form, z, p)
     else:
         return None
-    listed = partial(levels, asked) if p is None else partial(_table_levels, form, z, p)
-    return result.ranged_expectation(loss, asked.n, asked.where, found, listed)
+    listed = partial(levels, query) if p is None else partial(_table_levels, form, z, p)
+    return result.ranged_expectation(loss, query.n, query.where, estimate, listed)
 
 
 def _windowed(form: Confusion, z: Ints, p: Floats) -> tuple[float, float, float, float]:
     """The value by windows of counts, its error, the mass of the windows, and what they lost."""
     windows = count_window(p[z == 1]), count_window(p[z != 1])
-    value = size = kept = 0.0
-    for values, chances in _tables(form, z, *windows):
-        value += float((values * chances).sum())
-        size += float((np.abs(values) * chances).sum())
-        kept += float(chances.sum())
-    operations = sum(one.operations + len(one.chances) for one in windows) + 8
-    return value, relative_error(operations) * size, kept, sum(one.lost for one in windows)
+    value = size = mass = 0.0
+    for values, masses in _tables(form, z, *windows):
+        value += float((values * masses).sum())
+        size += float((np.abs(values) * masses).sum())
+        mass += float(masses.sum())
+    operations = sum(window.operations + len(window.masses) for window in windows) + 8
+    return value, relative_error(operations) * size, mass, sum(window.lost for window in windows)
 
 
 def _tables(
     form: Confusion, z: Ints, first: Window, last: Window
 ) -> Iterator[tuple[Floats, Floats]]:
     """Values and probabilities of the tables that have mass, (rows, width), in blocks of rows."""
-    rows, rest = max(1, WINDOW_CELLS // len(last.chances)), last.counts[None, :]
-    for begin in range(0, len(first.chances), rows):
+    rows, fn = max(1, WINDOW_CELLS // len(last.masses)), last.counts[None, :]
+    for begin in range(0, len(first.masses), rows):
         tp = first.counts[begin : begin + rows, None]
-        values = value_of_counts(form, len(z), tp, float(z.sum()), tp + rest)
-        yield values, first.chances[begin : begin + rows, None] * last.chances
+        values = value_of_counts(form, len(z), tp, float(z.sum()), tp + fn)
+        yield values, first.masses[begin : begin + rows, None] * last.masses
 
 
 def _table_levels(form: Confusion, z: Ints, p: Floats) -> Levels:
     """The distribution of the value, where there are not too many tables to list."""
     first, last = count_window(p[z == 1]), count_window(p[z != 1])
-    cells = len(first.chances) * len(last.chances)
+    cells = len(first.masses) * len(last.masses)
     if cells > MOST_LEVEL_CELLS:
         must = f"the distribution may have up to {MOST_LEVEL_CELLS:,} tables"
         remedy = "Ask for the value and its bounds, or for shorter sequences"

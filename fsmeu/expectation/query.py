@@ -55,13 +55,13 @@ class Query:
         return self.loss.view(self.n, self.z, weights)
 
     def input(self) -> Layered:
-        """What that view reads: the model, or both tapes side by side, symbol z * L + y."""
+        """The input of that view: the model, or both tapes side by side, symbol z * L + y."""
         if self.z is not None:
             return self.model.layered()
         return pair_layers(self.hypothesis, self.model.layered())
 
 
-def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
+def query_of(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
     """The three parts of an expectation, checked against each other."""
     check_loss(loss, where)
     name = f"{where}, hypothesis z"
@@ -69,30 +69,29 @@ def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
     return _query(*fitted(loss, as_model(model), where, further_tags(loss, z)), z, where, name)
 
 
-def queries(loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str) -> list[Query]:
-    """The same for each hypothesis and its model; equal model objects are fitted once."""
+def queries_of(loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str) -> list[Query]:
+    """The query of each hypothesis and its model; equal model objects are fitted once."""
     check_loss(loss, where)
-    known, results = dict[Hashable, tuple[Loss, Model]](), list[Query]()
+    cached, results = dict[Hashable, tuple[Loss, Model]](), list[Query]()
     for row, (z, model) in enumerate(zip(*paired(zs, models, where), strict=True)):
         _, tags = key = id(model), tuple(further_tags(loss, z))
-        if key not in known:
-            made = model_at(model, f"{where}, models[{row}]")
-            known[key] = fitted(loss, made, where, tags)
-        results.append(_query(*known[key], z, where, f"{where}, zs[{row}]"))
+        if key not in cached:
+            cached[key] = fitted(loss, model_at(model, f"{where}, models[{row}]"), where, tags)
+        results.append(_query(*cached[key], z, where, f"{where}, zs[{row}]"))
     return results
 
 
 def paired(zs: Iterable[Any], models: Iterable[Any], where: str) -> tuple[list[Any], list[Any]]:
-    """Hypotheses, each a list of labels or a model, and what stands for as many models."""
-    hypotheses, given = (
+    """The hypotheses, each a list of labels or a model, and as many models or values for them."""
+    hypotheses, references = (
         listed(items, where, f"{name} must be a sequence, one for each expectation", True)
         for name, items in (("zs", zs), ("models", models))
     )
-    if len(hypotheses) != len(given):
+    if len(hypotheses) != len(references):
         must = "there must be one model for each hypothesis"
-        raise InputError(message(where, must, f"{len(hypotheses)} and {len(given)}"))
-    pairs = enumerate(zip(hypotheses, given, strict=True))
-    return [_hypothesis(z, model, f"{where}, zs[{row}]") for row, (z, model) in pairs], given
+        raise InputError(message(where, must, f"{len(hypotheses)} and {len(references)}"))
+    pairs = enumerate(zip(hypotheses, references, strict=True))
+    return [_hypothesis(z, model, f"{where}, zs[{row}]") for row, (z, model) in pairs], references
 
 
 def _hypothesis(z: Any, model: Any, name: str) -> Any:
@@ -133,13 +132,13 @@ def model_at(value: object, where: str) -> Model:
         raise InputError(text) from None
 
 
-def allowed_by(given: Any, model: Model, where: str = "constraint") -> Constraint | None:
-    """The constraint that was given, which must allow a sequence of the model's length."""
-    found = as_constraint(given, model.alphabet, model.n)
-    if found is not None and not len(walk(found, len(model.labels), model.n).ends):
+def allowed_by(constraint: Any, model: Model, where: str = "constraint") -> Constraint | None:
+    """The constraint, or None; it must allow at least one sequence of the model's length."""
+    allowed = as_constraint(constraint, model.alphabet, model.n)
+    if allowed is not None and not len(walk(allowed, len(model.labels), model.n).ends):
         must = f"it must allow at least one sequence of length {model.n}"
         raise EmptyError(message(where, must))
-    return found
+    return allowed
 
 
 def allowed_layers(model: Model, constraint: Constraint | None) -> Layered:
@@ -148,19 +147,19 @@ def allowed_layers(model: Model, constraint: Constraint | None) -> Layered:
     return free if constraint is None else restricted(free, constraint)
 
 
-def alike(asked: Sequence[Query | Model]) -> list[list[int]]:
-    """The rows of one length, label order and structure of the model; distributions are alone.
+def alike(items: Sequence[Query | Model]) -> list[list[int]]:
+    """Rows grouped by length, label order and structure of the model; distributions are alone.
 
     So are sequences without labels, of which chains of any order are one structure. The longest
     come first, as the structure that serves them serves shorter ones, too.
     """
     groups: dict[Hashable, list[int]] = {}
-    for row, one in enumerate(asked):
-        model = one.model if isinstance(one, Query) else one
+    for row, item in enumerate(items):
+        model = item.model if isinstance(item, Query) else item
         arcs = id(model) if model.structure is None else model.structure
-        alone = not model.n or (isinstance(one, Query) and one.z is None)
-        groups.setdefault(row if alone else (model.n, model.labels, arcs), []).append(row)
-    return sorted(groups.values(), key=lambda rows: -asked[rows[0]].n)
+        single = not model.n or (isinstance(item, Query) and item.z is None)
+        groups.setdefault(row if single else (model.n, model.labels, arcs), []).append(row)
+    return sorted(groups.values(), key=lambda rows: -items[rows[0]].n)
 
 
 def refuse_exchanged(z: Any, model: Any, where: str) -> None:
@@ -190,9 +189,9 @@ def fitted(
     refused. ``further`` are labels beside those of the model, where those of the loss are open.
     """
     check_loss(loss, where)
-    known = further if loss.labels_open else loss.alphabet.labels
-    more = dict.fromkeys(label for label in known if label not in model.alphabet.index)
-    if more and (loss.labels_open or set(model.labels) <= set(known)):
+    labels = further if loss.labels_open else loss.alphabet.labels
+    more = dict.fromkeys(label for label in labels if label not in model.alphabet.index)
+    if more and (loss.labels_open or set(model.labels) <= set(labels)):
         model = extended(model, Alphabet((*model.labels, *more)))
     return bind_labels(loss, model.alphabet, where), model
 
@@ -222,6 +221,6 @@ def _refuse_labels(
     """Refuses two sets of labels, and names what is in one of them alone."""
     must = f"{what} and model must have the same labels"
     sides = ((what, other, model), ("model", model, other))
-    alone = [(name, [x for x in one if x not in set(two)]) for name, one, two in sides]
-    got = "; ".join(f"in the {name} alone: {shorten(some)}" for name, some in alone if some)
+    extra = [(name, [x for x in left if x not in set(right)]) for name, left, right in sides]
+    got = "; ".join(f"in the {name} alone: {shorten(labels)}" for name, labels in extra if labels)
     raise InputError(message(where, must, got, "Give labels=... when loading or building"))

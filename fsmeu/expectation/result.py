@@ -1,4 +1,4 @@
-"""What a query returns: the expected value, its bounds, and its distribution when asked for.
+"""The result of a query: the expected value, its bounds, and its distribution on demand.
 
 The distribution is that of level sets and their probabilities (Jansche 2007, section 3.2); bounds
 are those of rounding errors, and of what was left out by ``keep``.
@@ -40,8 +40,8 @@ class Levels(Text):
         most = np.sort(np.argsort(-self.probabilities, kind="stable")[:_SHOWN])
         pairs = [f"{self.values[k]:.6g}: {self.probabilities[k]:.4g}" for k in most.tolist()]
         more = len(self.values) - len(pairs)
-        rest = f"; {more:,} less probable values" if more else ""
-        return f"<levels {', '.join(pairs)}{rest}>"
+        suffix = f"; {more:,} less probable values" if more else ""
+        return f"<levels {', '.join(pairs)}{suffix}>"
 
     @property
     def mean(self) -> float:
@@ -59,8 +59,8 @@ class Levels(Text):
         with np.errstate(over="ignore", invalid="ignore"):
             away = values - values[probabilities.argmax()]  # exact for values near each other
             centre = away - away @ probabilities / mass
-            found = float(centre**2 @ probabilities / mass)
-        return math.inf if math.isnan(found) else found
+            variance = float(centre**2 @ probabilities / mass)
+        return math.inf if math.isnan(variance) else variance
 
     def quantile(self, q: float) -> float:
         """The least value that is not exceeded with probability q.
@@ -85,9 +85,9 @@ class Levels(Text):
 
 def level_sets(values: Floats, probabilities: Floats) -> Levels:
     """The distribution of values that occur with these probabilities, equal values as one."""
-    held = probabilities > 0
-    values, place = np.unique(values[held], return_inverse=True)
-    probabilities = np.bincount(place, probabilities[held], len(values)).astype(np.float64)
+    possible = probabilities > 0
+    values, place = np.unique(values[possible], return_inverse=True)
+    probabilities = np.bincount(place, probabilities[possible], len(values)).astype(np.float64)
     numbers = same_up_to_rounding(values)
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     grouped = np.add.reduceat(probabilities, starts) if len(starts) else probabilities
@@ -136,59 +136,58 @@ def check_finite(where: str, numbers: float | Floats) -> None:
 
 
 def bounded_expectations(
-    asked: Sequence[Query], found: Sums, levels: Callable[[Query], Levels]
+    queries: Sequence[Query], sums: Sums, levels: Callable[[Query], Levels]
 ) -> list[Expectation]:
     """The expectation of each query, with bounds that rounding does not reach past."""
-    check_finite(asked[0].where, found.values)
-    errors = found.errors if asked[0].n else 0.0 * found.errors  # one pair has one value
-    rows = zip(asked, *map(np.ndarray.tolist, (found.values, errors, found.masses)), strict=True)
+    check_finite(queries[0].where, sums.values)
+    errors = sums.errors if queries[0].n else 0.0 * sums.errors  # one pair has one value
+    rows = zip(queries, *map(np.ndarray.tolist, (sums.values, errors, sums.masses)), strict=True)
     return [
-        Expectation(value, value - error, value + error, kept, partial(levels, one))
-        for one, value, error, kept in rows
+        Expectation(value, value - error, value + error, mass, partial(levels, query))
+        for query, value, error, mass in rows
     ]
 
 
 def ranged_expectation(
-    loss: SpecLoss, n: int, where: str, found: Sequence[float], levels: Callable[[], Levels]
+    loss: SpecLoss, n: int, where: str, estimate: Sequence[float], levels: Callable[[], Levels]
 ) -> Expectation:
-    """The expectation of a value that was found: value, error, and the mass kept and lost.
+    """The expectation from an estimate: the value, its error, and the masses kept and lost.
 
-    What was lost is worth no more than the range that the file declares, which is finite then.
+    Values of the mass lost lie in the range that the file declares, which is finite then.
     """
-    value, error, kept, lost = found
+    value, error, mass, lost = estimate
     check_finite(where, value)
-    check_range(loss.bound, n, np.array([value / kept]))
+    check_range(loss.bound, n, np.array([value / mass]))
     low, high = declared_range(loss.bound, n) if lost else (0.0, 0.0)
     lower, upper = value + lost * min(0.0, low) - error, value + lost * max(0.0, high) + error
-    return Expectation(value, lower, upper, kept, levels)
+    return Expectation(value, lower, upper, mass, levels)
 
 
-def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectation:
+def kept_expectation(query: Query, levels: Levels, roundings: int) -> Expectation:
     """The kept part, with bounds on what was lost; each probability has at most these roundings."""
-    roundings += 8 * (asked.n + 1)  # of the mass of the model
+    roundings += 8 * (query.n + 1)  # of the mass of the model
     values, probabilities = levels.ungrouped
     size = np.abs(values) @ probabilities
-    sums = np.array([[levels.mean], [probabilities.sum()], [size]])
-    found = Sums._make((*sums, roundings))
-    [known] = bounded_expectations([asked], found, lambda asked: levels)
-    lost = max(0.0, float(asked.model.total_mass()) - known.kept)
-    ends = np.array(_value_range(asked))
+    sums = Sums._make((*np.array([[levels.mean], [probabilities.sum()], [size]]), roundings))
+    [pruned] = bounded_expectations([query], sums, lambda query: levels)
+    lost = max(0.0, float(query.model.total_mass()) - pruned.kept)
+    ends = np.array(_value_range(query))
     ends[np.isinf(ends) & (lost == 0.0)] = 0.0
     low, high = lost * ends + relative_error(roundings) * np.abs(ends) * [-1.0, 1.0]  # outwards
-    lower, upper = known.lower + float(low), known.upper + float(high)
-    return replace(known, lower=lower, upper=upper, _levels=partial(replace, levels))
+    lower, upper = pruned.lower + float(low), pruned.upper + float(high)
+    return replace(pruned, lower=lower, upper=upper, _levels=partial(replace, levels))
 
 
-def _value_range(asked: Query) -> tuple[float, float]:
+def _value_range(query: Query) -> tuple[float, float]:
     """The declared range of the value; infinite sides from the machine, if it can be built."""
     low, high = -math.inf, math.inf
-    if isinstance(asked.loss, SpecLoss):
-        low, high = declared_range(asked.loss.bound, asked.n)
+    if isinstance(query.loss, SpecLoss):
+        low, high = declared_range(query.loss.bound, query.n)
     if math.isfinite(low) and math.isfinite(high):
         return low, high
     try:
-        pairs = pair_layers(asked.hypothesis, asked.model.layered())
-        machine = asked.loss.compile(asked.n, asked.labels, pairs=pairs)
+        pairs = pair_layers(query.hypothesis, query.model.layered())
+        machine = query.loss.compile(query.n, query.labels, pairs=pairs)
     except SizeLimitError:
         return low, high
     least, most = float(np.nanmin(machine.values)), float(np.nanmax(machine.values))

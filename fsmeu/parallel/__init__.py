@@ -42,8 +42,8 @@ def checked_jobs(where: str, jobs: object) -> int:
 class Workers(NamedTuple):
     """Processes that compute so many tasks at a time, or this one alone.
 
-    ``in_order(function, shared, tasks)`` gives what a function of a module returns for ``shared``
-    and each task, in their order, few held at a time; a WorkerError where a worker ended.
+    ``in_order(function, shared, tasks)`` gives the results of a function of a module for ``shared``
+    and each task, in their order, few in memory at a time; a WorkerError where a worker ended.
     """
 
     jobs: int
@@ -59,19 +59,19 @@ def workers(where: str, jobs: int = 1, scheduler: Any = None) -> Iterator[Worker
     if scheduler is None and jobs == 1:
         yield Workers(1, lambda function, shared, tasks: map(partial(function, shared), tasks))
         return
-    import cloudpickle
+    from cloudpickle import dumps
     from joblib import Parallel, parallel_config
 
     def in_order(function: Any, shared: Any, tasks: Iterable[Any]) -> Iterator[Any]:
         stream = iter(tasks)
         while wave := list(islice(stream, count * TASKS_PER_JOB)):
             try:  # classes and functions of a session can be sent as well
-                held = [(parent, cloudpickle.dumps(partial(function, shared, one))) for one in wave]
+                calls = [(parent, dumps(partial(function, shared, task))) for task in wave]
             except Exception as error:  # whatever an object raises that cannot be sent
                 must = "losses and models must be such that pickle can send them to other processes"
                 raise InputError(message(where, must, error)) from None
             try:
-                yield from parallel((_called, one, {}) for one in held)
+                yield from parallel((_called, call, {}) for call in calls)
             except lost as error:
                 must = "workers must have fsmeu and enough memory, and stay until the work is done"
                 remedy = "Use fewer jobs; --resume goes on where a corpus stopped"
@@ -111,7 +111,7 @@ def _dask(where: str, scheduler: Any, stack: ExitStack) -> tuple[Any, ...]:
 
 def _called(parent: int | None, packed: bytes) -> Any:
     """The result of a call in a worker; one of this machine ends soon after its parent."""
-    if parent is not None and all(one.name != "watch" for one in threading.enumerate()):
+    if parent is not None and all(thread.name != "watch" for thread in threading.enumerate()):
         threading.Thread(target=_watch, args=(parent,), name="watch", daemon=True).start()
     return pickle.loads(packed)()
 
@@ -130,20 +130,20 @@ def in_shares(
     sizes: Sequence[int],
     jobs: int,
     scheduler: object,
-    tell: Callable[[int], None] = lambda made: None,
+    tell: Callable[[int], None] = lambda count: None,
 ) -> list[Any]:
-    """What a function of a module gives for each of the items, in their order.
+    """The results of a function of a module for the items, in their order.
 
     It is called with ``common`` and shares of the items, ``tell`` with the number of those done.
     """
     answers, lengths = [None] * len(items), np.asarray(sizes, np.int64)
     order, total = np.argsort(lengths, kind="stable"), int(lengths.sum()) + len(items)
-    with workers(where, jobs, scheduler) as some:
-        count = some.jobs * TASKS_PER_JOB  # shares, whose sums of sizes are about equal
+    with workers(where, jobs, scheduler) as pool:
+        count = pool.jobs * TASKS_PER_JOB  # shares, whose sums of sizes are about equal
         number = (np.cumsum(lengths[order] + 1) - 1) * count // max(1, total)
         shares = np.split(order, np.flatnonzero(np.diff(number)) + 1)
         tasks = ([items[row] for row in share] for share in shares)
-        for share, results in zip(shares, some.in_order(function, common, tasks), strict=True):
+        for share, results in zip(shares, pool.in_order(function, common, tasks), strict=True):
             for row, result in zip(share, results, strict=True):
                 answers[row] = result
             tell(len(share))

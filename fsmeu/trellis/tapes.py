@@ -4,7 +4,7 @@ A tape is an automaton that reads labels. A step of it leads to a state, adds a 
 counter that the value looks at, and shows each term of a joint count a row of feature values.
 
 A joint count that adds A - B at a step is taken apart, because A and B by themselves look at few
-features each; together they look at every combination of these. What terms add is held as arrays
+features each; together they look at every combination of these. Amounts of terms are arrays
 for kernels. Score rows are the features of z of all terms, one term after the other, and one more
 for none; features are those of y. Terms that look at the position have a table for every position
 that differs from others.
@@ -31,7 +31,7 @@ from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
 
 AMOUNTS_AT_ONCE = 1 << 20  # amounts of pairs of feature values that are evaluated at once: 8 MB
-_AHEAD = 1 << 20  # steps that are found at once, at most
+_AHEAD = 1 << 20  # steps that are computed at once, at most
 
 
 class UncountableError(InputError):
@@ -39,15 +39,15 @@ class UncountableError(InputError):
 
 
 class Steps(NamedTuple):
-    """What the steps from some states do; arrays have shape (states, labels)."""
+    """The steps from some states; arrays have shape (states, labels)."""
 
     targets: Ints  # the codes of the states after, -1 where there is none
     counted: Ints  # what the step adds to the counter
     features: tuple[Ints, ...]  # for each term, the number of the row of feature values shown
 
 
-# Some states, ascending, their targets, what they count; for each term places of rows, and rows.
-_Known = tuple[Ints, Ints, Ints, list[tuple[Ints, Floats]]]
+# Codes of states, ascending, targets, counts; for each term the place of each row, and the rows.
+_CachedSteps = tuple[Ints, Ints, Ints, list[tuple[Ints, Floats]]]
 
 
 class Tape:
@@ -68,29 +68,29 @@ class Tape:
         self.terms, self.start = len(terms), self._view.start
         self.contexts = self._view.contexts()  # what steps of each position depend on beside states
         self._rows: list[dict[bytes, int]] = [{} for _ in terms]
-        self._asked: dict[Hashable, Ints] = {}
-        self._known: dict[Hashable, _Known] = {}
+        self._last_codes: dict[Hashable, Ints] = {}
+        self._cache: dict[Hashable, _CachedSteps] = {}
 
     def steps(self, position: int, codes: Ints) -> Steps:
-        """What the steps at a position, counted from 0, do that leave these states, ascending.
+        """The steps at a position, counted from 0, from states of these codes, ascending.
 
         Where a register grows by one at every step, as the age of a chunk does, the states of a
         position are those of the one before moved on by a number: then the steps of all positions
-        to come are found at once.
+        to come are computed at once.
         """
         context = self.contexts[position]
-        if context not in self._known or not np.isin(codes, self._known[context][0]).all():
-            self._known[context] = self._found(position, codes, self._asked.get(context))
-        self._asked[context] = codes
-        known, targets, counted, tables = self._known[context]
-        rows, each = np.searchsorted(known, codes), zip(self._rows, tables, strict=True)
-        numbers = tuple(_numbered(held, places[rows], table) for held, (places, table) in each)
+        if context not in self._cache or not np.isin(codes, self._cache[context][0]).all():
+            self._cache[context] = self._ahead(position, codes, self._last_codes.get(context))
+        self._last_codes[context] = codes
+        states, targets, counted, tables = self._cache[context]
+        rows, terms = np.searchsorted(states, codes), zip(self._rows, tables, strict=True)
+        numbers = tuple(_numbered(index, places[rows], table) for index, (places, table) in terms)
         return Steps(targets[rows], counted[rows], numbers)
 
-    def _found(self, position: int, codes: Ints, asked: Ints | None) -> _Known:
-        """The steps of these states and, if they are those asked for before, moved, of the next."""
-        if asked is not None and len(asked) == len(codes) and self._view.space is not None:
-            moved, most = codes - asked, _AHEAD // (len(codes) * self._view.symbols)
+    def _ahead(self, position: int, codes: Ints, last: Ints | None) -> _CachedSteps:
+        """The steps of these states and, where all are the last moved alike, of those to come."""
+        if last is not None and len(last) == len(codes) and self._view.space is not None:
+            moved, most = codes - last, _AHEAD // (len(codes) * self._view.symbols)
             to_come = max(1, min(len(self.contexts) - position, most))
             ahead = codes + moved[0] * np.arange(to_come)[:, None]
             if (moved == moved[0]).all() and ahead.min() >= 0 and ahead.max() < self._view.space:
@@ -98,17 +98,17 @@ class Tape:
                     return self._computed(position, np.unique(ahead))
         return self._computed(position, codes)
 
-    def _computed(self, position: int, codes: Ints) -> _Known:
+    def _computed(self, position: int, codes: Ints) -> _CachedSteps:
         """The steps of these states."""
         targets, gains = self._view.advance(position + 1, codes)
         if gains is None:
             gains = np.zeros((0, *targets.shape))
-        counted = np.zeros(targets.shape) if self._counter is None else gains[self._counter]
-        whole: Ints = counted.astype(np.int64)
-        if (whole != counted).any() or (whole < 0).any():
+        gained = np.zeros(targets.shape) if self._counter is None else gains[self._counter]
+        counted: Ints = gained.astype(np.int64)
+        if (counted != gained).any() or (counted < 0).any():
             must = "the counts that the value looks at must grow by whole numbers"
             raise UncountableError(message("decode by counting", must))
-        return codes, targets, whole, [_rows_of(gains[columns]) for columns in self._columns]
+        return codes, targets, counted, [_rows_of(gains[columns]) for columns in self._columns]
 
     def rows(self, term: int) -> Floats:
         """The distinct rows of feature values that a term has been shown, (rows, features)."""
@@ -125,8 +125,8 @@ class Tape:
             if "n" not in names_read(register.low) | names_read(register.high):
                 continue
             low, high = (constant_at(bound, side, n) for side in (register.low, register.high))
-            held = values[register.name]
-            if held.min(initial=low) < low or held.max(initial=high) > high:
+            column = values[register.name]
+            if column.min(initial=low) < low or column.max(initial=high) > high:
                 return False
         return True
 
@@ -140,13 +140,13 @@ def _rows_of(cells: Floats) -> tuple[Ints, Floats]:
     return row.reshape(shape), table[first]
 
 
-def _numbered(known: dict[bytes, int], places: Ints, table: Floats) -> Ints:
-    """The numbers of rows of a table that stand at some places; new rows are added.
+def _numbered(index: dict[bytes, int], places: Ints, table: Floats) -> Ints:
+    """The number in the index of the row at each place of a table; new rows are added.
 
     Rows of states that are only looked ahead to are not: an amount may be undefined for them.
     """
     used, at = np.unique(places, return_inverse=True)
-    numbers = [known.setdefault(table[row].tobytes(), len(known)) for row in used]
+    numbers = [index.setdefault(table[row].tobytes(), len(index)) for row in used]
     return np.array(numbers, np.int64)[at].reshape(places.shape)
 
 
@@ -198,7 +198,7 @@ class Term:
 
 def joint_terms(form: Split) -> tuple[Term, ...]:
     """The terms of all joint counts of a split loss."""
-    found = []
+    terms = []
     for count, joint_count in enumerate(form.joint_counts):
         for sign, amount in terms_of_sum(joint_count.amount):
             signed = amount if sign == "+" else Unary("-", amount)
@@ -207,8 +207,8 @@ def joint_terms(form: Split) -> tuple[Term, ...]:
                 tuple(sorted(int(name[2:]) for name in read if name.startswith(f"{tape}#")))
                 for tape in "zy"
             )
-            found.append(Term(count, signed, z, y, "i" in read))
-    return tuple(found)
+            terms.append(Term(count, signed, z, y, "i" in read))
+    return tuple(terms)
 
 
 def term_amounts(
@@ -220,7 +220,7 @@ def term_amounts(
     the table of each position, (n,). A LossFileError where an amount is no finite number.
     """
     clocks = np.arange(1.0, max(n, 1) + 1.0) if term.reads_clock else np.ones(1)
-    known, tables = dict[bytes, int](), list[tuple[Ints, Ints, Floats]]()
+    index, tables = dict[bytes, int](), list[tuple[Ints, Ints, Floats]]()
     table = np.zeros(len(clocks), np.int64)
     # Blocks of positions where all rows fit, else of rows of a position.
     rows = max(1, AMOUNTS_AT_ONCE // max(1, len(y_rows)))
@@ -236,7 +236,7 @@ def term_amounts(
         for i, (low, high) in enumerate(pairwise(ends.tolist()), start=begin):
             row, feature, amount = (column[low:high] for column in columns)
             key = row.tobytes() + feature.tobytes() + amount.tobytes()
-            table[i] = known.setdefault(key, len(tables))
+            table[i] = index.setdefault(key, len(tables))
             if table[i] == len(tables):
                 tables.append((row, feature, amount))
     return tables, table[:n] if term.reads_clock else np.zeros(n, np.int64)
@@ -250,10 +250,10 @@ def _block(
     current |= {f"z#{k}": column[:, None] for k, column in zip(term.z, z_rows.T, strict=True)}
     current |= {f"y#{k}": column[None, :] for k, column in zip(term.y, y_rows.T, strict=True)}
     table = evaluate(term.amount, Scope(form.bound, current, current, {}))
-    found = np.broadcast_to(table, (len(clock), len(z_rows), len(y_rows))).astype(np.float64)
-    if not np.isfinite(found).all():
+    amounts = np.broadcast_to(table, (len(clock), len(z_rows), len(y_rows))).astype(np.float64)
+    if not np.isfinite(amounts).all():
         raise LossFileError(message("decode", "what is counted must be a finite number"))
-    return found
+    return amounts
 
 
 class Amounts(NamedTuple):
@@ -278,26 +278,26 @@ class Amounts(NamedTuple):
 
         ``sizes`` says how many score rows each of the terms has.
         """
-        by_term, found = (np.zeros((size, len(self.begins))) for size in (len(terms), counts))
+        by_term, by_count = (np.zeros((size, len(self.begins))) for size in (len(terms), counts))
         owner = np.repeat(np.arange(len(terms)), sizes)
         np.maximum.at(by_term, owner, self.greatest_of_rows(absolute=True).T[:-1])
-        np.add.at(found, np.array([term.count for term in terms], np.int64), by_term)
-        added = found.take(self.table, axis=1)  # in the order of C, as compiled loops expect
+        np.add.at(by_count, np.array([term.count for term in terms], np.int64), by_term)
+        added = by_count.take(self.table, axis=1)  # in the order of C, as compiled loops expect
         return np.concatenate([np.zeros((counts, 1)), np.cumsum(added, axis=1)], axis=1)
 
     def greatest_of_rows(self, absolute: bool = False) -> Floats:
         """The greatest amount of each score row, at least 0, (tables, rows + 1)."""
-        found, amounts = np.zeros(len(self.begins) * len(self.joint)), self.row_amount
-        owner = np.repeat(np.arange(len(found)), np.diff(self.row_begins, axis=1).ravel())
-        np.maximum.at(found, owner, np.abs(amounts) if absolute else amounts)
-        return found.reshape(len(self.begins), -1)
+        greatest, amounts = np.zeros(len(self.begins) * len(self.joint)), self.row_amount
+        owner = np.repeat(np.arange(len(greatest)), np.diff(self.row_begins, axis=1).ravel())
+        np.maximum.at(greatest, owner, np.abs(amounts) if absolute else amounts)
+        return greatest.reshape(len(self.begins), -1)
 
     def signs(self, counts: int) -> Bools:
         """Whether some amounts of each joint count are below 0, and above, (2, counts)."""
-        found = np.zeros((2, counts), bool)
-        found[0, self.joint[self.row[self.amount < 0]]] = True
-        found[1, self.joint[self.row[self.amount > 0]]] = True
-        return found
+        signs = np.zeros((2, counts), bool)
+        signs[0, self.joint[self.row[self.amount < 0]]] = True
+        signs[1, self.joint[self.row[self.amount > 0]]] = True
+        return signs
 
     @property
     def longest(self) -> int:
@@ -306,20 +306,20 @@ class Amounts(NamedTuple):
 
 
 def amounts_of(
-    form: Split, terms: Sequence[Term], shown: Sequence[tuple[Floats, Floats]], n: int
+    form: Split, terms: Sequence[Term], pairs: Sequence[tuple[Floats, Floats]], n: int
 ) -> Amounts:
     """The amounts of all terms for sequences of length n, or of every length up to n.
 
-    ``shown`` has for each term the rows of feature values that the tapes of z and y may show.
+    ``pairs`` has for each term the rows of feature values that the tapes of z and y may show.
     """
-    guard_size("decode", sum(len(z) * len(y) for z, y in shown) // 64)
-    found = [term_amounts(form, term, *rows, n) for term, rows in zip(terms, shown, strict=True)]
-    columns = [numbers for _, numbers in found]
+    guard_size("decode", sum(len(z) * len(y) for z, y in pairs) // 64)
+    by_term = [term_amounts(form, term, *rows, n) for term, rows in zip(terms, pairs, strict=True)]
+    columns = [numbers for _, numbers in by_term]
     first, table = distinct_rows(columns) if columns and n else (np.zeros(1, int), np.zeros(n, int))
-    rows, features = (np.cumsum([0, *(len(one[tape]) for one in shown)]) for tape in (0, 1))
+    rows, features = (np.cumsum([0, *(len(pair[tape]) for pair in pairs)]) for tape in (0, 1))
     parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
     for k, i in enumerate(first.tolist()):
-        for (tables, numbers), a, b in zip(found, rows, features, strict=False):
+        for (tables, numbers), a, b in zip(by_term, rows, features, strict=False):
             row, feature, amount = tables[numbers[i] if n else 0]
             parts.append((np.full(len(row), k), row + a, feature + b, amount))
     owner, row, feature, amount = (np.concatenate(column) for column in zip(*parts, strict=True))

@@ -6,7 +6,7 @@ two independent parts together these are
 
     P = P1 P2,    E = E1 P2 + P1 E2
 
-so that those of a whole are a product tree. A distribution of n events has all but 1e-20 of its
+so that those of a corpus are a product tree. A distribution of n events has all but 1e-20 of its
 mass within ten standard deviations: ends of a window whose mass is far below rounding are cut off.
 What a window lacks is the event that some count lay outside, and its mass is bounded. Masses are
 sums of nonnegative numbers, with errors relative to each and bounded by the operations behind it.
@@ -39,10 +39,10 @@ class Window:
     operations: int = 0  # a bound on the number of roundings behind each number
 
     @property
-    def chances(self) -> Floats:
+    def masses(self) -> Floats:
         """The masses, (width,)."""
-        found: Floats = self.tables[0]
-        return found
+        masses: Floats = self.tables[0]
+        return masses
 
     @property
     def counts(self) -> Floats:
@@ -59,12 +59,12 @@ class Window:
             table += np.convolve(self.tables[0], added)
         terms = min(self.tables.shape[1], other.tables.shape[1])
         operations = self.operations + other.operations + terms + 2
-        found = Window(self.low + other.low, tables, self.lost + other.lost, operations)
-        return found.without_ends(cut)
+        sums = Window(self.low + other.low, tables, self.lost + other.lost, operations)
+        return sums.without_ends(cut)
 
     def without_ends(self, cut: float) -> Window:
-        """The window without what its ends hold, up to a mass each; whole where that is all."""
-        mass = self.chances
+        """The window without ends of a mass up to ``cut`` each; itself where nothing is left."""
+        mass = self.masses
         begin = int(np.searchsorted(np.cumsum(mass), cut, side="right"))
         end = len(mass) - int(np.searchsorted(np.cumsum(mass[::-1]), cut, side="right"))
         if end <= begin:
@@ -115,38 +115,38 @@ def count_window(p: Floats) -> Window:
 def without_each(p: Floats) -> Iterator[Window]:
     """The number of events, of probabilities p, that happen without each one, in their order.
 
-    Windows have a table of masses for each of some events; what they lack is missing in each.
+    Each window has a table of masses for every event of a group; ``lost`` bounds what each lacks.
     """
     for k, outside in enumerate(all_but_one(_groups(p), _CUT)):
-        some = p[k * _LEAVES : (k + 1) * _LEAVES]
-        events = np.append(some, np.zeros(_LEAVES - len(some)))
+        group = p[k * _LEAVES : (k + 1) * _LEAVES]
+        events = np.append(group, np.zeros(_LEAVES - len(group)))
         halves, roundings = [np.stack([1.0 - events, events], axis=1)], [0]
         while len(halves[-1]) > 2:  # a product tree for all events of the group at once
             roundings.append(2 * roundings[-1] + halves[-1].shape[1] + 1)
             halves.append(_products(halves[-1][0::2], halves[-1][1::2]))
-        rows, operations = outside.chances[None], outside.operations
+        rows, operations = outside.masses[None], outside.operations
         for parts, behind in zip(reversed(halves), reversed(roundings), strict=True):
             siblings = parts.reshape(-1, 2, parts.shape[1])[:, ::-1].reshape(parts.shape)
             rows = _products(np.repeat(rows, 2, axis=0), siblings)
             operations += behind + parts.shape[1] + 1
-        yield Window(outside.low, rows[: len(some)], outside.lost, operations)
+        yield Window(outside.low, rows[: len(group)], outside.lost, operations)
 
 
 def _products(left: Floats, right: Floats) -> Floats:
     """The convolutions of rows with rows, (rows, widths of both less 1)."""
     width = left.shape[1]
-    found = np.zeros((len(left), width + right.shape[1] - 1))
+    products = np.zeros((len(left), width + right.shape[1] - 1))
     for k in range(right.shape[1]):
-        found[:, k : k + width] += left * right[:, k : k + 1]
-    return found
+        products[:, k : k + width] += left * right[:, k : k + 1]
+    return products
 
 
 def _groups(p: Floats) -> list[Window]:
     """The counts of groups of 64 events, padded by some that do not happen."""
     padded = np.append(p, np.zeros(-len(p) % _LEAVES)).reshape(-1, _LEAVES)
     counts = np.eye(1, _LEAVES + 1).repeat(len(padded), axis=0)  # (groups, counts)
-    for k, one in enumerate(padded.T[:, :, None]):
-        moved = counts[:, : k + 1] * one
-        counts[:, : k + 1] *= 1.0 - one
+    for k, event in enumerate(padded.T[:, :, None]):
+        moved = counts[:, : k + 1] * event
+        counts[:, : k + 1] *= 1.0 - event
         counts[:, 1 : k + 2] += moved
     return [Window(0, row[None], 0.0, 2 * _LEAVES) for row in counts]

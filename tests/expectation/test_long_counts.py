@@ -53,7 +53,7 @@ def test_short_sequences_as_by_machines(name, seed, n):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expect, "LONG_SEQUENCE", 0)
         found = fsmeu.expect(loss, z, p)
-        asked = fsmeu.expectation.query.query(loss, z, p)
+        asked = fsmeu.expectation.query.query_of(loss, z, p)
         assert expect.long_expectation(asked, pytest.fail) is not None
     assert found.value == pytest.approx(wanted.value, rel=1e-12, abs=1e-12)
     assert found.lower <= min(found.value, wanted.value + 1e-13)
