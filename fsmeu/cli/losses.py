@@ -45,7 +45,7 @@ def losses(
     specs = {name: read_spec(name) for name in library()}
     data = [{**header_data(spec), "name": name} for name, spec in specs.items()]
     rows = [
-        (name, spec.kind, "\n".join(param.text for param in spec.params), spec.summary)
+        (name, spec.kind, Text("\n".join(param.text for param in spec.params)), spec.summary)
         for name, spec in specs.items()
     ]
     emit(rows, ("name", "kind", "parameters", "summary"), as_json=data if as_json else None)
