@@ -113,8 +113,9 @@ class Scope:
     def fault(self, expr: Expr, message: str, lanes: Any = None) -> LossFileError:
         """The error of an expression, with the state of the first of the lanes it happened in."""
         spec = self.bound.spec
-        names = {"n", "i", "z", "y"} | {r.name for r in spec.registers}
-        values = {k: v for k, v in {**self.old, **self.current}.items() if k in names}
+        names = [*(r.name for r in spec.registers), "z", "y", "i", "n"]
+        values = {k: self.current.get(k, self.old.get(k)) for k in names}
+        values = {k: value for k, value in values.items() if value is not None}
         where = ""
         if lanes is not None and values:
             shape = np.broadcast_shapes(np.shape(lanes), *map(np.shape, values.values()))
