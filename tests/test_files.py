@@ -26,7 +26,7 @@ from fsmeu.learning.saving import load
 ROOT = Path(__file__).resolve().parent.parent
 OLD, NEW = b"old" * 1000, b"new" * 2000
 WRITES = r"\b(write_text|write_bytes|NamedTemporaryFile|mkstemp|rename)\(|open\(.*[\"'][rb]*[wax+]"
-WRITES += r"|np\.save\w*\((?!archive)|savefig\((?!buffer|stream)"  # into a buffer they may be written
+WRITES += r"|np\.save\w*\((?!archive)|savefig\((?!buffer|stream)"  # into a buffer they may be
 
 
 @pytest.mark.parametrize("step", ["open", "fdopen", "fchmod", "fsync", "replace"])
