@@ -14,6 +14,7 @@ from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, SizeLimitError, limit_from, message, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
 
+_DOUBLE = np.dtype(np.float64)
 MAX_ARCS = 20_000_000  # arcs of a model, by default (FSMEU_MAX_ARCS): 640 MB, 32 bytes each
 SUM_TOLERANCE = 1e-9
 """How far probabilities in double precision may sum from 1 before they are refused."""
@@ -84,7 +85,8 @@ def _raw_array(value: Any) -> NDArray[Any]:
 
 def _type_name(value: Any) -> str:
     """The name of an array's type of numbers, such as float32; nothing where there is none."""
-    return str(getattr(value, "dtype", "")).rpartition(".")[2]
+    dtype = getattr(value, "dtype", "")
+    return "float64" if dtype is _DOUBLE else str(dtype).rpartition(".")[2]  # which takes long
 
 
 def probability_array(value: ArrayLike, where: str) -> Floats:
