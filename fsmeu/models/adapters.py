@@ -326,8 +326,7 @@ def _check_nesting(content: object, where: str) -> None:
     level, depth = [content], 0
     while level:
         if depth > MAX_NESTING:
-            must = f"mixtures must be nested at most {MAX_NESTING} deep"
-            raise InputError(message(where, must))
+            raise InputError(message(where, f"mixtures must be nested at most {MAX_NESTING} deep"))
         inside = [part.get("models") for part in level if isinstance(part, Mapping)]
         level = [part for parts in inside if isinstance(parts, list) for part in parts]
         depth += 1

@@ -92,6 +92,8 @@ def _type_name(value: Any) -> str:
 def probability_array(value: ArrayLike, where: str) -> Floats:
     """The value as an array of probabilities; what is outside [0, 1] by rounding is clipped."""
     array = real_array(value, where)
+    if array.min(initial=0.0) >= 0.0 and array.max(initial=1.0) <= 1.0:
+        return array
     slack = max(ROUNDING, _UNITS.get(_type_name(value), 0.0))
     good = (array >= -slack) & (array <= 1 + slack)
     check_entries(array, good, where, "each entry must be a probability, from 0 to 1")
