@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.arrays import Bools, Floats, Ints, Places
 
 
 class ForwardLayers(NamedTuple):
     """Masses of the pairs of layers, or of two of them, by the value of y's counter."""
 
     mass: Floats  # rows of masses, one after the other
-    place: Ints  # where the row of a pair begins, its first count and length, (layers, pairs, 3)
+    place: Places  # where the row of a pair begins, its first count and length, (layers, pairs, 3)
     scale: Floats  # what that row is multiplied by, (layers, pairs)
     total: Floats  # the sums of masses, (layers, pairs)
     keeps: Bools  # whether pairs may have rows of earlier layers, (1,)
@@ -24,7 +24,7 @@ class ForwardLayers(NamedTuple):
 def totals_of(f: ForwardLayers) -> ForwardLayers:
     """Views of the sums of masses as rows of one number."""
     place = np.stack([np.arange(f.total.size), *np.broadcast_to([[0], [1]], (2, f.total.size))], 1)
-    place = place.reshape(f.place.shape)
+    place = place.reshape(f.place.shape).astype(np.uint32)
     return f._replace(mass=f.total.ravel(), place=place, scale=np.ones_like(f.total))
 
 

@@ -36,7 +36,7 @@ def fill(row, begin, end, number):
 @inner
 def add(into, goal, shift, factor, row, at, size):
     """Adds a multiple of a row that is so long to another, so much being counted after it."""
-    goal, at = unsigned(goal + shift), unsigned(at)
+    goal, at = unsigned(goal) + unsigned(shift), unsigned(at)
     for c in range(unsigned(size)):
         into[goal + c] += factor * row[at + c]
 
@@ -67,30 +67,13 @@ def add_arcs(into, goal, shift, size, rows, stride, arc, begin, end, weights, fi
     """Adds to a row what arcs (number of a row of ``rows``, counted, weight) lead to.
 
     Forwards so much is counted after the rows, ``shift``; backwards what arcs count is before them.
-
-    Four arcs at a time: the sums are loaded and stored once for them.
     """
-    goal, size, stride = unsigned(goal + shift), unsigned(size), unsigned(stride)
-    e, end, first = unsigned(begin), unsigned(end), unsigned(first)
-    one, two, three, four = unsigned(1), unsigned(2), unsigned(3), unsigned(4)
-    while e + three < end:
-        a = unsigned(arc[e, 0]) * stride + unsigned(arc[e, 1])
-        b = unsigned(arc[e + one, 0]) * stride + unsigned(arc[e + one, 1])
-        c = unsigned(arc[e + two, 0]) * stride + unsigned(arc[e + two, 1])
-        d = unsigned(arc[e + three, 0]) * stride + unsigned(arc[e + three, 1])
-        s, t = weights[first + unsigned(arc[e, 2])], weights[first + unsigned(arc[e + one, 2])]
-        u = weights[first + unsigned(arc[e + two, 2])]
-        v = weights[first + unsigned(arc[e + three, 2])]
+    goal, size, stride = unsigned(goal) + unsigned(shift), unsigned(size), unsigned(stride)
+    for e in range(unsigned(begin), unsigned(end)):
+        at = unsigned(arc[e, 0]) * stride + unsigned(arc[e, 1])
+        weight = weights[unsigned(first) + unsigned(arc[e, 2])]
         for k in range(size):
-            more = (s * rows[a + k] + t * rows[b + k]) + (u * rows[c + k] + v * rows[d + k])
-            into[goal + k] += more
-        e += four
-    while e < end:
-        a = unsigned(arc[e, 0]) * stride + unsigned(arc[e, 1])
-        s = weights[first + unsigned(arc[e, 2])]
-        for k in range(size):
-            into[goal + k] += s * rows[a + k]
-        e += one
+            into[goal + k] += weight * rows[at + k]
 
 
 @inner
@@ -110,7 +93,7 @@ def add_flow(amounts, table, feature, group, q, f, layer, p, other, at, copy, co
         copy: how far apart rows are that count one more, where these differ.
         score: the scores of a position, (score rows,).
     """
-    flow = flow_of(f, layer, p, other, at)
-    for e in range(amounts.begins[table, feature], amounts.begins[table, feature + 1]):
+    flow, begins = flow_of(f, layer, p, other, at), amounts.begins[table]
+    for e in range(unsigned(begins[feature]), unsigned(begins[feature + 1])):
         if group[amounts.joint[amounts.row[e]]] == q:
             score[amounts.row[e]] += amounts.amount[e] * flow

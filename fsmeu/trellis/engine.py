@@ -364,7 +364,7 @@ class Structure:
             cells = 2 * int(
                 (np.diff(self.r.rows) * padded(self.r.columns))[: n + 1].max() + self._margin
             )
-        mass, place = np.zeros(cells + self._margin), np.zeros((*shape, 3), np.int64)
+        mass, place = np.zeros(cells + self._margin), np.zeros((*shape, 3), np.uint32)
         return ForwardLayers(mass, place, np.zeros(shape), np.zeros(shape), np.array([keeps]))
 
     def _best_layers(self, n: int) -> BestLayers:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fsmeu.arrays import Bools, Ints
+from fsmeu.arrays import Bools, Ints, Places
 from fsmeu.fst.distinct import (
     distinct,
     distinct_rows,
@@ -90,6 +90,10 @@ class _Table:
         """All rows, (rows, columns)."""
         return np.ascontiguousarray(np.concatenate([self._none, *self.parts]), np.int64)
 
+    def places(self) -> Places:
+        """The same, where no number is negative."""
+        return self.rows().astype(np.uint32)
+
 
 class References(NamedTuple):
     """The tape of y with a model. Tables of several kinds have where each kind begins beside them.
@@ -120,23 +124,23 @@ class References(NamedTuple):
     columns: Ints
     classes: Ints
     rows: Ints
-    state: Ints
+    state: Places
     class_of: Ints
     member: Ints
     links: Ints
-    link: Ints
+    link: Places
     groups: Ints
-    group: Ints
-    entry: Ints
+    group: Places
+    entry: Places
     arc_sets: Ints
     arc_set: Ints
-    arc: Ints
+    arc: Places
     class_sets: Ints
     class_set: Ints
     source_features: Ints
-    source_feature: Ints
+    source_feature: Places
     target_features: Ints
-    target_feature: Ints
+    target_feature: Places
     operations: Ints
     copies: Ints
 
@@ -174,23 +178,23 @@ def references(composed: Composed, adds: Bools) -> References:
         columns=composed.columns,
         classes=np.searchsorted(member, composed.width),
         rows=np.cumsum([0, composed.width[0], *opened[composed.kind]]),
-        state=composed.state,
+        state=composed.state.astype(np.uint32),
         class_of=class_of,
         member=member,
         links=np.array(link.begins),
-        link=link.rows(),
+        link=link.places(),
         groups=np.array(group.begins),
-        group=np.append(group.rows(), [[0, 0, len(entry), 0]], axis=0),
-        entry=entry.rows(),
+        group=np.append(group.places(), np.array([[0, 0, len(entry), 0]], np.uint32), axis=0),
+        entry=entry.places(),
         arc_sets=np.array(arc_set.begins),
         arc_set=np.append(arc_set.rows().ravel(), len(arc)),
-        arc=arc.rows(),
+        arc=arc.places(),
         class_sets=np.array(class_sets, np.int64).reshape(len(kinds), count + 1),
         class_set=class_set.rows().ravel(),
         source_features=np.array(source_feature.begins),
-        source_feature=source_feature.rows(),
+        source_feature=source_feature.places(),
         target_features=np.array(target_feature.begins),
-        target_feature=target_feature.rows(),
+        target_feature=target_feature.places(),
         operations=np.array(operations, np.int64),
         copies=np.ones(1, np.int64),
     )
@@ -214,7 +218,7 @@ def with_moments(r: References, size: int) -> References:
 
 def uncounted(r: References) -> References:
     """The tables for rows of one number: nothing is counted."""
-    return r._replace(columns=np.ones_like(r.columns), arc=r.arc * np.array([1, 0, 1]))
+    return r._replace(columns=np.ones_like(r.columns), arc=r.arc * np.array([1, 0, 1], np.uint32))
 
 
 def padded(columns: Ints) -> Ints:
@@ -346,11 +350,11 @@ class Hypotheses(NamedTuple):
     rows: Ints
     source_sets: Ints
     source_set: Ints
-    member: Ints
+    member: Places
     ways: Ints
     way: Ints
-    source_rows: Ints
-    target_rows: Ints
+    source_rows: Places
+    target_rows: Places
     backs: Ints
     back: Ints
     step: Ints
@@ -386,11 +390,11 @@ def hypotheses(composed: Composed, labels: int, adds: Bools) -> Hypotheses:
         rows=np.cumsum([0, 1, *kept[composed.kind]]),
         source_sets=np.array(source_set.begins),
         source_set=np.append(source_set.rows().ravel(), len(member)),
-        member=member.rows(),
+        member=member.places(),
         ways=np.array(way.begins),
         way=way.rows(),
-        source_rows=source_rows.rows(),
-        target_rows=np.array(target_rows, np.int64).reshape(len(kinds), width, terms),
+        source_rows=source_rows.places(),
+        target_rows=np.array(target_rows, np.uint32).reshape(len(kinds), width, terms),
         backs=np.array(backs, np.int64).reshape(len(kinds), width + 1),
         back=back.rows(),
         step=step,

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.arrays import Bools, Floats, Ints, Places
 from fsmeu.errors import FsmeuError, InputError, LossFileError, message
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distinct import distinct_rows
@@ -261,11 +261,11 @@ class Amounts(NamedTuple):
 
     table: Ints  # the table of each position, (n,)
     begins: Ints  # where the amounts of each feature begin, (tables, features + 1)
-    row: Ints  # their score rows
+    row: Places  # their score rows
     amount: Floats  # the amounts
     joint: Ints  # the joint count of each score row; -1 for one more, which is none
     row_begins: Ints  # where the amounts of each score row begin, (tables, rows + 2)
-    feature: Ints  # their features
+    feature: Places  # their features
     row_amount: Floats  # the amounts
 
     @property
@@ -327,8 +327,8 @@ def amounts_of(
     row_begins, row_order = _grouped(owner, row, len(first), int(rows[-1]) + 1)
     count = np.repeat([term.count for term in terms], np.diff(rows)).astype(np.int64)
     return Amounts(
-        table, begins, row[order], amount[order], np.append(count, -1),
-        row_begins, feature[row_order], amount[row_order],
+        table, begins, row[order].astype(np.uint32), amount[order], np.append(count, -1),
+        row_begins, feature[row_order].astype(np.uint32), amount[row_order],
     )  # fmt: skip
 
 
