@@ -1,6 +1,7 @@
 """Kernels as plain Python, up to a size of queries, or compiled, for all of them."""
 
 from contextlib import contextmanager
+from unittest import mock
 
 from fsmeu.trellis import compiled, engine, walk
 
@@ -16,11 +17,5 @@ def kernels_that_run(how):
     def chosen(name, work, rows="count_kernels"):
         return (compiled.load_plain if work <= most else compiled.load_compiled)(name, rows)
 
-    before = [(user, user.kernels) for user in (engine, walk)]
-    for user, _ in before:
-        user.kernels = chosen
-    try:
+    with mock.patch.object(engine, "kernels", chosen), mock.patch.object(walk, "kernels", chosen):
         yield
-    finally:
-        for user, kernels in before:
-            user.kernels = kernels
