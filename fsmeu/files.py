@@ -198,7 +198,11 @@ def read_arrays(
         result = {}
         for name, member in members.items():
             with archive.open(member) as stream:
-                result[name] = npy.read_array(stream, allow_pickle=False)
+                array = result[name] = npy.read_array(stream, allow_pickle=False)
+            if array.dtype.kind == "U" and array.itemsize:
+                codes = array.reshape(-1).view(f"{array.dtype.str[0]}u4")
+                if codes.max(initial=0) > sys.maxunicode:  # numpy would make a broken str of it
+                    raise InputError(message(where, f"{shorten(name, 40)} must hold texts"))
         return result
 
 

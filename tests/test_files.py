@@ -199,6 +199,7 @@ STRANGE = {
     "objects": header((1,), "|O") + bytes(8),
     "records": header((1,), [("a", "<f8")]) + bytes(8),
     "texts of no length": header((10**12,), "<U0"),
+    "codes that are no letters": header((1,), ">U2") + b"\x00\x11\x00\x00" * 2,
     "rows of no length": header((10**12, 0)),
     "syntax": header((2,)).replace(b"'shape'", b"'sha\\x('") + bytes(16),
     "brackets": header((2,)).replace(b"(2,)", b"((((") + bytes(16),
