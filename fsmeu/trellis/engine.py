@@ -364,6 +364,7 @@ class Structure:
             cells = 2 * int(
                 (np.diff(self.r.rows) * padded(self.r.columns))[: n + 1].max() + self._margin
             )
+        guard_size("masses", cells, 1 << 32)  # where rows begin has 32 bits
         mass, place = np.zeros(cells + self._margin), np.zeros((*shape, 3), np.uint32)
         return ForwardLayers(mass, place, np.zeros(shape), np.zeros(shape), np.array([keeps]))
 
