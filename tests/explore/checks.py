@@ -116,13 +116,13 @@ def bounds(case, random):
     program = replace(case.program, text=f"{case.program.text}{line}\n")
     try:
         loss = ask(case, "program.load()", told="fsmeu.loads(text)", program=program)
-        check_bounds(case, loss, random)
+        check_bounds(case, loss, random, wide)
     except Fault as fault:
         fault.true += f" (with '{line}' at the end of the file)"
         raise
 
 
-def check_bounds(case, loss, random):
+def check_bounds(case, loss, random, wide=0.0):
     z, truth, p = case.draw(random), case.truth, case.chances[0]
     engine, keep = random.choice(ENGINES), random.choice((1, 1, 2, 3, 8, 10**6))
     call = f"fsmeu.expect(loss, {list(z)}, model, engine={engine!r}, keep={keep})"
@@ -138,10 +138,10 @@ def check_bounds(case, loss, random):
     holds(call, 0 < some.kept <= 1 + MASS, f"kept {some.kept!r}", "0 < kept <= 1")
     if keep == 10**6:
         # Weights that OpenFst holds as logarithms lose as many units as those are great; bounds
-        # count eight roundings for each position and state of the model that is summed over, and
-        # what the greatest value may lose by them.
+        # count eight roundings for each position and state of the model that is summed over.
         logs = 1000 if engine == "openfst" else 8
-        most = logs * STEPS * UNIT * float(np.nanmax(np.abs(truth.values))) + sys.float_info.min
+        most = float(np.nanmax(np.abs(truth.values))) + wide  # that the file declares
+        most = logs * STEPS * UNIT * most + sys.float_info.min
         for part in ("lower", "value", "upper"):
             same(f"{call}.{part}", getattr(some, part), true, room + most)
 
