@@ -69,11 +69,17 @@ def add_arcs(into, goal, shift, size, rows, stride, arc, begin, end, weights, fi
     Forwards so much is counted after the rows, ``shift``; backwards what arcs count is before them.
     """
     goal, size, stride = unsigned(goal) + unsigned(shift), unsigned(size), unsigned(stride)
+    total = into[goal]
     for e in range(unsigned(begin), unsigned(end)):
         at = unsigned(arc[e, 0]) * stride + unsigned(arc[e, 1])
         weight = weights[unsigned(first) + unsigned(arc[e, 2])]
-        for k in range(size):
-            into[goal + k] += weight * rows[at + k]
+        if size == unsigned(1):
+            total += weight * rows[at]
+        else:
+            for k in range(size):
+                into[goal + k] += weight * rows[at + k]
+    if size == unsigned(1):
+        into[goal] = total
 
 
 @inner
