@@ -7,7 +7,9 @@ that differ in the numbers of their models alone are decided together, and one i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -155,22 +157,26 @@ def decode_many(
             where = f"decode_many, models[{row}]"
             left[row] = fitted(loss, model_at(model, where), where)[1]
     places, apart = list(left), list[int]()  # what other processes decide
+    blocks, together = list[list[int]](), list[list[Problem]]()
     for group in alike([*left.values()]):
         rows = [places[k] for k in group]
         first, size = left[rows[0]], 1
         bound = bind_labels(loss, first.alphabet, "decode_many")
         allowed = allowed_by(constraint, first)
-        problems = [
-            Problem(bound, left[row], allowed, *limits, Clock(seconds), threads) for row in rows
-        ]
+        problems = [Problem(bound, left[row], allowed, *limits, Clock(seconds)) for row in rows]
         if scheduler is None and _are_decided_together(problems[0], method):
-            size = DECISIONS_AT_ONCE * threads
+            size = DECISIONS_AT_ONCE
         elif scheduler is not None or threads > 1:
             apart += rows
             continue
         for begin in range(0, len(rows), size):
-            decided = _decide(problems[begin : begin + size], method)
-            decisions.update(zip(rows[begin : begin + size], decided, strict=True))
+            blocks.append(rows[begin : begin + size])
+            together.append(problems[begin : begin + size])
+    decide = partial(_decide, method=method)
+    with ThreadPoolExecutor(threads) as pool:  # kernels work side by side
+        found = map(decide, together) if threads == 1 else pool.map(decide, together)
+        for block, decided in zip(blocks, found, strict=True):
+            decisions.update(zip(block, decided, strict=True))
             tell(len(decided))
     if apart:
         options = {"method": method, "keep": keep, "constraint": constraint, "budget": budget}

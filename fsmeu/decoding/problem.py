@@ -118,7 +118,6 @@ class Problem:
     keep: int | None = None  # states kept per layer, where values are approximate
     budget: int = CANDIDATES  # how many candidates methods that try many may value
     clock: Clock = field(default_factory=Clock)  # the time that these may take
-    jobs: int = 1  # threads that may decide this problem and others like it
 
     @property
     def n(self) -> int:

@@ -69,7 +69,7 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
         allowed = None if limits is None else allowed_layers(first.model, limits).layers
         structure = structure_of(first.loss, first.model, allowed)
         models = arc_weights_many([problem.model for problem in problems])
-        decided = structure.decide(models, first.sign, first.jobs, first.clock.seconds)
+        decided = structure.decide(models, first.sign, first.clock.seconds)
     except UncountableError as error:
         return [str(error)] * len(problems)
     answers: list[Answer | str] = []

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -138,17 +139,21 @@ def values_and_errors(queries: Sequence[Query], jobs: int = 1) -> Floats:
 
     With several jobs, they are nan where queries are not computed together: processes may do that.
     """
-    out = np.full((2, len(queries)), np.nan)
+    out, blocks = np.full((2, len(queries)), np.nan), list[Sequence[int]]()
     for rows in alike(queries):
         first, size = queries[rows[0]], 1
         if _go_together(first):
             arcs = sum(len(layer.weight) for layer in first.model.layered().layers)
-            size = max(1, WEIGHTS_AT_ONCE // max(1, arcs))
+            size = max(1, WEIGHTS_AT_ONCE // jobs // max(1, arcs))
         elif jobs > 1:
             continue
-        for begin in range(0, len(rows), size):
-            block = rows[begin : begin + size]
-            out[:, block] = with_errors(_expectations([queries[row] for row in block], jobs=jobs))
+        blocks += [rows[begin : begin + size] for begin in range(0, len(rows), size)]
+
+    def computed(block: Sequence[int]) -> None:
+        out[:, block] = with_errors(_expectations([queries[row] for row in block]))
+
+    with ThreadPoolExecutor(jobs) as pool:  # kernels work side by side
+        list(map(computed, blocks) if jobs == 1 else pool.map(computed, blocks))
     return out
 
 
@@ -165,14 +170,12 @@ def _share(loss: Loss, pairs: list[tuple[Any, Model]]) -> list[float]:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
-def _expectations(
-    queries: Sequence[Query], max_states: int | None = None, jobs: int = 1
-) -> list[Expectation]:
+def _expectations(queries: Sequence[Query], max_states: int | None = None) -> list[Expectation]:
     """The expectations of one query, or of several that go together."""
     levels = partial(_levels, max_states)
     if is_long(queries[0]) and (long := long_expectation(queries[0], levels)) is not None:
         return [long]
-    results = bounded_expectations(queries, _sums(queries, max_states, jobs), levels)
+    results = bounded_expectations(queries, _sums(queries, max_states), levels)
     for row, expectation in enumerate(results):
         if expectation.upper - expectation.value <= DIGITS * abs(expectation.value):
             continue
@@ -199,7 +202,7 @@ def _go_together(query: Query) -> bool:
     return space is not None and space <= SMALL_SPACE
 
 
-def _sums(queries: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
+def _sums(queries: Sequence[Query], max_states: int | None) -> Sums:
     """The expected values of one query, or of several that go together."""
     first, loss, sums = queries[0], queries[0].loss, None
     zs, models = [x.z for x in queries if x.z is not None], [x.model for x in queries]
@@ -209,7 +212,7 @@ def _sums(queries: Sequence[Query], max_states: int | None, jobs: int) -> Sums:
     elif form is not None:
         sums = composition.summed_value(first, max_states)
     if sums is None and zs and isinstance(loss, SpecLoss):
-        sums = by_structure(loss, models, lambda s, w: s.expectations(w, zs, jobs), max_states)
+        sums = by_structure(loss, models, lambda s, w: s.expectations(w, zs), max_states)
         if sums is None and len(queries) > 1:
             distinct = models[:1] if all(model is models[0] for model in models) else models
             prepare_many(distinct)

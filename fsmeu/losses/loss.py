@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from fsmeu.losses.semantics.walk import values_of_pairs
 Labels = Alphabet | Sequence[Label] | str | None  # a text has one label per character
 Types = Sequence[str] | None  # of chunks
 _MOST_MEMOS = 64  # lengths, or sets of labels, for which a loss has a cache
+_MEMOS = Lock()  # threads may ask one loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,10 +170,10 @@ class SpecLoss(Loss):
 
     def memo(self, key: Hashable) -> dict[Hashable, Any]:
         """The cache for views of a kind, or for a length; those used last are kept."""
-        memo = self._memos.pop(key, {})
-        self._memos[key] = memo
-        if len(self._memos) > _MOST_MEMOS:
-            del self._memos[next(iter(self._memos))]
+        with _MEMOS:
+            memo = self._memos[key] = self._memos.pop(key, {})
+            if len(self._memos) > _MOST_MEMOS:
+                del self._memos[next(iter(self._memos))]
         return memo
 
     @cached_property

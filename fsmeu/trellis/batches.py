@@ -1,9 +1,7 @@
-"""Batches of sentences as arrays, what kernels fill for them, and threads that share one."""
+"""Batches of sentences as arrays, and what kernels fill for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -105,25 +103,3 @@ class Scores(NamedTuple):
         scores = np.zeros((batch, cells, self.value.shape[1]))
         scores[np.repeat(np.arange(batch), np.diff(self.begins)), self.cell] = self.value
         return scores
-
-
-def part_of(batch: Batch, rows: slice) -> Batch:
-    """Some sentences of a batch; arrays that are filled are views."""
-    begins = batch.begins[rows.start : rows.stop + 1]
-    lengths, labels = batch.lengths[rows], batch.labels[rows]
-    start, final = batch.start[rows], batch.final[rows]
-    return Batch(batch.weights, begins, batch.weight_at, lengths, start, final, labels)
-
-
-def in_threads(part: Callable[[slice], None], lengths: Ints, jobs: int) -> None:
-    """Calls a function with the rows of each of several parts of about equal work."""
-    if jobs == 1 or len(lengths) < 2 * jobs:
-        part(slice(0, len(lengths)))
-        return
-    pieces = 4 * jobs  # so that a thread that ends early takes another
-    ends = np.searchsorted(np.cumsum(lengths), np.linspace(0, lengths.sum(), pieces + 1)[1:])
-    ends = np.unique(np.append(ends[:-1], len(lengths)))
-    starts = np.append(0, ends[:-1])
-    rows = [slice(int(a), int(b)) for a, b in zip(starts, ends, strict=True) if b > a]
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(part, rows))

@@ -49,8 +49,9 @@ def kernels(name: str, work: int, rows: str = "count_kernels") -> ModuleType:
         rows: the module of rows that it works on, and their length, after a colon, where it is the
             same for all.
     """
-    small = work <= SMALL_WORK and not load_compiled.cache_info().currsize
-    return load_plain(name, rows) if small else load_compiled(name, rows)
+    with _LOADING:  # once, whichever thread is the first
+        small = work <= SMALL_WORK and not load_compiled.cache_info().currsize
+        return load_plain(name, rows) if small else load_compiled(name, rows)
 
 
 def part(name: str) -> ModuleType:

@@ -138,7 +138,7 @@ def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool)
 
 def _expanded(tape: Tape, i: int, pairs: _Pairs, fresh: Ints, kind: _Kind, weighted: bool) -> Ints:
     """The arcs that leave some pairs at a position, (columns, arcs); pairs after are numbered."""
-    codes, place = np.unique(pairs.code[fresh], return_inverse=True)
+    codes, place = distinct(pairs.code[fresh])
     steps = tape.steps(i, codes)
     begins, ends = (np.searchsorted(kind.source, pairs.state[fresh], s) for s in ("left", "right"))
     counts = ends - begins
@@ -209,8 +209,9 @@ def counts_met(composed: Composed, class_of: Ints, n: int) -> list[Bools]:
 def _moves(arcs: Ints, class_of: Ints) -> list[tuple[int, Ints, Ints, Ints]]:
     """For what steps count: classes before by target, where those of each begin, the targets."""
     moves, source, target, counted = [], class_of[arcs[0]], class_of[arcs[2]], arcs[3]
-    for amount in np.unique(counted).tolist():
-        once = np.unique(np.stack([target, source])[:, counted == amount], axis=1)
-        begins = np.flatnonzero(np.diff(once[0], prepend=-1))
-        moves.append((amount, once[1], begins, once[0, begins]))
+    once = distinct_rows([counted, target, source])[0]
+    for amount in distinct(counted)[0].tolist():
+        arc = once[counted[once] == amount]
+        begins = np.flatnonzero(np.diff(target[arc], prepend=-1))
+        moves.append((amount, source[arc], begins, target[arc[begins]]))
     return moves

@@ -28,8 +28,6 @@ from fsmeu.trellis.batches import (
     Values,
     first_alike,
     have_one_sign,
-    in_threads,
-    part_of,
     totals_of,
 )
 from fsmeu.trellis.compiled import kernels
@@ -90,15 +88,12 @@ class Structure:
         cells = int(self._mass_cells[n]) + int(self._best_cells[n]) + n * pairs
         guard_size(where, cells // KEPT_CELLS_PER_STATE)
 
-    def decide(
-        self, models: Sequence[ArcWeights], sign: float, jobs: int = 1, seconds: float = inf
-    ) -> Decided:
+    def decide(self, models: Sequence[ArcWeights], sign: float, seconds: float = inf) -> Decided:
         """The best hypothesis under each model.
 
         Args:
             models: models of this structure.
             sign: what values are multiplied by; -1 makes what is least the greatest.
-            jobs: how many threads decide.
             seconds: how long ends of z's counter are tried for each model, about.
         """
         batch = self._batch(models)
@@ -115,18 +110,11 @@ class Structure:
         most = seconds * _SUMS_PER_SECOND / (1 + work + _BOUND_SUMS * bounds)
         most = np.clip(most, 1, 1 << 31).astype(np.int64)
         tables = self.r, self.h, self.amounts, values
-
-        def part(rows: slice) -> None:
-            sentences = part_of(batch, rows)
-            with self._buffers("decision", longest, self._decision_buffers) as buffers:
-                run.decide_batch(*tables, sentences, most[rows], buffers, ends[rows], best[rows])
-
-        in_threads(part, batch.lengths, jobs)
+        with self._buffers("decision", longest, self._decision_buffers) as buffers:
+            run.decide_batch(*tables, batch, most, buffers, ends, best)
         return Decided(batch.labels, best, ends[:, 0], ends[:, 1], ends[:, 2].sum(1).astype(int))
 
-    def sums(
-        self, models: Sequence[ArcWeights], zs: Sequence[Ints], jobs: int = 1
-    ) -> tuple[Floats, Ints]:
+    def sums(self, models: Sequence[ArcWeights], zs: Sequence[Ints]) -> tuple[Floats, Ints]:
         """Masses and expectations of joint counts by the end of y's counter, and ends of z's.
 
         Arrays (batch, 1 + joint counts, counter) and (batch,).
@@ -136,19 +124,13 @@ class Structure:
         sums = np.zeros((len(models), 1 + self.counts, int(self.r.columns[longest])))
         ended = np.zeros(len(models), np.int64)
         run = kernels("sum_kernels", self._work(batch.lengths, 1 + self.counts).sum())
-        tables = self.r, self.h, self.amounts
-
-        def part(rows: slice) -> None:
-            sentences = part_of(batch, rows)
-            with self._buffers("mean", longest, self._mean_buffers) as buffers:
-                run.mean_batch(*tables, sentences, buffers, sums[rows], ended[rows])
-
-        in_threads(part, batch.lengths, jobs)
+        with self._buffers("mean", longest, self._mean_buffers) as buffers:
+            run.mean_batch(self.r, self.h, self.amounts, batch, buffers, sums, ended)
         return sums, ended
 
-    def expectations(self, models: Sequence[ArcWeights], zs: Sequence[Ints], jobs: int = 1) -> Sums:
+    def expectations(self, models: Sequence[ArcWeights], zs: Sequence[Ints]) -> Sums:
         """The expected value of each hypothesis under its model; all are of one length."""
-        sums, ended = self.sums(models, zs, jobs)
+        sums, ended = self.sums(models, zs)
         tables, gained = self._tables(n := models[0].n)
         coefficients, batch = tables[ended], len(models)  # (batch, 1 + joint counts, s)
         values = (sums * coefficients).reshape(batch, -1).sum(axis=1)

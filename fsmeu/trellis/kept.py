@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from fsmeu.trellis.composed import compose
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.structure import hypotheses, references
 from fsmeu.trellis.tapes import Tapes, amounts_of
+
+_BUILDING = RLock()
 
 
 def capacity(n: int) -> int:
@@ -46,24 +49,25 @@ def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None =
     assert form is not None
     if model.structure is None or allowed is not None:
         return _structure(form, model.layered(), n, allowed)
-    cached: dict[Hashable, Structure | None] = loss.memo("structures")
-    repeats: dict[Hashable, bool] = loss.memo("models that repeat")
-    longest, same = capacity(n), (model.structure, n)
-    if same not in repeats:
-        repeats[same] = not form.reads_length and _repeats(model.layered())
-    if longest > n and repeats[same]:
-        key, structure = (model.structure, longest), None
-        if key in cached:
-            structure = cached.pop(key)
-        else:
-            with suppress(LossFileError, SizeLimitError):  # a later step may be undefined
-                structure = _structure(form, model.layered(), longest, None)
-        _keep(cached, key, structure)
-        if structure is not None and _serves(structure, n):
-            return structure
-    structure = cached.pop(same, None) or _structure(form, model.layered(), n, None)
-    _keep(cached, same, structure)
-    return structure
+    with _BUILDING:  # a thread that asks for the same structure waits for it
+        cached: dict[Hashable, Structure | None] = loss.memo("structures")
+        repeats: dict[Hashable, bool] = loss.memo("models that repeat")
+        longest, same = capacity(n), (model.structure, n)
+        if same not in repeats:
+            repeats[same] = not form.reads_length and _repeats(model.layered())
+        if longest > n and repeats[same]:
+            key, structure = (model.structure, longest), None
+            if key in cached:
+                structure = cached.pop(key)
+            else:
+                with suppress(LossFileError, SizeLimitError):  # a later step may be undefined
+                    structure = _structure(form, model.layered(), longest, None)
+            _keep(cached, key, structure)
+            if structure is not None and _serves(structure, n):
+                return structure
+        structure = cached.pop(same, None) or _structure(form, model.layered(), n, None)
+        _keep(cached, same, structure)
+        return structure
 
 
 def _serves(structure: Structure, n: int) -> bool:

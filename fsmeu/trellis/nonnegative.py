@@ -141,6 +141,8 @@ def _kept(z: Ints, y: Ints, amounts: _Sparse, phi: _Sparse, width: int, features
 def _least(amounts: _Sparse, rows: Ints, columns: Ints, features: int) -> float:
     """The least amount of some rows and features."""
     row, feature = np.divmod(amounts.keys, features)
-    rows, columns = np.unique(rows), np.unique(columns)
-    listed = amounts.values[np.isin(row, rows) & np.isin(feature, columns)]
-    return float(listed.min(initial=0.0 if len(listed) < len(rows) * len(columns) else np.inf))
+    is_row, is_column = np.zeros((2, 1 + max(rows.max(), row.max(initial=0), features)), bool)
+    is_row[rows], is_column[columns] = True, True
+    listed = amounts.values[is_row[row] & is_column[feature]]
+    all_listed = len(listed) == np.count_nonzero(is_row) * np.count_nonzero(is_column)
+    return float(listed.min(initial=np.inf if all_listed else 0.0))

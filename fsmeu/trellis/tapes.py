@@ -24,7 +24,7 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints, Places
 from fsmeu.errors import FsmeuError, InputError, LossFileError, message
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.distinct import distinct_rows
+from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.losses.algebra.split import Split, TapeLoss, slope, starts_of, terms_of_sum
 from fsmeu.losses.language.syntax import Expr, Unary, names_read
 from fsmeu.losses.machine.view import SpecView
@@ -46,8 +46,9 @@ class Steps(NamedTuple):
     features: tuple[Ints, ...]  # for each term, the number of the row of feature values shown
 
 
-# Codes of states, ascending, targets, counts; for each term the place of each row, and the rows.
-_CachedSteps = tuple[Ints, Ints, Ints, list[tuple[Ints, Floats]]]
+# Codes of states, ascending, targets, counts; and for each term the place of each row among
+# distinct ones, these, and their numbers, -1 for those that no state has shown yet.
+_CachedSteps = tuple[Ints, Ints, Ints, list[tuple[Ints, Floats, Ints]]]
 
 
 class Tape:
@@ -84,7 +85,7 @@ class Tape:
         self._last_codes[context] = codes
         states, targets, counted, tables = self._cache[context]
         rows, terms = np.searchsorted(states, codes), zip(self._rows, tables, strict=True)
-        numbers = tuple(_numbered(index, places[rows], table) for index, (places, table) in terms)
+        numbers = tuple(_numbered(index, places[rows], *table) for index, (places, *table) in terms)
         return Steps(targets[rows], counted[rows], numbers)
 
     def _ahead(self, position: int, codes: Ints, last: Ints | None) -> _CachedSteps:
@@ -131,23 +132,24 @@ class Tape:
         return True
 
 
-def _rows_of(cells: Floats) -> tuple[Ints, Floats]:
-    """Places of rows of feature values (features, states, labels) among distinct ones; these."""
+def _rows_of(cells: Floats) -> tuple[Ints, Floats, Ints]:
+    """Places of rows of feature values (features, states, labels) as ``_CachedSteps`` has them."""
     features, *shape = cells.shape
     table = np.moveaxis(cells, 0, 2).reshape(prod(shape), features) + 0.0  # -0.0 becomes 0.0
     levels = [np.unique(column, return_inverse=True)[1] for column in table.view(np.int64).T]
     first, row = distinct_rows([np.zeros(len(table), np.int64), *levels])
-    return row.reshape(shape), table[first]
+    return row.reshape(shape), table[first], np.full(len(first), -1)
 
 
-def _numbered(index: dict[bytes, int], places: Ints, table: Floats) -> Ints:
+def _numbered(index: dict[bytes, int], places: Ints, table: Floats, numbers: Ints) -> Ints:
     """The number in the index of the row at each place of a table; new rows are added.
 
     Rows of states that are only looked ahead to are not: an amount may be undefined for them.
     """
-    used, at = np.unique(places, return_inverse=True)
-    numbers = [index.setdefault(table[row].tobytes(), len(index)) for row in used]
-    return np.array(numbers, np.int64)[at].reshape(places.shape)
+    used = distinct(places)[0]
+    for row in used[numbers[used] < 0].tolist():
+        numbers[row] = index.setdefault(table[row].tobytes(), len(index))
+    return numbers[places]
 
 
 class Tapes:
@@ -229,7 +231,7 @@ def term_amounts(
         clock, parts = clocks[begin : begin + size], []
         for first in range(0, max(1, len(z_rows)), rows):
             block = _block(form, term, z_rows[first : first + rows], y_rows, clock, n)
-            at, row, feature = np.nonzero(block)
+            at, row, feature = np.unravel_index(np.flatnonzero(block != 0), block.shape)
             parts.append((at, row + first, feature, block[at, row, feature]))
         at, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
         ends = np.searchsorted(at, np.arange(len(clock) + 1))

@@ -381,11 +381,11 @@ def _kept_steps(
     """The steps of all states of a space at a position of a sentence, cached on the loss."""
     cache: dict[Sequence[float], Steps] = view.memo.setdefault("steps", {})
     space, key = view.space or 0, tuple(cells[row, i].tolist())
-    if key not in cache:
+    if (steps := cache.get(key)) is None:
         if len(cache) * space > KEPT_STEPS:
             cache.clear()
-        cache[key] = steps_of(*view_of(row).advance(i + 1, np.arange(space)), space)
-    return cache[key]
+        steps = cache[key] = steps_of(*view_of(row).advance(i + 1, np.arange(space)), space)
+    return steps
 
 
 def walk_many(loss: SpecLoss, z: Ints, layered: Layered, weights: Floats) -> Sums | None:

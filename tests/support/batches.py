@@ -3,6 +3,7 @@
 ``./run explore-tests``, ``./run fuzz`` and the larger benchmarks run by this.
 """
 
+import gc
 import multiprocessing
 import resource
 import signal
@@ -68,6 +69,7 @@ def _run(pipe, work, batch, memory):
     """Leaves Ctrl-C to the parent; growing past the limit is an error, not the machine's end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    gc.freeze()  # the parent's objects: looking through them again and again would copy their pages
     if sys.platform == "linux":
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + memory
