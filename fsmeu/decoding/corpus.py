@@ -256,7 +256,7 @@ class _Totals:
         # Bounds on sentences' joint counts without signs, and on sums of their expectations.
         self.greatest, self.expected = np.zeros((sentences, joint)), np.zeros(joint)
         # By group, the models' weights and distributions of references' counts, (batch, counts).
-        self.weights, self.own = list[list[ArcWeights]](), list[Floats]()
+        self.weights, self.own = list[ArcWeights](), list[Floats]()
         hyp, ref, windows = list[Bools](), list[Bools](), list[list[Window]]()
         for rows, n, structure, models in corpus.groups:
             hyp += [structure.counts_met(n)[0]] * len(rows)
@@ -376,10 +376,10 @@ class _Totals:
         return by_sentence(groups, map(best_of, groups, scores, ones))
 
 
-def _expected(structure: Structure, models: Sequence[ArcWeights]) -> tuple[Floats, Floats]:
+def _expected(structure: Structure, models: ArcWeights) -> tuple[Floats, Floats]:
     """Bounds on the sums of E|joint count|, (counts,), and P(count of y), (batch, counter)."""
-    n, counts = models[0].n, structure.counts
-    ones = np.ones((len(models), counts, int(structure.r.columns[n])))
+    n, counts = models.n, structure.counts
+    ones = np.ones((len(models.arcs), counts, int(structure.r.columns[n])))
     scores, chances = structure.scores(models, ones, absolute=True)
     cells, bounds = structure.score_cells(n), np.zeros(counts)
     if len(cells):

@@ -242,7 +242,7 @@ def _walked_levels(query: Query, keep: int | None, max_states: int | None) -> tu
 def by_structure(
     loss: SpecLoss,
     models: Sequence[Model],
-    ask: Callable[[Structure, list[ArcWeights]], T],
+    ask: Callable[[Structure, ArcWeights], T],
     max_states: int | None = None,
 ) -> T | None:
     """The answer of the structure of both tapes and the models, which are alike, or None.

@@ -55,10 +55,10 @@ class Layered:
 
 
 class ArcWeights(NamedTuple):
-    """The weights of a layered acceptor; ``arcs`` are those of all arcs, position by position."""
+    """The weights of layered acceptors of length n with the same arcs, a row for each acceptor."""
 
     n: int
-    arcs: Floats
+    arcs: Floats  # of all arcs, position by position
     start: Floats
     final: Floats
 

@@ -81,12 +81,12 @@ class Model(Text, ABC):
         """The weights of the arcs of ``layered()``, without these where that is faster."""
         layered = self.layered()
         arcs = np.concatenate([np.zeros(0), *(layer.weight for layer in layered.layers)])
-        return ArcWeights(layered.n, arcs, layered.start, layered.final)
+        return ArcWeights(layered.n, arcs[None], layered.start[None], layered.final[None])
 
     def all_weights(self) -> Floats:
         """Start weights, weights of the arcs of all positions, and final weights, in one array."""
         weights = self.arc_weights()
-        return np.concatenate([weights.start, weights.arcs, weights.final])
+        return np.concatenate([weights.start[0], weights.arcs[0], weights.final[0]])
 
     def probability(self, sequence: Iterable[object]) -> float:
         """The probability of a label sequence (0.0 where a double cannot hold it)."""
@@ -184,10 +184,11 @@ def layered_many(models: Sequence[Model]) -> list[Layered]:
     return [model.layered() for model in models]
 
 
-def arc_weights_many(models: Sequence[Model]) -> list[ArcWeights]:
-    """The weights of each model's arcs; together where that is faster."""
+def arc_weights_many(models: Sequence[Model]) -> ArcWeights:
+    """The weights of the arcs of models alike; computed together where that is faster."""
     prepare_many(models)
-    return [model.arc_weights() for model in models]
+    _, *columns = zip(*(model.arc_weights() for model in models), strict=True)
+    return ArcWeights(models[0].n, *(np.concatenate(rows) for rows in columns))
 
 
 def most_probable_many(models: Sequence[Model]) -> list[Ints | None]:

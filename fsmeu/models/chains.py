@@ -62,7 +62,8 @@ class Chain(Parametrized):
         arcs = steps.ravel() if len(steps) > 1 else np.tile(steps.ravel(), self.n - self.depth)
         if self.depth:
             arcs = np.concatenate([first, np.ones((self.depth - 1) * len(first)), arcs])
-        return ArcWeights(self.n, arcs, np.ones(1), np.ones(len(self.labels) ** self.depth))
+        ends = np.ones((1, len(self.labels) ** self.depth))
+        return ArcWeights(self.n, arcs[None], np.ones((1, 1)), ends)
 
 
 # -- independent labels ----------------------------------------------------------------------------
@@ -178,7 +179,7 @@ def binary_chain(model: Model) -> tuple[Floats, Floats] | None:
     """P(first m labels), (2^m,), and P(next label | last m), (n - m, 2^m, 2), of such a chain."""
     if not isinstance(model, Chain) or not is_binary_chain(model):
         return None
-    states, arcs = 2**model.order, model.arc_weights().arcs
+    states, arcs = 2**model.order, model.arc_weights().arcs[0]
     return arcs[:states], arcs[states * model.order :].reshape(-1, states, 2)
 
 

@@ -40,7 +40,7 @@ def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, 
         hypothesis_gains(h, amounts, i, state, labels[i], gain, 0.0)
         ended += h.step[h.kind[i], state, labels[i], 2]
         state = h.step[h.kind[i], state, labels[i], 0]
-    size, at, value = padded(r.columns[n]), values.at[n] + ended * r.columns[n], 0.0
+    size, at, value = padded(r.columns[n]), ended * r.columns[n], 0.0
     fill(mass_back, 0, len(mass_back), 0.0)
     for p in range(r.width[n]):
         for k in range(r.columns[n]):
@@ -133,9 +133,8 @@ def mean_slopes(r, i, mean, f, weights, first, back, gain, slopes):
 @entry
 def adjoint_batch(r, h, amounts, values, batch, buffers, slopes, expected):
     """Fills ``expected`` (batch,) and ``slopes`` (as the weights of the batch), see ``adjoint``."""
-    for s in range(len(batch.lengths)):
-        begin, end = batch.begins[s], batch.begins[s + 1]
+    for s in range(len(batch.weights)):
         expected[s] = adjoint(
-            r, h, amounts, values, batch.weights[begin:end], batch.weight_at, batch.lengths[s],
-            batch.start[s], batch.final[s], batch.labels[s], buffers, slopes[begin:end],
+            r, h, amounts, values, batch.weights[s], batch.weight_at, batch.n, batch.start[s],
+            batch.final[s], batch.labels[s], buffers, slopes[s],
         )  # fmt: skip

@@ -35,20 +35,19 @@ class BestLayers(NamedTuple):
 
 
 class Values(NamedTuple):
-    """The values of several lengths: value = sum of joint counts q times slope + offset."""
+    """The values of a length: value = sum of joint counts q times slope + offset."""
 
-    at: Ints  # where the tables (k, s) of each length begin, (n + 1,)
     slope: Floats  # g_q(k, s), (joint counts, cells)
     group: Ints  # for each joint count the first with the same slopes, (joint counts,)
     offset: Floats  # h(k, s), (cells,)
-    greatest: Floats  # bounds on joint counts, signs aside, (joint counts, n + 1)
-    cap: Floats  # bounds on the joint count of a hypothesis by its own count, (n + 1, k)
-    rounding: Floats  # bounds on relative errors of sums without signs, (n + 1,)
-    underflow: Floats  # what is lost where numbers are too small for doubles, (n + 1,)
+    greatest: Floats  # bounds on joint counts, signs aside, (joint counts,)
+    cap: Floats  # bounds on the joint count of a hypothesis by its own count, (k,)
+    rounding: float  # a bound on relative errors of sums without signs
+    underflow: float  # what is lost where numbers are too small for doubles
     negligible: float  # a mass up to which it is not moved on, as long as that bounds errors well
-    lost: Floats  # a bound on the mass that is then not moved on, (n + 1,)
-    prunes: Bools  # whether one end bounds the others, (n + 1,)
-    one_sign: Bools  # whether nothing that is added up is below 0, or nothing above, (n + 1,)
+    lost: float  # a bound on the mass that is then not moved on
+    prunes: bool  # whether one end bounds the others
+    one_sign: bool  # whether nothing that is added up is below 0, or nothing above
 
 
 def have_one_sign(tables: Floats, signs: Bools) -> bool:
@@ -69,21 +68,20 @@ def first_alike(rows: Floats) -> Ints:
 
 
 class Batch(NamedTuple):
-    """The sentences of a batch, as arrays."""
+    """Sentences of length n, as arrays."""
 
-    weights: Floats  # the weights of all arcs of all models, one after the other
-    begins: Ints  # where those of each model begin, and the end
-    weight_at: Ints  # where those of each position begin, among those of a model
-    lengths: Ints  # the length of each sentence
+    n: int
+    weights: Floats  # the weights of all arcs of the models, (batch, arcs)
+    weight_at: Ints  # where those of each position begin
     start: Floats  # start weights, (batch, states)
     final: Floats  # final weights, (batch, states)
-    labels: Ints  # label indices, (batch, longest)
+    labels: Ints  # label indices, (batch, n)
 
 
 class Decided(NamedTuple):
     """Best hypotheses."""
 
-    labels: Ints  # label indices, (batch, longest)
+    labels: Ints  # label indices, (batch, n)
     best: Ints  # where the counter of each ends, (batch,); -1 where no sequence is allowed
     values: Floats  # by end k, (batch, k): the best value or a bound not above the best; or -inf
     errors: Floats  # bounds on their errors, (batch, k)

@@ -193,7 +193,7 @@ def bound(reached, enough, chance, slope, other, cap):
 
 
 @inner
-def first_bounds(values, n, size, chance, offset, error, lost, left):
+def first_bounds(values, size, chance, offset, error, lost, left):
     """Fills offsets and bounds on errors by end, and the share of what was left out.
 
     Returns whether that share is the greater one for some end.
@@ -201,24 +201,24 @@ def first_bounds(values, n, size, chance, offset, error, lost, left):
     Args:
         left: a bound on the mass that was not moved on.
     """
-    counts, at, much = len(chance), values.at[n], False
+    counts, much = len(chance), False
     for k in range(size):
-        offset[k], error[k], lost[k] = 0.0, values.underflow[n], 0.0
+        offset[k], error[k], lost[k] = 0.0, values.underflow, 0.0
         for s in range(counts):
-            cell, part = at + k * counts + s, values.rounding[n] * chance[s]
+            cell, part = k * counts + s, values.rounding * chance[s]
             offset[k] += chance[s] * values.offset[cell]
             error[k] += part * abs(values.offset[cell])
             lost[k] += left * abs(values.offset[cell])
             for q in range(values.slope.shape[0]):
-                error[k] += part * values.greatest[q, n] * abs(values.slope[q, cell])
-                lost[k] += left * values.greatest[q, n] * abs(values.slope[q, cell])
+                error[k] += part * values.greatest[q] * abs(values.slope[q, cell])
+                lost[k] += left * values.greatest[q] * abs(values.slope[q, cell])
         much = much or lost[k] > error[k]
         error[k] += lost[k]
     return much
 
 
 @inner
-def likely_end(values, n, size, chance, offset, reached):
+def likely_end(values, size, chance, offset, reached):
     """The end that would be best if the joint count did not depend on where y's counter ends.
 
     Args:
@@ -226,7 +226,7 @@ def likely_end(values, n, size, chance, offset, reached):
     """
     counts, end, most = len(chance), 0, -np.inf
     for k in range(size):
-        slope, at = 0.0, values.at[n] + k * counts
+        slope, at = 0.0, k * counts
         for s in range(counts):
             slope += chance[s] * values.slope[0, at + s]
         if reached[k] > -np.inf and slope * reached[k] + offset[k] > most:
@@ -243,24 +243,24 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, m
     """
     f, sums, back, score, b, lines, is_open, uncounted = buffers
     size, counts, joint = h.columns[n], r.columns[n], values.slope.shape[0]
-    at, chance = values.at[n], lines[0, :counts]
-    upper, error, offset = ends[0, :size], ends[1, :size], lines[1, :size]
+    chance, offset = lines[0, :counts], lines[1, :size]
+    upper, error = ends[0, :size], ends[1, :size]
     reached, lost, negligible = lines[2, :size], lines[3, :size], values.negligible
     forward(r, weights, weight_at, n, start, f, sums, negligible)
     fill(chance, 0, counts, 0.0)
     ending(r, n, final, f, n, chance)
-    if first_bounds(values, n, size, chance, offset, error, lost, values.lost[n]):
+    if first_bounds(values, size, chance, offset, error, lost, values.lost):
         negligible = 0.0
         forward(r, weights, weight_at, n, start, f, sums, negligible)
         fill(chance, 0, counts, 0.0)
         ending(r, n, final, f, n, chance)
-        first_bounds(values, n, size, chance, offset, error, lost, 0.0)
+        first_bounds(values, size, chance, offset, error, lost, 0.0)
     for k in range(size):
         upper[k], is_open[k], ends[2, k] = np.inf, True, 0.0
     k, mass = 0, 0.0
     for s in range(counts):
         k, mass = s if chance[s] > chance[k] else k, mass + chance[s]
-    if values.prunes[n] and chance[k] < _SURE * mass:
+    if values.prunes and chance[k] < _SURE * mass:
         reached[0] = 1.0
         for i in range(n):
             fill(score[i], 0, score.shape[1], 0.0)
@@ -270,7 +270,7 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, m
         )  # fmt: skip
         best(h, n, size, score, b)
         best_ends(h, n, b, reached)
-        k = likely_end(values, n, size, chance, offset, reached)
+        k = likely_end(values, size, chance, offset, reached)
     top, best_k, k = -np.inf, -1, min(k, size - 1)
     while k >= 0:
         is_open[k], ends[2, k] = False, 1.0
@@ -279,7 +279,7 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, m
         for q in range(joint):
             if values.group[q] == q:
                 flows(
-                    r, amounts, weights, weight_at, n, values.slope[q, at + k * counts :], final, f,
+                    r, amounts, weights, weight_at, n, values.slope[q, k * counts :], final, f,
                     negligible, values.group, q, back, score,
                 )  # fmt: skip
         last = k
@@ -289,10 +289,9 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, m
         best(h, n, last, score, b)
         best_ends(h, n, b, reached)
         upper[k] = reached[k] + offset[k]
-        if values.one_sign[n]:  # errors of sums that cancel nothing are a part of these
-            error[k] = min(
-                error[k], values.rounding[n] * abs(upper[k]) + lost[k] + values.underflow[n]
-            )
+        if values.one_sign:  # errors of sums that cancel nothing are a part of these
+            rounded = values.rounding * abs(upper[k]) + lost[k] + values.underflow
+            error[k] = min(error[k], rounded)
         if upper[k] > top or (upper[k] == top and k < best_k):
             top, best_k = upper[k], k
             trace(h, n, k, score, b, labels)
@@ -303,13 +302,13 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, m
             if reached[j] == -np.inf:  # no hypothesis ends there
                 is_open[j], upper[j] = False, -np.inf
                 continue
-            if values.prunes[n]:
-                mine, others = at + j * counts, at + k * counts
+            if values.prunes:
+                mine, others = j * counts, k * counts
                 base = offset[j] + error[j]
                 at_most = base + bound(
                     max(reached[j], 0.0) + error[k], top - base, chance,
                     values.slope[0, mine : mine + counts],
-                    values.slope[0, others : others + counts], values.cap[n, j],
+                    values.slope[0, others : others + counts], values.cap[j],
                 )  # fmt: skip
                 upper[j] = min(upper[j], at_most)
                 if upper[j] < top:
@@ -325,11 +324,10 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, m
 @entry
 def decide_batch(r, h, amounts, values, batch, most, buffers, ends, best_of):
     """Fills labels, ``ends`` (batch, 3, k) and the best ends of all sentences, see ``decide``."""
-    for s in range(len(batch.lengths)):
+    for s in range(len(batch.weights)):
         best_of[s] = decide(
-            r, h, amounts, values, batch.weights[batch.begins[s] : batch.begins[s + 1]],
-            batch.weight_at, batch.lengths[s], batch.start[s], batch.final[s], batch.labels[s],
-            most[s], ends[s], buffers,
+            r, h, amounts, values, batch.weights[s], batch.weight_at, batch.n, batch.start[s],
+            batch.final[s], batch.labels[s], most, ends[s], buffers,
         )  # fmt: skip
 
 

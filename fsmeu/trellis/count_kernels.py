@@ -63,23 +63,37 @@ def dot(one, a, other, b, size):
 
 
 @inner
+def row_of(arc, e, stride):
+    """Where the row of an arc begins, moved by what the arc counts."""
+    return unsigned(arc[e, 0]) * stride + unsigned(arc[e, 1])
+
+
+@inner
 def add_arcs(into, goal, shift, size, rows, stride, arc, begin, end, weights, first):
     """Adds to a row what arcs (number of a row of ``rows``, counted, weight) lead to.
 
     Forwards so much is counted after the rows, ``shift``; backwards what arcs count is before them.
     """
     goal, size, stride = unsigned(goal) + unsigned(shift), unsigned(size), unsigned(stride)
-    total = into[goal]
-    for e in range(unsigned(begin), unsigned(end)):
-        at = unsigned(arc[e, 0]) * stride + unsigned(arc[e, 1])
-        weight = weights[unsigned(first) + unsigned(arc[e, 2])]
-        if size == unsigned(1):
-            total += weight * rows[at]
-        else:
-            for k in range(size):
-                into[goal + k] += weight * rows[at + k]
-    if size == unsigned(1):
-        into[goal] = total
+    first, e, last, one = unsigned(first), unsigned(begin), unsigned(end), unsigned(1)
+    if size == one:
+        total = into[goal]
+        for g in range(e, last):
+            total += weights[first + unsigned(arc[g, 2])] * rows[row_of(arc, g, stride)]
+        into[goal], e = total, last
+    while e + unsigned(4) <= last:
+        a, v = row_of(arc, e, stride), weights[first + unsigned(arc[e, 2])]
+        b, w = row_of(arc, e + one, stride), weights[first + unsigned(arc[e + one, 2])]
+        e += unsigned(2)
+        c, x = row_of(arc, e, stride), weights[first + unsigned(arc[e, 2])]
+        d, y = row_of(arc, e + one, stride), weights[first + unsigned(arc[e + one, 2])]
+        e += unsigned(2)
+        for k in range(size):
+            total = into[goal + k] + v * rows[a + k] + w * rows[b + k]
+            into[goal + k] = total + x * rows[c + k] + y * rows[d + k]
+    while e < last:
+        add(into, goal, 0, weights[first + unsigned(arc[e, 2])], rows, row_of(arc, e, stride), size)
+        e += one
 
 
 @inner

@@ -88,51 +88,46 @@ class Structure:
         cells = int(self._mass_cells[n]) + int(self._best_cells[n]) + n * pairs
         guard_size(where, cells // KEPT_CELLS_PER_STATE)
 
-    def decide(self, models: Sequence[ArcWeights], sign: float, seconds: float = inf) -> Decided:
+    def decide(self, models: ArcWeights, sign: float, seconds: float = inf) -> Decided:
         """The best hypothesis under each model.
 
         Args:
-            models: models of this structure.
+            models: weights of models of this structure, as all methods take them.
             sign: what values are multiplied by; -1 makes what is least the greatest.
             seconds: how long ends of z's counter are tried for each model, about.
         """
-        batch = self._batch(models)
-        longest = max(model.n for model in models)
-        self.guard("decode", longest)
-        values = self._values(sorted({model.n for model in models}), sign)
-        size = int(self.h.columns[longest])
-        ends, best = np.zeros((len(models), 3, size)), np.zeros(len(models), np.int64)
-        work = self._work(batch.lengths, 2 * max(1, self.counts))
-        tries = 2 if values.prunes[batch.lengths].all() else size
-        total = tries * int(work.sum()) + len(models) * self._best_work(longest)
-        run = kernels("best_kernels", total)
-        bounds = (values.prunes * self.r.columns * self.h.columns)[batch.lengths]
+        batch, n = self._batch(models), models.n
+        self.guard("decode", n)
+        values, size, count = self._values(n, sign), int(self.h.columns[n]), len(models.arcs)
+        ends, best = np.zeros((count, 3, size)), np.zeros(count, np.int64)
+        work = self._work(n, 2 * max(1, self.counts))
+        tries, bounds = (2, size * int(self.r.columns[n])) if values.prunes else (size, 0)
+        run = kernels("best_kernels", count * (tries * work + self._best_work(n)))
         most = seconds * _SUMS_PER_SECOND / (1 + work + _BOUND_SUMS * bounds)
-        most = np.clip(most, 1, 1 << 31).astype(np.int64)
+        most = int(min(max(1, most), 1 << 31))
         tables = self.r, self.h, self.amounts, values
-        with self._buffers("decision", longest, self._decision_buffers) as buffers:
+        with self._buffers("decision", n, self._decision_buffers) as buffers:
             run.decide_batch(*tables, batch, most, buffers, ends, best)
         return Decided(batch.labels, best, ends[:, 0], ends[:, 1], ends[:, 2].sum(1).astype(int))
 
-    def sums(self, models: Sequence[ArcWeights], zs: Sequence[Ints]) -> tuple[Floats, Ints]:
+    def sums(self, models: ArcWeights, zs: Sequence[Ints]) -> tuple[Floats, Ints]:
         """Masses and expectations of joint counts by the end of y's counter, and ends of z's.
 
         Arrays (batch, 1 + joint counts, counter) and (batch,).
         """
-        batch = self._batch(models, zs)
-        longest = max(model.n for model in models)
-        sums = np.zeros((len(models), 1 + self.counts, int(self.r.columns[longest])))
-        ended = np.zeros(len(models), np.int64)
-        run = kernels("sum_kernels", self._work(batch.lengths, 1 + self.counts).sum())
-        with self._buffers("mean", longest, self._mean_buffers) as buffers:
+        batch, n, count = self._batch(models, zs), models.n, len(models.arcs)
+        sums = np.zeros((count, 1 + self.counts, int(self.r.columns[n])))
+        ended = np.zeros(count, np.int64)
+        run = kernels("sum_kernels", count * self._work(n, 1 + self.counts))
+        with self._buffers("mean", n, self._mean_buffers) as buffers:
             run.mean_batch(self.r, self.h, self.amounts, batch, buffers, sums, ended)
         return sums, ended
 
-    def expectations(self, models: Sequence[ArcWeights], zs: Sequence[Ints]) -> Sums:
-        """The expected value of each hypothesis under its model; all are of one length."""
+    def expectations(self, models: ArcWeights, zs: Sequence[Ints]) -> Sums:
+        """The expected value of each hypothesis under its model."""
         sums, ended = self.sums(models, zs)
-        tables, gained = self._tables(n := models[0].n)
-        coefficients, batch = tables[ended], len(models)  # (batch, 1 + joint counts, s)
+        tables, gained = self._tables(n := models.n)
+        coefficients, batch = tables[ended], len(sums)  # (batch, 1 + joint counts, s)
         values = (sums * coefficients).reshape(batch, -1).sum(axis=1)
         terms = np.abs(sums)
         terms += gained * sums[:, :1]
@@ -153,23 +148,22 @@ class Structure:
         return tables
 
     def gradients(
-        self, models: Sequence[ArcWeights], zs: Sequence[Ints]
+        self, models: ArcWeights, zs: Sequence[Ints]
     ) -> tuple[Floats, list[list[Floats]]]:
         """The expected values, (batch,), and for each model dE/d(weight of arc) by position."""
-        batch = self._batch(models, zs)
-        longest = max(model.n for model in models)
-        self.guard("gradient", longest)
-        values = self._values(sorted({model.n for model in models}), 1.0)
-        layer, classes = self._layer_cells(longest)
-        rows = len(self.r.member) * padded(self.r.columns[: longest + 1])
+        batch, n = self._batch(models, zs), models.n
+        self.guard("gradient", n)
+        values = self._values(n, 1.0)
+        layer, classes = self._layer_cells(n)
+        rows = len(self.r.member) * padded(self.r.columns[: n + 1])
         mean_at = np.append(0, np.cumsum(rows))
         guard_size(
             "gradient", (layer + classes + self.counts * mean_at[-1]) // KEPT_CELLS_PER_STATE
         )
-        widest = int(np.diff(self.r.arc_sets).max(initial=0)) * int(padded(self.r.columns[longest]))
+        widest = int(np.diff(self.r.arc_sets).max(initial=0)) * int(padded(self.r.columns[n]))
         buffers = (
-            self._forward_layers(longest),
-            self._class_sums(longest),
+            self._forward_layers(n),
+            self._class_sums(n),
             np.zeros((self.counts, mean_at[-1] + self._margin)),
             mean_at,
             np.zeros((self.counts, classes)),
@@ -181,19 +175,15 @@ class Structure:
             np.zeros(layer),
             np.zeros(classes),
             np.zeros((self.counts, self.amounts.features + 1)),
-            np.zeros(longest, np.int64),
-            np.zeros(int(self.r.columns[longest])),
+            np.zeros(n, np.int64),
+            np.zeros(int(self.r.columns[n])),
         )
-        slopes, expected = np.zeros(len(batch.weights)), np.zeros(len(models))
-        run = kernels("adjoint_kernels", self._work(batch.lengths, 3 * (1 + self.counts)).sum())
+        slopes, expected = np.zeros(batch.weights.shape), np.zeros(len(batch.weights))
+        run = kernels("adjoint_kernels", len(slopes) * self._work(n, 3 * (1 + self.counts)))
         run.adjoint_batch(
             self.r, self.h, self.amounts, values, batch, (buffers, adjoints), slopes, expected
         )
-        parts = [
-            np.split(slopes[begin:end], self.weight_at[1 : model.n])
-            for begin, end, model in zip(batch.begins, batch.begins[1:], models, strict=False)
-        ]
-        return expected, parts
+        return expected, [np.split(row, self.weight_at[1:n]) for row in slopes]
 
     def score_cells(self, n: int) -> Ints:
         """Position and score row of every score that steps of length n may show, (cells, 2).
@@ -214,7 +204,7 @@ class Structure:
 
     def scores(
         self,
-        models: Sequence[ArcWeights],
+        models: ArcWeights,
         ends: Floats,
         absolute: bool = False,
         least: Floats | None = None,
@@ -225,17 +215,17 @@ class Structure:
         each of the coefficients of E[amount exp(t count) f].
 
         Args:
-            models: models of this structure and of one length.
+            models: weights of models of this structure.
             ends: the function f of each sentence and joint count as a row, (batch, counts, row).
             absolute: whether amounts are taken without signs.
             least: scores that do not exceed it in any lane are left out, (lanes,).
         """
-        batch, n = self._batch(models), models[0].n
+        batch, n, count = self._batch(models), models.n, len(models.arcs)
         cells, size = self.score_cells(n), int(self.r.columns[n])
         lanes = 1 if self.rows == "count_kernels" else size
-        scores, chances = np.zeros((len(models), len(cells), lanes)), np.zeros((len(models), size))
+        scores, chances = np.zeros((count, len(cells), lanes)), np.zeros((count, size))
         kept = np.zeros(scores.shape[:2], bool)
-        run = kernels("sum_kernels", self._work(batch.lengths, 2 * self.counts).sum(), self.rows)
+        run = kernels("sum_kernels", count * self._work(n, 2 * self.counts), self.rows)
         amounts = self.amounts
         if absolute:
             amounts = amounts._replace(amount=np.abs(amounts.amount))
@@ -289,28 +279,22 @@ class Structure:
             cached = self._memo[key] = find(n if cached is None else min(self.n, 2 * n))
         return cached
 
-    def _batch(self, models: Sequence[ArcWeights], zs: Sequence[Ints] | None = None) -> Batch:
-        lengths = np.array([model.n for model in models], np.int64)
-        begins = np.append(0, np.cumsum(self.weight_at[lengths]))
-        weights = np.concatenate([model.arcs for model in models])
+    def _batch(self, models: ArcWeights, zs: Sequence[Ints] | None = None) -> Batch:
+        (count, ends), n = models.final.shape, models.n
         # The pairs of the last layer are those of all layers before, of which some may be wider.
-        width = max(1 + int(self.r.state.max()), *(len(model.final) for model in models))
-        final = np.zeros((len(models), width))
-        labels = np.zeros((len(models), int(lengths.max())), np.int64)
-        for s, model in enumerate(models):
-            final[s, : len(model.final)] = model.final
-            if zs is not None:
-                labels[s, : model.n] = zs[s]
-        start = np.stack([model.start for model in models])
-        return Batch(weights, begins, self.weight_at, lengths, start, final, labels)
+        final = np.zeros((count, max(1 + int(self.r.state.max()), ends)))
+        final[:, :ends] = models.final
+        labels = np.zeros((count, n), np.int64)
+        if zs is not None:
+            labels[:] = zs
+        return Batch(n, models.arcs, self.weight_at, models.start, final, labels)
 
-    def _work(self, lengths: Ints, sweeps: int) -> Ints:
-        """Sums and products of so many sweeps over each sentence, about, (sentences,)."""
+    def _work(self, n: int, sweeps: int) -> int:
+        """Sums and products of so many sweeps over a sentence, about."""
         r = self.r
         steps = sum(map(len, (r.link, r.entry, r.arc, r.target_feature, r.source_feature)))
         arcs = sweeps * (steps // max(1, len(r.links) - 1))
-        work: Ints = lengths * arcs * (1 + r.columns[lengths] // 2)
-        return work
+        return n * arcs * (1 + int(r.columns[n]) // 2)
 
     @cached_property
     def _margin(self) -> int:
@@ -452,30 +436,21 @@ class Structure:
             return self.counts == 1
         return stays_nonnegative(self.z, self.y, self.amounts)
 
-    def _values(self, lengths: Sequence[int], sign: float) -> Values:
-        """The values of these lengths, ascending."""
-        key = ("values", tuple(lengths), sign)
+    def _values(self, n: int, sign: float) -> Values:
+        """The values of a length."""
+        key = ("values", n, sign)
         if key not in self._memo:
-            signs = self.amounts.signs(self.counts)
-            at, size = np.zeros(self.n + 1, np.int64), 0
-            prunes, one_sign = np.zeros((2, self.n + 1), bool)
-            parts = []
-            for n in lengths:
-                tables = sign * np.roll(self._tables(n)[0].swapaxes(0, 1), -1, axis=0)
-                bounded = self.counts == 1 < tables.shape[1]
-                tables = tables.reshape(len(tables), -1)
-                prunes[n] = bounded and (tables[0] >= 0).all() and self.is_nonnegative
-                one_sign[n] = have_one_sign(tables, signs)
-                at[n], size = size, size + tables.shape[1]
-                parts.append(tables)
-            tables = np.concatenate(parts, axis=1)
-            rounding = relative_error(1) * self.roundings.astype(np.float64)
-            caps = self.caps(lengths[-1]) if prunes.any() else np.zeros((self.n + 1, 1))
+            tables = sign * np.roll(self._tables(n)[0].swapaxes(0, 1), -1, axis=0)
+            bounded = self.counts == 1 < tables.shape[1]
+            tables = tables.reshape(len(tables), -1)
+            prunes = bool(bounded and (tables[0] >= 0).all() and self.is_nonnegative)
+            roundings = int(self.roundings[n])
             self._memo[key] = Values(
-                at, np.ascontiguousarray(tables[:-1]), first_alike(tables[:-1]),
-                np.ascontiguousarray(tables[-1]),
-                self.greatest, caps, rounding, LEAST * self.roundings.astype(np.float64),
-                _NEGLIGIBLE, self._lost, prunes, one_sign,
+                np.ascontiguousarray(tables[:-1]), first_alike(tables[:-1]),
+                np.ascontiguousarray(tables[-1]), np.ascontiguousarray(self.greatest[:, n]),
+                self.caps(n)[n] if prunes else np.zeros(1), relative_error(1) * roundings,
+                LEAST * roundings, _NEGLIGIBLE, float(self._lost[n]), prunes,
+                have_one_sign(tables, self.amounts.signs(self.counts)),
             )  # fmt: skip
         values: Values = self._memo[key]
         return values

@@ -304,10 +304,9 @@ def means(r, h, amounts, weights, weight_at, n, start, final, labels, buffers, t
 @entry
 def mean_batch(r, h, amounts, batch, buffers, totals, ended):
     """Fills ``totals`` (batch, 1 + counts, counter) and ``ended`` (batch,), see ``means``."""
-    for s in range(len(batch.lengths)):
-        weights = batch.weights[batch.begins[s] : batch.begins[s + 1]]
+    for s in range(len(batch.weights)):
         ended[s] = means(
-            r, h, amounts, weights, batch.weight_at, batch.lengths[s], batch.start[s],
+            r, h, amounts, batch.weights[s], batch.weight_at, batch.n, batch.start[s],
             batch.final[s], batch.labels[s], buffers, totals[s],
         )  # fmt: skip
 
@@ -324,10 +323,9 @@ def score_batch(r, amounts, ends, batch, cells, least, buffers, scores, kept, ch
         cells: position and score row of each score that is kept.
     """
     f, sums, back, score, group = buffers
-    lanes = scores.shape[2]
-    for s in range(len(batch.lengths)):
-        n = batch.lengths[s]
-        weights = batch.weights[batch.begins[s] : batch.begins[s + 1]]
+    lanes, n = scores.shape[2], batch.n
+    for s in range(len(batch.weights)):
+        weights = batch.weights[s]
         forward(r, weights, batch.weight_at, n, batch.start[s], f, sums, 0.0)
         ending(r, n, batch.final[s], f, n, chances[s])
         for i in range(n):

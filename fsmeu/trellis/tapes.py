@@ -48,7 +48,7 @@ class Steps(NamedTuple):
 
 # Codes of states, ascending, targets, counts; and for each term the place of each row among
 # distinct ones, these, and their numbers, -1 for those that no state has shown yet.
-_CachedSteps = tuple[Ints, Ints, Ints, list[tuple[Ints, Floats, Ints]]]
+_CachedSteps = tuple[Ints, Ints, Ints, list[tuple[Ints, tuple[Floats, Ints]]]]
 
 
 class Tape:
@@ -85,7 +85,7 @@ class Tape:
         self._last_codes[context] = codes
         states, targets, counted, tables = self._cache[context]
         rows, terms = np.searchsorted(states, codes), zip(self._rows, tables, strict=True)
-        numbers = tuple(_numbered(index, places[rows], *table) for index, (places, *table) in terms)
+        numbers = tuple(_numbered(index, places[rows], *table) for index, (places, table) in terms)
         return Steps(targets[rows], counted[rows], numbers)
 
     def _ahead(self, position: int, codes: Ints, last: Ints | None) -> _CachedSteps:
@@ -132,13 +132,13 @@ class Tape:
         return True
 
 
-def _rows_of(cells: Floats) -> tuple[Ints, Floats, Ints]:
+def _rows_of(cells: Floats) -> tuple[Ints, tuple[Floats, Ints]]:
     """Places of rows of feature values (features, states, labels) as ``_CachedSteps`` has them."""
     features, *shape = cells.shape
     table = np.moveaxis(cells, 0, 2).reshape(prod(shape), features) + 0.0  # -0.0 becomes 0.0
     levels = [np.unique(column, return_inverse=True)[1] for column in table.view(np.int64).T]
     first, row = distinct_rows([np.zeros(len(table), np.int64), *levels])
-    return row.reshape(shape), table[first], np.full(len(first), -1)
+    return row.reshape(shape), (table[first], np.full(len(first), -1))
 
 
 def _numbered(index: dict[bytes, int], places: Ints, table: Floats, numbers: Ints) -> Ints:

@@ -45,7 +45,7 @@ def long_ones():
     loss, model, _ = field()
     arcs, structure = model.arc_weights(), structure_of(loss, model)
     for order in (4, 8):
-        structure.moments(order + 1).scores([arcs], np.zeros((1, 1, order + 1)))
+        structure.moments(order + 1).scores(arcs, np.zeros((1, 1, order + 1)))
     f1, p = fsmeu.load("fscore"), np.linspace(0.1, 0.9, 1000)
     chains = [
         fsmeu.models.Markov([1 - top, top], [[1 - top, top], [0.5, 0.5]], n=1000)

@@ -148,7 +148,7 @@ def test_every_end_is_valued_or_bounded_from_above(seed, seconds):
     listing = make_listing(loss, TAGS, 3)
     worth = listing.worths({y: one.probability(y) for y in listing.sequences})
     ends = np.array([len(get_entities(list(z))) for z in listing.sequences])
-    found = structure_of(loss, one).decide([one.arc_weights()], 1.0, seconds=seconds)
+    found = structure_of(loss, one).decide(one.arc_weights(), 1.0, seconds=seconds)
     for k in range(4):
         assert found.values[0, k] + found.errors[0, k] >= worth[ends == k].max() - 1e-15
         assert seconds < 1 or found.values[0, k] <= found.values[0, int(found.best[0])]
@@ -187,4 +187,4 @@ def test_a_range_that_is_declared_wrongly_prunes_nothing():
     one = fsmeu.models.Bernoulli(np.array([0.4, 0.3, 0.6, 0.2]))
     structure = structure_of(loss, one)
     assert not structure.is_nonnegative
-    assert structure.decide([one.arc_weights()], 1.0).tried[0] == 5
+    assert structure.decide(one.arc_weights(), 1.0).tried[0] == 5
