@@ -34,7 +34,6 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import check_range, declared_range
 from fsmeu.models import Gradient, Model, Parametrized, arc_weights_many, as_model
-from fsmeu.models.base import prepare_many
 from fsmeu.models.chains import binary_chain, binary_marginals, is_binary_chain
 from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
@@ -215,8 +214,7 @@ def _sums(queries: Sequence[Query], max_states: int | None) -> Sums:
         sums = by_structure(loss, models, lambda s, w: s.expectations(w, zs), max_states)
         if sums is None and len(queries) > 1:
             distinct = models[:1] if all(model is models[0] for model in models) else models
-            prepare_many(distinct)
-            weights = np.stack([model.all_weights() for model in distinct])
+            weights = arc_weights_many(distinct).joined()
             sums = walk_many(loss, np.stack(zs), models[0].layered(), weights)
     return sums or joined([walked(query, max_states) for query in queries])
 

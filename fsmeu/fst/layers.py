@@ -62,6 +62,10 @@ class ArcWeights(NamedTuple):
     start: Floats
     final: Floats
 
+    def joined(self) -> Floats:
+        """Start weights, weights of arcs and final weights, a row for each acceptor."""
+        return np.concatenate([self.start, self.arcs, self.final], axis=1)
+
 
 @dataclass(frozen=True, eq=False)
 class LogLayered(Layered):

@@ -83,11 +83,6 @@ class Model(Text, ABC):
         arcs = np.concatenate([np.zeros(0), *(layer.weight for layer in layered.layers)])
         return ArcWeights(layered.n, arcs[None], layered.start[None], layered.final[None])
 
-    def all_weights(self) -> Floats:
-        """Start weights, weights of the arcs of all positions, and final weights, in one array."""
-        weights = self.arc_weights()
-        return np.concatenate([weights.start[0], weights.arcs[0], weights.final[0]])
-
     def probability(self, sequence: Iterable[object]) -> float:
         """The probability of a label sequence (0.0 where a double cannot hold it)."""
         return paths.probability(self.layered(), self.alphabet.encode(sequence))
@@ -200,7 +195,7 @@ def most_probable_many(models: Sequence[Model]) -> list[Ints | None]:
     layered = models[0].layered()
     if not layered.unambiguous:
         return [None] * len(models)
-    best = paths.best_paths(layered, np.stack([model.all_weights() for model in models]))
+    best = paths.best_paths(layered, arc_weights_many(models).joined())
     return [pair and pair[0] for pair in best]
 
 

@@ -62,8 +62,7 @@ class Chain(Parametrized):
         arcs = steps.ravel() if len(steps) > 1 else np.tile(steps.ravel(), self.n - self.depth)
         if self.depth:
             arcs = np.concatenate([first, np.ones((self.depth - 1) * len(first)), arcs])
-        ends = np.ones((1, len(self.labels) ** self.depth))
-        return ArcWeights(self.n, arcs[None], np.ones((1, 1)), ends)
+        return ArcWeights(self.n, arcs[None], np.ones((1, 1)), np.ones((1, len(first))))
 
 
 # -- independent labels ----------------------------------------------------------------------------

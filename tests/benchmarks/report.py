@@ -1,7 +1,6 @@
 """What a run of the benchmarks measured, as JSON, and two runs side by side."""
 
 import json
-import math
 import os
 import platform
 import re
@@ -20,14 +19,8 @@ def as_json(rows):
         "system": platform.platform(),
         "processors": os.cpu_count(),
     }
-    return {"machine": machine, "rows": [_finite(asdict(row)) for row in rows]}
-
-
-def _finite(row):
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in row.items()
-    }
+    text = json.dumps([asdict(row) for row in rows])
+    return {"machine": machine, "rows": json.loads(text, parse_constant=lambda name: None)}
 
 
 def write(path, rows):
@@ -78,19 +71,12 @@ def side_by_side(old, new):
     slower = 0
     for key in both:
         then, now = before[key]["second"], after[key]["second"]
-        if now is None or then is None or then <= 0:
-            slower += now is None and then is not None
-            mark = "FAILED" if now is None else ""
-            yield f"{key[0]:{width}} {_number(then)} {_number(now)} {'':8}   {mark}".rstrip()
-            continue
-        marked = now > SLOWER * then
-        slower += marked
-        mark = "SLOWER" if marked else ""
-        yield f"{key[0]:{width}} {then:9.5f} {now:9.5f} {now / then:8.2f}   {mark}".rstrip()
+        ratio = now / then if now is not None and then else None
+        mark = "FAILED" if now is None else "SLOWER" if ratio and ratio > SLOWER else ""
+        slower += bool(mark) and then is not None
+        both_sides = " ".join(f"{'-':>9}" if x is None else f"{x:9.5f}" for x in (then, now))
+        ratio = f"{ratio:8.2f}" if ratio is not None else " " * 8
+        yield f"{key[0]:{width}} {both_sides} {ratio}   {mark}".rstrip()
     yield ""
     added, gone = len(after) - len(both), len(before) - len(both)
     yield f"{slower} of {len(both)} slower; {added} new, {gone} gone."
-
-
-def _number(value):
-    return f"{'-':>9}" if value is None else f"{value:9.5f}"

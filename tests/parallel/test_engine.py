@@ -7,6 +7,8 @@ import os
 import signal
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -52,6 +54,18 @@ def test_two_processes_decide_and_expect():
     wanted = [1 - p[-1] + sum(p[:-1]) for p in vectors]
     np.testing.assert_allclose(fsmeu.expect_many(python, zs, vectors, jobs=2), wanted, rtol=1e-12)
     assert fsmeu.decode_many(F1, [], jobs=2) == []
+
+
+def test_threads_ask_one_loss():
+    """More lengths than a loss has caches for; threads take turns as often as they can."""
+    models, before = [[0.25] * (k % 90) for k in range(400)], sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(partial(fsmeu.decode, fsmeu.load("hamming")), models))
+    finally:
+        sys.setswitchinterval(before)
+    assert [list(one.labels) for one in found] == [[0] * len(p) for p in models]
 
 
 def test_a_process_that_ends_is_told():
