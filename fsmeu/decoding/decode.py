@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -41,7 +40,7 @@ from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.domains import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
 from fsmeu.models.checks import vector_of_numbers
-from fsmeu.parallel import checked_jobs, in_shares
+from fsmeu.parallel import TASKS_PER_JOB, checked_jobs, in_shares
 
 FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
 DECISIONS_AT_ONCE = 64  # decisions after which progress is told
@@ -157,7 +156,7 @@ def decode_many(
             where = f"decode_many, models[{row}]"
             left[row] = fitted(loss, model_at(model, where), where)[1]
     places, apart = list(left), list[int]()  # what other processes decide
-    blocks, together = list[list[int]](), list[list[Problem]]()
+    blocks, share = list[dict[int, Problem]](), len(left) // (TASKS_PER_JOB * threads) + 1
     for group in alike([*left.values()]):
         rows = [places[k] for k in group]
         first, size = left[rows[0]], 1
@@ -165,19 +164,20 @@ def decode_many(
         allowed = allowed_by(constraint, first)
         problems = [Problem(bound, left[row], allowed, *limits, Clock(seconds)) for row in rows]
         if scheduler is None and _are_decided_together(problems[0], method):
-            size = DECISIONS_AT_ONCE
+            size = DECISIONS_AT_ONCE if threads == 1 else min(DECISIONS_AT_ONCE, share)
         elif scheduler is not None or threads > 1:
             apart += rows
             continue
-        for begin in range(0, len(rows), size):
-            blocks.append(rows[begin : begin + size])
-            together.append(problems[begin : begin + size])
-    decide = partial(_decide, method=method)
+        pairs = list(zip(rows, problems, strict=True))
+        blocks += [dict(pairs[begin : begin + size]) for begin in range(0, len(rows), size)]
+
+    def decide(block: dict[int, Problem]) -> dict[int, Decision]:
+        return dict(zip(block, _decide(list(block.values()), method), strict=True))
+
     with ThreadPoolExecutor(threads) as pool:  # kernels work side by side
-        found = map(decide, together) if threads == 1 else pool.map(decide, together)
-        for block, decided in zip(blocks, found, strict=True):
-            decisions.update(zip(block, decided, strict=True))
-            tell(len(decided))
+        for some in map(decide, blocks) if threads == 1 else pool.map(decide, blocks):
+            decisions.update(some)
+            tell(len(some))
     if apart:
         options = {"method": method, "keep": keep, "constraint": constraint, "budget": budget}
         question, batch = (loss, {**options, "seconds": seconds}), [left[row] for row in apart]

@@ -340,9 +340,8 @@ def _numbered(targets: Ints, gains: Floats | None, after: Ints) -> Steps:
 @np.errstate(invalid="ignore")
 def reach_beyond(values: Floats, errors: Floats, best: Any) -> Any:
     """Bounds, (...), on how far others are above the best of (..., values), given their errors."""
-    at = np.asarray(best)[..., None]
-    own, error = (np.take_along_axis(table, at, -1)[..., 0] for table in (values, errors))
-    return (values + errors).max(axis=-1) - own + error
+    at = (*np.indices(np.shape(best)), best)
+    return (values + errors).max(axis=-1) - values[at] + errors[at]
 
 
 def judged(

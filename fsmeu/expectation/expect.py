@@ -35,7 +35,7 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import check_range, declared_range
 from fsmeu.models import Gradient, Model, Parametrized, arc_weights_many, as_model
 from fsmeu.models.chains import binary_chain, binary_marginals, is_binary_chain
-from fsmeu.parallel import checked_jobs, in_shares
+from fsmeu.parallel import TASKS_PER_JOB, checked_jobs, in_shares
 from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
 from fsmeu.trellis.roundings import Sums, joined, relative_error
 from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_gradient, walk_many, walk_windows
@@ -144,6 +144,7 @@ def values_and_errors(queries: Sequence[Query], jobs: int = 1) -> Floats:
         if _go_together(first):
             arcs = sum(len(layer.weight) for layer in first.model.layered().layers)
             size = max(1, WEIGHTS_AT_ONCE // jobs // max(1, arcs))
+            size = size if jobs == 1 else min(size, len(queries) // (TASKS_PER_JOB * jobs) + 1)
         elif jobs > 1:
             continue
         blocks += [rows[begin : begin + size] for begin in range(0, len(rows), size)]

@@ -23,7 +23,7 @@ import numpy as np
 from fsmeu.errors import FsmeuError, InputError, check_int, message
 
 MOST_JOBS = 1024  # processes on one machine: each has its own Python, about 150 MB
-TASKS_PER_JOB = 4  # tasks for each process that are read ahead, so that none waits
+TASKS_PER_JOB = 4  # tasks for each process or thread, so that none waits for long
 SCHEDULER_SECONDS = 10  # seconds to wait for a scheduler to answer: it is there, or it is not
 
 

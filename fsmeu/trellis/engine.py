@@ -83,10 +83,9 @@ class Structure:
             SizeLimitError: there would be too many.
         """
         tables = int(self.r.columns[n]) * int(self.h.columns[n])
-        guard_size(where, tables // CELLS_PER_STATE)
         pairs = 5 * int(self.r.width[n]) + 4 * int(self.h.width[n]) + len(self.amounts.joint)
         cells = int(self._mass_cells[n]) + int(self._best_cells[n]) + n * pairs
-        guard_size(where, cells // KEPT_CELLS_PER_STATE)
+        guard_size(where, max(tables // CELLS_PER_STATE, cells // KEPT_CELLS_PER_STATE))
 
     def decide(self, models: ArcWeights, sign: float, seconds: float = inf) -> Decided:
         """The best hypothesis under each model.
