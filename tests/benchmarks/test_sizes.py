@@ -91,7 +91,6 @@ def test_long_sentence():
     """Chunk F1 with 23 tags at the length of the longest sentences."""
     n, loss = 80, chunk_loss()
     model = field(n, 23, loss.labels)
-    chain = conditionals(model)
     title = f"the first decision, chunk F1, 23 tags, n = {n}"
 
     def first():
@@ -102,9 +101,7 @@ def test_long_sentence():
 
     run = apart(title, first, seconds=5)
     taken, value = run.result
-    assert value == pytest.approx(decide(*chain, loss.labels)[1], rel=1e-10)
-    kernel = seconds(lambda: decide(*chain, loss.labels), 5)
-    record(f"{title}: kernel | ours", kernel, taken)
+    assert value == pytest.approx(decide(*conditionals(model), loss.labels)[1], rel=1e-10)
     assert within(title, replace(run, seconds=taken), 1.0)
 
 
@@ -146,10 +143,7 @@ def test_conll2000(query, rate, corpus):
         answered(query, loss, paths, again, jobs)
         return time.perf_counter() - begin
 
-    def times():
-        return [min(passed(jobs) for _ in range(3)) for jobs in (1, 2)]
-
-    run = apart(title, times, 6 * count / rate)
+    run = apart(title, lambda: [min(passed(k) for _ in range(3)) for k in (1, 2)], 6 * count / rate)
     title = f"{title}, seconds that pass, the least of three: one thread | two"
     assert held & record(title, *run.result, at_most=1 / 1.6)
 

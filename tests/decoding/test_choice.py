@@ -20,10 +20,7 @@ COUNTS = "utility q labels 0 1 count a when z + y == 2 count b by z count c by y
 RENAMED = [
     ("fscore", f"{COUNTS} 2 * a / (b + c) or 1 when b + c == 0"),
     ("fscore", f"{COUNTS} if not c + b == 0 then (a + a) / (c + b) else 1"),
-    (
-        "fscore",
-        f"{COUNTS} 4 / 2 * a / (0.5 * (2 * b + c + c)) or 1 when (n == 0 or b + c == 0)",
-    ),
+    ("fscore", f"{COUNTS} 4 / 2 * a / (0.5 * (2 * b + c + c)) or 1 when (n == 0 or b + c == 0)"),
     ("hamming", "loss q labels 0 1 count ok when y == z value 1 - ok / n or 0 when n == 0"),
     ("zero_one", "loss q labels 0 1 flag off when z != y value off"),
     ("g_tp_pr", f"{COUNTS} a / sqrt(b * c) or 1 when b + c == 0 or 0 when b * c == 0"),

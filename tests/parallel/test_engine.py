@@ -59,12 +59,9 @@ def test_two_processes_decide_and_expect():
 def test_threads_ask_one_loss():
     """More lengths than a loss has caches for; threads take turns as often as they can."""
     models, before = [[0.25] * (k % 90) for k in range(400)], sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(partial(fsmeu.decode, fsmeu.load("hamming")), models))
-    finally:
-        sys.setswitchinterval(before)
+    with ThreadPoolExecutor(4, initializer=sys.setswitchinterval, initargs=[1e-6]) as pool:
+        found = list(pool.map(partial(fsmeu.decode, fsmeu.load("hamming")), models))
+    sys.setswitchinterval(before)
     assert [list(one.labels) for one in found] == [[0] * len(p) for p in models]
 
 

@@ -51,10 +51,7 @@ TASK = Task(
     "a toy",
     "accuracy",
     splits,
-    (
-        Method("long", "searn", settings(3)),
-        Method("short", "searn", settings(1)),
-    ),
+    (Method("long", "searn", settings(3)), Method("short", "searn", settings(1))),
     pairs=(("long", "short"), ("long", "other")),
 )
 
