@@ -33,14 +33,14 @@ from fsmeu.decoding.ranking import RANKING, RANKING_FAST
 from fsmeu.decoding.split import ADDITIVE, COUNTING
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.expectation.query import alike, allowed_by, bind_labels, fitted, model_at
+from fsmeu.expectation.query import alike, allowed_by, bind_labels, fitted, model_at, together
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.domains import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
 from fsmeu.models.checks import vector_of_numbers
-from fsmeu.parallel import TASKS_PER_JOB, checked_jobs, in_shares
+from fsmeu.parallel import checked_jobs, in_shares
 
 FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
 DECISIONS_AT_ONCE = 64  # decisions after which progress is told
@@ -156,7 +156,7 @@ def decode_many(
             where = f"decode_many, models[{row}]"
             left[row] = fitted(loss, model_at(model, where), where)[1]
     places, apart = list(left), list[int]()  # what other processes decide
-    blocks, share = list[dict[int, Problem]](), len(left) // (TASKS_PER_JOB * threads) + 1
+    blocks = list[dict[int, Problem]]()
     for group in alike([*left.values()]):
         rows = [places[k] for k in group]
         first, size = left[rows[0]], 1
@@ -164,7 +164,7 @@ def decode_many(
         allowed = allowed_by(constraint, first)
         problems = [Problem(bound, left[row], allowed, *limits, Clock(seconds)) for row in rows]
         if scheduler is None and _are_decided_together(problems[0], method):
-            size = DECISIONS_AT_ONCE if threads == 1 else min(DECISIONS_AT_ONCE, share)
+            size = min(DECISIONS_AT_ONCE, together(first, len(left), threads))
         elif scheduler is not None or threads > 1:
             apart += rows
             continue

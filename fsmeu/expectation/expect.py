@@ -24,7 +24,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, check_int, message
 from fsmeu.expectation import composition, result
 from fsmeu.expectation.composition import window_form
-from fsmeu.expectation.query import Query, alike, queries_of, query_of
+from fsmeu.expectation.query import Query, alike, queries_of, query_of, together
 from fsmeu.expectation.result import Expectation, Levels, bounded_expectations, check_finite
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights
@@ -35,7 +35,7 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import check_range, declared_range
 from fsmeu.models import Gradient, Model, Parametrized, arc_weights_many, as_model
 from fsmeu.models.chains import binary_chain, binary_marginals, is_binary_chain
-from fsmeu.parallel import TASKS_PER_JOB, checked_jobs, in_shares
+from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
 from fsmeu.trellis.roundings import Sums, joined, relative_error
 from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_gradient, walk_many, walk_windows
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ENGINES = ("lattice", "openfst")
-WEIGHTS_AT_ONCE = 1 << 22  # weights of models whose sentences are computed together: 32 MB
 MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB while sorted
 DIGITS = 1e-10  # a value whose error may be a greater part is computed again, counts as states
 
@@ -142,9 +141,7 @@ def values_and_errors(queries: Sequence[Query], jobs: int = 1) -> Floats:
     for rows in alike(queries):
         first, size = queries[rows[0]], 1
         if _go_together(first):
-            arcs = sum(len(layer.weight) for layer in first.model.layered().layers)
-            size = max(1, WEIGHTS_AT_ONCE // jobs // max(1, arcs))
-            size = size if jobs == 1 else min(size, len(queries) // (TASKS_PER_JOB * jobs) + 1)
+            size = together(first.model, len(queries), jobs)
         elif jobs > 1:
             continue
         blocks += [rows[begin : begin + size] for begin in range(0, len(rows), size)]

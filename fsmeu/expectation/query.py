@@ -16,6 +16,9 @@ from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model, as_model
 from fsmeu.models.derived import extended
+from fsmeu.parallel import TASKS_PER_JOB
+
+WEIGHTS_AT_ONCE = 1 << 22  # weights of models whose sentences are computed together: 32 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +163,13 @@ def alike(items: Sequence[Query | Model]) -> list[list[int]]:
         single = not model.n or (isinstance(item, Query) and item.z is None)
         groups.setdefault(row if single else (model.n, model.labels, arcs), []).append(row)
     return sorted(groups.values(), key=lambda rows: -items[rows[0]].n)
+
+
+def together(model: Model, count: int, jobs: int) -> int:
+    """How many of so many models like this one, at least one, a thread takes at a time."""
+    arcs = sum(len(layer.weight) for layer in model.layered().layers)
+    share = count if jobs == 1 else count // (TASKS_PER_JOB * jobs) + 1
+    return max(1, min(share, WEIGHTS_AT_ONCE // (jobs * max(1, arcs))))
 
 
 def refuse_exchanged(z: Any, model: Any, where: str) -> None:
