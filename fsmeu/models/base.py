@@ -180,9 +180,11 @@ def layered_many(models: Sequence[Model]) -> list[Layered]:
 
 
 def arc_weights_many(models: Sequence[Model]) -> ArcWeights:
-    """The weights of the arcs of models alike; computed together where that is faster."""
-    prepare_many(models)
+    """The weights of the arcs of models alike; several do not keep what is computed for that."""
+    fresh = prepare_many(models)
     _, *columns = zip(*(model.arc_weights() for model in models), strict=True)
+    for model in fresh if len(models) > 1 else ():  # those of a corpus would hold gigabytes
+        model.__dict__.pop("_prepared", None)
     return ArcWeights(models[0].n, *(np.concatenate(rows) for rows in columns))
 
 
@@ -199,11 +201,13 @@ def most_probable_many(models: Sequence[Model]) -> list[Ints | None]:
     return [pair and pair[0] for pair in best]
 
 
-def prepare_many(models: Sequence[Model]) -> None:
-    """Computes together what building the layers of models needs, of those that have none yet."""
-    fresh = {id(model): model for model in models if "_layered" not in model.__dict__}.values()
+def prepare_many(models: Sequence[Model]) -> list[Model]:
+    """Computes together what building the layers of models needs; those that had none of it."""
+    new = (model for model in models if not {"_layered", "_prepared"} & model.__dict__.keys())
+    fresh = list({id(model): model for model in new}.values())
     for kind in {type(model) for model in fresh}:
         kind._prepare([model for model in fresh if type(model) is kind])
+    return fresh
 
 
 def marginals_many(models: Sequence[Model]) -> Floats:

@@ -88,32 +88,32 @@ class Potentials(Chain):
     def _prepare(cls, models: Sequence[Model]) -> None:
         alike: dict[Hashable, list[Potentials]] = {}
         for model in models:
-            if isinstance(model, Potentials) and "_chain" not in model.__dict__:
+            if isinstance(model, Potentials):
                 alike.setdefault((model.unary.shape, model.pairwise.shape), []).append(model)
         for same in alike.values():
             size = max(1, _NORMALISED_CELLS // max(1, same[0].unary.size + same[0].pairwise.size))
             for begin in range(0, len(same), size):
                 block = same[begin : begin + size]
                 for model, chain in zip(block, conditionals(block), strict=True):
-                    model._keep(_chain=chain)
+                    model._keep(_prepared=chain)
 
     @cached_property
-    def _chain(self) -> Conditionals:
+    def _prepared(self) -> Conditionals:
         return conditionals([self])[0]
 
     @property
     def log_partition(self) -> float:
         """The logarithm of the sum of exp(score) over all sequences."""
-        return self._chain.log_partition
+        return self._prepared.log_partition
 
     def _conditionals(self) -> tuple[Floats, Floats]:
-        return self._chain[:2] if self.n else (np.ones(1), self.unary[:, None])
+        return self._prepared[:2] if self.n else (np.ones(1), self.unary[:, None])
 
     def marginals(self) -> Floats:
         """P(y_i = l) as an array of shape (n, L)."""
         result = np.empty(self.unary.shape)
-        result[:1] = self._chain.first
-        for i, step in enumerate(self._chain.steps):
+        result[:1] = self._prepared.first
+        for i, step in enumerate(self._prepared.steps):
             result[i + 1] = result[i] @ step
         return result
 
