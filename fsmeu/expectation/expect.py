@@ -37,7 +37,7 @@ from fsmeu.models import Gradient, Model, Parametrized, arc_weights_many, as_mod
 from fsmeu.models.chains import binary_chain, binary_marginals, is_binary_chain
 from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
-from fsmeu.trellis.roundings import Sums, joined, relative_error
+from fsmeu.trellis.roundings import DIGITS, Sums, joined, relative_error
 from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_gradient, walk_many, walk_windows
 from fsmeu.trellis.windows import Window, count_window
 
@@ -48,7 +48,6 @@ T = TypeVar("T")
 
 ENGINES = ("lattice", "openfst")
 MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB while sorted
-DIGITS = 1e-10  # a value whose error may be a greater part is computed again, counts as states
 
 
 def expect(

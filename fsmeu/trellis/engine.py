@@ -33,7 +33,7 @@ from fsmeu.trellis.batches import (
 from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.composed import Composed, classes_of, counts_met
 from fsmeu.trellis.nonnegative import stays_nonnegative
-from fsmeu.trellis.roundings import LEAST, Sums, relative_error
+from fsmeu.trellis.roundings import DIGITS, LEAST, Sums, relative_error
 from fsmeu.trellis.structure import Hypotheses, References, padded, uncounted, with_moments
 from fsmeu.trellis.tapes import Amounts, Tapes, values_at
 
@@ -109,17 +109,21 @@ class Structure:
             run.decide_batch(*tables, batch, most, buffers, ends, best)
         return Decided(batch.labels, best, ends[:, 0], ends[:, 1], ends[:, 2].sum(1).astype(int))
 
-    def sums(self, models: ArcWeights, zs: Sequence[Ints]) -> tuple[Floats, Ints]:
+    def sums(
+        self, models: ArcWeights, zs: Sequence[Ints], absolute: bool = False
+    ) -> tuple[Floats, Ints]:
         """Masses and expectations of joint counts by the end of y's counter, and ends of z's.
 
-        Arrays (batch, 1 + joint counts, counter) and (batch,).
+        Arrays (batch, 1 + joint counts, counter) and (batch,). ``absolute`` takes signs away from
+        what joint counts add.
         """
         batch, n, count = self._batch(models, zs), models.n, len(models.arcs)
         sums = np.zeros((count, 1 + self.counts, int(self.r.columns[n])))
         ended = np.zeros(count, np.int64)
         run = kernels("sum_kernels", count * self._work(n, 1 + self.counts))
         with self._buffers("mean", n, self._mean_buffers) as buffers:
-            run.mean_batch(self.r, self.h, self.amounts, batch, buffers, sums, ended)
+            amounts = self._absolute if absolute else self.amounts
+            run.mean_batch(self.r, self.h, amounts, batch, buffers, sums, ended)
         return sums, ended
 
     def expectations(self, models: ArcWeights, zs: Sequence[Ints]) -> Sums:
@@ -132,7 +136,18 @@ class Structure:
         terms += gained * sums[:, :1]
         sizes = (terms * np.abs(coefficients)).reshape(batch, -1).sum(axis=1)
         roundings = int(self.roundings[n]) + sums[0].size
+        far = np.flatnonzero(relative_error(roundings) * sizes > DIGITS * np.abs(values))
+        if len(far) and gained.any():  # what these hypotheses lose themselves, not any at most
+            some = ArcWeights(n, *(rows[far] for rows in models[1:]))
+            terms = self.sums(some, [zs[row] for row in far.tolist()], absolute=True)[0]
+            sizes[far] = (terms * np.abs(coefficients[far])).reshape(len(far), -1).sum(axis=1)
         return Sums(values, sums[:, 0].sum(axis=1), sizes, roundings)
+
+    @cached_property
+    def _absolute(self) -> Amounts:
+        """What terms add, without signs."""
+        by_feature, by_row = np.abs(self.amounts.amount), np.abs(self.amounts.row_amount)
+        return self.amounts._replace(amount=by_feature, row_amount=by_row)
 
     def _tables(self, n: int) -> tuple[Floats, Floats]:
         """Offset and slopes, (k, 1 + counts, s), and what counts may lose, (1 + counts, 1)."""
@@ -225,9 +240,7 @@ class Structure:
         scores, chances = np.zeros((count, len(cells), lanes)), np.zeros((count, size))
         kept = np.zeros(scores.shape[:2], bool)
         run = kernels("sum_kernels", count * self._work(n, 2 * self.counts), self.rows)
-        amounts = self.amounts
-        if absolute:
-            amounts = amounts._replace(amount=np.abs(amounts.amount))
+        amounts = self._absolute if absolute else self.amounts
         with self._buffers("decision", n, self._decision_buffers) as buffers:
             f, sums, back, *_ = buffers
             score = np.zeros((n, len(amounts.joint) * lanes))

@@ -12,6 +12,7 @@ from fsmeu.arrays import Floats
 
 UNIT = float(np.finfo(np.float64).eps) / 2  # the relative error of one operation
 LEAST = float(np.finfo(np.float64).tiny)  # below it doubles lose digits, UNIT * LEAST each time
+DIGITS = 1e-10  # an expectation whose error may be a greater part of it is looked at again
 
 
 def relative_error(operations: int) -> float:
