@@ -4,7 +4,6 @@ import json
 import os
 import platform
 import re
-from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
@@ -51,13 +50,9 @@ def read(path):
 
 def keyed(rows):
     """Rows by title without what was measured in it, which stands in brackets; numbered."""
-    seen = Counter()
-    found = {}
-    for row in rows:
-        title = re.sub(r"\s*\([^()]*\)", "", row["title"])
-        seen[title] += 1
-        found[title, seen[title]] = row
-    return found
+    titles = [re.sub(r"\s*\([^()]*\)", "", row["title"]) for row in rows]
+    numbers = (titles[:k].count(title) for k, title in enumerate(titles))
+    return dict(zip(zip(titles, numbers, strict=True), rows, strict=True))
 
 
 def side_by_side(old, new):

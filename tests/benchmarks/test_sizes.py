@@ -136,8 +136,7 @@ def test_conll2000(query, rate, corpus):
         record(f"{title}: kernel | ours", kernel, run.seconds)
         np.testing.assert_allclose(values, best, rtol=1e-10)
 
-    def passed(jobs):
-        """Seconds that pass while new models are asked."""
+    def passed(jobs):  # seconds
         again = [from_potentials(scores, pairwise, tags) for scores in unary]
         begin = time.perf_counter()
         answered(query, loss, paths, again, jobs)

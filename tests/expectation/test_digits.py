@@ -265,16 +265,23 @@ def test_what_cancels_is_summed_again(engine):
     """Great terms of a pair add up to 0: with counts as states nothing is lost."""
     p, z = [0.1, 0.3, 0.7, 0.2, 0.9, 0.5, 0.35, 0.6], (0, 1, 1, 0, 1, 1, 0, 1)
     text = CASES["cancelling"].format(great=12)
-    pairs = exact_pairs(text, z, p)
-    found = fsmeu.expect(fsmeu.loads(text), z, p, engine=engine)
+    pairs, found = exact_pairs(text, z, p), fsmeu.expect(fsmeu.loads(text), z, p, engine=engine)
     assert_holds(found, pairs)
     mean = float(sum(v * chance for v, chance in pairs))
     assert found.value == pytest.approx(mean, rel=1e-12)
     assert found.upper - found.lower < 1e-12
-    assert (
-        fsmeu.expect_many(fsmeu.loads(text), [z] * 2, [p] * 2).tolist()
-        == [pytest.approx(mean, rel=1e-12)] * 2
-    )
+    values = fsmeu.expect_many(fsmeu.loads(text), [z] * 2, [p] * 2)
+    assert values.tolist() == [pytest.approx(mean, rel=1e-12)] * 2
+
+
+def test_a_hypothesis_that_counts_nothing_is_not_walked(monkeypatch):
+    """What cancels is bounded by what it adds itself, however improbable it is."""
+    monkeypatch.setattr("fsmeu.expectation.expect.walked", None)
+    first, loss = [1e-9, 0.5, 0.5 - 1e-9], fsmeu.load("chunk_fscore", types=["A"])
+    model = fsmeu.models.Markov(first, [[1 / 3] * 3] * 3, n=6, labels=("O", "B-A", "I-A"))
+    found = fsmeu.expect(loss, ["O"] * 6, model)
+    assert found.value == pytest.approx(1e-9 / 3**5, rel=1e-12)
+    assert found.upper - found.lower < 1e-10 * found.value
 
 
 @settings(max_examples=25, deadline=None)

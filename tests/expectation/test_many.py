@@ -99,8 +99,7 @@ def test_a_loss_without_a_value(value):
 
 def test_one_model_for_many_hypotheses_is_held_once(monkeypatch):
     """Its weights are listed once, however many hypotheses it is the model of."""
-    made = []
-    plain = Markov.arc_weights
+    made, plain = [], Markov.arc_weights
     monkeypatch.setattr(Markov, "arc_weights", lambda self: made.append(self) or plain(self))
     model = Markov([0.2, 0.3, 0.5], [[0.1, 0.2, 0.7], [0.6, 0.2, 0.2], [0.3, 0.3, 0.4]], n=3)
     zs = list(itertools.product(range(3), repeat=3))
