@@ -92,10 +92,13 @@ class Corpus:
         """The sentences that are swept together, the longest first."""
         groups = []
         for rows in query.alike(self.models):
-            models, allowed = [self.models[row] for row in rows], self.allowed(rows[0])
-            layers = None if allowed is None else query.allowed_layers(models[0], allowed).layers
-            structure = structure_of(self.losses[rows[0]], models[0], layers)
-            groups.append(Group(rows, models[0].n, structure, models))
+            first, allowed = self.models[rows[0]], self.allowed(rows[0])
+            layers = None if allowed is None else query.allowed_layers(first, allowed).layers
+            structure = structure_of(self.losses[rows[0]], first, layers)
+            size = query.together(first, len(rows), 1)
+            for begin in range(0, len(rows), size):
+                some = rows[begin : begin + size]
+                groups.append(Group(some, first.n, structure, [self.models[row] for row in some]))
         return groups
 
 
