@@ -161,12 +161,17 @@ def classes_of(composed: Composed) -> Ints:
     """The coarsest classes of pairs that have one future, numbered by their first pair.
 
     A pair that is never expanded is in the last layer only, where the acceptor's state is all that
-    matters: it joins any pair with that state.
+    matters: it joins its source, where the same arc leads to that as well (an age goes on), so that
+    it splits no class; or any pair with that state.
     """
     class_of, count = composed.state.copy(), 0
-    expanded = np.zeros(len(class_of), bool)
+    expanded, joins = np.zeros(len(class_of), bool), np.full(len(class_of), -1)
     for arcs in composed.kinds:
         expanded[arcs[0]] = True
+    for source, weight, target, *_ in composed.kinds:
+        wide = int(weight.max(initial=0)) + 1
+        again = ~expanded[target] & np.isin(source * wide + weight, target * wide + weight)
+        joins[target[again]] = source[again]
     while True:
         keys = [class_of]
         for source, weight, target, counted, *_ in composed.kinds:
@@ -179,7 +184,7 @@ def classes_of(composed: Composed) -> Ints:
         refined = distinct_rows(keys)[1]
         latest = np.full(int(class_of.max()) + 1, -1)
         latest[class_of[expanded]] = np.flatnonzero(expanded)
-        sibling = latest[class_of]
+        sibling = np.where(joins < 0, latest[class_of], joins)
         refined = np.where(expanded | (sibling < 0), refined, refined[sibling])
         now = len(np.unique(refined))
         if now == count:

@@ -75,8 +75,9 @@ def test_steps_that_do_not_look_at_the_length_are_found_once():
     models = dict(zip(LENGTHS, corpus(1)[1], strict=True))
     assert structure_of(loss, models[2]) is structure_of(loss, models[3])
     assert structure_of(loss, models[3]).n > 3
-    assert structure_of(reads_n, models[2]).n == 2
-    assert structure_of(reads_n, models[3]).n == 3
+    assert [structure_of(reads_n, models[n]).n for n in (2, 3)] == [2, 3]
+    softmax = fsmeu.models.Independent(np.full((3, 5), 0.2), TAGS)
+    assert len(structure_of(loss, softmax).r.member) == 3  # O and each type, whatever their ages
 
 
 def test_a_step_that_is_undefined_at_a_later_position_is_not_asked_for():
@@ -85,8 +86,7 @@ def test_a_step_that_is_undefined_at_a_later_position_is_not_asked_for():
         "loss f\nlabels 0 1\nmemory r of i in 0..3 last 1\ncount c when z != y\nvalue c"
     )
     for n in (0, 1, 3):
-        model = fsmeu.models.Bernoulli([0.25] * n)
-        found = fsmeu.decode(loss, model, method="additive")
+        found = fsmeu.decode(loss, fsmeu.models.Bernoulli([0.25] * n), method="additive")
         assert (found.value, found.exact) == (n / 4, True)
 
 
