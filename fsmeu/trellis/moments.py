@@ -73,9 +73,10 @@ class UnfitError(Exception):
     """A value that is no sum of ratios, or that true positives make worse."""
 
 
-def _derived(form: Confusion, n: int, ks: Floats, sign: float) -> RatioSum:
+@lru_cache(maxsize=8)  # many sequences of one length ask for the same
+def _derived(form: Confusion, n: int, ks: range, sign: float) -> RatioSum:
     """The value as a sum of ratios in which true positives never make it worse."""
-    ratios = sum_of_ratios(form, n, ks)
+    ratios = sum_of_ratios(form, n, np.arange(ks.start, ks.stop, ks.step, dtype=float))
     if ratios is None:
         raise UnfitError(_NO_RATIOS)
     if not (ratios.rises if sign > 0 else ratios.falls):
@@ -87,7 +88,7 @@ def parts_of(form: Confusion, n: int, sign: float) -> Iterator[tuple[slice, Rati
     """The value where z has no ones, some (in blocks), and nothing else, by numbers of ones."""
     for begin in (0, *range(1, n, _BLOCK), n):
         end = min(begin + _BLOCK, n) if 0 < begin < n else begin + 1
-        yield slice(begin, end), _derived(form, n, np.arange(begin, end, dtype=np.float64), sign)
+        yield slice(begin, end), _derived(form, n, range(begin, end), sign)
 
 
 def ranked_values(form: Confusion, p: Floats, sign: float) -> Ranked | str:
@@ -116,10 +117,10 @@ def ranked_values(form: Confusion, p: Floats, sign: float) -> Ranked | str:
 def _likely_order(form: Confusion, p: Floats, sign: float) -> int:
     """The order whose remainder will be small where the ratio of expectations is best."""
     n = len(p)
-    ks = np.unique(np.linspace(1, n - 1, min(n - 1, 512)).astype(np.int64))
-    part, sums = _derived(form, n, ks.astype(np.float64), sign), np.append(0.0, np.cumsum(p))
-    a, b = sums[ks], sums[-1] - sums[ks]
-    values, spread = np.zeros((2, len(ks)))
+    ks = range(1, n, -(-n // 512))
+    part, sums = _derived(form, n, ks, sign), np.append(0.0, np.cumsum(p))
+    a = sums[ks.start : ks.stop : ks.step]
+    b, (values, spread) = sums[-1] - a, np.zeros((2, len(ks)))
     for ratio in part.ratios:
         mean, d = (count[0] + count[1] * a + count[2] * b for count in (ratio.top, ratio.below))
         values += mean / d**ratio.power
