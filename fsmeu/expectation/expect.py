@@ -34,6 +34,7 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import check_range, declared_range
 from fsmeu.models import Gradient, Model, Parametrized, arc_weights_many, as_model
+from fsmeu.models.base import prepare_many
 from fsmeu.models.chains import binary_chain, binary_marginals, is_binary_chain
 from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
@@ -325,6 +326,7 @@ def _derivatives(queries: Sequence[Query], engine: str) -> list[tuple[float, lis
     loss, zs = queries[0].loss, [query.z for query in queries if query.z is not None]
     if isinstance(loss, SpecLoss) and zs and queries[0].n:
         models = [query.model for query in queries]
+        prepare_many(models)  # so that they keep it: derivatives are pulled back over their layers
         gradients = by_structure(loss, models, lambda s, w: s.gradients(w, zs))
         if gradients is not None:
             return list(zip(gradients[0].tolist(), gradients[1], strict=True))
