@@ -193,7 +193,6 @@ def most_probable_many(models: Sequence[Model]) -> list[Ints | None]:
 
     None where ``most_probable`` must decide (``paths.best_paths``).
     """
-    prepare_many(models)
     layered = models[0].layered()
     if not layered.unambiguous:
         return [None] * len(models)
