@@ -137,9 +137,9 @@ def check_bounds(case, loss, random, wide=0.0):
     holds(call, inside, f"lower {some.lower!r}, upper {some.upper!r}", repr(true))
     holds(call, 0 < some.kept <= 1 + MASS, f"kept {some.kept!r}", "0 < kept <= 1")
     if keep == 10**6:
-        # Weights that OpenFst holds as logarithms lose as many units as those are great; bounds
-        # count eight roundings for each position and state of the model that is summed over.
-        logs = 1000 if engine == "openfst" else 8
+        # Weights that OpenFst holds as logarithms, up to 744, lose as many units as those are
+        # great; bounds count each position and state of what is summed over (eight roundings).
+        logs = 5 * 744 if engine == "openfst" else 8
         most = float(np.nanmax(np.abs(truth.values))) + wide  # that the file declares
         most = logs * STEPS * UNIT * most + sys.float_info.min
         for part in ("lower", "value", "upper"):
