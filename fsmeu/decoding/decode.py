@@ -254,9 +254,8 @@ def _first(problem: Problem, method: str) -> str | None:
 
 def _are_decided_together(problem: Problem, method: str) -> bool:
     """Whether several problems like this are decided faster together than one by one."""
-    unbatched = problem.constraint is not None or problem.model.structure is None
-    first = _first(problem, method)
-    if first is None or problem.keep is not None or (first == VITERBI.name and unbatched):
+    first, limited = _first(problem, method), problem.constraint is not None
+    if first is None or problem.keep is not None or (first == VITERBI.name and limited):
         return False
     return METHODS[first].together
 

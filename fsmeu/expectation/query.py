@@ -159,9 +159,9 @@ def alike(items: Sequence[Query | Model]) -> list[list[int]]:
     groups: dict[Hashable, list[int]] = {}
     for row, item in enumerate(items):
         model = item.model if isinstance(item, Query) else item
-        arcs = id(model) if model.structure is None else model.structure
         single = not model.n or (isinstance(item, Query) and item.z is None)
-        groups.setdefault(row if single else (model.n, model.labels, arcs), []).append(row)
+        key = row if single else (model.n, model.labels, model.structure)
+        groups.setdefault(key, []).append(row)
     return sorted(groups.values(), key=lambda rows: -items[rows[0]].n)
 
 

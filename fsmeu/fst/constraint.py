@@ -34,17 +34,20 @@ def walk(constraint: Constraint | None, labels: int, n: int) -> Walk:
         constraint = Constraint(np.zeros((1, labels), np.int64), 0, np.zeros(1, np.int64))
     reached = [np.array([constraint.start], np.int64)]
     for _ in range(n):
-        after = np.unique(constraint.next[reached[-1]])
-        reached.append(after[after >= 0])
+        marked = np.zeros(constraint.states + 1, bool)  # the last, -1, stands for no state
+        marked[constraint.next[reached[-1]]] = True
+        reached.append(np.flatnonzero(marked[:-1]))
     live = [np.intersect1d(reached[-1], constraint.accepting)]
     for states in reached[-2::-1]:
-        live.append(states[np.isin(constraint.next[states], live[-1]).any(axis=1)])
+        marked = np.zeros(constraint.states + 1, bool)
+        marked[live[-1]] = True
+        live.append(states[marked[constraint.next[states]].any(axis=1)])
     live.reverse()
     steps, cache = list[Ints](), dict[tuple[bytes, bytes], Ints]()
     for before, after in itertools.pairwise(live):
         key = before.tobytes(), after.tobytes()
         if key not in cache:
-            place = np.full(constraint.states + 1, -1)  # the last, -1, stands for no state
+            place = np.full(constraint.states + 1, -1)
             place[after] = np.arange(len(after))
             cache[key] = place[constraint.next[before]]
         steps.append(cache[key])

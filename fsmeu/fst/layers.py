@@ -7,9 +7,10 @@ labels. They go to OpenFst and come from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,10 +111,20 @@ def all_arcs(layered: Layered) -> Layer:
     return Layer(source, label, target, weight, int(ends[-1]))
 
 
-def all_weights(layered: Layered) -> Floats:
-    """Start weights, weights of the arcs of all positions, and final weights, in one array."""
-    arcs = (layer.weight for layer in layered.layers)
-    return np.concatenate([layered.start, *arcs, layered.final])
+def arc_weights(layered: Layered) -> ArcWeights:
+    """The weights of a layered acceptor, in one row."""
+    arcs = np.concatenate([np.zeros(0), *(layer.weight for layer in layered.layers)])
+    return ArcWeights(layered.n, arcs[None], layered.start[None], layered.final[None])
+
+
+def arcs_digest(layers: Sequence[Layer]) -> bytes:
+    """A digest of the sources, labels and targets of all arcs; weights are not looked at."""
+    digest = blake2b()
+    for layer in layers:
+        digest.update(b"%d %d " % (len(layer.source), layer.width))
+        for column in (layer.source, layer.label, layer.target):
+            digest.update(column.astype(np.int64).tobytes())
+    return digest.digest()
 
 
 def arcs_by_label(layer: Layer) -> Iterator[tuple[int, Ints]]:

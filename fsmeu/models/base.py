@@ -16,7 +16,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Text
 from fsmeu.errors import InputError, message, shorten
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.layers import ArcWeights, Layered
+from fsmeu.fst.layers import ArcWeights, Layered, arc_weights, arcs_digest
 from fsmeu.models import paths
 
 Gradient = Floats | dict[str, Floats]
@@ -45,14 +45,15 @@ class Model(Text, ABC):
         """Computes what building several models needs, where that is faster than one by one."""
         return
 
-    @property
-    def structure(self) -> Hashable | None:
-        """What the arcs of the layers depend on beside their weights; None when they may differ.
+    @cached_property
+    def structure(self) -> Hashable:
+        """What the arcs of the layers depend on beside their weights; unless derived, a digest.
 
         Models of equal structure have the same sources, labels and targets in the same order at
         every position that both have.
         """
-        return None
+        layered = self.layered()
+        return arcs_digest(layered.layers), len(layered.start), layered.unambiguous
 
     @property
     def _parts(self) -> dict[str, Any]:
@@ -79,9 +80,7 @@ class Model(Text, ABC):
 
     def arc_weights(self) -> ArcWeights:
         """The weights of the arcs of ``layered()``, without these where that is faster."""
-        layered = self.layered()
-        arcs = np.concatenate([np.zeros(0), *(layer.weight for layer in layered.layers)])
-        return ArcWeights(layered.n, arcs[None], layered.start[None], layered.final[None])
+        return arc_weights(self.layered())
 
     def probability(self, sequence: Iterable[object]) -> float:
         """The probability of a label sequence (0.0 where a double cannot hold it)."""

@@ -214,7 +214,7 @@ class Acceptor(Model):
             must = f"must be those of the layers, {list(machine.alphabet.labels)}"
             raise InputError(message("Acceptor labels", must, list(labels)))
         check_arcs("Acceptor", sum(len(layer.source) for layer in machine.layers))
-        weights = machines.all_weights(machine)
+        weights = machines.arc_weights(machine).joined()
         if not (np.isfinite(weights) & (weights >= 0)).all():
             must = "each weight must be a finite number, at least 0, as a factor (no logarithm)"
             raise InputError(message("Acceptor fst", must))
@@ -265,7 +265,7 @@ def _read(fst: object, labels: Sequence[Label] | None) -> tuple[Layered, float]:
         raise InputError(message("Acceptor labels", "must be given for an OpenFst machine"))
     alphabet = as_alphabet(labels, "Acceptor labels")
     logs = machines.log_layers_from_fst(fst, alphabet, "Acceptor fst")  # type: ignore[arg-type]
-    weights = machines.all_weights(logs)
+    weights = machines.arc_weights(logs).joined()
     size = np.abs(weights[~np.isneginf(weights)]).max()
     if size > _MOST_WEIGHT:
         must = f"each weight must be a number up to {_MOST_WEIGHT:g} in size, or infinity for none"

@@ -15,7 +15,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, SizeLimitError, as_whole, check_int, message
-from fsmeu.fst.layers import Layer, Layered, all_weights, check_layers, in_logs
+from fsmeu.fst.layers import Layer, Layered, arc_weights, check_layers, in_logs
 from fsmeu.models.checks import check_arcs
 
 MAX_DENSE_ENTRIES = 4_000_000  # cells of a model as one array: 32 MB
@@ -236,7 +236,8 @@ def dense_tables(layered: Layered, limit: int = MAX_DENSE_ENTRIES) -> Floats | N
 # sequences. Here a weight is a double and a power of two, so nothing underflows, and a product of
 # n factors is off by n roundings at most. The search runs from the end to the start. An *entry* is
 # one of the at most k best ways to finish from a state; entries of one layer are parallel arrays,
-# sorted by state and then from best to worst.
+# sorted by state and then from best to worst. The best path through an entry is known from a
+# forward sweep: where k entries of a layer have better ones, it is part of no result.
 #
 # Where a sequence may have several paths, as in a mixture, its weight is a sum over them. Prefixes
 # are then extended best first (A*): the bound of a prefix is the sum over s of w(s) h(s), with
@@ -255,7 +256,7 @@ def most_probable(layered: Layered, k: int = 1) -> list[tuple[Ints, float]]:
         return []
     if not layered.unambiguous:
         return best_first(layered, k)
-    [best] = best_paths(layered, all_weights(layered)[None]) if k == 1 else [None]
+    [best] = best_paths(layered, arc_weights(layered).joined()) if k == 1 else [None]
     if best is not None:
         return [best]
     return _best_entries(layered, k)
@@ -270,7 +271,7 @@ def best_paths(layered: Layered, weights: Floats) -> list[tuple[Ints, float] | N
 
     Args:
         layered: an unambiguous acceptor with the arcs of all models.
-        weights: the weights of each model, as ``all_weights`` lists them, (models, weights).
+        weights: the weights of each model, as ``joined()`` lists them, (models, weights).
     """
     end, rows = weights.shape[1] - len(layered.final), np.arange(len(weights))
     beyond, powers, settled = weights[:, end:], np.zeros(len(weights), int), rows >= 0
@@ -315,7 +316,12 @@ def _best_entries(layered: Layered, k: int) -> list[tuple[Ints, float]]:
     rank, steps, starts = np.zeros(len(state), np.int64), [], len(layered.start)
     nothing = np.zeros(starts, np.int64)  # a label and a state before all others
     start = Layer(nothing, nothing, np.arange(starts), layered.start, starts)
-    for layer in (*layered.layers[::-1], start):
+    before = [np.zeros(1)]  # logarithms of the greatest weight of a path to each state, by layer
+    for layer in (start, *layered.layers):
+        before.append(np.full(layer.width, -np.inf))
+        values = before[-2][layer.source] + logarithm(layer.weight)
+        np.maximum.at(before[-1], layer.target, values)
+    for layer, ahead in zip((*layered.layers[::-1], start), before[-2::-1], strict=True):
         arcs = np.flatnonzero(layer.weight > 0)
         counts = np.bincount(state, minlength=layer.width)
         copies = counts[layer.target[arcs]]
@@ -323,11 +329,16 @@ def _best_entries(layered: Layered, k: int) -> list[tuple[Ints, float]]:
         arc = np.repeat(arcs, copies)
         nth = np.arange(len(arc)) - np.repeat(np.cumsum(copies) - copies, copies)
         follow = (np.cumsum(counts) - counts)[layer.target[arc]] + nth
-        source, label = layer.source[arc], layer.label[arc]
-        _, ranks = np.unique(label * (len(state) + 1) + rank[follow], return_inverse=True)
         part, power = np.frexp(layer.weight[arc])
         part, carry = np.frexp(part * mantissa[follow])
         power = exponent[follow] + power + carry
+        if len(arc) > k:
+            logs = np.stack([ahead[layer.source[arc]], logarithm(part) + power * math.log(2.0)])
+            through, size = logs.sum(axis=0), np.abs(logs[np.isfinite(logs)]).max(initial=1.0)
+            cut = np.partition(through, -k)[-k] - 4e-15 * (layered.n + 1) * size  # of roundings
+            arc, follow, part, power = (x[through >= cut] for x in (arc, follow, part, power))
+        source, label = layer.source[arc], layer.label[arc]
+        _, ranks = np.unique(label * (len(state) + 1) + rank[follow], return_inverse=True)
         order = np.lexsort((ranks, -part, -power, source))
         best = order[np.arange(len(order)) - np.searchsorted(source[order], source[order]) < k]
         state, rank, mantissa, exponent = source[best], ranks[best], part[best], power[best]

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from fsmeu.errors import LossFileError, SizeLimitError
-from fsmeu.fst.layers import Layer, Layered, any_layers
+from fsmeu.fst.layers import Layer, Layered, any_layers, arcs_digest
 from fsmeu.limits import MOST_TRELLISES
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model
+from fsmeu.models.chains import Chain
 from fsmeu.trellis.composed import compose
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.structure import hypotheses, references
@@ -47,16 +48,12 @@ def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None =
     """
     form, n = loss.split, model.n
     assert form is not None
-    if model.structure is None or allowed is not None:
-        return _structure(form, model.layered(), n, allowed)
     with _BUILDING:  # a thread that asks for the same structure waits for it
         cached: dict[Hashable, Structure | None] = loss.memo("structures")
-        repeats: dict[Hashable, bool] = loss.memo("models that repeat")
-        longest, same = capacity(n), (model.structure, n)
-        if same not in repeats:
-            repeats[same] = not form.reads_length and _repeats(model.layered())
-        if longest > n and repeats[same]:
-            key, structure = (model.structure, longest), None
+        limits = None if allowed is None else arcs_digest(allowed)
+        longest, same = capacity(n), (model.structure, n, limits)
+        if longest > n and limits is None and isinstance(model, Chain) and _repeats(loss, model):
+            key, structure = (model.structure, longest, None), None
             if key in cached:
                 structure = cached.pop(key)
             else:
@@ -65,7 +62,7 @@ def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None =
             _keep(cached, key, structure)
             if structure is not None and _serves(structure, n):
                 return structure
-        structure = cached.pop(same, None) or _structure(form, model.layered(), n, None)
+        structure = cached.pop(same, None) or _structure(form, model.layered(), n, allowed)
         _keep(cached, same, structure)
         return structure
 
@@ -86,14 +83,13 @@ def _keep(cached: dict[Any, Any], key: Hashable, structure: object) -> None:
         del cached[next(iter(cached))]
 
 
-def _repeats(layered: Layered) -> bool:
-    """Whether further positions of a longer model would have the arcs of the last one.
+def _repeats(loss: SpecLoss, model: Chain) -> bool:
+    """Whether further positions of a longer chain would have the arcs and steps of the last one.
 
     Not where each state is reached by one arc: a chain of higher order spells its first state.
     """
-    if layered.n < 2 or layered.widths[-1] != layered.widths[-2]:
-        return False
-    return len(layered.layers[-1].weight) > int(layered.widths[-1])
+    assert loss.split is not None
+    return not loss.split.reads_length and model.n > max(1, model.depth)
 
 
 def _structure(form: Split, layered: Layered, n: int, allowed: Sequence[Layer] | None) -> Structure:

@@ -23,7 +23,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.fst.distinct import distinct, distinct_rows
-from fsmeu.fst.layers import Layer, Layered, all_arcs, all_weights, arcs_by_label
+from fsmeu.fst.layers import Layer, Layered, all_arcs, arc_weights, arcs_by_label
 from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE, KEPT_STEPS, STEPS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView, View, quotient_given_z
@@ -89,7 +89,7 @@ def walk(
         guard_size("composition", space * ends // CELLS_PER_STATE, max_states)
         assert isinstance(view, SpecView)
         z = np.zeros((1, view.n), np.int64) if view.z is None else view.z[None, :]
-        rows = _rows(layered, acceptor := acceptor_of(layered), all_weights(layered)[None], 1)
+        rows = _rows(layered, acceptor := acceptor_of(layered), arc_weights(layered).joined(), 1)
         final = _span(lambda row: view, z, acceptor, rows)
         if final is not None:
             return final
@@ -331,7 +331,7 @@ class Rows(NamedTuple):
 
 
 def _rows(layered: Layered, acceptor: Acceptor, weights: Floats, batch: int) -> Rows:
-    """Sentences of whole length, from weights as ``all_weights`` lists them, (models, weights)."""
+    """Sentences of whole length, from weights as ``joined()`` lists them, (models, weights)."""
     begin, end = len(layered.start), weights.shape[1] - len(layered.final)
     arcs, first = weights[:, begin:end].take(acceptor.order, axis=1), np.zeros(batch, np.int64)
     model = np.arange(batch) if len(weights) > 1 else first
@@ -398,7 +398,7 @@ def walk_many(loss: SpecLoss, z: Ints, layered: Layered, weights: Floats) -> Sum
         loss: a loss over the labels of the models.
         z: label indices of the hypotheses, (sequences, n).
         layered: the first model; the others have the same arcs.
-        weights: those of each model as ``all_weights`` lists them, or of one that all share.
+        weights: those of each model as ``joined()`` lists them, or of one that all share.
     """
     acceptor = acceptor_of(layered)
     return _span_many(loss, z, acceptor, _rows(layered, acceptor, weights, len(z)))
