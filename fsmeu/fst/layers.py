@@ -117,14 +117,15 @@ def arc_weights(layered: Layered) -> ArcWeights:
     return ArcWeights(layered.n, arcs[None], layered.start[None], layered.final[None])
 
 
-def arcs_digest(layers: Sequence[Layer]) -> bytes:
-    """A digest of the sources, labels and targets of all arcs; weights are not looked at."""
-    digest = blake2b()
+def arcs_key(layers: Sequence[Layer]) -> tuple[bytes, ...]:
+    """Digests of the arcs of each layer, weights aside; one for all that repeat the last."""
+    keys = []
     for layer in layers:
-        digest.update(b"%d %d " % (len(layer.source), layer.width))
-        for column in (layer.source, layer.label, layer.target):
-            digest.update(column.astype(np.int64).tobytes())
-    return digest.digest()
+        columns = (layer.source, layer.label, layer.target, np.array([layer.width]))
+        keys.append(blake2b(np.concatenate(columns).astype(np.int64).tobytes()).digest())
+    while len(keys) > 1 and keys[-1] == keys[-2]:
+        keys.pop()
+    return tuple(keys)
 
 
 def arcs_by_label(layer: Layer) -> Iterator[tuple[int, Ints]]:

@@ -16,7 +16,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Text
 from fsmeu.errors import InputError, message, shorten
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.layers import ArcWeights, Layered, arc_weights, arcs_digest
+from fsmeu.fst.layers import ArcWeights, Layered, arc_weights, arcs_key
 from fsmeu.models import paths
 
 Gradient = Floats | dict[str, Floats]
@@ -47,13 +47,13 @@ class Model(Text, ABC):
 
     @cached_property
     def structure(self) -> Hashable:
-        """What the arcs of the layers depend on beside their weights; unless derived, a digest.
+        """What the arcs of the layers depend on beside their weights; unless known, all of them.
 
         Models of equal structure have the same sources, labels and targets in the same order at
         every position that both have.
         """
         layered = self.layered()
-        return arcs_digest(layered.layers), len(layered.start), layered.unambiguous
+        return arcs_key(layered.layers), len(layered.start), layered.unambiguous
 
     @property
     def _parts(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.errors import LossFileError, SizeLimitError
-from fsmeu.fst.layers import Layer, Layered, any_layers, arcs_digest
+from fsmeu.fst.layers import Layer, Layered, any_layers, arcs_key
 from fsmeu.limits import MOST_TRELLISES
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
@@ -50,15 +50,18 @@ def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None =
     assert form is not None
     with _BUILDING:  # a thread that asks for the same structure waits for it
         cached: dict[Hashable, Structure | None] = loss.memo("structures")
-        limits = None if allowed is None else arcs_digest(allowed)
-        longest, same = capacity(n), (model.structure, n, limits)
-        if longest > n and limits is None and isinstance(model, Chain) and _repeats(loss, model):
-            key, structure = (model.structure, longest, None), None
+        longest, kind = (
+            capacity(n),
+            (model.structure, None if allowed is None else arcs_key(allowed)),
+        )
+        same, repeats = (*kind, n), _repeats(model) and (allowed is None or _repeat(allowed))
+        if longest > n and repeats and not form.reads_length:
+            key, structure = (*kind, longest), None
             if key in cached:
                 structure = cached.pop(key)
             else:
                 with suppress(LossFileError, SizeLimitError):  # a later step may be undefined
-                    structure = _structure(form, model.layered(), longest, None)
+                    structure = _structure(form, model.layered(), longest, allowed)
             _keep(cached, key, structure)
             if structure is not None and _serves(structure, n):
                 return structure
@@ -83,21 +86,25 @@ def _keep(cached: dict[Any, Any], key: Hashable, structure: object) -> None:
         del cached[next(iter(cached))]
 
 
-def _repeats(loss: SpecLoss, model: Chain) -> bool:
-    """Whether further positions of a longer chain would have the arcs and steps of the last one.
+def _repeats(model: Model) -> bool:
+    """Whether further positions of a longer model would have the arcs of the last one."""
+    if isinstance(model, Chain):  # of higher order, it spells its first state
+        return model.n > max(1, model.depth)
+    return _repeat(model.layered().layers)
 
-    Not where each state is reached by one arc: a chain of higher order spells its first state.
-    """
-    assert loss.split is not None
-    return not loss.split.reads_length and model.n > max(1, model.depth)
+
+def _repeat(layers: Sequence[Layer]) -> bool:
+    """Whether the last two layers have the same arcs; not where each state is reached by one."""
+    last = layers[-2:]
+    return len(arcs_key(last)) < len(last) and len(last[-1].source) > last[-1].width
 
 
 def _structure(form: Split, layered: Layered, n: int, allowed: Sequence[Layer] | None) -> Structure:
-    """The structure for sequences of length n, the last layer of a model repeated up to there."""
-    tapes = Tapes(form, n)
+    """The structure for sequences of length n, the last layers repeated up to there."""
+    tapes, alphabet = Tapes(form, n), form.bound.alphabet
     layers = [*layered.layers, *layered.layers[-1:] * (n - layered.n)]
-    alphabet = form.bound.alphabet
-    z_layers = any_layers(alphabet, n).layers if allowed is None else allowed
+    z_layers = list(any_layers(alphabet, n).layers if allowed is None else allowed)
+    z_layers += z_layers[-1:] * (n - len(z_layers))
     y = compose(tapes.y, layers, len(layered.start), weighted=True)
     z = compose(tapes.z, z_layers, 1, weighted=False)
     shown = [(tapes.z.rows(k), tapes.y.rows(k)) for k in range(len(tapes.terms))]
