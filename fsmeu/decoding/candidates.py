@@ -32,10 +32,10 @@ from fsmeu.errors import FsmeuError, SizeLimitError, message
 from fsmeu.expectation import composition
 from fsmeu.expectation.composition import Composition, compose_layers
 from fsmeu.expectation.corpus import Corpus
-from fsmeu.expectation.query import allowed_by, allowed_layers, bind_labels
+from fsmeu.expectation.query import allowed_layers, bind_labels
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size, max_states
-from fsmeu.fst.constraint import Constraint, walk
+from fsmeu.fst.constraint import Constraint, as_constraint, walk
 from fsmeu.fst.distance import signed_parts, weights_of_inputs
 from fsmeu.fst.image import ArcTable
 from fsmeu.fst.layers import any_layers
@@ -296,7 +296,7 @@ def explicit_answer(problem: Problem) -> Answer:
 def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:
     """The composition of all allowed sequences, the loss and the model, given as to ``decode``."""
     model = as_model(model)
-    hypotheses = allowed_layers(model, allowed_by(constraint, model))
+    hypotheses = allowed_layers(model, as_constraint(constraint, model.alphabet, model.n))
     return compose_layers(bind_labels(loss, model.alphabet, "decode"), hypotheses, model.layered())
 
 

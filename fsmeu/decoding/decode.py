@@ -33,8 +33,9 @@ from fsmeu.decoding.ranking import RANKING, RANKING_FAST
 from fsmeu.decoding.split import ADDITIVE, COUNTING
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.expectation.query import alike, allowed_by, bind_labels, fitted, model_at, together
+from fsmeu.expectation.query import alike, bind_labels, fitted, model_at, together
 from fsmeu.fst.alphabet import BINARY, listed
+from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.domains import RangeError
@@ -97,7 +98,8 @@ def decode(
     """
     method = one_of("decode", "method", method, ["auto", *METHODS])
     bound, model = fitted(loss, as_model(model), "decode")
-    allowed, clock = allowed_by(constraint, model), Clock(seconds, progress)
+    allowed = as_constraint(constraint, model.alphabet, model.n)
+    clock = Clock(seconds, progress)
     problem = Problem(bound, model, allowed, *_limits(keep, budget), clock)
     if one_of("decode", "engine", engine, ENGINES) == "lattice":
         return _decide([problem], method)[0]
@@ -161,7 +163,7 @@ def decode_many(
         rows = [places[k] for k in group]
         first, size = left[rows[0]], 1
         bound = bind_labels(loss, first.alphabet, "decode_many")
-        allowed = allowed_by(constraint, first)
+        allowed = as_constraint(constraint, first.alphabet, first.n)
         problems = [Problem(bound, left[row], allowed, *limits, Clock(seconds)) for row in rows]
         if scheduler is None and _are_decided_together(problems[0], method):
             size = min(DECISIONS_AT_ONCE, together(first, len(left), threads))
@@ -218,7 +220,8 @@ def _ranked_together(
                 continue
             try:
                 bound, model = bind_labels(loss, BINARY, "decode_many"), Bernoulli(p[plain[0]])
-                problem = Problem(bound, model, allowed_by(constraint, model))
+                allowed = as_constraint(constraint, model.alphabet, model.n)
+                problem = Problem(bound, model, allowed)
                 if _first(problem, method) != RANKING_FAST.name:
                     continue
                 tables = ranking.fast_values(problem, p[plain])

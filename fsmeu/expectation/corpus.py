@@ -26,7 +26,7 @@ from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation, Levels, level_sets, ranged_expectation
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size, guard_work
-from fsmeu.fst.constraint import Constraint
+from fsmeu.fst.constraint import Constraint, as_constraint
 from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
 from fsmeu.losses import protocol
 from fsmeu.losses.loss import SpecLoss
@@ -85,7 +85,8 @@ class Corpus:
 
     def allowed(self, row: int) -> Constraint | None:
         """What the hypothesis of a sentence must satisfy."""
-        return query.allowed_by(self.constraint, self.models[row], f"decode_corpus, models[{row}]")
+        model, where = self.models[row], f"decode_corpus, models[{row}]"
+        return as_constraint(self.constraint, model.alphabet, model.n, where)
 
     @cached_property
     def groups(self) -> list[Group]:

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import EmptyError, FsmeuError, InputError, message, shorten
+from fsmeu.errors import FsmeuError, InputError, message, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, listed
-from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
+from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, reordered, string_layers
 from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss, check_loss
@@ -133,15 +133,6 @@ def model_at(value: object, where: str) -> Model:
     except FsmeuError as error:
         text = f"{where}: {error}"
         raise InputError(text) from None
-
-
-def allowed_by(constraint: Any, model: Model, where: str = "constraint") -> Constraint | None:
-    """The constraint, or None; it must allow at least one sequence of the model's length."""
-    allowed = as_constraint(constraint, model.alphabet, model.n)
-    if allowed is not None and not len(walk(allowed, len(model.labels), model.n).ends):
-        must = f"it must allow at least one sequence of length {model.n}"
-        raise EmptyError(message(where, must))
-    return allowed
 
 
 def allowed_layers(model: Model, constraint: Constraint | None) -> Layered:

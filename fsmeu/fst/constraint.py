@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Ints
-from fsmeu.errors import InputError, message
+from fsmeu.errors import EmptyError, InputError, message
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import Fst
@@ -68,27 +68,31 @@ def neighbours(constraint: Constraint) -> tuple[Bools, Bools, Bools] | None:
     return first, pairs, used & np.isin(state, constraint.accepting)
 
 
-def as_constraint(allowed: Any, alphabet: Alphabet, n: int | None = None) -> Constraint | None:
+def as_constraint(
+    allowed: Any, alphabet: Alphabet, n: int | None = None, where: str = "constraint"
+) -> Constraint | None:
     """A constraint from a regular expression over labels, an acceptor, or a constraint.
 
     An object whose method ``over(alphabet)`` makes one will do, too. With n, the constraint is
-    right for sequences of this length alone.
+    right for sequences of this length alone, and must allow at least one.
 
     >>> from fsmeu.fst.alphabet import BINARY
     >>> as_constraint("0* 1? 0*", BINARY).accepts([0, 1, 0])
     True
     """
-    if allowed is None or isinstance(allowed, Constraint):
-        return allowed
+    constraint: Constraint | None = allowed
     if callable(getattr(allowed, "over", None)):
-        constraint: Constraint = allowed.over(alphabet)
-        return constraint
-    if isinstance(allowed, Fst):
-        return acceptor_table(allowed, alphabet, n)
-    if not isinstance(allowed, str):
+        constraint = allowed.over(alphabet)
+    elif isinstance(allowed, Fst):
+        constraint = acceptor_table(allowed, alphabet, n)
+    elif isinstance(allowed, str):
+        constraint = regex_acceptor(allowed, alphabet, n)
+    elif not isinstance(allowed, Constraint | None):
         must = "a constraint must be a regular expression over labels or an acceptor"
         raise InputError(message("constraint", must, type(allowed).__name__))
-    return regex_acceptor(allowed, alphabet, n)
+    if constraint and n is not None and not len(walk(constraint, len(alphabet), n).ends):
+        raise EmptyError(message(where, f"it must allow at least one sequence of length {n}"))
+    return constraint
 
 
 def restricted(layered: Layered, constraint: Constraint, where: str = "decode") -> Layered:

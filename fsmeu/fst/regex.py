@@ -154,11 +154,7 @@ def deterministic(
     after = np.full((table.states, count + 1), -1, np.int64)
     after[table.source, table.ilabel - 1] = table.target
     ends = np.flatnonzero(np.isfinite(table.final))
-    here = np.array([table.start] if table.start >= 0 else [], np.int64)
-    for _ in range(n or 0):
-        here = np.unique(after[here])
-        here = here[here >= 0]
-    if not (len(here) if n is None else np.isin(here, ends).any()):
+    if table.start < 0:
         length = "" if n is None else f" of length {n}"
         raise EmptyError(message("constraint", f"it must allow at least one sequence{length}"))
     guard_size("constraint", len(after) * len(symbols) // CELLS_PER_STATE)
