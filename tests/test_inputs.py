@@ -373,7 +373,7 @@ CALLS = [
 ALONE = [
     fsmeu.loads, fsmeu.explain, fsmeu.expect(F1, "11", B).quantile, models.Bernoulli,
     models.as_model, models.from_json, models.forward, models.backward, models.total,
-    models.log_total, models.normalize, models.dense_tables, CHAIN.probability,
+    models.log_total, models.normalize, CHAIN.probability,
     CHAIN.most_probable, fsmeu.draw(F1, 1).render, fsmeu.explore(F1, 1).save, fsmeu.to_networkx,
     fsmeu.from_networkx, fsmeu.to_openfst, fsmeu.from_openfst,
 ]  # fmt: skip

@@ -7,10 +7,9 @@ labels. They go to OpenFst and come from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,17 +114,6 @@ def arc_weights(layered: Layered) -> ArcWeights:
     """The weights of a layered acceptor, in one row."""
     arcs = np.concatenate([np.zeros(0), *(layer.weight for layer in layered.layers)])
     return ArcWeights(layered.n, arcs[None], layered.start[None], layered.final[None])
-
-
-def arcs_key(layers: Sequence[Layer]) -> tuple[bytes, ...]:
-    """Digests of the arcs of each layer, weights aside; one for all that repeat the last."""
-    keys = []
-    for layer in layers:
-        columns = (layer.source, layer.label, layer.target, np.array([layer.width]))
-        keys.append(blake2b(np.concatenate(columns).astype(np.int64).tobytes()).digest())
-    while len(keys) > 1 and keys[-1] == keys[-2]:
-        keys.pop()
-    return tuple(keys)
 
 
 def arcs_by_label(layer: Layer) -> Iterator[tuple[int, Ints]]:

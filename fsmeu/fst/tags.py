@@ -106,7 +106,8 @@ def chunk_types(types: Sequence[str], where: str) -> tuple[str, ...]:
     """Chunk types that were given; an InputError if they are no list of texts."""
     must = 'types must be a list such as ["NP", "VP"], not of tags'
     names = listed(types, where, must)
-    if isinstance(types, str) or "O" in names or not all(isinstance(name, str) for name in names):
+    texts = not isinstance(types, str) and all(isinstance(name, str) for name in names)
+    if not texts or "O" in names:
         raise InputError(message(where, must, types if isinstance(types, str) else names))
     return tuple(names)
 

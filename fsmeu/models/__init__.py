@@ -27,14 +27,13 @@ from fsmeu.models.base import (
     Model,
     Parametrized,
     arc_weights_many,
-    layered_many,
     marginals_many,
 )
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
 from fsmeu.models.checks import MAX_ARCS
 from fsmeu.models.derived import calibrate, tempered
 from fsmeu.models.lattices import Acceptor, Mixture, NBest
-from fsmeu.models.paths import backward, dense_tables, forward, log_total, normalize, total
+from fsmeu.models.paths import backward, forward, log_total, normalize, total
 from fsmeu.models.potentials import Potentials, from_potentials
 
 __all__ = [
@@ -53,7 +52,6 @@ __all__ = [
     "as_model",
     "backward",
     "calibrate",
-    "dense_tables",
     "forward",
     "from_crfsuite",
     "from_hmmlearn",
@@ -61,7 +59,6 @@ __all__ = [
     "from_logits",
     "from_potentials",
     "hmm",
-    "layered_many",
     "log_total",
     "marginals_many",
     "normalize",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Text
 from fsmeu.errors import InputError, message, shorten
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.layers import ArcWeights, Layered, arc_weights, arcs_key
+from fsmeu.fst.layers import ArcWeights, Layer, Layered, arc_weights
 from fsmeu.models import paths
 
 Gradient = Floats | dict[str, Floats]
@@ -172,10 +173,15 @@ def _plain(value: Any) -> Any:
     return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-def layered_many(models: Sequence[Model]) -> list[Layered]:
-    """The layers of each model, as ``layered()`` gives them; together where that is faster."""
-    prepare_many(models)
-    return [model.layered() for model in models]
+def arcs_key(layers: Sequence[Layer]) -> tuple[bytes, ...]:
+    """Digests of the arcs of each layer, weights aside; one for all that repeat the last."""
+    keys = []
+    for layer in layers:
+        columns = (layer.source, layer.label, layer.target, np.array([layer.width]))
+        keys.append(blake2b(np.concatenate(columns).astype(np.int64).tobytes()).digest())
+    while len(keys) > 1 and keys[-1] == keys[-2]:
+        keys.pop()
+    return tuple(keys)
 
 
 def arc_weights_many(models: Sequence[Model]) -> ArcWeights:

@@ -18,7 +18,6 @@ from fsmeu.errors import EmptyError, InputError, SizeLimitError, as_whole, check
 from fsmeu.fst.layers import Layer, Layered, arc_weights, check_layers, in_logs
 from fsmeu.models.checks import check_arcs
 
-MAX_DENSE_ENTRIES = 4_000_000  # cells of a model as one array: 32 MB
 _LEAST = 1e-290  # products below may have lost digits
 _MAX_PREFIXES = 200_000
 """Prefixes that are extended for the most probable sequences, where a sequence has many paths."""
@@ -212,22 +211,6 @@ def _pick(
     at = np.searchsorted(sums[1:], point, side="right")
     picked: Ints = members[np.clip(at, (ends - sizes)[wanted], ends[wanted] - 1)]
     return picked
-
-
-def dense_tables(layered: Layered, limit: int = MAX_DENSE_ENTRIES) -> Floats | None:
-    """The arc weights as an array T[i, s, l, t]; None if it needs more than ``limit`` entries.
-
-    T has shape (n, M, L, M), M being the greatest width. T[i, s, l, t] is the summed weight of the
-    arcs of position i from state s with label l to state t; states past a layer's width have none.
-    """
-    check_layers(layered)
-    width, labels = max(layered.widths), len(layered.alphabet)
-    if layered.n * width * labels * width > limit:
-        return None
-    tables = np.zeros((layered.n, width, labels, width))
-    for table, arcs in zip(tables, layered.layers, strict=True):
-        np.add.at(table, (arcs.source, arcs.label, arcs.target), arcs.weight)
-    return tables
 
 
 # -- the most probable sequences -------------------------------------------------------------------

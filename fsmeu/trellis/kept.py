@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from fsmeu.errors import LossFileError, SizeLimitError
-from fsmeu.fst.layers import Layer, Layered, any_layers, arcs_key
+from fsmeu.fst.layers import Layer, Layered, any_layers
 from fsmeu.limits import MOST_TRELLISES
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.models import Model
+from fsmeu.models.base import Model, arcs_key
 from fsmeu.models.chains import Chain
 from fsmeu.trellis.composed import compose
 from fsmeu.trellis.engine import Structure

@@ -190,22 +190,6 @@ def test_parameters_are_copied_and_locked():
         model.p = p
 
 
-def test_dense_tables_hold_every_arc():
-    case = listed(plain_model(np.random.default_rng(8), "mixture", range(3), 4))
-    layered = case.model.layered()
-    tables = m.dense_tables(layered)
-    width = max(layered.widths)
-    assert tables.shape == (4, width, 3, width)
-    for y, p in case.distribution.items():
-        mass = np.pad(layered.start, (0, width - len(layered.start)))
-        for i, label in enumerate(y):
-            mass = mass @ tables[i, :, label, :]
-        final = np.pad(layered.final, (0, width - len(layered.final)))
-        assert mass @ final == pytest.approx(p, rel=1e-12, abs=1e-15)
-    assert m.dense_tables(layered, limit=tables.size) is not None
-    assert m.dense_tables(layered, limit=tables.size - 1) is None
-
-
 def test_ten_thousand_sequences():
     random = np.random.default_rng(7)
     sequences = random.integers(0, 2, (10_000, 12))

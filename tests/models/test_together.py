@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from fsmeu.models import from_potentials, layered_many, marginals_many
+from fsmeu.models import from_potentials, marginals_many
+from fsmeu.models.base import prepare_many
 
 INF = float("inf")
 
@@ -31,7 +32,7 @@ def test_many_labels_equal_sums_of_logarithms(each, scale):
     links[..., 3] = links[..., 4, :20] = -INF
     chains = [scale * random.normal(size=(40, 30)) for _ in range(5)]
     models = [from_potentials(unary, links) for unary in chains]
-    layered_many(models)
+    prepare_many(models)
     marginals = [model.marginals() for model in models]
     np.testing.assert_array_equal(marginals_many(models), marginals)
     for unary, model in zip(chains, models, strict=True):

@@ -10,7 +10,9 @@ from seqeval.metrics.sequence_labeling import get_entities
 
 import fsmeu
 from fsmeu.expectation.expect import value_and_gradient, value_and_gradient_many
-from fsmeu.models import from_potentials
+from fsmeu.expectation.query import allowed_layers
+from fsmeu.fst.tags import bio
+from fsmeu.models import Mixture, NBest, from_potentials
 from fsmeu.trellis.kept import structure_of
 from tests.decoding.listing import make_listing
 from tests.label_models import by_name, plain_model
@@ -58,12 +60,14 @@ def test_expectations_of_a_ragged_corpus(name, scores):
     assert fsmeu.expect_many(loss, zs, models) == pytest.approx(found, rel=1e-14)
 
 
-@pytest.mark.parametrize("scale", [200, 1])
+@pytest.mark.parametrize("rule", [None, bio()])
+@pytest.mark.parametrize("kind", [("potentials", 200), ("potentials", 1), ("mixture", 1)])
 @pytest.mark.parametrize("name", LOSSES)
-def test_decisions_of_a_ragged_corpus(name, scale):
-    loss, (_, models) = LOSSES[name](), corpus(3, "potentials", scale)
-    for found, model in zip(fsmeu.decode_many(loss, models), models, strict=True):
-        alone = fsmeu.decode(LOSSES[name](), model, method="exhaustive", seconds=None)
+def test_decisions_of_a_ragged_corpus(name, kind, rule):
+    _, models = corpus(3, *kind)
+    made = fsmeu.decode_many(LOSSES[name](), models, constraint=rule)
+    for found, model in zip(made, models, strict=True):
+        alone = fsmeu.decode(LOSSES[name](), model, constraint=rule, method="exhaustive")
         assert found.exact
         assert found.value == pytest.approx(alone.value, rel=1e-12, abs=1e-14)
         again = fsmeu.expect(LOSSES[name](), found.labels, model, engine="openfst").value
@@ -78,6 +82,17 @@ def test_steps_that_do_not_look_at_the_length_are_found_once():
     assert [structure_of(reads_n, models[n]).n for n in (2, 3)] == [2, 3]
     softmax = fsmeu.models.Independent(np.full((3, 5), 0.2), TAGS)
     assert len(structure_of(loss, softmax).r.member) == 3  # O and each type, whatever their ages
+
+
+def test_models_with_the_same_arcs_share_a_structure():
+    loss = LOSSES["chunk_fscore"]()
+    fields = [from_potentials(x, COSTS, TAGS) for x in (COSTS, [COSTS[0]] * 6)]
+    mixed = [structure_of(loss, Mixture([field] * 2, [0.5, 0.5])) for field in fields]
+    limits = [allowed_layers(field, bio().over(field.alphabet)).layers for field in fields]
+    pairs = [map(structure_of, [loss] * 2, fields, limits), map(structure_of, [loss] * 2, fields)]
+    lists = [structure_of(loss, NBest([TAGS, TAGS[::-1]], [1, w])) for w in (1, 3)]
+    assert [one is other for one, other in (mixed, lists, *pairs)] == [True] * 4
+    assert mixed[0] is not lists[0]
 
 
 def test_a_step_that_is_undefined_at_a_later_position_is_not_asked_for():
