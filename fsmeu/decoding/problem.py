@@ -48,7 +48,6 @@ from fsmeu.trellis.roundings import LEAST
 from fsmeu.trellis.walk import Mover, Steps, steps_of
 
 PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scale
-VALUE_PRECISION = 1e-10  # a value with an error of at most this part is not computed again
 FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
 CACHED_STEPS = 1 << 24  # cells of steps cached between two passes over single changes: 128 MB
 HIDDEN = "rounding hides which is best"
@@ -377,7 +376,7 @@ def checked(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> lis
 def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
     """The answer with the value ``again``, computed now where it is None and not known well."""
     claim = answer.exact and answer.value is not None
-    if again is None and not (claim and answer.error <= VALUE_PRECISION * abs(answer.value or 0.0)):
+    if again is None and not (claim and answer.error <= PRECISION * abs(answer.value or 0.0)):
         limit = problem.cheap_states if claim else None
         try:
             again = expectation_of(problem.query(answer.indices), limit).value

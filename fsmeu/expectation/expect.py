@@ -172,9 +172,12 @@ def _expectations(queries: Sequence[Query], max_states: int | None = None) -> li
     levels = partial(_levels, max_states)
     if is_long(queries[0]) and (long := long_expectation(queries[0], levels)) is not None:
         return [long]
-    results = bounded_expectations(queries, _sums(queries, max_states), levels)
+    sums = _sums(queries, max_states)
+    results = bounded_expectations(queries, sums, levels)
+    cancels = sums.sizes > 4 * np.abs(sums.values)
     for row, expectation in enumerate(results):
-        if expectation.upper - expectation.value <= DIGITS * abs(expectation.value):
+        error = expectation.upper - expectation.value
+        if error <= DIGITS * abs(expectation.value) or not cancels[row]:
             continue
         # Large terms cancel; those of both signs that are left belong to different pairs.
         with suppress(errors.FsmeuError):

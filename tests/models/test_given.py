@@ -113,6 +113,6 @@ def test_impossible_conditions_are_told():
         model.given(None)
     with pytest.raises(InputError, match="chunk tags: O, B-TYPE, I-TYPE"):
         model.given(fsmeu.constraints.bio())
-    for wrong in ("NP", 3, [1]):
+    for wrong in ("NP", 3, [1], ["O", "B-NP"]):
         with pytest.raises(FsmeuError, match="types must be a list"):
             fsmeu.constraints.iobes(wrong)
