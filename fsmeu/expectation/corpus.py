@@ -25,7 +25,7 @@ from fsmeu.expectation import query
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation, Levels, level_sets, ranged_expectation
 from fsmeu.fst.alphabet import listed
-from fsmeu.fst.compose import guard_size, guard_work
+from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, as_constraint
 from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
 from fsmeu.losses import protocol
@@ -174,7 +174,6 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     for rows, length, structure, models in corpus.groups:
         cells = (1 + counts) * int(structure.r.columns[length] * structure.r.width[length])
         guard_size("expect_corpus", cells // CELLS_PER_STATE)
-        guard_work("expect_corpus", length * cells)
         ending, hyps = structure.sums(arc_weights_many(models), [zs[row] for row in rows])
         hyp += int(hyps.sum())
         # Where a joint count also subtracts, its sums have errors relative to sums of absolute
