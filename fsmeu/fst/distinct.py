@@ -163,5 +163,5 @@ def distinct_sets(owner: Ints, member: Ints, owners: int) -> tuple[Ints, Ints, I
     numbers = {members: k for k, members in enumerate(sorted(dict.fromkeys(sets), key=len))}
     number = np.array([numbers[members] for members in sets], np.int64)
     first = first_places(number, len(numbers))
-    chosen = np.isin(owner, first)
+    chosen = first[number[owner]] == owner
     return number, number[owner[chosen]], member[chosen]

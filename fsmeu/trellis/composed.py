@@ -16,7 +16,7 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Ints
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.distinct import by_first, distinct, distinct_rows, distinct_sets
+from fsmeu.fst.distinct import by_first, distinct, distinct_rows, distinct_sets, row_keys
 from fsmeu.fst.layers import Layer
 from fsmeu.trellis.tapes import Tape
 
@@ -165,23 +165,20 @@ def classes_of(composed: Composed) -> Ints:
     it splits no class; or any pair with that state.
     """
     class_of, count = composed.state.copy(), 0
+    kind = np.repeat(np.arange(len(composed.kinds)), [arcs.shape[1] for arcs in composed.kinds])
+    none = np.zeros((4, 0), np.int64)
+    columns = np.concatenate([none, *(arcs[:4] for arcs in composed.kinds)], axis=1)
+    source, weight, target, counted = columns
     expanded, joins = np.zeros(len(class_of), bool), np.full(len(class_of), -1)
-    for arcs in composed.kinds:
-        expanded[arcs[0]] = True
-    for source, weight, target, *_ in composed.kinds:
-        wide = int(weight.max(initial=0)) + 1
-        again = ~expanded[target] & np.isin(source * wide + weight, target * wide + weight)
-        joins[target[again]] = source[again]
+    expanded[source] = True
+    ends = row_keys([np.tile(kind, 2), np.append(source, target), np.tile(weight, 2)])
+    again = ~expanded[target] & np.isin(ends[: len(kind)], ends[len(kind) :])
+    joins[target[again]] = source[again]
     while True:
-        keys = [class_of]
-        for source, weight, target, counted, *_ in composed.kinds:
-            present, owner = distinct(source)
-            member = distinct_rows([weight, class_of[target], counted])[1] if len(source) else owner
-            lists = np.zeros(len(class_of), np.int64)
-            first = distinct_rows([owner, member])[0] if len(source) else owner
-            lists[present] = 1 + distinct_sets(owner[first], member[first], len(present))[0]
-            keys.append(lists)
-        refined = distinct_rows(keys)[1]
+        member = distinct_rows([kind, weight, class_of[target], counted])[1]
+        first = distinct_rows([source, member])[0]
+        sets = distinct_sets(source[first], member[first], len(class_of))[0]
+        refined = distinct_rows([class_of, sets])[1]
         latest = np.full(int(class_of.max()) + 1, -1)
         latest[class_of[expanded]] = np.flatnonzero(expanded)
         sibling = np.where(joins < 0, latest[class_of], joins)

@@ -253,7 +253,9 @@ def _entries(arcs: Ints, class_of: Ints, count: int) -> _Sources:
     alone[target[joined]] += 2
     links = np.stack([target, source, weight, counted, alone[target] > 1], axis=1)[~of_class]
     classes = class_of[source[joined]]
-    sums = np.setdiff1d(np.flatnonzero(alone > 1), target[joined])
+    is_sum = alone > 1
+    is_sum[target[joined]] = False
+    sums = np.flatnonzero(is_sum)
     owner = np.append(target[joined], sums)  # sums of links have an empty group
     keys = [owner, np.append(counted[joined], np.zeros_like(sums))]
     heads, group = distinct_rows(keys)

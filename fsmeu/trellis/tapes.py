@@ -79,8 +79,8 @@ class Tape:
         position are those of the one before moved on by a number: then the steps of all positions
         to come are computed at once.
         """
-        context = self.contexts[position]
-        if context not in self._cache or not np.isin(codes, self._cache[context][0]).all():
+        known = self._cache.get(context := self.contexts[position])
+        if known is None or (known[0][np.searchsorted(known[0][:-1], codes)] != codes).any():
             self._cache[context] = self._ahead(position, codes, self._last_codes.get(context))
         self._last_codes[context] = codes
         states, targets, counted, tables = self._cache[context]
