@@ -177,6 +177,8 @@ def test_what_a_corpus_changes():
     f1, models = fsmeu.load("fscore", empty=0), [[0.35], [0.9, 0.9, 0.9]]
     assert [one.labels for one in fsmeu.decode_many(f1, models)] == [[1], [1, 1, 1]]
     assert fsmeu.decode_corpus(f1, models).labels == [[0], [1, 1, 1]]
+    none = fsmeu.decode_corpus(f1, [])
+    assert (none.labels, none.value, none.exact) == ([], 0.0, True)
 
 
 def test_models_of_any_structure():
@@ -240,11 +242,6 @@ def test_exact_where_terms_cancel(great, sign, kind, seed):
     if found.exact:
         assert own == pytest.approx(best, rel=1e-9, abs=1e-12)
         assert found.value == pytest.approx(best, rel=1e-8, abs=1e-12)
-
-
-def test_no_sentences():
-    found = fsmeu.decode_corpus(fsmeu.load("fscore"), [])
-    assert (found.labels, found.value, found.exact) == ([], 1.0, True)
 
 
 def test_too_many_scores_are_refused(monkeypatch):

@@ -59,6 +59,13 @@ def test_labels_of_one_long_sequence():
     assert found.lower <= whole.value <= found.upper
 
 
+def test_a_document_of_512_tokens():
+    loss, z = fsmeu.load("chunk_fscore", types=["A", "B"]), ["O", "B-A"] * 256
+    model = fsmeu.models.Independent([[0.6, 0.1, 0.1, 0.1, 0.1]] * 512, loss.labels)
+    found = fsmeu.expect_corpus(loss, [z], [model])
+    assert found.value == pytest.approx(fsmeu.expect(loss, z, model).value, rel=1e-12)
+
+
 def test_totals_are_counted_until_the_limit(monkeypatch):
     chain = fsmeu.models.Markov([0.5, 0.5], [[0.5, 0.5], [0.4, 0.6]], n=50)
     monkeypatch.setattr(corpus, "MOST_CORPUS_TABLE", 2600)  # those of two sentences are 51 * 51

@@ -47,14 +47,11 @@ def acceptor(*arcs, **numbers):
     return fst_from_table(table(0, rows, final), symbols, symbols)
 
 
-def test_symbols_outrank_numbers():
+def test_symbols_outrank_numbers_and_transducers_are_no_acceptors():
     fst = acceptor((0, 9, 9, 1), (1, 4, 4, 2), b=9, a=4)
     assert read(layered_from_fst(fst, Alphabet(("a", "b")))) == {("b", "a"): 1.0}
     with pytest.raises(InputError, match=r"must be one of 0, 1\. Got maybe"):
         layered_from_fst(acceptor((0, 7, 7, 1), maybe=7), BINARY)
-
-
-def test_transducer_is_no_acceptor():
     with pytest.raises(InputError, match="both tapes"):
         layered_from_fst(acceptor((0, 1, 1, 1), (0, 1, 2, 1)), BINARY)
 
