@@ -188,8 +188,7 @@ def arc_weights_many(models: Sequence[Model]) -> ArcWeights:
     """The weights of the arcs of models alike; several do not keep what is computed for that."""
     fresh = prepare_many(models)
     _, *columns = zip(*(model.arc_weights() for model in models), strict=True)
-    for model in fresh if len(models) > 1 else ():  # those of a corpus would hold gigabytes
-        model.__dict__.pop("_prepared", None)
+    forget(fresh if len(models) > 1 else ())  # those of a corpus would hold gigabytes
     return ArcWeights(models[0].n, *(np.concatenate(rows) for rows in columns))
 
 
@@ -212,6 +211,13 @@ def prepare_many(models: Sequence[Model]) -> list[Model]:
     for kind in {type(model) for model in fresh}:
         kind._prepare([model for model in fresh if type(model) is kind])
     return fresh
+
+
+def forget(models: Iterable[Model]) -> None:
+    """Lets models build their layers anew when these are asked for again."""
+    for model in models:
+        model.__dict__.pop("_prepared", None)
+        model.__dict__.pop("_layered", None)
 
 
 def marginals_many(models: Sequence[Model]) -> Floats:

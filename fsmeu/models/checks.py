@@ -16,12 +16,8 @@ from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
 
 _DOUBLE = np.dtype(np.float64)
 MAX_ARCS = 20_000_000  # arcs of a model, by default (FSMEU_MAX_ARCS): 640 MB, 32 bytes each
-SUM_TOLERANCE = 1e-9
-"""How far probabilities in double precision may sum from 1 before they are refused."""
-
-ROUNDING = 1e-12
-"""How far a probability may lie outside [0, 1] and still be taken for 0 or 1."""
-
+SUM_TOLERANCE = 1e-9  # how far probabilities in double precision may sum from 1
+ROUNDING = 1e-12  # how far a probability may lie outside [0, 1] and still be taken for 0 or 1
 _UNITS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """Difference between 1 and the next number, of types that are less precise than doubles."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -16,15 +16,12 @@ from fsmeu.fst import layers as machines
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, listed, plain_label
 from fsmeu.fst.layers import Layer, Layered, LogLayered, from_logs, reordered
 from fsmeu.models import checks
-from fsmeu.models.base import Model
+from fsmeu.models.base import Model, forget, prepare_many
 from fsmeu.models.checks import check_arcs, normalized_rows, real_array
 from fsmeu.models.paths import group_sums, log_total, marginals, normalized
 
-_MOST_WEIGHT = 1e300
-"""Greatest weight of a sequence, or size of a logarithm, so that no sum of them overflows."""
-
-_PLAIN = 700.0
-"""Greatest size of a logarithm whose number is an ordinary double (the last are about 708)."""
+_MOST_WEIGHT = 1e300  # of a sequence, or size of a logarithm, so that no sum of them overflows
+_PLAIN = 700.0  # greatest size of a logarithm whose number is an ordinary double (up to 708)
 
 # -- lists of sequences ----------------------------------------------------------------------------
 
@@ -313,13 +310,20 @@ class Mixture(Model):
         self._keep(models=parts, weights=array, labels=parts[0].labels, n=parts[0].n)
         self._keep(title=f"mixture of {len(parts)} models")
 
+    @property
+    def structure(self) -> Hashable:
+        """The structures of the models that have weight, side by side."""
+        used = [self.models[k] for k in np.flatnonzero(normalized_rows(self.weights))]
+        return self.labels, tuple((model.labels, model.structure) for model in used)
+
     def _build(self) -> Layered:
         weights = normalized_rows(self.weights)
-        used = np.flatnonzero(weights > 0)
+        used, fresh = np.flatnonzero(weights > 0), prepare_many(self.models)
         parts = [reordered(self.models[k].layered(), self.alphabet) for k in used]
         check_arcs("Mixture", sum(len(layer.source) for part in parts for layer in part.layers))
         start = np.concatenate([weights[k] * x.start for k, x in zip(used, parts, strict=True)])
         layers = tuple(_side_by_side(parts, i) for i in range(self.n))
+        forget(fresh)
         final = np.concatenate([part.final for part in parts])
         unambiguous = len(parts) == 1 and parts[0].unambiguous
         return Layered(self.alphabet, start, layers, final, unambiguous)

@@ -19,8 +19,7 @@ from fsmeu.fst.layers import Layer, Layered, arc_weights, check_layers, in_logs
 from fsmeu.models.checks import check_arcs
 
 _LEAST = 1e-290  # products below may have lost digits
-_MAX_PREFIXES = 200_000
-"""Prefixes that are extended for the most probable sequences, where a sequence has many paths."""
+_MAX_PREFIXES = 200_000  # that are extended where a sequence has many paths
 
 # -- distances -------------------------------------------------------------------------------------
 
