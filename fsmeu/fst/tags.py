@@ -107,7 +107,7 @@ def chunk_types(types: Sequence[str], where: str) -> tuple[str, ...]:
     must = 'types must be a list such as ["NP", "VP"], not of tags'
     names = listed(types, where, must)
     texts = not isinstance(types, str) and all(isinstance(name, str) for name in names)
-    if not texts or "O" in names:
+    if not texts or ("O" in names and any(is_tag(name, "BIES") for name in names)):
         raise InputError(message(where, must, types if isinstance(types, str) else names))
     return tuple(names)
 
