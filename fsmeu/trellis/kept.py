@@ -50,11 +50,9 @@ def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None =
     assert form is not None
     with _BUILDING:  # a thread that asks for the same structure waits for it
         cached: dict[Hashable, Structure | None] = loss.memo("structures")
-        longest, kind = (
-            capacity(n),
-            (model.structure, None if allowed is None else arcs_key(allowed)),
-        )
-        same, repeats = (*kind, n), _repeats(model) and (allowed is None or _repeat(allowed))
+        kind = model.structure, None if allowed is None else arcs_key(allowed)
+        longest, same = capacity(n), (*kind, n)
+        repeats = _repeats(model) and (allowed is None or _repeat(allowed))
         if longest > n and repeats and not form.reads_length:
             key, structure = (*kind, longest), None
             if key in cached:
