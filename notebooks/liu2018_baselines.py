@@ -11,18 +11,17 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_random_state
 
+from fsmeu.jit import jit_entry, jit_helper
 from fsmeu.learning.online import _flat
 from fsmeu.learning.online.kernels import dot, logistic, move
 
 Bits = NDArray[np.int64]
-compiled: Any = njit(cache=True, error_model="numpy")
 
 
-@compiled
+@jit_helper
 def _learn_stamp(state, chance, y):
     """The cost at the present level, or 0 where the level of the next epoch is estimated."""
     level, estimates, steps, epoch, growth, positive, total = state[:7]
@@ -50,7 +49,7 @@ def _learn_stamp(state, chance, y):
     return cost
 
 
-@compiled
+@jit_entry
 def _run_stamp(state, weights, step, seen, held, labels):
     """What was predicted before labels were used, (n,)."""
     values, columns, begins = held
@@ -66,7 +65,7 @@ def _run_stamp(state, weights, step, seen, held, labels):
     return predicted
 
 
-@compiled
+@jit_helper
 def _drawn(counts, positive, gamma, draw):
     """A classifier drawn with probability proportional to exp(gamma F)."""
     best, total = 0.0, 0.0
@@ -85,7 +84,7 @@ def _drawn(counts, positive, gamma, draw):
     return len(counts) - 1
 
 
-@compiled
+@jit_entry
 def _run_omcsl(state, weights, step, seen, held, labels, counts, draws):
     """What was predicted before labels were used, (n,); state: the sharpness, the positives."""
     values, columns, begins = held

@@ -63,8 +63,9 @@ def cache_directory() -> Path:
     """Returns the directory that outlives any one copy of the project."""
     if given := os.environ.get("FSMEU_CACHE"):
         return Path(given).expanduser().absolute()
-    if base := os.environ.get("XDG_CACHE_HOME"):
-        return Path(base).expanduser().absolute() / "fsmeu"
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if base.is_absolute():  # its standard has relative ones ignored
+        return base / "fsmeu"
     try:
         return Path.home() / ".cache" / "fsmeu"
     except RuntimeError as error:

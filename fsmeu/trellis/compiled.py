@@ -1,27 +1,24 @@
 """Kernels as plain Python or compiled by numba: one source, the same operations, the same bits.
 
 Loading compiled loops takes about a second, so that small queries run as Python. Compiling all of
-them takes about a minute, once for each version on each machine, and is announced; what was
-compiled is kept in the user's cache folder, which two processes may use at once (numba writes files
-under another name and then renames them).
+them takes about a minute, once for each version on each machine, and is announced (``fsmeu.jit``).
 """
 
 from __future__ import annotations
 
 import importlib.util
-import os
-import re
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
-from functools import cache, lru_cache
-from hashlib import sha256
+from functools import cache
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
+
+from fsmeu.jit import jit_entry, jit_helper
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,9 +29,6 @@ _COMPILING: ContextVar[bool] = ContextVar("compiling", default=False)
 _RING: ContextVar[str] = ContextVar("ring", default="count_kernels")
 
 _FOLDER = Path(__file__).parent
-
-_COMPILED = ("kernels", "compiled")
-"""How names of modules end that say what compiled loops are."""
 
 SMALL_WORK = 20_000
 """Products and sums of a query up to which Python is taken: about what loading the loops costs."""
@@ -97,7 +91,7 @@ def unsigned_of() -> Callable[[int], Any]:
 
 def inner(function: F) -> F:
     """A function that kernels call; compiled where kernels are."""
-    return _jit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return _jit(function, jit_helper, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def within(function: F) -> F:
@@ -105,19 +99,16 @@ def within(function: F) -> F:
 
     Every level of calls is optimised by itself, with all that it calls: this saves one.
     """
-    return _jit(function, inline="always")
+    return _jit(function, jit_helper, inline="always")
 
 
 def entry(function: F) -> F:
-    """A function that is called from Python; compiled where kernels are, and kept on disk.
-
-    It runs without the lock of the interpreter, so that threads work side by side.
-    """
-    return _jit(function, cache=True, nogil=True)
+    """A function that is called from Python; compiled where kernels are, and kept on disk."""
+    return _jit(function, jit_entry)
 
 
-def _jit(function: F, **options: Any) -> F:
-    """The function itself, or compiled: divisions as in numpy, no sum in another order.
+def _jit(function: F, compiler: Callable[..., Any], **options: Any) -> F:
+    """The function itself, or compiled.
 
     Callers hold the arrays that kernels are given. Where a module's kernels make none themselves,
     numba is told not to count references (its run time, NRT), which took a third of a decision;
@@ -125,62 +116,17 @@ def _jit(function: F, **options: Any) -> F:
     """
     if not _COMPILING.get():
         return function
-    from numba import njit
-
-    decorator, counts = cast(Any, njit), function.__globals__.get("MAKES_ARRAYS", False)
-    compiled: F = decorator(error_model="numpy", _nrt=counts, **options)(function)
+    makes_arrays = function.__globals__.get("MAKES_ARRAYS", False)
+    compiled: F = compiler(function, _nrt=makes_arrays, **options)
     return compiled
 
 
 @cache
 def load_compiled(name: str, rows: str = "count_kernels") -> ModuleType:
-    """A module of kernels once more, its functions compiled; in a folder for the kind of rows."""
-    from numba import config as numba_config
-
-    config: Any = numba_config
-    _announce_compiling()
-    with _LOADING:  # numba has one cache folder for all threads
-        folder, before = _cache_folder() / rows.replace(":", "_"), config.CACHE_DIR
-        token, config.CACHE_DIR = _COMPILING.set(True), str(folder)
+    """A module of kernels once more, its functions compiled, under a name for the kind of rows."""
+    with _LOADING:
+        token = _COMPILING.set(True)
         try:
             return _loaded(f"{__package__}._compiled_{name}_{rows.replace(':', '_')}", name, rows)
         finally:
             _COMPILING.reset(token)
-            config.CACHE_DIR = before
-
-
-@cache
-def _announce_compiling() -> None:
-    """Has a line printed when this process first compiles loops, as the folder lacks them."""
-    from numba.core import event as numba_event
-
-    events: Any = numba_event
-
-    class Line(events.Listener):  # type: ignore[misc]
-        told = False
-
-        def on_start(self, event: Any) -> None:
-            ours = str(event.data["dispatcher"].__module__).startswith(f"{__package__}.")
-            if ours and not self.told:
-                line = "fsmeu compiles loops, once on this machine: up to a minute"
-                print(line, file=sys.stderr)
-            self.told |= ours
-
-        def on_end(self, event: Any) -> None:
-            """Loops are ready."""
-
-    events.register("numba:compile", Line())
-
-
-@lru_cache(maxsize=1)
-def _cache_folder() -> Path:
-    """The folder for loops compiled from the kernels as they are: another edit has another one.
-
-    So has another place of the tuples that they take, which numba looks up where they stood.
-    """
-    base, key = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", sha256()
-    for path in sorted(_FOLDER.glob("*.py")):
-        source = path.read_bytes()
-        tuples = [path.name.encode(), *re.findall(rb"class \w+\(NamedTuple\)", source)]
-        key.update(source if path.stem.endswith(_COMPILED) else b" ".join(tuples))
-    return Path(base) / "fsmeu" / "numba" / key.hexdigest()[:16]

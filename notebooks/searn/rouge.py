@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from fsmeu.arrays import Bools, Ints
 from fsmeu.errors import InputError, check_int, message
+from fsmeu.jit import jit_entry, jit_helper
 from searn.collection import Collection
 
 __all__ = ["Matches", "matches_of", "ngrams", "rouge"]
@@ -121,10 +121,7 @@ def _numbered(collection: Collection, n: int) -> tuple[dict[tuple[str, ...], int
     return names, gains
 
 
-compiled: Any = njit(cache=True, nogil=True)
-
-
-@compiled  # type: ignore[misc]
+@jit_helper
 def _met(counts: Ints, gains: Ints, gram: int) -> Any:
     """What one more occurrence of an n-gram gains; it is counted."""
     if gram < 0:
@@ -133,7 +130,7 @@ def _met(counts: Ints, gains: Ints, gram: int) -> Any:
     return gains[gram, min(counts[gram] - 1, gains.shape[1] - 1)]
 
 
-@compiled  # type: ignore[misc]
+@jit_helper
 def _left(counts: Ints, gains: Ints, gram: int) -> Any:
     """What one occurrence less loses; it is counted."""
     if gram < 0:
@@ -142,7 +139,7 @@ def _left(counts: Ints, gains: Ints, gram: int) -> Any:
     return gains[gram, min(counts[gram], gains.shape[1] - 1)]
 
 
-@compiled  # type: ignore[misc]
+@jit_entry
 def _count(  # noqa: ANN202
     held: Bools,
     starts: Ints,

@@ -147,6 +147,7 @@ def test_cache_follows_the_environment(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     for name, value, place in (
         ("HOME", "/h", "/h/.cache/fsmeu"),
+        ("XDG_CACHE_HOME", "x", "/h/.cache/fsmeu"),
         ("XDG_CACHE_HOME", "/x", "/x/fsmeu"),
         ("FSMEU_CACHE", "~/mine", "/h/mine"),
     ):

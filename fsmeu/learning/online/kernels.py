@@ -7,25 +7,21 @@ positive class, and changes its state after the example was counted.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numba import njit
 
+from fsmeu.jit import jit_entry, jit_helper
 from fsmeu.learning import online as at
 
-# Arithmetic as in numpy: no exception for a division by 0, no sum in another order.
-compiled: Any = njit(cache=True, error_model="numpy")
 
-
-@compiled
+@jit_helper
 def _ends(state):
     """Whether the stage is over and another follows."""
     more = state[at.STAGE] < state[at.STAGES] or state[at.OPEN] > 0.0
     return more and state[at.DONE] >= state[at.LENGTH]
 
 
-@compiled
+@jit_helper
 def _learn_fofo(state, probability, weight):
     """Lines 12 to 15 of Algorithm 2; a stage begins as in Algorithm 1 where the last is over."""
     top = 1.0 / (1.0 + state[at.KNOWN])
@@ -59,7 +55,7 @@ def _learn_fofo(state, probability, weight):
         state[at.THETA] = state[at.MEAN]  # line 1: the next example is the first of a stage
 
 
-@compiled
+@jit_helper
 def dot(weights, values, columns, begin, end, constant):
     """The product of a row with weights."""
     total = weights[-1] * constant
@@ -68,7 +64,7 @@ def dot(weights, values, columns, begin, end, constant):
     return total
 
 
-@compiled
+@jit_helper
 def move(weights, values, columns, begin, end, constant, by):
     """Adds a multiple of a row to weights."""
     weights[-1] += by * constant
@@ -76,16 +72,17 @@ def move(weights, values, columns, begin, end, constant, by):
         weights[columns[k] if len(columns) else k - begin] += by * values[k]
 
 
-@compiled
+@jit_helper
 def logistic(margin):
     """The logistic function; no number where the margin has overflowed."""
     return math.nan if math.isinf(margin) else 1.0 / (1.0 + math.exp(-margin))
 
 
-_skipped, _threshold = compiled(at.skipped), compiled(at.threshold)
+_skipped = jit_helper(at.skipped)
+_threshold = jit_helper(at.threshold)
 
 
-@compiled
+@jit_helper
 def _drop_first(weights, delays, seen):
     """Leaves out more of the first vectors where the number of examples is a power of 2.
 
@@ -100,7 +97,7 @@ def _drop_first(weights, delays, seen):
         delays[1] = delays[0] + (seen - now) * weights
 
 
-@compiled
+@jit_entry
 def run(kind, state, weights, delays, settings, rows, positive, importance):
     """Predictions before labels were used, uint8, and their probabilities, (n,) each.
 

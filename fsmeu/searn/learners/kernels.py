@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import partial
 
 import numpy as np
-from numba import njit
 
-compiled: Any = njit(cache=True, error_model="numpy", nogil=True)
-fast: Any = njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
+from fsmeu.jit import jit_entry, jit_helper
+
+jit_fast_helper = partial(jit_helper, fastmath={"reassoc", "contract"})
 
 
-@compiled
+@jit_helper
 def _mixed(first, second):
     """As ``features.mixed``, of two numbers."""
     x = first * np.uint64(0x9E3779B97F4A7C15) + second + np.uint64(0x9E3779B97F4A7C15)
@@ -21,21 +21,21 @@ def _mixed(first, second):
     return x ^ (x >> np.uint64(31))
 
 
-@compiled
+@jit_helper
 def _kept(seed, k, dropout):
     """Whether dropout leaves entry k in."""
     number = _mixed(seed, np.uint64(k))
     return np.float64(number >> np.uint64(11)) * 2.0**-53 >= dropout
 
 
-@fast
+@jit_fast_helper
 def _add_scores(scores, weights, column, value):
     row = weights[column]
     for a in range(len(scores)):
         scores[a] += row[a] * value
 
 
-@fast
+@jit_fast_helper
 def _ada_step(row, sums, slopes, value, rate):
     for a in range(len(slopes)):
         move = slopes[a] * value
@@ -44,7 +44,7 @@ def _ada_step(row, sums, slopes, value, rate):
         row[a] -= rate * move / np.sqrt(total)
 
 
-@compiled
+@jit_helper
 def _slopes(scores, costs, targets, slopes):
     """Fills the slopes of the loss of an example, all (rows, A); returns the loss."""
     rows, actions = scores.shape
@@ -75,7 +75,7 @@ def _slopes(scores, costs, targets, slopes):
     return (top + math.log(total)) - (best + math.log(target_mass))
 
 
-@compiled
+@jit_entry
 def logistic_pass(
     ends, columns, values, begins, costs, targets, importance, order, weights, squares,
     rate, dropout, least, seed,
@@ -132,7 +132,7 @@ def logistic_pass(
     return total
 
 
-@compiled
+@jit_entry
 def perceptron_pass(
     ends, columns, values, begins, costs, targets, importance, order, weights, delays, seen, by_cost
 ):

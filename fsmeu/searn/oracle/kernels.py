@@ -5,17 +5,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 
-compiled: Any = njit(cache=True, error_model="numpy", nogil=True)
+from fsmeu.jit import jit_entry, jit_helper
 
 _ROUNDING = 2 * np.finfo(np.float64).eps
 
 
-@compiled
+@jit_entry
 def pack(targets, kinds, label_class, counts):
     """Fills the outcomes of labels (rows, labels), and how many each row has (rows,).
 
@@ -37,7 +34,7 @@ def pack(targets, kinds, label_class, counts):
         targets[r, count:], kinds[r, count:] = targets[r, 0], kinds[r, 0]
 
 
-@compiled
+@jit_entry
 def fill(steps, axes, none, direction, best):
     """Fills the cells with the greatest sum gained times the machine's direction, 1 or -1.
 
@@ -63,7 +60,7 @@ def fill(steps, axes, none, direction, best):
                             best[to + j] = max(best[to + j], best[source + j] + added)
 
 
-@compiled
+@jit_helper
 def _reach(axes, best, none, ends, layer, machine, at_class, gain, count):
     """The best score that can be reached, -inf for none."""
     begins, _, _, low, size, cells = axes
@@ -87,7 +84,7 @@ def _reach(axes, best, none, ends, layer, machine, at_class, gain, count):
     return greatest
 
 
-@compiled
+@jit_entry
 def costs(steps, axes, best, none, ends, machines, layers, states, out):
     """Fills ``out`` (batch, labels) for states (batch, 4); whether all are states.
 
@@ -119,7 +116,7 @@ def costs(steps, axes, best, none, ends, machines, layers, states, out):
     return True
 
 
-@compiled
+@jit_entry
 def scores(axes, best, none, ends, machines, layers, states, out):
     """Fills ``out`` (batch,) for states (batch, 4); whether all are states."""
     for b in range(out.shape[0]):
