@@ -267,9 +267,12 @@ def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
     """The decisions for problems that differ in the numbers of their models only.
 
     They are those of the first method that fits and proves its answer; else the best answer of
-    those that fit. A method that proves nothing, or may not, ends it. Where none answers, the error
-    is that of the last.
+    those that fit. A method that proves nothing, or may not, ends it, and is not asked where an
+    answer is known to be near the best: it could gain nothing that is worth its time. Where none
+    answers, the error is that of the last. The time of a problem begins here.
     """
+    for problem in problems:
+        problem.clock.over()
     first, answers = problems[0], [list[tuple[str, Answer]]() for _ in problems]
     left, faults = dict(enumerate(problems)), dict[int, FsmeuError]()
     names = _in_order(first) if method == "auto" else (method,)
@@ -278,6 +281,10 @@ def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
     for name in names:
         if not left or not METHODS[name].fits(first):
             continue
+        if name in _UNPROVEN:
+            left = {row: one for row, one in left.items() if not _has_near(answers[row])}
+            if not left:
+                break
         ends = first.keep is not None or name in _UNPROVEN
         for row, answer in zip(list(left), _answers(list(left.values()), name, names), strict=True):
             if isinstance(answer, FsmeuError):
@@ -295,6 +302,11 @@ def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
 
     best = (max(reversed(pairs), key=rank) for pairs in answers)  # the last of equal ones
     return [_decision(problem, *pair) for problem, pair in zip(problems, best, strict=True)]
+
+
+def _has_near(answers: Sequence[tuple[str, Answer]]) -> bool:
+    """Whether one of these answers is near the best."""
+    return any(answer.near for _, answer in answers)
 
 
 def _answers(

@@ -48,9 +48,11 @@ from fsmeu.trellis.roundings import LEAST
 from fsmeu.trellis.walk import Mover, Steps, steps_of
 
 PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scale
+NEAR = 1e-6  # nothing is searched for that can be better by no more than this part of the scale
 FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
 CACHED_STEPS = 1 << 24  # cells of steps cached between two passes over single changes: 128 MB
 HIDDEN = "rounding hides which is best"
+_SHORTEST = 1e-3  # seconds of a first attempt, at least
 _BETWEEN = 0.1  # seconds between two calls of progress
 
 
@@ -90,13 +92,18 @@ class Clock:
         return passed > self.seconds
 
     @property
+    def left(self) -> float:
+        """Seconds that are left, 0 where there are none."""
+        return max(0.0, self.seconds - self.elapsed)
+
+    @property
     def ran_out(self) -> str:
         """The sentence that the time was over."""
         return f"the {self.seconds:g} seconds were over (give it more with seconds=...)"
 
     def half(self) -> Clock:
-        """A clock for a first attempt, which may take half of the time."""
-        return Clock(self.seconds / 2, self.progress)
+        """A clock for a first attempt, which may take half of the time that is left."""
+        return Clock(max(self.left / 2, _SHORTEST), self.progress)
 
     def check(self) -> None:
         """Raises a TimeoutError when there is no time left; the best so far is then the answer."""
@@ -195,6 +202,7 @@ class Answer:
     candidates: int = 0  # sequences that were compared, 0 where it was not found like that
     value: float | None = None  # its expected value, where the method knows it
     error: float = math.inf  # a bound on the error of the value
+    near: bool = False  # whether no sequence is better by more than ``NEAR``
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,10 +358,22 @@ def judged(
 
     Changes of single labels are valued where the value is a small measure, if ``thorough``.
     """
-    exact = bool(reach <= PRECISION * abs(answer.value or 0.0))
-    if not exact and thorough and np.isfinite(reach):
-        exact = bool(reach <= PRECISION * _step(problem, answer.indices))
-    return replace(answer, exact=exact, why=answer.why if exact else f"{answer.why}; but {but}")
+    scale = abs(answer.value or 0.0)
+    if thorough and reach > PRECISION * scale:
+        share = PRECISION if reach <= NEAR * scale else NEAR  # what a greater scale could show
+        if reach <= share * _greatest_step(problem):
+            scale = max(scale, _step(problem, answer.indices))
+    exact = bool(reach <= PRECISION * scale)
+    why = answer.why if exact else f"{answer.why}; but {but}"
+    return replace(answer, exact=exact, near=bool(reach <= NEAR * scale), why=why)
+
+
+def _greatest_step(problem: Problem) -> float:
+    """A bound on what changing one label can cost: the width of the declared range."""
+    if not isinstance(problem.loss, SpecLoss):
+        return math.inf
+    low, high = declared_range(problem.loss.bound, problem.n)
+    return high - low
 
 
 def checked(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:

@@ -23,7 +23,15 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.problem import Answer, Method, Problem, judged, one_by_one, reach_beyond
+from fsmeu.decoding.problem import (
+    Answer,
+    Clock,
+    Method,
+    Problem,
+    judged,
+    one_by_one,
+    reach_beyond,
+)
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra import confusion
@@ -136,27 +144,46 @@ def _ranking(problem: Problem) -> Answer:
         best = int((problem.sign * values).argmax())
         why = f"{_WHY}; but only {problem.keep} states per layer were kept"
         return Answer(ranked(order, best), False, why, problem.n + 1)
-    values, sizes, underflow = _candidate_values(form, p[order])
+    values, sizes, underflow, tried = _candidate_values(form, p[order], problem.clock)
+    if len(tried) <= problem.n:
+        best = int(tried[(problem.sign * values[tried]).argmax()])
+        only = f"only {len(tried)} of {problem.n + 1} numbers of ones were tried"
+        why = f"{_WHY}; but {only} before {problem.clock.ran_out}"
+        return Answer(ranked(order, best), False, why, len(tried))
     errors = relative_error(_ROUNDINGS * (problem.n + 1)) * (sizes + underflow)
     return ranked_answers([problem], order[None], values[None], errors[None], _WHY)[0]
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
-def _candidate_values(form: Confusion, p: Floats) -> Floats:
-    """Expected values with ones at the first k of the sorted positions, first row of (3, n + 1).
+class _Candidates(NamedTuple):
+    """The sequences with ones at the first k of the sorted positions, by k, (n + 1,) each."""
 
-    The others: expected absolute values, and bounds on what underflowed in the sums.
-    """
+    values: Floats  # expected values
+    sizes: Floats  # expected absolute values
+    underflow: Floats  # bounds on what underflowed in the sums
+    tried: Ints  # the k that there was time for, at least one; the arrays hold 0 at all others
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def _candidate_values(form: Confusion, p: Floats, clock: Clock) -> _Candidates:
+    """Candidates for probabilities in descending order; those near the expected count first."""
     n = len(p)
-    first, last = prefix_counts(p[None])[0], prefix_counts(p[None, ::-1])[0]
-    sums = np.empty((3, n + 1))
-    for k in range(n + 1):
-        tp, fn = np.arange(k + 1.0)[:, None], np.arange(n - k + 1.0)[None, :]
+    first = prefix_counts(p[None])[0]
+    last = prefix_counts(p[None, ::-1])[0]
+    sums = np.zeros((3, n + 1))
+    order = np.argsort(np.abs(np.arange(n + 1) - p.sum()), kind="stable")
+    done = 0
+    while done <= n and not (done and clock.over(done / (n + 1))):
+        k = int(order[done])
+        tp = np.arange(k + 1.0)[:, None]
+        fn = np.arange(n - k + 1.0)[None, :]
         table = value_of_counts(form, n, tp, float(k), tp + fn)
-        left, right = first[k, : k + 1], last[n - k, : n - k + 1]
         size = np.abs(table)
+        left = first[k, : k + 1]
+        right = last[n - k, : n - k + 1]
         sums[:, k] = left @ table @ right, left @ size @ right, (n + 1) * LEAST * size.max()
-    return sums
+        done += 1
+    values, sizes, underflow = sums
+    return _Candidates(values, sizes, underflow, order[:done])
 
 
 RANKING = Method("ranking", _condition, one_by_one(_ranking))

@@ -51,11 +51,14 @@ from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
+from fsmeu.trellis.batches import Decided
+from fsmeu.trellis.engine import MOST_ENDS, Structure
 from fsmeu.trellis.kept import structure_of
 from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.trellis.tapes import UncountableError, values_at
 from fsmeu.trellis.windows import Window, count_window, without_each
 
+_SLOWER = 16  # how many times as slow as the estimate a machine that is busy may be
 COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then windows are faster
 
 
@@ -68,8 +71,9 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
         limits = first.constraint
         allowed = None if limits is None else allowed_layers(first.model, limits).layers
         structure = structure_of(first.loss, first.model, allowed)
-        models = arc_weights_many([problem.model for problem in problems])
-        decided = structure.decide(models, first.sign, first.clock.seconds)
+        if len(problems) > 1 and not _is_quick(structure, first):
+            return [split_answers([problem])[0] for problem in problems]
+        decided = _decided(structure, problems)
     except UncountableError as error:
         return [str(error)] * len(problems)
     answers: list[Answer | str] = []
@@ -88,6 +92,32 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
         answer = Answer(path, False, _why(problem), candidates, value, off)
         answers.append(judged(problem, answer, reach[row], but))
     return answers
+
+
+def _is_quick(structure: Structure, problem: Problem) -> bool:
+    """Whether all ends can be tried in the time of a problem, even on a slow machine."""
+    ends = int(structure.h.columns[problem.n])
+    return structure.ends_in(problem.n, problem.sign, problem.clock.left / _SLOWER) >= ends
+
+
+def _decided(structure: Structure, problems: Sequence[Problem]) -> Decided:
+    """The best hypotheses; of one problem that is not quick, by the ends that there is time for.
+
+    How long an end takes is measured on a few of them, which are tried again with all others.
+    """
+    first = problems[0]
+    sign, clock = first.sign, first.clock
+    models = arc_weights_many([problem.model for problem in problems])
+    if _is_quick(structure, first):
+        return structure.decide(models, sign)
+    few = structure.ends_in(first.n, sign, clock.left / _SLOWER)
+    begin = clock.elapsed
+    decided = structure.decide(models, sign, few)
+    taken = clock.elapsed - begin
+    more = int(min(few * clock.left / max(taken, 1e-9), MOST_ENDS))
+    if more > few and decided.tried[0] == few:
+        decided = structure.decide(models, sign, more)
+    return decided
 
 
 def _why(problem: Problem) -> str:

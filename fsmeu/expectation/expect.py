@@ -38,7 +38,13 @@ from fsmeu.models.base import prepare_many
 from fsmeu.models.chains import binary_chain, binary_marginals, is_binary_chain
 from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
-from fsmeu.trellis.roundings import DIGITS, Sums, joined, relative_error
+from fsmeu.trellis.roundings import (
+    DIGITS,
+    Sums,
+    joined,
+    least_error_of_sweep,
+    relative_error,
+)
 from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_gradient, walk_many, walk_windows
 from fsmeu.trellis.windows import Window, count_window
 
@@ -48,6 +54,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ENGINES = ("lattice", "openfst")
+_USABLE = 1e-6  # an estimate by moments whose error may be a greater part of it is not used
 MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB while sorted
 
 
@@ -169,9 +176,38 @@ def _share(loss: Loss, pairs: list[tuple[Any, Model]]) -> list[float]:
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _expectations(queries: Sequence[Query], max_states: int | None = None) -> list[Expectation]:
     """The expectations of one query, or of several that go together."""
+    if is_long(queries[0]):
+        return [_long_or_swept(queries[0], max_states)]
+    return _swept(queries, max_states)
+
+
+def _long_or_swept(query: Query, max_states: int | None) -> Expectation:
+    """The expectation of a long query, by moments, by windows or by a sweep.
+
+    Of two answers, the one with the narrower bounds is taken; and the sweep, which takes n^2 steps
+    for n labels, is made only where its bounds can be the narrower ones.
+    """
+    long = long_expectation(query, partial(_levels, max_states))
+    if long is None:
+        return _swept([query], max_states)[0]
+    width = (long.upper - long.lower) / 2
+    if width <= max(PROMISED, least_error_of_sweep(query.n)) * abs(long.value):
+        return long
+    try:
+        swept = _swept([query], max_states)[0]
+    except SizeLimitError:
+        return long
+    return min((long, swept), key=_width)
+
+
+def _width(expectation: Expectation) -> float:
+    """The distance of the bounds."""
+    return expectation.upper - expectation.lower
+
+
+def _swept(queries: Sequence[Query], max_states: int | None) -> list[Expectation]:
+    """The expectations of one query, or of several that go together, by sweeps over positions."""
     levels = partial(_levels, max_states)
-    if is_long(queries[0]) and (long := long_expectation(queries[0], levels)) is not None:
-        return [long]
     sums = _sums(queries, max_states)
     results = bounded_expectations(queries, sums, levels)
     cancels = sums.sizes > 4 * np.abs(sums.values)
@@ -184,7 +220,7 @@ def _expectations(queries: Sequence[Query], max_states: int | None = None) -> li
             cheap = max(1, CHEAP_STATES // max(1, queries[row].n))
             again = walked(queries[row], min(cheap, max_states or cheap), weights=False)
             both = expectation, *bounded_expectations([queries[row]], again, levels)
-            results[row] = min(both, key=lambda x: x.upper - x.lower)
+            results[row] = min(both, key=_width)
     if isinstance(queries[0].loss, SpecLoss):
         means = np.array([x.value / x.kept for x in results if x.kept])
         check_range(queries[0].loss.bound, queries[0].n, means)
@@ -370,14 +406,21 @@ def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expecta
     by_moments: Sequence[float] | None = None if p is None else independent_value(form, z, p)
     if p is None and chain is not None:
         by_moments = chain_value(form, z, chain_of(*chain))
-    if by_moments is not None and by_moments[1] <= PROMISED * abs(by_moments[0]):
-        estimate = *by_moments[:2], 1.0, 0.0
-    elif p is not None and all(map(math.isfinite, declared_range(loss.bound, query.n))):
-        estimate = _windowed(form, z, p)
-    else:
+    estimates = []
+    if by_moments is not None and by_moments[1] <= _USABLE * abs(by_moments[0]):
+        estimates.append((by_moments[0], by_moments[1], 1.0, 0.0))
+    promised = by_moments is not None and by_moments[1] <= PROMISED * abs(by_moments[0])
+    ranged = all(map(math.isfinite, declared_range(loss.bound, query.n)))
+    if not promised and ranged and p is not None:
+        estimates.append(_windowed(form, z, p))
+    if not estimates:
         return None
     listed = partial(levels, query) if p is None else partial(_table_levels, form, z, p)
-    return result.ranged_expectation(loss, query.n, query.where, estimate, listed)
+    bounded = (
+        result.ranged_expectation(loss, query.n, query.where, estimate, listed)
+        for estimate in estimates
+    )
+    return min(bounded, key=_width)
 
 
 def _windowed(form: Confusion, z: Ints, p: Floats) -> tuple[float, float, float, float]:

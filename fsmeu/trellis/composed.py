@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsmeu.arrays import Bools, Ints
+from fsmeu.errors import SizeLimitError
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distinct import by_first, distinct, distinct_rows, distinct_sets, row_keys
 from fsmeu.fst.layers import Layer
@@ -124,7 +125,7 @@ def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool)
             fresh = here.fresh(alive)
             if len(fresh):
                 cells += len(fresh) * here.degree
-                guard_size("decode", cells * _ARC_STATES)
+                _guard_arcs(cells, i)
                 here.parts.append(_expanded(tape, i, pairs, fresh, here, weighted))
             alive, most = here.reached(alive, fresh, len(pairs.code))
             repeats = np.array_equal(alive, before)
@@ -134,6 +135,22 @@ def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool)
     parts = (here.arcs() for here in kinds)
     tables = [arcs.take(distinct_rows(list(arcs))[0], axis=1) for arcs in parts]
     return Composed(tables, kind, np.array(width), pairs.code, pairs.state, np.array(counts), first)
+
+
+class LayersTooLargeError(SizeLimitError):
+    """The first positions alone have more arcs than are built; ``positions`` says how many."""
+
+    def __init__(self, message: str, positions: int) -> None:
+        super().__init__(message)
+        self.positions = positions
+
+
+def _guard_arcs(arcs: int, position: int) -> None:
+    """Refuses so many arcs up to a position, counted from 0."""
+    try:
+        guard_size("decode", arcs * _ARC_STATES)
+    except SizeLimitError as error:
+        raise LayersTooLargeError(str(error), position + 1) from None
 
 
 def _expanded(tape: Tape, i: int, pairs: _Pairs, fresh: Ints, kind: _Kind, weighted: bool) -> Ints:

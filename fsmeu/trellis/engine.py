@@ -10,7 +10,6 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf
 from typing import Any, TypeVar
 
 import numpy as np
@@ -41,6 +40,9 @@ _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
 
 _SUMS_PER_SECOND, _BOUND_SUMS = 3e9, 400
 """Sums and products of compiled loops; and of bounds, by end and count of y, for each end tried."""
+
+MOST_ENDS = 1 << 31
+"""More ends than any counter has."""
 
 _NEGLIGIBLE = 1e-22
 """A mass that is not moved on, as long as bounds on errors hardly feel it."""
@@ -87,23 +89,28 @@ class Structure:
         cells = int(self._mass_cells[n]) + int(self._best_cells[n]) + n * pairs
         guard_size(where, max(tables // CELLS_PER_STATE, cells // KEPT_CELLS_PER_STATE))
 
-    def decide(self, models: ArcWeights, sign: float, seconds: float = inf) -> Decided:
+    def ends_in(self, n: int, sign: float, seconds: float) -> int:
+        """How many ends of z's counter are tried in so many seconds, about; at least one."""
+        work = 1 + self._work(n, 2 * max(1, self.counts))
+        if self._values(n, sign).prunes:
+            work += _BOUND_SUMS * int(self.h.columns[n]) * int(self.r.columns[n])
+        return int(min(max(1.0, seconds * _SUMS_PER_SECOND / work), MOST_ENDS))
+
+    def decide(self, models: ArcWeights, sign: float, most: int = MOST_ENDS) -> Decided:
         """The best hypothesis under each model.
 
         Args:
             models: weights of models of this structure, as all methods take them.
             sign: what values are multiplied by; -1 makes what is least the greatest.
-            seconds: how long ends of z's counter are tried for each model, about.
+            most: how many ends of z's counter are tried for each model, at most.
         """
         batch, n = self._batch(models), models.n
         self.guard("decode", n)
         values, size, count = self._values(n, sign), int(self.h.columns[n]), len(models.arcs)
         ends, best = np.zeros((count, 3, size)), np.zeros(count, np.int64)
         work = self._work(n, 2 * max(1, self.counts))
-        tries, bounds = (2, size * int(self.r.columns[n])) if values.prunes else (size, 0)
+        tries = 2 if values.prunes else size
         run = kernels("best_kernels", count * (tries * work + self._best_work(n)))
-        most = seconds * _SUMS_PER_SECOND / (1 + work + _BOUND_SUMS * bounds)
-        most = int(min(max(1, most), 1 << 31))
         tables = self.r, self.h, self.amounts, values
         with self._buffers("decision", n, self._decision_buffers) as buffers:
             run.decide_batch(*tables, batch, most, buffers, ends, best)

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from fsmeu.errors import LossFileError, SizeLimitError
+from fsmeu.fst.compose import max_states
 from fsmeu.fst.layers import Layer, Layered, any_layers
 from fsmeu.limits import MOST_TRELLISES
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models.base import Model, arcs_key
 from fsmeu.models.chains import Chain
-from fsmeu.trellis.composed import compose
+from fsmeu.trellis.composed import LayersTooLargeError, compose
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.structure import hypotheses, references
 from fsmeu.trellis.tapes import Tapes, amounts_of
@@ -59,13 +60,37 @@ def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None =
                 structure = cached.pop(key)
             else:
                 with suppress(LossFileError, SizeLimitError):  # a later step may be undefined
-                    structure = _structure(form, model.layered(), longest, allowed)
+                    structure = _unless_refused(loss, model, longest, allowed, kind)
             _keep(cached, key, structure)
             if structure is not None and _serves(structure, n):
                 return structure
-        structure = cached.pop(same, None) or _structure(form, model.layered(), n, allowed)
+        structure = cached.pop(same, None)
+        if structure is None:
+            structure = _unless_refused(loss, model, n, allowed, kind)
         _keep(cached, same, structure)
         return structure
+
+
+def _unless_refused(
+    loss: SpecLoss, model: Model, n: int, allowed: Sequence[Layer] | None, kind: Hashable
+) -> Structure:
+    """The structure for sequences of length n, unless one like it was too large before.
+
+    Two methods of deciding ask for the same structure one after the other, and one for a greater
+    length is asked for first. What was too large after some positions is so for greater lengths.
+    """
+    assert loss.split is not None
+    refused: dict[Hashable, tuple[int, str]] = loss.memo("refused structures")
+    key = (kind, max_states(), n if loss.split.reads_length else None)
+    positions, reason = refused.get(key, (n + 1, ""))
+    if n >= positions:
+        raise SizeLimitError(reason)
+    try:
+        return _structure(loss.split, model.layered(), n, allowed)
+    except SizeLimitError as error:
+        positions = error.positions if isinstance(error, LayersTooLargeError) else n
+        _keep(refused, key, (positions, str(error)))
+        raise
 
 
 def _serves(structure: Structure, n: int) -> bool:

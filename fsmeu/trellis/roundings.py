@@ -20,6 +20,14 @@ def relative_error(operations: int) -> float:
     return 1.1 * operations * UNIT
 
 
+def least_error_of_sweep(n: int) -> float:
+    """A relative error below which the bound of no sweep over n positions is.
+
+    Each position multiplies a mass by a weight and adds it to others.
+    """
+    return relative_error(2 * n)
+
+
 class Sums(NamedTuple):
     """Expectations as sums of terms, and what bounds their rounding errors."""
 

@@ -1,65 +1,148 @@
-"""Methods that try candidates answer with the best so far when their time is over."""
+"""Time: what ``seconds`` bounds, and what is not tried because it could not be better."""
 
 import itertools
+import re
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding import problem as clock
-from tests.decoding.listing import random_model, shelf_listing
+from fsmeu.decoding import candidates, decode, problem
+from fsmeu.expectation import expect
+from fsmeu.trellis import engine, kept
 
-METHODS = ("search", "exhaustive", "nbest")
+COSINE = """utility cosine "cosine of two sets"
+labels 0 1
+count tp when z == 1 and y == 1
+count hyp when z == 1
+count ref when y == 1
+value tp / sqrt(hyp * ref + 1)
+range 0 .. 1
+"""
 
 
 @pytest.fixture
 def ticks(monkeypatch):
-    """Time goes by one second whenever the clock is looked at."""
-    now = itertools.count()
-    monkeypatch.setattr(clock.time, "monotonic", lambda: float(next(now)))
+    """A clock that advances by one second whenever it is read."""
+    seconds = itertools.count()
+    monkeypatch.setattr(problem.time, "monotonic", lambda: float(next(seconds)))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ["jaccard", "boundary_fscore", "threshold"])
-def test_more_time_is_never_worse(ticks, name, method):
-    """The decision is an allowed sequence with its true value; it says when the time was over."""
-    rng = np.random.default_rng(3)
-    listing = shelf_listing(name, 5)
-    case = random_model(rng, (0, 1), 5)
-    enough = fsmeu.decode(listing.loss, case.model, method=method, seconds=None)
-    assert "seconds" not in enough.why
-    reached, late = -np.inf, 0
-    for seconds in (1, 3, 10, 30, 100, 300, 1000, 10_000):
-        found = fsmeu.decode(
-            listing.loss, case.model, method=method, seconds=seconds, constraint="!(1 1 .*)"
-        )
-        value = listing.worth(found.labels, case.distribution)
-        assert listing.sign * found.value == pytest.approx(value, rel=1e-12, abs=1e-13)
-        assert found.labels[:2] != [1, 1]
-        assert value >= reached - 1e-12
-        reached = value
-        if "seconds" in found.why:
-            late += 1
-            assert not found.exact
-            assert f"{seconds:g} seconds were over" in fsmeu.explain(found)
-            assert "seconds=" in found.why
-    assert late
-    assert "seconds" not in found.why
+def chain(n):
+    return fsmeu.models.Markov([0.6, 0.4], [[0.85, 0.15], [0.3, 0.7]], n=n)
 
 
-def test_the_search_goes_on_where_not_all_sequences_can_be_tried(ticks):
-    """Trying all of them takes half of the time at most."""
-    listing = shelf_listing("boundary_fscore", 5)
-    case = random_model(np.random.default_rng(4), (0, 1), 5)
-    assert fsmeu.decode(listing.loss, case.model, seconds=None).method == "exhaustive"
-    assert fsmeu.decode(listing.loss, case.model, seconds=8).method == "search"
+@pytest.fixture
+def cosine(tmp_path):
+    path = tmp_path / "cosine.loss"
+    path.write_text(COSINE)
+    return fsmeu.load(path)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_progress_is_told(ticks, method):
-    told = []
-    model = [0.3, 0.6, 0.45, 0.5, 0.2]
-    fsmeu.decode(fsmeu.load("jaccard"), model, method=method, progress=told.append, seconds=1e6)
-    assert told
-    assert all(0.0 <= share <= 1.0 for share in told)
-    assert told == sorted(told)
+def test_ranking_tries_what_there_is_time_for(ticks, cosine):
+    p = np.random.default_rng(0).random(40)
+    found = fsmeu.decode(cosine, p, method="ranking", seconds=10)
+    assert not found.exact
+    assert "of 41 numbers of ones were tried before the 10 seconds were over" in found.why
+    assert 1 < found.candidates < 12
+    best = fsmeu.decode(cosine, p, method="ranking", seconds=None)
+    assert best.exact
+    assert best.candidates == 41
+    assert found.value < best.value
+    assert found.value == pytest.approx(fsmeu.expect(cosine, found.labels, p).value, rel=1e-13)
+
+
+def test_ranking_answers_without_any_time(ticks, cosine):
+    found = fsmeu.decode(cosine, [0.3, 0.6, 0.2], method="ranking", seconds=1e-9)
+    assert found.candidates == 1
+    assert found.labels == [0, 1, 0]
+
+
+def test_counting_tries_the_ends_that_there_is_time_for(ticks, monkeypatch):
+    """How many there are is measured on the first one, which takes a second here."""
+    monkeypatch.setattr(engine, "_SUMS_PER_SECOND", 1.0)
+    found = fsmeu.decode(fsmeu.load("kappa"), chain(200), method="counting", seconds=40)
+    assert not found.exact
+    tried = re.search(r"only (\d+) of 201 counts of z were tried before the 40", found.why)
+    assert 20 < int(tried[1]) < 40
+
+
+def test_the_time_of_a_search_is_what_exact_methods_left(ticks):
+    """Structures are built first, and take all of it."""
+    loss = fsmeu.load("chunk_fscore_iob1")
+    slow = mock.Mock(side_effect=kept.SizeLimitError("too large"))
+    with mock.patch.object(kept, "_structure", slow):
+        model = fsmeu.models.from_potentials(np.zeros((9, 3)), np.eye(3), ["O", "I-A", "B-A"])
+        found = fsmeu.decode(loss, model, seconds=1)
+    assert "the 1 seconds were over" in found.why
+
+
+def test_a_search_is_not_made_where_it_could_gain_nothing():
+    """Rounding hides which of two answers is better, by about 1e-9 of the value."""
+    fail = mock.Mock(side_effect=AssertionError("nothing was to be searched for"))
+    with (
+        mock.patch.object(problem, "PRECISION", 1e-13),
+        mock.patch.dict(
+            decode.METHODS, {"search": problem.Method("search", lambda one: None, fail)}
+        ),
+    ):
+        found = fsmeu.decode(fsmeu.load("mcc"), chain(40))
+    assert (found.method, found.exact) == ("counting", False)
+    assert candidates.HIDDEN in found.why
+
+
+def test_one_label_is_changed_only_where_that_could_prove_something():
+    """The declared range bounds what a change can cost."""
+    fail = mock.Mock(side_effect=AssertionError("a reach of 0.1 is no matter of rounding"))
+    one = problem.Problem(fsmeu.load("kappa"), chain(5))
+    answer = problem.Answer(np.zeros(5, np.int64), False, "x", 1, 0.3, 0.0)
+    with mock.patch.object(problem, "_step", fail):
+        judged = problem.judged(one, answer, 0.1)
+    assert (judged.exact, judged.near) == (False, False)
+
+
+def test_what_is_too_large_is_built_once(monkeypatch):
+    """Two methods ask for the structure of WindowDiff: the second is refused at once."""
+    monkeypatch.setenv("FSMEU_MAX_STATES", "1000")
+    build = mock.Mock(side_effect=kept._structure)
+    loss = fsmeu.load("windowdiff", k=14)
+    with mock.patch.object(kept, "_structure", build):
+        found = fsmeu.decode(loss, np.full(40, 0.3), seconds=5)
+        assert not found.exact
+        assert build.call_count == 1  # for up to 96 labels: fewer of them are too many already
+        monkeypatch.setenv("FSMEU_MAX_STATES", "1001")
+        fsmeu.decode(loss, np.full(40, 0.3), seconds=5)
+        assert build.call_count == 2
+
+
+def test_a_sweep_is_not_made_where_its_bounds_could_not_be_narrower():
+    """The bound by moments is 5e-12 of the value here, that of a sweep over 10,000 labels 2e-12."""
+    n = 20_000
+    z = (np.random.default_rng(0).random(n) < 0.33).astype(int)
+    fail = mock.Mock(side_effect=AssertionError("no sweep over 20,000 labels is needed"))
+    with mock.patch.object(expect, "_swept", fail), mock.patch.object(expect, "PROMISED", 1e-14):
+        found = fsmeu.expect(fsmeu.load("fscore"), z, chain(n))
+    assert 1e-14 < (found.upper - found.lower) / 2 / found.value < 5e-12
+
+
+def test_of_two_expectations_the_one_with_narrower_bounds_is_taken(monkeypatch):
+    monkeypatch.setattr(expect, "PROMISED", 0.0)
+    monkeypatch.setattr(expect, "least_error_of_sweep", lambda n: 0.0)
+    z = (np.random.default_rng(0).random(1_000) < 0.33).astype(int)
+    loss, model = fsmeu.load("fscore"), chain(1_000)
+    query = expect.query_of(loss, z, model)
+    both = [expect.long_expectation(query, lambda one: None), expect._swept([query], None)[0]]
+    found = fsmeu.expect(loss, z, model)
+    widths = [one.upper - one.lower for one in both]
+    assert widths[0] != widths[1]
+    assert found.upper - found.lower == min(widths)
+    assert max(one.lower for one in both) <= found.value <= min(one.upper for one in both)
+
+
+def test_an_expectation_by_moments_answers_where_a_sweep_is_too_large(monkeypatch):
+    monkeypatch.setattr(expect, "PROMISED", 0.0)
+    monkeypatch.setattr(expect, "least_error_of_sweep", lambda n: 0.0)
+    monkeypatch.setenv("FSMEU_MAX_STATES", "100")
+    found = fsmeu.expect(fsmeu.load("fscore"), [0, 1] * 600, chain(1_200))
+    assert found.lower <= found.value <= found.upper

@@ -158,18 +158,18 @@ def test_gradients_of_long_sentences_equal_differences():
 # -- ends of z's counter that are left out ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("seconds", [np.inf, 1e-9])
+@pytest.mark.parametrize("most", [1, 100])
 @pytest.mark.parametrize("seed", range(3))
-def test_every_end_is_valued_or_bounded_from_above(seed, seconds):
+def test_every_end_is_valued_or_bounded_from_above(seed, most):
     loss, one = LOSSES["chunk_fscore"](), corpus(seed)[1][0]
     listing = make_listing(loss, TAGS, 3)
     worth = listing.worths({y: one.probability(y) for y in listing.sequences})
     ends = np.array([len(get_entities(list(z))) for z in listing.sequences])
-    found = structure_of(loss, one).decide(one.arc_weights(), 1.0, seconds=seconds)
+    found = structure_of(loss, one).decide(one.arc_weights(), 1.0, most)
     for k in range(4):
         assert found.values[0, k] + found.errors[0, k] >= worth[ends == k].max() - 1e-15
-        assert seconds < 1 or found.values[0, k] <= found.values[0, int(found.best[0])]
-    assert seconds > 1 or found.tried[0] == 1
+        assert most == 1 or found.values[0, k] <= found.values[0, int(found.best[0])]
+    assert most > 1 or found.tried[0] == 1
 
 
 def test_ends_are_tried_as_long_as_there_is_time():

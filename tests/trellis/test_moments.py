@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.decoding import moments as decisions
 from fsmeu.decoding import split
+from fsmeu.decoding.problem import Clock
 from fsmeu.decoding.ranking import _candidate_values
 from fsmeu.losses.algebra.confusion import tp_counterexample, value_of_counts
 from fsmeu.losses.algebra.ratios import sum_of_ratios
@@ -120,7 +121,7 @@ def test_ranked_values_are_within_their_bounds(name, params, seed, n, order):
     """However large the remainder is: against the sums over all tables."""
     loss, p = loaded(name, params), chances(seed, n)
     sign = 1.0 if loss.kind == "utility" else -1.0
-    wanted = _candidate_values(loss.confusion, p)[0]
+    wanted = _candidate_values(loss.confusion, p, Clock()).values
     ways = [moments._series(loss.confusion, p, sign, order)]
     if name not in UNEVEN:
         ways.append(moments._exponential(loss.confusion, p, sign))
