@@ -76,7 +76,7 @@ an expression is missing after the operator
 'old' is followed by the name of a register, 'at' by the name of a state
     value old | value at 3 |
 this character is not part of the language (powers are written ^)
-    value 1 ? 2 | value `1` | count bad when z & y |
+    value 1 ? 2 | value `1` | count bad when z ~ y |
 a statement begins with count, age, memory, flag, register, state, arc, let, labels, value,
     value 1 tp | foo | value 1 2 |
 """
@@ -97,7 +97,7 @@ def test_malformed_example_gets_its_message(message, text):
         ("loss f\nlabels 0 1\nvalue 1 +»", "an expression is missing"),
         ("loss f\n\n\n\tvalue (1 + 2»\n", "an opened bracket is not closed"),
         ("loss f\ncount c\r\nvalue c »? 1", "not part of the language"),
-        ("loss f # a comment\n# another\nvalue »'c'", "not part of the language"),
+        ("loss f # a comment\n# another\nvalue »`c`", "not part of the language"),
         ("loss f\x0c\nvalue 1 »1", "a statement begins with"),
         ("loss f\ncount c when z == 1 and »" + "count c when z == 1 and " * 8, "is missing"),
         ("»count c\nvalue c", "a loss file begins with"),
@@ -108,6 +108,7 @@ def test_malformed_example_gets_its_message(message, text):
         ("loss f\n»valu 1", "Did you mean 'value'"),
         ("loss f\nlabels 0 1\n»cuont c when z == 1\nvalue c", "Did you mean 'count'"),
         ("loss f\nlabels 0 1\n\n# a\n  »regsiter r in 0..1\nvalue 1", "Did you mean 'register'"),
+        ("loss f\nlabels 0 1\n»Count c when z == 1\nvalue c", "Did you mean 'count'"),
         ("loss f\nlabels 0 1\n»This counts errors of the hypothesis\nvalue 0", "begins with count"),
         ("loss f\ncount c when z != y\n»This counts errors\nvalue 0", "begins with count"),
         ("loss f\nlabels 0 1\n  »The other one when z is wise\nvalue 0", "begins with count"),
@@ -125,6 +126,68 @@ def test_the_place_is_shown_and_the_nearest_word(text, words):
     said, _ = refusal(text)
     assert words in said
     assert words.startswith("Did you mean") or "begins with count" not in words or "Did" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "foreign", "own"),
+    [
+        ("count c when z == 1 »&& y == 1", "&&", "and"),
+        ("count c when z == 1»&&y == 1", "&&", "and"),
+        ("count c when z »& y", "&", "and"),
+        ("count c when (z == 1 »|| y == 1)", "||", "or"),
+        ("count c when z == 1 »| y == 1", "|", "or"),
+        ("count c when »!z", "!", "not"),
+        ("count c when »!(z == 1)", "!", "not"),
+        ("count c when z == 1 and »! (y == 1)", "!", "not"),
+        ("count c when z »≠ y", "≠", "!="),
+        ("count c when z»≠y", "≠", "!="),
+        ("count c when z »<> y", "<>", "!="),
+        ("count c when z »!== y", "!==", "!="),
+        ("count c when z »=== y", "===", "=="),
+        ("count c when i »≤ 3", "≤", "<="),
+        ("count c when i »≥ 3", "≥", ">="),
+        ("count c when i »=< 3", "=<", "<="),
+        ("count c when i »=> 3", "=>", ">="),
+        ("count c when z == 1 »∧ y == 1", "∧", "and"),
+        ("count c when z == 1 »∨ y == 1", "∨", "or"),
+        ("count c when »¬ z", "¬", "not"),
+        ("count c by n »** 2", "**", "^"),
+        ("count c by 2 »× n", "×", "*"),
+        ("count c by 2 »· n", "·", "*"),
+        ("count c by n »÷ 2", "÷", "/"),
+        ("count c by n »− 2", "−", "-"),
+        ("count c when z == »'B'", "'", '"'),
+        ("count c when z == »“B”", "“", '"'),
+        ("count c when z == 1 »AND y == 1", "AND", "and"),
+        ("count c when z == 1 »Or y == 1", "Or", "or"),
+        ("count c when z == »True", "True", "true"),
+    ],
+)
+def test_what_other_languages_write_gets_its_word_here(text, foreign, own):
+    """The sign is named with what stands for it in a loss file."""
+    said, _ = refusal(f"loss f labels 0 1 {text} value c")
+    assert said == f"{foreign!r} is no sign or word of the language. Write {own!r}."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "count c when z »= 1 value c",
+        "count c when (z »= 1) value c",
+        "count c when z == 1 and y »= 1 value c",
+        "age a since z »= 1 up to 2 value a",
+        "count c value if c »= 1 then 2 else 3",
+        "count c value c or 0 when c »= 1",
+        "let a = z »= 1 value 1",
+    ],
+)
+def test_a_single_equal_sign_gets_its_double(text):
+    assert refusal(f"loss f labels 0 1 {text}")[0].startswith("'==' compares; a single '='")
+
+
+def test_signs_of_other_languages_may_be_labels():
+    loss = fsmeu.loads("loss f labels && || ! <> count c when z != y value c example &&! &&! = 0")
+    assert loss.labels == ("&&", "||", "!", "<>")
 
 
 def test_labels_may_go_on_in_the_next_line():

@@ -72,8 +72,6 @@ a table has one entry for each label
     (t: table = 1) labels A B count c by t[z, 1] value c |
     (t: table = 1) labels O B-x count c by t[kind(z), y] value c |
     (t: table = 1) labels 0 1 count c by t[z, "2"] value c |
-it can never equal one
-    L: count c when z == "b" value c | M: value tally(m, "AB") | D: count c when z == "A" value c |
 """
 """Messages with files that can be read but take one sort of thing for another."""
 EXAMPLES = by_message(

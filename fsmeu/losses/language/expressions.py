@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from fsmeu.errors import LossFileError, message, nearest
+from fsmeu.errors import LossFileError, message, nearest, shorten
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Place, fault, parts, walk
 
@@ -44,7 +44,8 @@ _REGISTERS = ("a count", "an age", _MEMORY, "a flag", "a register", "the state")
 _MEANINGS = dict.fromkeys(("z", "y", "i", "n", "inf"), "a word with a fixed meaning")
 _MEANINGS |= dict.fromkeys(FUNCTIONS, _FUNCTION)
 
-_COMPARE = ("==", "!=", "<", "<=", ">", ">=")
+_EQUALITY = ("==", "!=")
+_COMPARE = (*_EQUALITY, "<", "<=", ">", ">=")
 ANY, CONJUNCTION, _NOT, _COMPARISON, ARITHMETIC, _MINUS = 1, 2, 3, 4, 5, 7
 _LEVELS = {"or": ANY, "and": CONJUNCTION, **dict.fromkeys(_COMPARE, _COMPARISON)}
 _LEVELS |= {"+": ARITHMETIC, "-": ARITHMETIC, "*": 6, "/": 6, "%": 6, "^": 8}
@@ -52,8 +53,26 @@ _LEVELS |= {"+": ARITHMETIC, "-": ARITHMETIC, "*": 6, "/": 6, "%": 6, "^": 8}
 
 _OPERANDS = ("true", "false", "old", "at", "(")
 
+FOREIGN = {
+    **dict.fromkeys(("&&", "&", "∧"), "and"),
+    **dict.fromkeys(("||", "|", "∨"), "or"),
+    **dict.fromkeys(("!", "¬"), "not"),
+    **dict.fromkeys(("!==", "<>", "≠"), "!="),
+    **dict.fromkeys(("=<", "≤"), "<="),
+    **dict.fromkeys(("=>", "≥"), ">="),
+    **dict.fromkeys(("×", "·"), "*"),
+    **dict.fromkeys(("'", "‘", "’", "“", "”"), '"'),
+    "===": "==",
+    "**": "^",
+    "÷": "/",
+    "−": "-",
+}
+"""What other languages and typesetters write, with what stands for it in a loss file."""
+_FOREIGN = "|".join(re.escape(sign) for sign in sorted(FOREIGN, key=len, reverse=True))
+
 _BLANK = re.compile(r"(?:\s|#[^\n]*)*")
 _TOKEN = re.compile(
+    rf"(?P<foreign>(?!!=(?!=))(?:{_FOREIGN}))|"
     r'(?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)|(?P<text>"[^"\n]*")'
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<sign>\.\.|->|[=!<>]=|[-+*/%^()\[\],=:<>])|(?P<other>\S+)"
 )
@@ -70,7 +89,7 @@ _OLD = "'old' is followed by the name of a register, 'at' by the name of a state
 
 
 class Token(NamedTuple):
-    """A piece of the file: a number, text, name, word, sign, end, or something else."""
+    """A piece of the file: a number, text, name, word, sign, end, foreign sign, or other thing."""
 
     kind: str
     text: str
@@ -81,9 +100,10 @@ class Token(NamedTuple):
 class Expressions:
     """The place in a file up to which it has been read, and what its names mean so far.
 
-    ``token`` is the next one, ``meaning`` what each name is, ``sides`` how many labels choose an
-    entry of a table, ``named_states`` those that were named, perhaps before they are declared,
-    ``usage`` how the statement that is read is written.
+    ``token`` is the next one, ``meaning`` what each name is, ``labels`` those that the file has
+    named so far, ``label_memories`` the memories of them, ``sides`` how many labels choose an entry
+    of a table, ``named_states`` those that were named, perhaps before they are declared, ``usage``
+    how the statement that is read is written.
     """
 
     def __init__(self, source: str, origin: str) -> None:
@@ -92,6 +112,8 @@ class Expressions:
             must = f"a loss file may have at most {MAX_SIZE:,} characters"
             raise LossFileError(message(origin, must, f"{len(source):,}"))
         self.meaning = _MEANINGS.copy()
+        self.labels: tuple[int | str, ...] | None = None
+        self.label_memories: set[str] = set()
         self.lets: dict[str, Expr] = {}
         self.tables: list[str] = []
         self.sides: dict[str, int] = {}
@@ -100,6 +122,7 @@ class Expressions:
         self.usage = ""
         self._lines = [0, *(match.end() for match in re.finditer("\n", source))]
         self._depth = self._parts = 0
+        self._beside_label = False  # whether what is read next is compared with a label
         self.token = self.read(0)
 
     # -- tokens --------------------------------------------------------------------------------
@@ -149,11 +172,18 @@ class Expressions:
     def unexpected(self, said: str, expected: str = "") -> LossFileError:
         """The error of the next token, which cannot stand where it does."""
         text = self.token.text[:40]
+        if own_word(text):
+            return self._foreign(self.token)
         remedy = near_word(text) or (f"Expected {expected}" if expected else "")
         if text in WORDS and expected == "a name":
             remedy = f"{text!r} is a word of the language: choose another name"
         shown = f"found {text!r}" if text else "the file ends here"
         return self.error(self.token.place, f"{said} ({shown})", remedy)
+
+    def _foreign(self, token: Token) -> LossFileError:
+        """The error of a sign or word of another language, which is written otherwise in this."""
+        said = f"{token.text!r} is no sign or word of the language"
+        return self.error(token.place, said, f"Write {own_word(token.text)!r}")
 
     def after_expression(self, said: str, expected: str = "") -> LossFileError:
         """The error of the next token, which goes on with an expression where none can."""
@@ -197,7 +227,9 @@ class Expressions:
         left = self._prefixed(missing, level)
         while level <= (binds := _LEVELS.get(self.token.text, 0)):
             operator = self.advance().text
+            self._beside_label = operator in _EQUALITY and self._is_label(left)
             right = self._operators(_OPERATOR, _MINUS if operator == "^" else binds + 1)
+            self._beside_label = False
             left = self.checked(ast.Binary(operator, left, right, place=place))
             if binds == _COMPARISON and self.token.text in _COMPARE:
                 raise self.unexpected(_CHAIN)
@@ -250,6 +282,7 @@ class Expressions:
         self.advance()
         inside = [self._operators(_OPEN, ANY)]
         while self.take(","):
+            self._beside_label = self._names_labels(inside[0])  # as in tally(m, "B")
             inside.append(self._operators(_OPEN, ANY))
         self.expect(close, _OPEN, expression=True)
         return tuple(inside)
@@ -271,9 +304,48 @@ class Expressions:
         if name in self.states:
             said = f"{name!r} is a state; write 'at {name}' to ask whether it is reached"
             raise self.error(place, said)
-        names = [other for other, what in self.meaning.items() if what != _FUNCTION]
-        hint = nearest(name, names) or "Registers are declared above their use"
-        raise self.error(place, f"the name {name!r} is not known here", hint)
+        raise self._unknown(token)
+
+    def _unknown(self, token: Token) -> LossFileError:
+        """The error of a name that means nothing: perhaps a label, or a name with a slip in it."""
+        name, place = token.text, token.place
+        if own_word(name):
+            return self._foreign(token)
+        declared = [other for other in self.meaning if other not in _MEANINGS]
+        if self._beside_label or self._label_follows():
+            labels = self.labels
+            if labels is None or name in labels:
+                said = f"the name {name!r} is not known here; a label is written in quotes"
+                return self.error(place, said, f'Write "{name}"')
+            shown = ", ".join(f'"{x}"' if isinstance(x, str) else str(x) for x in labels)
+            said = f"{name} is not a label; the labels are {shorten(shown)}"
+            return self.error(place, said, nearest(name, [*map(str, labels), *declared]))
+        hint = "Names are declared above their use"
+        hint += f"; so far: {shorten(', '.join(declared))}" if declared else ""
+        said = f"the name {name!r} is not known here"
+        return self.error(place, said, nearest(name, declared) or hint)
+
+    def _label_follows(self) -> bool:
+        """Whether the next token compares what was read with a label."""
+        if self.token.text not in _EQUALITY:
+            return False
+        other = self.read(self.token.at + len(self.token.text)).text
+        return other in ("z", "y", "kind", "type") or other in self.label_memories
+
+    def _is_label(self, expr: Expr) -> bool:
+        """Whether an expression is a label, or the kind or type of one, by the look of it."""
+        match expr:
+            case ast.Name():
+                return expr.name in ("z", "y")
+            case ast.Index():
+                return expr.name in self.label_memories
+            case ast.Call():
+                return expr.function in ("kind", "type")
+        return False
+
+    def _names_labels(self, expr: Expr) -> bool:
+        """Whether an expression is the name of a memory of labels."""
+        return isinstance(expr, ast.Name) and expr.name in self.label_memories
 
     @property
     def _registers(self) -> list[str]:
@@ -310,7 +382,7 @@ class Expressions:
         inside = self._arguments("]")
         if not is_memory and name not in self.tables:
             said = f"only a memory or a table parameter has entries, {name!r} is neither"
-            raise self.error(place, said, nearest(name, [*self.tables, *self._registers]))
+            raise self.error(place, said, self._instead_of_index(name, inside[0]))
         if is_memory and len(inside) != 1:
             raise self.error(place, f"{name}[j] takes one index: how many steps back")
         for part in walk(inside[0]) if is_memory else ():
@@ -328,6 +400,24 @@ class Expressions:
         index = ast.Index(name, inside, place=place)
         self.checked(index)
         return index
+
+    def _instead_of_index(self, name: str, index: Expr) -> str:
+        """What to write in the place of z[i - 1] and the like."""
+        if name in self._registers:
+            return f"Write 'old {name}' for its value before this step"
+        if name not in ("z", "y"):
+            return nearest(name, [*self.tables, *self._registers])
+        back = 1
+        match index:
+            case ast.Name(name="i"):
+                return f"{name} is the label at position i. Write {name}"
+            case ast.Binary(operator="+", left=ast.Name(name="i")):
+                hint = "Sequences are read from left to right: when that label is reached, "
+                return f"{hint}'old m[0]' is this one, with 'memory m of {name} last 1' above"
+            case ast.Binary(operator="-", left=ast.Name(name="i"), right=ast.Number(value=steps)):
+                back = max(1, int(min(steps, 64.0)))
+        memory = f"Write 'memory m of {name} last {back}' above and 'old m[{back - 1}]' here"
+        return f"{memory} for the label {back} step{'s' * (back > 1)} before"
 
     def declare(self, token: Token, what: str) -> str:
         """Takes a new name; a LossFileError if it is taken."""
@@ -353,6 +443,12 @@ def _size(expr: Expr) -> tuple[int, int]:
         cached = 1 + sum(size for size, _ in inside), 1 + max((d for _, d in inside), default=0)
         object.__setattr__(expr, "_size", cached)
     return cached
+
+
+def own_word(text: str) -> str:
+    """What the language writes for a sign or word of another, such as && or AND; "" for others."""
+    lower = text.lower()
+    return FOREIGN.get(text) or (lower if lower in WORDS and text not in WORDS else "")
 
 
 def near_word(word: str) -> str:

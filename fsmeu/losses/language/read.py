@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from fsmeu.errors import LossFileError, as_number
+from fsmeu.errors import LossFileError, as_number, nearest
 from fsmeu.fst.tags import KINDS
 from fsmeu.losses.language import expressions
 from fsmeu.losses.language import syntax as ast
@@ -113,7 +113,8 @@ class _Reader(expressions.Expressions):
             return self.after_expression(_STATEMENT)
         place = Place(self.token.place.line, len(line) - len(line.lstrip()) + 1)
         said = f"{_STATEMENT} (found {words[0][:40]!r})"
-        return self.error(place, said, expressions.near_word(words[0]))
+        hint = nearest(words[0].lower(), _USAGE, 1.0) or expressions.near_word(words[0])
+        return self.error(place, said, hint)
 
     # -- the head ------------------------------------------------------------------------------
 
@@ -212,7 +213,8 @@ class _Reader(expressions.Expressions):
             raise self.error(self.begin.place, "labels must differ")
         numbers = [as_number(t.text) for t in tokens]
         whole = tuple(k for k in numbers if k is not None)
-        self.once((whole if len(whole) == len(words) else tuple(words), ""))
+        self.labels = whole if len(whole) == len(words) else tuple(words)
+        self.once((self.labels, ""))
 
     def on_reference(self) -> None:
         if self.token.kind != "text":
@@ -251,6 +253,8 @@ class _Reader(expressions.Expressions):
         name, place = self.new("a memory")
         self.expect("of", self.usage)
         update = ast.Push(name, self.expr(ARITHMETIC), place=place)
+        if self._is_label(update.entry):
+            self.label_memories.add(name)
         low, high = self.bounds() if self.take("in") else (None, None)
         if (low is None) != (high is None):
             raise self.error(place, "bounds of a memory are both needed, LOW..HIGH")

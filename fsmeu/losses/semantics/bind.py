@@ -159,7 +159,6 @@ TALLY = "tally counts entries that equal its second argument, so it must be like
 SUM = "sum adds the entries of a memory"
 TAGS = "kind and type need tags such as B-NP"
 TABLE = "a table has one entry for each label"
-UNKNOWN = "it can never equal one"
 
 _WANT = dict.fromkeys(("<", "<=", ">", ">="), ORDER) | dict.fromkeys(("and", "or"), CONDITION)
 NUMBER, LABEL, TEXT = "a number", "a label", "a text"
@@ -235,10 +234,29 @@ def _same(left: Expr, right: Expr, why: str, world: _World) -> tuple[Sort, Sort]
     return a, b
 
 
-def _known_label(text: Expr, sort: Sort, beside: Sort, world: _World) -> None:
-    """Refuses a quoted text beside a label when the file says that there is no such label."""
-    if sort == TEXT and beside == LABEL and world.final and isinstance(text, ast.Text):
-        raise _unlike(text, TEXT, LABEL, UNKNOWN, world)
+def _known_label(expr: Expr, sort: Sort, beside: Sort, world: _World) -> None:
+    """Refuses a text or number beside a label when the file says that there is no such label."""
+    if beside != LABEL or not world.final:
+        return
+    unknown = sort == TEXT and isinstance(expr, ast.Text)
+    if world.bound.numeric and (number := _written_number(expr)) is not None:
+        unknown = number not in world.bound.label_values
+    if unknown:
+        spec, text = world.bound.spec, _shown(expr)
+        labels = [x if world.bound.numeric else f'"{x}"' for x in world.labels]
+        said = f"{text} is not a label; the labels are {shorten(', '.join(labels))}"
+        hint = nearest(text.strip('"'), world.labels)
+        raise fault(spec.origin, spec.source, expr.place, said, hint)
+
+
+def _written_number(expr: Expr) -> float | None:
+    """The number that is written there, with or without a minus; None for anything else."""
+    match expr:
+        case ast.Number():
+            return expr.value
+        case ast.Unary(operator="-", operand=ast.Number(value=size)):
+            return -size
+    return None
 
 
 def _sort(expr: Expr, world: _World) -> Sort:
@@ -375,6 +393,8 @@ def _shown(expr: Expr) -> str:
             return f'"{expr.value}"'
         case ast.Number():
             return f"{expr.value:g}"
+        case ast.Unary(operator="-"):
+            return f"-{_shown(expr.operand)}"
         case ast.Call(function="kind" | "type"):
             return f"{expr.function}({_shown(expr.arguments[0])})"
         case ast.Index():
@@ -404,8 +424,6 @@ def _remedy(expr: Expr, is_a: Sort, expected: Sort, why: str, world: _World, oth
     if why == TAGS:
         tags = "Give the file tags, such as: labels O B-NP I-NP"
         return tags if is_a == LABEL else "Ask it of z, y or what a memory remembers of them"
-    if why == UNKNOWN:
-        return nearest(text[1:-1], world.labels) or f"Write a label, {label}"
     if expected == TEXT and is_a == NUMBER:
         return 'Write a quoted text, such as "B"'
     if is_a == NUMBER or why == TABLE:
