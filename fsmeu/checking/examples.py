@@ -24,8 +24,8 @@ class ExampleResult:
 
     example: Example  # the example as it stands in the file
     expected: float | None  # the value that the file states; None when it cannot be worked out
-    value: float | None  # the value of the pair, or None when it has none
-    error: str = ""  # why there is no value; empty when there is one
+    value: float | None  # the value of the pair, or None when there was an error
+    error: str = ""  # what is wrong: it has no value, or one outside the range; empty if nothing
     bindings: Mapping[str, float] = field(default_factory=dict)  # parameters that it binds
 
     @property

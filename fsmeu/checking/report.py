@@ -60,12 +60,12 @@ class Determinism:
 
     arcs: bool  # whether the file draws arcs between states; registers have one next value each
     every_length: bool  # whether exactly one arc applies whatever the length of the sequences
-    up_to: int  # the length up to which every step and every value was seen to be defined
-    fault: str  # where it is not, and why; empty when there is no such place
+    up_to: int  # the length up to which every step and value was seen to be defined, in its range
+    fault: str  # where something is undefined or leaves its range, and why; empty if nowhere
 
     def __str__(self) -> str:
         if self.fault:
-            return f"defined up to n = {self.up_to}, not beyond: {self.fault.splitlines()[0]}"
+            return f"no fault up to n = {self.up_to}; beyond: {self.fault.splitlines()[0]}"
         steps = f"every step and value is defined, for n = 1 to {self.up_to}"
         if not self.arcs:
             return f"one next value by construction; {steps}"

@@ -85,8 +85,8 @@ def check(
 ) -> None:
     """Read a loss file, run its examples, measure its machine, and say what follows from it.
 
-    The exit code is 1 when an example does not hold, when a pair of sequences has no value, or
-    when labels or parameters do not fit.
+    The exit code is 1 when an example does not hold, when a pair of sequences has no value or one
+    outside the declared range, or when labels or parameters do not fit.
     Parameters and labels given here are for the measurement, and for examples where the file
     leaves them open. A register kept in the weight is no state of the machine: its expectation
     is computed along with it; with the hypothesis given, one that reads z alone is a constant.
@@ -207,7 +207,7 @@ def _example_text(result: ExampleResult) -> str:
     bound = ", ".join(f"{name} = {value:g}" for name, value in result.bindings.items())
     text, params = f"line {example.place.line}: {pair}", f" with {bound}" if bound else ""
     if result.value is None:
-        return f"FAILS {text}{params} has no value:"
+        return f"FAILS {text}{params}, because:"
     if result.holds:
         return f"ok    {text} = {result.value!r}{params}"
     return f"FAILS {text} = {result.value!r}{params}; the file says {result.expected!r}"

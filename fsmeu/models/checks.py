@@ -92,7 +92,8 @@ def probability_array(value: ArrayLike, where: str) -> Floats:
         return array
     slack = max(ROUNDING, _UNITS.get(_type_name(value), 0.0))
     good = (array >= -slack) & (array <= 1 + slack)
-    check_entries(array, good, where, "each entry must be a probability, from 0 to 1")
+    must = "each entry must be a probability, from 0 to 1"
+    check_entries(array, good, where, must, logarithms_hint(array))
     return np.clip(array, 0.0, 1.0)
 
 
@@ -139,12 +140,19 @@ def softmax(scores: Floats) -> Floats:
     return normalized_rows(np.exp(scores - scores.max(axis=-1, keepdims=True)))
 
 
-def check_entries(array: Floats, good: Bools, where: str, must: str) -> None:
+def logarithms_hint(array: Floats, also: str = "") -> str:
+    """What to do with numbers that look like logarithms of probabilities; "" for others."""
+    if not array.size or not (array.max() <= 0.0 and array.min() < 0.0):
+        return ""
+    return f"They look like log-probabilities: exponentiate them with np.exp{also}"
+
+
+def check_entries(array: Floats, good: Bools, where: str, must: str, remedy: str = "") -> None:
     """Refuses an array with an entry that is not good; the first is told with its place."""
     if not good.all():
         at = tuple(np.argwhere(~good)[0].tolist())
         place = f" at entry {at[0] if len(at) == 1 else at}" if at else ""
-        raise InputError(message(where, must, f"{float(array[at])!r}{place}"))
+        raise InputError(message(where, must, f"{float(array[at])!r}{place}", remedy))
 
 
 def check_shape(array: NDArray[Any], shape: tuple[int, ...], where: str, remedy: str = "") -> None:

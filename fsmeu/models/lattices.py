@@ -48,7 +48,7 @@ class NBest(Model):
     def __init__(
         self,
         sequences: Iterable[Iterable[object]],
-        weights: ArrayLike,
+        weights: ArrayLike | None = None,
         labels: Sequence[Label] | None = None,
         log: bool = False,
     ) -> None:
@@ -56,7 +56,8 @@ class NBest(Model):
 
         Args:
             sequences: label sequences of equal length; a str is read character by character.
-            weights: one number per sequence, at least 0; they need not sum to 1.
+            weights: one number per sequence, at least 0; they need not sum to 1. Equal weights
+                unless given.
             labels: the alphabet.
             log: whether the weights are logarithms (of any base scale; -inf is weight 0).
         """
@@ -105,15 +106,18 @@ def _sequences(sequences: Iterable[Iterable[object]]) -> list[list[object]]:
     return result
 
 
-def _weights(weights: ArrayLike, size: int, log: bool) -> Floats:
+def _weights(weights: ArrayLike | None, size: int, log: bool) -> Floats:
     where = "NBest weights"
     if not isinstance(log, bool):
         raise InputError(message("NBest log", "must be True or False", log))
+    if weights is None:
+        return np.ones(size)
     array = real_array(weights, where)
     checks.check_shape(array, (size,), where, f"There must be {size} weights, one per sequence")
     good = array < np.inf if log else (array >= 0) & (array <= _MOST_WEIGHT)
-    allowed = "finite or -inf" if log else f"from 0 to {_MOST_WEIGHT:g}"
-    checks.check_entries(array, good, where, f"each weight must be {allowed}")
+    allowed = "finite or -inf" if log else f"at least 0, up to {_MOST_WEIGHT:g}"
+    hint = "" if log else checks.logarithms_hint(array, ", or give log=True")
+    checks.check_entries(array, good, where, f"each weight must be {allowed}", hint)
     top = array.max()
     if top == (-np.inf if log else 0.0):
         raise EmptyError(message(where, "at least one weight must be positive"))

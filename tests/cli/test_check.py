@@ -63,7 +63,7 @@ def test_failing_examples_are_told_one_by_one(check):
         "ok    line 6: 01 00 = 0.5",
         f"FAILS line 7: 01 00 = {1 / 3!r} with k = 3; the file says 1.0",
         "ok    line 8",
-        "FAILS line 9: 01 002 has no value",
+        "FAILS line 9: 01 002, because:",
         "label 3 must be one of 0, 1",
         "same length",
         "division by zero",
@@ -86,7 +86,7 @@ def test_failing_examples_are_told_one_by_one(check):
         (COSTS, ["-p", "cost=[[0, 1], [2, 0]]"], 0, "2 of 2"),
         ("loss one value 1", [], 0, "no examples"),
         # what does not fit is a fault of the file; a number that nothing gives is none
-        ('loss f\nlabels A B\ncount c when z == "C"\nvalue c', [], 1, "is a text, not a label"),
+        ('loss f\nlabels A B\ncount c when z == "C"\nvalue c', [], 1, "is not a label; the labels"),
         ("loss f(k: int)\ncount c when z == y\nvalue c + k", [], 0, "Not measured"),
         (GAP, [], 1, "no arc applies"),  # no example is there to fail, but pairs have no value
     ],
@@ -94,6 +94,25 @@ def test_failing_examples_are_told_one_by_one(check):
 def test_exit_codes(check, text, options, code, said):
     ran = check(text, *options)
     assert (ran.code, said in ran.out) == (code, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("count c when z == y\nvalue c\nrange 0 .. 1", "a value of 2 occurs, the declared range"),
+        ("register r in 0..1 start 0 next r + 1\nvalue r", "r leaves its bounds"),
+        ("memory m of i in 0..1 last 2\nvalue sum(m)", "outside the declared bounds"),
+    ],
+)
+def test_what_leaves_its_range_is_not_said_to_have_no_value(check, text, said):
+    """Neither of an example, nor of the steps."""
+    ran = check(f"loss f\nlabels 0 1\n{text}\nexample 00 00 = 2")
+    assert ran.code == 1
+    assert "FAILS line" in ran.out
+    assert "no value" not in ran.out
+    steps = facts_of(ran)["steps"]
+    assert steps.startswith("no fault up to n = 1; beyond: ")
+    assert said in steps
 
 
 def test_labels_may_be_given_to_examples(check):

@@ -58,8 +58,8 @@ def test_arcs_that_look_at_labels_are_proven_for_every_length():
     [
         ("i % 2 == 0", "otherwise", "", "up to n = 5"),
         ("n > 200", "otherwise", "", "up to n = 5"),
-        ("z == 1 and i == 2", "when i > 0", "two arcs apply", "not beyond"),
-        ("z == 1 and i == 2", "when i > 3", "no arc applies", "not beyond"),
+        ("z == 1 and i == 2", "when i > 0", "two arcs apply", "beyond: "),
+        ("z == 1 and i == 2", "when i > 3", "no arc applies", "beyond: "),
     ],
 )
 def test_arcs_that_look_at_the_position_are_tried_up_to_a_length(first, second, fault, words):

@@ -56,6 +56,12 @@ hmm([1, 0], [1.0], HALF, [0]) => transition
 NBest(["01", "011"], [1, 1]) => lengths 2 ; 3
 NBest(["01"], [1, 1]) => 1 weights ; (2,)
 NBest(["01", "10"], [1, -1]) => -1.0 at entry 1
+NBest(["01", "10"], [-0.5, -1.2]) => at least 0 ; exponentiate ; np.exp ; log=True
+NBest(["01", "10"], [-INF, -1.2]) | NBest(["01", "10"], [0.0, -3.0]) => exponentiate ; log=True
+Bernoulli([-0.1, -2.5]) | Bernoulli([0.0, -2.5]) => from 0 to 1 ; exponentiate ; np.exp
+Independent([[-0.1, -2.5]]) | Markov([-0.1, -2.5], HALF, 2) => exponentiate ; np.exp
+Mixture([EVEN] * 2, [-0.7, -0.7]) | hmm([-0.7, -0.7], HALF, HALF, [0]) => exponentiate ; np.exp
+as_model([-0.1, -2.5]) | as_model([[-0.1, -2.5]]) => exponentiate ; np.exp
 NBest(["01"], [NAN], log=True) => nan
 NBest(["02"], [1], labels=(0, 1)) => 0, 1
 Mixture([[0.5]], [1]) | as_model(0.5) => label model

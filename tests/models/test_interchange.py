@@ -59,6 +59,7 @@ def test_files_and_shorthand(tmp_path):
     chain = from_json({"model": "markov", **tables, "n": 4})
     assert isinstance(listed, NBest)
     assert listed.probability("ab") == 0.5
+    assert from_json({"model": "nbest", "sequences": ["ab", "bb"]}).probability("bb") == 0.5
     assert isinstance(chain, Markov)
     assert chain.n == 4
 

@@ -190,6 +190,13 @@ def test_parameters_are_copied_and_locked():
         model.p = p
 
 
+def test_a_list_without_weights_has_equal_ones():
+    """A sequence that is listed twice counts twice."""
+    for model in (NBest(["01", "10", "01", "11"]), NBest(["01", "10", "01", "11"], log=True)):
+        chances = [model.probability(y) for y in ("00", "01", "10", "11")]
+        assert chances == pytest.approx([0, 0.5, 0.25, 0.25], rel=1e-15)
+
+
 def test_ten_thousand_sequences():
     random = np.random.default_rng(7)
     sequences = random.integers(0, 2, (10_000, 12))
