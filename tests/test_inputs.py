@@ -151,7 +151,6 @@ def levels(engine):
         (InputError, "labels", lambda x: fsmeu.load("chunk_fscore", types=x, labels=x), ["O"]),
         (InputError, "constraint", decide, f"0{{{DIGITS}}}"),
         (InputError, "constraint", decide, f"0{{1,{DIGITS}}}"),
-        (InputError, "Use fsmeu.load('fscore')", lambda x: fsmeu.expect(x, "1", [0.5]), "fscore"),
         (InputError, "Scale the loss down", lambda n: fsmeu.compile_summed(HUGE, n), 6),
         # while states are met, not only when a layer is complete
         (SizeLimitError, "1,000 states", lambda p: fsmeu.expect(KEEPER, [0] * 40, p), COINS),

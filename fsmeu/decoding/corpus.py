@@ -39,7 +39,7 @@ from fsmeu.expectation.result import check_finite
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, LONG_SEQUENCE, WINDOW_CELLS
-from fsmeu.losses.protocol import Loss
+from fsmeu.losses.protocol import LossLike
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import Model, arc_weights_many
 from fsmeu.parallel import checked_jobs
@@ -86,7 +86,7 @@ class CorpusDecision:
 
 
 def decode_corpus(
-    loss: Loss,
+    loss: LossLike,
     models: Iterable[Any],
     *,
     constraint: Any = None,
@@ -104,7 +104,7 @@ def decode_corpus(
     of their confusion table: all sentences are then decided as one sequence.
 
     Args:
-        loss: a loss or utility of a file, whose value looks at counts alone.
+        loss: a loss or utility of a file, or its name or path; its value looks at counts alone.
         models: the label models, one for each sentence; vectors of probabilities stand for
             ``Bernoulli``.
         constraint: a regular expression over labels or an acceptor, which each sequence satisfies.
@@ -132,7 +132,7 @@ def decode_corpus(
     engine = one_of("decode_corpus", "engine", engine, ENGINES)
     free = corpora.corpus_of(loss, models, "decode_corpus")
     corpus = replace(free, constraint=constraint)
-    sign = 1.0 if loss.kind == "utility" else -1.0
+    sign = 1.0 if free.loss.kind == "utility" else -1.0
     if engine == "openfst":
         hypotheses, best = best_corpus_hypotheses(corpus, sign)
         return CorpusDecision(_named(corpus, hypotheses), *best, 0)
@@ -144,7 +144,9 @@ def decode_corpus(
         return decision
     if unmet is not None:
         remedy = "Decide sentence by sentence with decode_many"
-        raise InputError(message(f"decode_corpus, {loss.kind} {loss.name}", unmet, None, remedy))
+        raise InputError(
+            message(f"decode_corpus, {free.loss.kind} {free.loss.name}", unmet, None, remedy)
+        )
 
     def stop(lower: float, upper: float) -> bool:
         tell(*sorted((sign * lower, sign * upper)))

@@ -37,7 +37,7 @@ from fsmeu.expectation.query import alike, bind_labels, fitted, model_at, togeth
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
-from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.losses.semantics.domains import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
 from fsmeu.models.checks import vector_of_numbers
@@ -61,7 +61,7 @@ _UNPROVEN = (SEARCH.name, NBEST.name)
 
 
 def decode(
-    loss: Loss,
+    loss: LossLike,
     model: Any,
     *,
     method: str = "auto",
@@ -75,7 +75,7 @@ def decode(
     """The label sequence with the highest expected utility, or the lowest expected loss.
 
     Args:
-        loss: a loss or utility.
+        loss: a loss or utility, or its name or path as ``load`` takes it.
         model: a label model; a sequence of probabilities stands for ``Bernoulli``.
         method: "auto" takes the first exact method whose condition the loss and the model satisfy,
             and searches where there is none; or one of ``METHODS`` by name.
@@ -111,7 +111,7 @@ def decode(
 
 
 def decode_many(
-    loss: Loss,
+    loss: LossLike,
     models: Sequence[Any],
     *,
     method: str = "auto",
@@ -126,7 +126,7 @@ def decode_many(
     """The decision for each model, ``decode`` of every one of them.
 
     Args:
-        loss: a loss or utility.
+        loss: a loss or utility, or its name or path as ``load`` takes it.
         models: label models; vectors of probabilities stand for ``Bernoulli``.
         method: as for ``decode``, as are ``keep``, ``constraint`` and ``budget``; for all the same.
         keep: states per layer.
@@ -138,7 +138,7 @@ def decode_many(
         scheduler: the address of a Dask scheduler, or a client of ``distributed``, whose workers
             decide.
     """
-    check_loss(loss, "decode_many")
+    loss = as_loss(loss, "decode_many")
     models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
     method = one_of("decode_many", "method", method, ["auto", *METHODS])
     limits = _limits(keep, budget)

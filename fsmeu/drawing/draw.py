@@ -148,8 +148,8 @@ def draw(
     """A picture of a loss or of a machine.
 
     Args:
-        thing: a loss, a compiled loss, a composition, a label model, an OpenFst machine of pynini,
-            or a networkx graph as ``to_networkx`` makes it.
+        thing: a loss, its name or path, a compiled loss, a composition, a label model, an OpenFst
+            machine of pynini, or a networkx graph as ``to_networkx`` makes it.
         n: the length of the sequences, for a loss; that of z, y or the model if they are given.
         path: a file to write, its ending says the format.
         z: a hypothesis. With y, the path of the pair is coloured. Alone, the machine is the one

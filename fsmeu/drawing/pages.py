@@ -28,7 +28,7 @@ from fsmeu.errors import InputError, SizeLimitError, as_whole, check_int, messag
 from fsmeu.files import write_file
 from fsmeu.fst.tags import KINDS, Tags, is_tag, tag_parts
 from fsmeu.losses.machine.machine import Machine
-from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.models import Bernoulli, Independent
 
 
@@ -103,12 +103,12 @@ class Page:
 
 
 def explore(
-    loss: Loss, n: int = 4, *, probs: Sequence[float] | None = None, limit: int = _LIMIT
+    loss: LossLike, n: int = 4, *, probs: Sequence[float] | None = None, limit: int = _LIMIT
 ) -> Page:
     """A page in which a loss can be looked at, walked through and tried out.
 
     Args:
-        loss: a loss or utility.
+        loss: a loss or utility, or its name or path as ``load`` takes it.
         n: the greatest length of sequences; lengths 1, ..., n can be chosen in the page.
         probs: for two labels, the probability of the second at each position, to begin with.
         limit: up to how many states are drawn. Of machines with more than 60 states, those are one
@@ -117,7 +117,7 @@ def explore(
     Raises:
         SizeLimitError: a machine has more states, or there are more than 40 labels.
     """
-    check_loss(loss, "explore")
+    loss = as_loss(loss, "explore")
     longest = as_whole(n, least=1)
     if longest is None or longest > _LONGEST:
         must = f"n must be a whole number of at least 1, at most {_LONGEST:,}"

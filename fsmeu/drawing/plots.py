@@ -20,8 +20,7 @@ from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation
 from fsmeu.files import as_path, write_file
 from fsmeu.fst.alphabet import listed, plain
-from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.losses.protocol import LossLike, as_loss
 from fsmeu.models import Model
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def plot_levels(
 
 
 def plot_hypotheses(
-    loss: Loss,
+    loss: LossLike,
     hypotheses: Iterable[Any],
     model: Any,
     *,
@@ -130,13 +129,13 @@ def plot_hypotheses(
     """The axes, with the distributions of several hypotheses under one model in rows.
 
     Args:
-        loss: a loss or utility.
+        loss: a loss or utility, or its name or path as ``load`` takes it.
         hypotheses: label sequences.
         model: a label model.
         quantiles: as for ``plot_levels``.
         ax: where to draw.
     """
-    check_loss(loss, "plot_hypotheses")
+    loss = as_loss(loss, "plot_hypotheses")
     by_name = {}
     must = "hypotheses must be a list of label sequences"
     for z in listed(hypotheses, "plot_hypotheses", must, rows=True):
@@ -261,7 +260,7 @@ def plot_curves(
 
 
 def plot_threshold(
-    loss: SpecLoss,
+    loss: LossLike,
     scores: Any,
     positive: Any,
     chosen: Any,
@@ -272,7 +271,7 @@ def plot_threshold(
     """The axes: the value of each threshold, the best one, and the decision, which may be none.
 
     Args:
-        loss: a loss of the confusion table.
+        loss: a loss of the confusion table, or its name or path as ``load`` takes it.
         scores: one for each example, (examples,).
         positive: True where the label is positive, (examples,).
         chosen: True where the decision is, (examples,).
@@ -281,6 +280,10 @@ def plot_threshold(
     """
     from fsmeu.learning.base import best_threshold, table_value, threshold_values
 
+    table_loss: Any = as_loss(loss, "plot_threshold")
+    if getattr(table_loss, "confusion", None) is None:
+        must = "the value of the loss must depend on the confusion table alone"
+        raise InputError(message("plot_threshold", must, table_loss.name))
     s = np.asarray(scores, np.float64)
     y, z = np.asarray(positive, bool), np.asarray(chosen, bool)
     if not (s.ndim == 1 and len(s) and s.shape == y.shape == z.shape):
@@ -291,23 +294,23 @@ def plot_threshold(
     room = 0.05 * (high - low) or 1.0
     probabilities = low >= 0.0 and high <= 1.0
     low, high = (0.0, 1.0) if probabilities else (low - room, high + room)
-    _, values = threshold_values(loss, s, y)
+    _, values = threshold_values(table_loss, s, y)
     edges = np.concatenate(([low], np.unique(s), [high]))
-    name = visible(loss.name)
+    name = visible(table_loss.name)
     label = f"{name} by threshold"
     axes.stairs(values[::-1], edges, baseline=None, color=COLOURS[0], label=label)
-    best, most = best_threshold(loss, s, y)
+    best, most = best_threshold(table_loss, s, y)
     place = float(np.clip(best, low, high))
     label = f"best for these labels: {most:.4g} at {place:.4g}"
     axes.axvline(place, color=_RANGE, linestyle="--", linewidth=1, label=label)
     least = float(s[z].min()) if z.any() else high
     below = float(s[~z].max()) if not z.all() else low
     at = (least + below) / 2 if below < least else least  # between, or where a tie is cut
-    value = table_value(loss, z, y)
+    value = table_value(table_loss, z, y)
     label = f"decision: {value:.4g} at {at:.4g}, {z.sum():,} of {len(z):,} positive"
     axes.plot([at], [value], "o", color=COLOURS[1], markersize=8, label=label)
     axes.set_xlabel(f"threshold on the {score}")
-    axes.set_ylabel(f"{loss.kind} {name}", parse_math=False)
+    axes.set_ylabel(f"{table_loss.kind} {name}", parse_math=False)
     axes.grid(alpha=0.3)
     legend(axes, loc="lower left", bbox_to_anchor=(0, 1))
     return axes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from fsmeu.fst.image import ArcTable
 from fsmeu.losses.language.syntax import Spec, names_read, tapes
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
-from fsmeu.losses.protocol import Loss
+from fsmeu.losses.protocol import Loss, as_loss
 from fsmeu.models import Model, as_model
 
 MAX_BUILT = 50_000
@@ -219,6 +220,8 @@ class Subject:
 def find_subject(subject: Subject) -> tuple[Automaton, Route]:
     """The machine that is drawn, and the paths to be coloured in it."""
     subject = replace(subject, z=_sequence(subject.z), y=_sequence(subject.y))
+    if isinstance(subject.thing, str | PathLike):
+        subject = replace(subject, thing=as_loss(subject.thing, "draw"))
     is_loss = all(hasattr(subject.thing, name) for name in ("compile", "alphabet", "kind", "name"))
     automaton = _of_loss(subject) if is_loss else _of_machine(subject)
     if subject.registers is not None:

@@ -28,7 +28,7 @@ from fsmeu.fst.image import ArcTable, Fst, fst_from_table, minus_log, symbol_tab
 from fsmeu.fst.layers import Layered, all_arcs, fst_from_layered, pair_layers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
-from fsmeu.losses.protocol import Loss
+from fsmeu.losses.protocol import Loss, LossLike
 from fsmeu.losses.sum_over_paths import Windows, signed_parts, windows
 from fsmeu.models import Parametrized, total
 from fsmeu.trellis.roundings import Sums
@@ -136,12 +136,12 @@ def advising_default() -> Iterator[None]:
 
 
 def compose(
-    loss: Loss, z: Any, model: Any, *, max_states: int | None = None, minimize: bool = False
+    loss: LossLike, z: Any, model: Any, *, max_states: int | None = None, minimize: bool = False
 ) -> Composition:
     """The explicit machine hypothesis o loss o model.
 
     Args:
-        loss: a loss or utility.
+        loss: a loss or utility, or its name or path as ``load`` takes it.
         z: a label sequence, or a model.
         model: a label model.
         max_states: limit on the number of states that may be built.

@@ -31,7 +31,7 @@ from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
 from fsmeu.losses import protocol
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
-from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.losses.protocol import LossLike, as_loss
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import Independent, Model, arc_weights_many
 from fsmeu.models.chains import binary_marginals
@@ -111,12 +111,12 @@ def by_sentence(groups: Iterable[Group], results: Iterable[Iterable[Any]]) -> li
     return [by_row[row] for row in range(len(by_row))]
 
 
-def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Corpus:
+def corpus_of(loss: LossLike, models: Any, where: str, zs: Sequence[Any] = ()) -> Corpus:
     """The loss, whose value must look at counts alone, and the models, over the same labels.
 
     Labels that the file leaves open are those of all models, and chunk tags those of zs too.
     """
-    check_loss(loss, where)
+    loss = as_loss(loss, where)
     models = listed(models, where, "models must be a sequence of models", rows=True)
     names = [f"{where}, models[{row}]" for row in range(len(models))]
     models = list(map(query.model_at, models, names))
@@ -131,11 +131,11 @@ def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Co
     return Corpus(first, losses, [model for _, model in pairs])
 
 
-def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expectation:
+def expect_corpus(loss: LossLike, zs: Iterable[Any], models: Iterable[Any]) -> Expectation:
     """The expected value of a corpus of independent sentences, the hypotheses given.
 
     Args:
-        loss: a loss or utility of a file, whose value looks at counts alone.
+        loss: a loss or utility of a file, or its name or path; its value looks at counts alone.
         zs: the hypotheses, a label sequence for each sentence.
         models: the label models of the references, one for each sentence; vectors of probabilities
             stand for ``Bernoulli``.

@@ -31,7 +31,7 @@ from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES, LONG_SEQUENCE, WINDOW_CELLS
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.protocol import Loss
+from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.losses.semantics.domains import check_range, declared_range
 from fsmeu.models import Gradient, Model, Parametrized, arc_weights_many, as_model
 from fsmeu.models.base import prepare_many
@@ -59,7 +59,7 @@ MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB 
 
 
 def expect(
-    loss: Loss,
+    loss: LossLike,
     z: Any,
     model: Any,
     *,
@@ -70,7 +70,7 @@ def expect(
     """The expected value of a loss or utility of hypothesis z when the reference follows a model.
 
     Args:
-        loss: a loss or utility.
+        loss: a loss or utility, or its name or path as ``load`` takes it.
         z: a label sequence, or a model (a distribution on the hypothesis tape, independent of y).
         model: a label model; a sequence of probabilities stands for ``Bernoulli``.
         engine: "lattice" streams the composition layer by layer; "openfst" builds it with pynini.
@@ -110,12 +110,17 @@ def expectation_of(
 
 
 def expect_many(
-    loss: Loss, zs: Iterable[Any], models: Iterable[Any], *, jobs: int = 1, scheduler: Any = None
+    loss: LossLike,
+    zs: Iterable[Any],
+    models: Iterable[Any],
+    *,
+    jobs: int = 1,
+    scheduler: Any = None,
 ) -> Floats:
     """The expected value of each hypothesis under its model, ``expect(...).value`` of every pair.
 
     Args:
-        loss: a loss or utility.
+        loss: a loss or utility, or its name or path as ``load`` takes it.
         zs: hypotheses, label sequences of any lengths; or an array (sequences, n).
         models: a label model for each; vectors of probabilities stand for ``Bernoulli``.
         jobs: how many threads compute; processes, where sequences are not computed together.
@@ -126,6 +131,7 @@ def expect_many(
     >>> expect_many(load("hamming"), ["10", "111"], [[0.9, 0.5], [0.5, 0.5, 0.5]])
     array([0.3, 0.5])
     """
+    loss = as_loss(loss, "expect_many")
     queries = queries_of(loss, zs, models, "expect_many")
     threads, values = checked_jobs("expect_many", jobs), np.full(len(queries), np.nan)
     if scheduler is None:
@@ -303,11 +309,11 @@ def by_structure(
 # -- derivatives -----------------------------------------------------------------------------------
 
 
-def gradient(loss: Loss, z: Any, model: Any, *, engine: str = "lattice") -> Gradient:
+def gradient(loss: LossLike, z: Any, model: Any, *, engine: str = "lattice") -> Gradient:
     """The derivatives of ``expect(loss, z, model).value`` with respect to the model's parameters.
 
     Args:
-        loss: a loss or utility.
+        loss: a loss or utility, or its name or path as ``load`` takes it.
         z: a label sequence, or a model on the hypothesis tape.
         model: a model with parameters: ``Bernoulli`` gives dE/dp of shape (n,), ``Independent``
             dE/dp of shape (n, L), ``Markov`` and ``from_potentials`` a dictionary of arrays.
@@ -321,7 +327,7 @@ def gradient(loss: Loss, z: Any, model: Any, *, engine: str = "lattice") -> Grad
 
 
 def value_and_gradient(
-    loss: Loss, z: Any, model: Any, *, engine: str = "lattice"
+    loss: LossLike, z: Any, model: Any, *, engine: str = "lattice"
 ) -> tuple[float, Gradient]:
     """The expected value and its derivatives, from one pass forward and one backward."""
     engine = errors.one_of("gradient", "engine", engine, ENGINES)
@@ -330,7 +336,7 @@ def value_and_gradient(
 
 
 def value_and_gradient_many(
-    loss: Loss, zs: Sequence[Any], models: Sequence[Any], engine: str = "lattice"
+    loss: LossLike, zs: Sequence[Any], models: Sequence[Any], engine: str = "lattice"
 ) -> tuple[Floats, list[Gradient]]:
     """The expected value of each hypothesis, (batch,), and the derivatives for each model.
 

@@ -13,7 +13,7 @@ from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, reordered, string_layers
 from fsmeu.losses.machine.view import View
-from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.models import Model, as_model
 from fsmeu.models.derived import extended
 from fsmeu.parallel import TASKS_PER_JOB
@@ -64,17 +64,17 @@ class Query:
         return pair_layers(self.hypothesis, self.model.layered())
 
 
-def query_of(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
+def query_of(loss: LossLike, z: Any, model: Any, where: str = "expect") -> Query:
     """The three parts of an expectation, checked against each other."""
-    check_loss(loss, where)
+    loss = as_loss(loss, where)
     name = f"{where}, hypothesis z"
     z = _hypothesis(z, model, name)
     return _query(*fitted(loss, as_model(model), where, further_tags(loss, z)), z, where, name)
 
 
-def queries_of(loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str) -> list[Query]:
+def queries_of(loss: LossLike, zs: Iterable[Any], models: Iterable[Any], where: str) -> list[Query]:
     """The query of each hypothesis and its model; equal model objects are fitted once."""
-    check_loss(loss, where)
+    loss = as_loss(loss, where)
     cached, results = dict[Hashable, tuple[Loss, Model]](), list[Query]()
     for row, (z, model) in enumerate(zip(*paired(zs, models, where), strict=True)):
         _, tags = key = id(model), tuple(further_tags(loss, z))
@@ -182,14 +182,14 @@ def refuse_exchanged(z: Any, model: Any, where: str) -> None:
 
 
 def fitted(
-    loss: Loss, model: Model, where: str, further: Iterable[Label] = ()
+    loss: LossLike, model: Model, where: str, further: Iterable[Label] = ()
 ) -> tuple[Loss, Model]:
     """The loss and the model over the same labels: the model's, in its order, then others.
 
     A label that the loss has and the model lacks has probability zero; one that the loss lacks is
     refused. ``further`` are labels beside those of the model, where those of the loss are open.
     """
-    check_loss(loss, where)
+    loss = as_loss(loss, where)
     labels = further if loss.labels_open else loss.alphabet.labels
     more = dict.fromkeys(label for label in labels if label not in model.alphabet.index)
     if more and (loss.labels_open or set(model.labels) <= set(labels)):
@@ -197,9 +197,9 @@ def fitted(
     return bind_labels(loss, model.alphabet, where), model
 
 
-def bind_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
+def bind_labels(loss: LossLike, alphabet: Alphabet, where: str) -> Loss:
     """The loss over these labels, in this order; an InputError if it has others."""
-    check_loss(loss, where)
+    loss = as_loss(loss, where)
     if not loss.labels_open:
         if loss.alphabet.labels == alphabet.labels:
             return loss

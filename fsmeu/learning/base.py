@@ -32,8 +32,8 @@ from fsmeu.errors import InputError, message
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Alphabet, Label, plain_label
 from fsmeu.losses.algebra.confusion import value_of_counts
-from fsmeu.losses.loss import SpecLoss, bind_loss, load, read_spec
-from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.losses.loss import SpecLoss, load
+from fsmeu.losses.protocol import Loss, as_loss
 
 Rows: TypeAlias = Any  # (examples, features): doubles, a ``csr_array``, or what an estimator takes
 Training: TypeAlias = tuple[Rows, Floats, Floats | None]  # with 1 for positive ones, and weights
@@ -210,14 +210,10 @@ def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
     if not isinstance(params, Mapping | None) or not all(isinstance(x, str) for x in params or ()):
         must = "loss_params must be a dictionary of the parameters of the loss"
         raise InputError(message(where, must, params))
-    if isinstance(loss, str | PathLike):
-        spec = read_spec(str(loss))
-        return bind_loss(spec, params or {}, labels if spec.labels is None else None)
-    check_loss(loss, where)
-    if params:
+    if params and not isinstance(loss, str | PathLike):
         must = "loss_params may be given with the name or the path of a loss only"
         raise InputError(message(where, must, dict(params)))
-    return loss  # type: ignore[no-any-return]
+    return as_loss(loss, where, params or {}, labels)
 
 
 def binary_loss(where: str, loss: Any, params: Any = None, table: bool = False) -> Any:

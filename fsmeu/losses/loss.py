@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -276,17 +276,46 @@ def loads(text: str, *, labels: Labels = None, types: Types = None, **params: An
     return bind_loss(read(text), params, labels, types)
 
 
-def read_spec(name: str | Path) -> Spec:
+def named_loss(
+    name: str | os.PathLike[str],
+    where: str,
+    params: Mapping[str, Any] | None,
+    labels: Labels = None,
+) -> SpecLoss:
+    """The loss of a built-in name or of a path; what asks for it is ``where``, in messages.
+
+    Parameters may be given unless they are None; labels are those of the loss where its file leaves
+    them open.
+    """
+    spec = read_spec(name, where)
+    if params is None and labels is None:
+        return _without_params(spec)
+    return bind_loss(spec, params or {}, labels if spec.labels is None else None)
+
+
+@lru_cache(maxsize=64)
+def _without_params(spec: Spec) -> SpecLoss:
+    """The loss of a file with all defaults; those asked for last are kept with their caches."""
+    needed = [param.name for param in spec.params if param.default is None]
+    if needed:
+        must = f"the parameter {needed[0]!r} has no default"
+        given = ", ".join(f"{name}=VALUE" for name in needed)
+        remedy = f"Give fsmeu.load({spec.origin!r}, {given}) in the place of the name"
+        raise InputError(message(f"{spec.kind} {spec.name}", must, None, remedy))
+    return bind_loss(spec, {})
+
+
+def read_spec(name: str | os.PathLike[str], where: str = "load") -> Spec:
     """The spec of a loss file, by name or path; labels and parameters are not filled in."""
-    path = _find(name)
+    path = _find(name, where)
     text = read_text(path, str(path), most=4 * MAX_SIZE)
     return read(text, str(name) if path.parent == grammar_folder() else str(path))
 
 
-def _find(name: str | Path) -> Path:
+def _find(name: str | os.PathLike[str], where: str) -> Path:
     if not isinstance(name, str | os.PathLike):
         must = "the name of a built-in loss or a path is needed"
-        raise InputError(message("load", must, shorten(name)))
+        raise InputError(message(where, must, shorten(name)))
     text = str(name)
     built_in = grammar_folder() / f"{text}{_SUFFIX}"
     try:
@@ -296,11 +325,11 @@ def _find(name: str | Path) -> Path:
         if path.exists() and not path.is_dir():  # a pipe is read as well
             return path
     except (OSError, RuntimeError, ValueError):
-        raise InputError(message("load", f"there is no file {shorten(text)}")) from None
+        raise InputError(message(where, f"there is no file {shorten(text)}")) from None
     plain = path.name.removesuffix(_SUFFIX).lower()
     official = _OTHER_NAMES.get(plain, plain)
     if text.endswith(_SUFFIX) or "/" in text:
         hint = nearest(official, library(), alike=0.9)
-        raise InputError(message("load", f"there is no file {text}", None, hint))
+        raise InputError(message(where, f"there is no file {text}", None, hint))
     hint = nearest(official, library()) or f"There are: {', '.join(library())}"
-    raise InputError(message("load", f"there is no built-in loss {text!r}", None, hint))
+    raise InputError(message(where, f"there is no built-in loss {text!r}", None, hint))

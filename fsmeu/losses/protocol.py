@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, Protocol
 
 import numpy as np
@@ -107,12 +108,29 @@ class Loss(Card):
         return machines.minimize(machine) if minimize else machine
 
 
-def check_loss(loss: object, where: str) -> None:
-    """Refuses what has not what a loss has, such as the name of one, by an InputError."""
+LossLike = Loss | str | PathLike[str]  # a loss, the name of a built-in one, the path of a file
+
+
+def as_loss(
+    loss: LossLike, where: str, params: Mapping[str, Any] | None = None, labels: Any = None
+) -> Loss:
+    """The loss itself, or that of a built-in name or of the path of a file.
+
+    Args:
+        loss: what was given for a loss.
+        where: what asks for it, in messages.
+        params: parameters for the loss of a name or path; None where none can be given.
+        labels: labels for it, where its file leaves them open.
+    """
+    if isinstance(loss, str | PathLike):
+        from fsmeu.losses.loss import named_loss  # which makes losses of this kind
+
+        return named_loss(loss, where, params, labels)
     if not isinstance(loss, Loss):
-        remedy = f"Use fsmeu.load({shorten(loss)!r})" if isinstance(loss, str) else ""
-        must = "a loss is needed, as load, loads or function_loss make it"
-        raise InputError(message(where, must, shorten(loss), remedy))
+        must = "a loss is needed: the name of a built-in one, the path of a file, or what load, "
+        must += "loads and function_loss make"
+        raise InputError(message(where, must, shorten(loss)))
+    return loss
 
 
 def encoded(loss: Loss, n: int, z: Any) -> tuple[Ints | None, Layered | None]:
@@ -131,28 +149,29 @@ def encoded(loss: Loss, n: int, z: Any) -> tuple[Ints | None, Layered | None]:
 # -- the value of a pair, of many, and of a corpus -------------------------------------------------
 
 
-def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
+def evaluate(loss: LossLike, z: Iterable[object], y: Iterable[object]) -> float:
     """The value of a hypothesis z and a reference y of its length (Jansche 2007, Algorithm 3).
 
-    Labels that the loss leaves open are read from both.
+    A loss is given as such, by the name of a built-in one, or by the path of its file. Labels
+    that it leaves open are read from both.
     """
-    loss, pairs = _encoded(loss, [z], [y], "evaluate", single=True)
-    return float(loss.pair_values(*zip(*pairs, strict=True))[0])
+    known, pairs = _encoded(loss, [z], [y], "evaluate", single=True)
+    return float(known.pair_values(*zip(*pairs, strict=True))[0])
 
 
-def evaluate_outputs(loss: Loss, z: Any, y: Any) -> dict[str, float]:
+def evaluate_outputs(loss: LossLike, z: Any, y: Any) -> dict[str, float]:
     """The outputs of one pair of sequences, by name.
 
     >>> from fsmeu.losses.loss import load
     >>> evaluate_outputs(load("fscore"), "0110", "0100")
     {'precision': 0.5, 'recall': 1.0}
     """
-    loss, pairs = _encoded(loss, [z], [y], "evaluate_outputs", single=True)
+    known, pairs = _encoded(loss, [z], [y], "evaluate_outputs", single=True)
     tapes = list(zip(*pairs, strict=True))
-    return {name: float(output.pair_values(*tapes)[0]) for name, output in loss.outputs.items()}
+    return {name: float(output.pair_values(*tapes)[0]) for name, output in known.outputs.items()}
 
 
-def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
+def evaluate_many(loss: LossLike, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
     """The value of each pair of sequences, shape (pairs,).
 
     Labels that the loss leaves open are read from all hypotheses ``zs`` and references ``ys``.
@@ -161,16 +180,15 @@ def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
     >>> evaluate_many(load("fscore"), ["0110", "1"], ["0100", "1"]).tolist()
     [0.6666666666666666, 1.0]
     """
-    loss, pairs = _encoded(loss, zs, ys, "evaluate_many")
-    return loss.pair_values([z for z, _ in pairs], [y for _, y in pairs])
+    known, pairs = _encoded(loss, zs, ys, "evaluate_many")
+    return known.pair_values([z for z, _ in pairs], [y for _, y in pairs])
 
 
 def _encoded(
-    loss: Loss, zs: Iterable[Any], ys: Iterable[Any], where: str, single: bool = False
+    loss: LossLike, zs: Iterable[Any], ys: Iterable[Any], where: str, single: bool = False
 ) -> tuple[Loss, list[tuple[Ints, Ints]]]:
     """The loss over the labels of these sentences, or of one, and pairs of their label indices."""
-    check_loss(loss, where)
-    sides = []
+    known, sides = as_loss(loss, where), []
     for side, name, role in ((zs, "zs", "hypothesis z"), (ys, "ys", "reference y")):
         rows = listed(side, where, f"{name} must be a sequence of label sequences", rows=True)
         names = [role] if single else [f"{where}, {name}[{row}]" for row in range(len(rows))]
@@ -178,18 +196,18 @@ def _encoded(
     if len(sides[0]) != len(sides[1]):
         must = "there must be as many hypotheses as references"
         raise InputError(message(where, must, f"{len(sides[0])} and {len(sides[1])}"))
-    loss = loss.over([x for side in sides for _, x in side])
-    encoded = [[loss.alphabet.encode(x, name) for name, x in side] for side in sides]
+    known = known.over([x for side in sides for _, x in side])
+    encoded = [[known.alphabet.encode(x, name) for name, x in side] for side in sides]
     pairs = list(zip(*encoded, strict=True))
     for row, lengths in enumerate((len(z), len(y)) for z, y in pairs):
         if lengths[0] != lengths[1]:
             at = where if single else f"{where}, sentence {row}"
             must = "hypothesis z and reference y must have the same length"
             raise InputError(message(at, must, f"lengths {lengths[0]} and {lengths[1]}"))
-    return loss, pairs
+    return known, pairs
 
 
-def evaluate_corpus(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> float:
+def evaluate_corpus(loss: LossLike, zs: Iterable[Any], ys: Iterable[Any]) -> float:
     """The value of a corpus: counts summed over sentences, the value taken once at the end.
 
     Labels that the loss leaves open are read from all hypotheses ``zs`` and references ``ys``.
@@ -201,8 +219,8 @@ def evaluate_corpus(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> float:
     Raises:
         InputError: the value looks at something that cannot be summed, or lengths differ.
     """
-    loss, pairs = _encoded(loss, zs, ys, "evaluate_corpus")
-    bound = check_totals(loss, "evaluate_corpus")
+    known, pairs = _encoded(loss, zs, ys, "evaluate_corpus")
+    bound = check_totals(known, "evaluate_corpus")
     lengths = np.array([len(z) for z, _ in pairs], np.int64)
     counts = added_counts(bound, registers_of_pairs(bound, pairs), lengths)
     totals = {name: np.array([math.fsum(values.tolist())]) for name, values in counts.items()}
@@ -211,7 +229,6 @@ def evaluate_corpus(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> float:
 
 def check_totals(loss: Loss, where: str) -> BoundLoss:
     """The loss with labels and parameters; an InputError if a corpus has no value of it."""
-    check_loss(loss, where)
     if loss.bound is None:
         must = "a corpus needs the loss of a file, whose counts are known"
         raise InputError(message(where, must, f"{loss.kind} {loss.name}, which is a function"))

@@ -29,7 +29,7 @@ from fsmeu.losses.language.syntax import Expr, Register, names_read, steps, tape
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Compiled, explore, machine_view, minimize
 from fsmeu.losses.machine.view import merged_registers
-from fsmeu.losses.protocol import Loss, check_loss, encoded
+from fsmeu.losses.protocol import LossLike, as_loss, encoded
 from fsmeu.losses.semantics.domains import memories_of
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import at_end, trajectories
@@ -183,7 +183,7 @@ class SummedMachine(Compiled):
 
 
 def compile_summed(
-    loss: Loss, n: int, z: Any = None, max_states: int | None = None
+    loss: LossLike, n: int, z: Any = None, max_states: int | None = None
 ) -> SummedMachine:
     """The transducer for sequences of length n whose paths add up to the loss of a file.
 
@@ -202,7 +202,7 @@ def compile_summed(
 
 
 def signed_parts(
-    loss: Loss, n: int, z: Any = None, max_states: int | None = None
+    loss: LossLike, n: int, z: Any = None, max_states: int | None = None
 ) -> list[tuple[float, SummedMachine]]:
     """Machines without a shift and the signs with which their weights add up to the loss.
 
@@ -215,9 +215,9 @@ def signed_parts(
     return [(sign, _compiled(loss, n, z, max_states, sign)) for sign in (1.0, -1.0)]
 
 
-def _compiled(loss: Loss, n: int, z: Any, max_states: int | None, sign: float) -> SummedMachine:
+def _compiled(loss: LossLike, n: int, z: Any, max_states: int | None, sign: float) -> SummedMachine:
     """The machine of what has this sign, or of all, shifted."""
-    check_loss(loss, "compile_summed")
+    loss = as_loss(loss, "compile_summed")
     if not isinstance(loss, SpecLoss):
         must = "counts ride in the weight of losses from files; of a Python loss nothing is known"
         raise InputError(message("compile_summed", must, loss.name, "Use its compile"))

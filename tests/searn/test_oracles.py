@@ -144,7 +144,12 @@ def test_what_is_refused(kind):
     oracle, oracles = CostOracle(loss, y), CostOracles(loss, [y, y[:1]])
     first, start = oracle.start, oracles.start([0, 1])
     ended = oracles.step([1], oracles.start([1]), [0])
-    strange = [(CostOracle, "fscore", y), (CostOracle, loss, 5), (CostOracle, loss, [object()])]
+    strange = [
+        (CostOracle, 3, y),
+        (CostOracle, "fsocre", y),
+        (CostOracle, loss, 5),
+        (CostOracle, loss, [object()]),
+    ]
     strange += [(CostOracles, loss, 5), (oracle.best, y), (oracle.value_at, 10**15)]
     strange += [(oracle.costs, z) for z in ([*y, y[0]], ["?"], y)]
     strange += [(oracle.step, first, label) for label in (len(loss.labels), -1, "0")]

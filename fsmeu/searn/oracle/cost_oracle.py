@@ -24,7 +24,7 @@ from fsmeu.fst.alphabet import Label, as_alphabet, listed
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import any_layers, string_layers
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.searn.oracle.product import Path, machines_of, ranked_path
 from fsmeu.searn.oracle.tables import ranked_tables, refuse_states, tables_of
 
@@ -63,13 +63,13 @@ class CostOracles:
 
     def __init__(
         self,
-        loss: Loss,
+        loss: LossLike,
         ys: Sequence[Any],
         labels: Any = None,
         meanings: Any = None,
         engine: str = "lattice",
     ) -> None:
-        check_loss(loss, "cost oracle")
+        loss = as_loss(loss, "cost oracle")
         if labels is not None:
             loss = bind_labels(loss, as_alphabet(labels), "cost oracle")
         self.loss = loss
@@ -190,7 +190,7 @@ class CostOracle:
     ([0.0, 0.2], 0, 0.6666666666666666)
     """
 
-    def __init__(self, loss: Loss, y: Any, labels: Any = None, engine: str = "lattice") -> None:
+    def __init__(self, loss: LossLike, y: Any, labels: Any = None, engine: str = "lattice") -> None:
         self._bind(CostOracles(loss, [y], labels, engine=engine), np.zeros(1, np.int64))
 
     def _bind(self, oracles: CostOracles, number: Ints) -> None:
