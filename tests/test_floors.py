@@ -24,6 +24,7 @@ LEVELS = [
     "drawing",
     "",
     "cli",
+    "__main__",
 ]
 FLOORS = {name: level for level, names in enumerate(LEVELS) for name in names.split(" ")}
 # The one module that imports from floors above, within its methods only.

@@ -76,10 +76,30 @@ def answer_corpus(
     The question is ``ask(format of the corpus)``. Where there is no file for results, ``show``
     makes a line on standard output of each.
     """
+    done = 0
     with corpus_source(str(options.corpus), loss) as source:
         question = ask(format_of(str(options.corpus), options.format))
         with _output(options, show) as (write, last):
-            return run_corpus(question, options, source, write, last)
+
+            def counted(results: list[Data]) -> None:
+                nonlocal done
+                write(results)
+                done += len(results)
+
+            before = 0 if last is None else int(last["record"])
+            try:
+                return run_corpus(question, options, source, counted, last)
+            except KeyboardInterrupt:
+                note(f"fsmeu: interrupted; {_how_to_go_on(options, before + done)}")
+                raise
+
+
+def _how_to_go_on(options: CorpusAnswers, results: int) -> str:
+    """What to do after an interruption, where so many results were written."""
+    if options.output is None:
+        return "with --output FILE, --resume could go on."
+    written = f"{results:,} results are in {options.output}"
+    return f"{written}. Run the same command with --resume to go on after them."
 
 
 def corpus_source(name: str, loss_name: str = "") -> AbstractContextManager[Source]:

@@ -79,6 +79,8 @@ def draw_thing(
     move and zoom in, pairs step by step, probabilities to slide with expectation and decision.
     """
     kind = form or (Path(output).suffix[1:].lower() if output else "")
+    if output not in (None, _STDOUT):
+        out.file_for("--output", str(output))
     is_loss = loss is not None and not loss.lower().endswith(".json")
     picture = any((z, y, source.model, given_z, minimize, summed, short)) or depth is not None
     if not is_loss and (explore or kind == "fst"):
@@ -153,7 +155,7 @@ def _write_page(page: Page, output: str | None, show: bool) -> None:
         out.write_output(_STDOUT, page.html.encode())
         return
     plain = re.sub(r"[^\w.-]+", "_", page.name).strip(".") or "loss"
-    where = page.save(out.place_for(output if output is not None else f"{plain}.html"))
+    where = page.save(output if output is not None else f"{plain}.html")
     if output is None:
         out.line(str(where))
     else:
@@ -199,7 +201,7 @@ def _loss_subject(
 def _write(drawing: Drawing, output: str, form: str | None) -> None:
     """Writes a picture, and says where it shows how many states there are, not the machine."""
     if output != _STDOUT:
-        drawing.save(out.place_for(output), form)
+        drawing.save(output, form)
         out.note(f"{drawing.automaton.name}: {Path(output)}")
     elif form is None:
         refuse("draw", "on standard output, the format must be given: --format")
@@ -244,10 +246,7 @@ def write_gallery(
     """
     names = list(dict.fromkeys(losses or library()))
     specs = [inputs.read_loss_file(name) for name in names]
-    if output.exists() and not output.is_dir():
-        refuse(str(output), "-o must name a folder", "a file")
-    output.mkdir(parents=True, exist_ok=True)
-    where = output / "index.html"
+    where = out.folder_for("-o", output) / "index.html"
     exhibits = anchored([exhibit(spec) for spec in specs])
     for entry in exhibits:
         if entry.page is not None:

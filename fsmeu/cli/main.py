@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from importlib import import_module
+from shutil import get_terminal_size
 from typing import Any
 
 import typer
@@ -16,6 +17,7 @@ from typer.core import TyperCommand
 from fsmeu.cli.failures import INTERRUPTED, Guarded
 from fsmeu.cli.options import flat, option, unwrapped
 
+_LEAST_FOR_PANELS = 72  # columns of a terminal in which panels show every word
 _HELP: dict[str, Any] = {"context_settings": {"help_option_names": ["-h", "--help"]}}
 
 # Each command: its panel in the help, its function, and its line in the list of commands.
@@ -37,7 +39,17 @@ COMMANDS = {
 
 
 class _Flags:
-    """A command whose help shows no word behind flags such as --help, which take none."""
+    """A command whose help shows no word behind flags such as --help, which take none.
+
+    On narrow terminals it is plain text: the columns of panels would cut words.
+    """
+
+    rich_markup_mode: Any
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        if get_terminal_size().columns < _LEAST_FOR_PANELS:
+            self.rich_markup_mode = None
+        super().format_help(ctx, formatter)  # type: ignore[misc]
 
     def get_params(self, ctx: Any) -> list[Any]:
         params: list[Any] = super().get_params(ctx)  # type: ignore[misc]

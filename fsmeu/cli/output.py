@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fsmeu.cli.failures import refuse
-from fsmeu.errors import visible
+from fsmeu.errors import shorten, visible
 from fsmeu.files import write_file
 
 Tell = Callable[..., None]
@@ -111,18 +112,31 @@ def progress(doing: str, total: float | None = None, patience: int = 0) -> Itera
         bar.stop()
 
 
-def place_for(file: str | Path) -> Path:
-    """The path of a file to write; folders on the way to it are made."""
-    path = Path(file)
-    path.parent.mkdir(parents=True, exist_ok=True)
+def file_for(option: str, name: str | Path) -> Path:
+    """The path of a file to write, checked before the work whose result it is to hold."""
+    path = _in_folder(option, Path(name))
+    if path.is_dir():
+        refuse(option, "it must be a file", f"the folder {name}")
     return path
 
 
-def file_for(option: str, name: str) -> Path:
-    """The path of a file to write, checked before the work whose result it is to hold."""
-    path = place_for(name)
-    if path.is_dir():
-        refuse(option, "it must be a file", f"the folder {name}")
+def folder_for(option: str, path: Path) -> Path:
+    """The path of a folder to write into, which is made unless it is there."""
+    if path.exists() and not path.is_dir():
+        refuse(option, f"{option} must name a folder", f"the file {path}")
+    if path.suffix and not path.exists():
+        must = f"{option} must name a folder, into which files are written"
+        refuse(option, must, str(path), f"Give a name without an ending, such as {path.stem}")
+    _in_folder(option, path).mkdir(exist_ok=True)
+    return path
+
+
+def _in_folder(option: str, path: Path) -> Path:
+    """The path; one in a folder that is not there is refused: a slip would make new folders."""
+    folder = path.parent
+    if not folder.is_dir():
+        must = f"the folder {shorten(str(folder))} must exist"
+        refuse(option, must, str(path), f"Make it with: mkdir -p {shlex.quote(str(folder))}")
     return path
 
 
@@ -139,7 +153,7 @@ def write_output(name: str | Path, content: bytes | str) -> None:
     Bytes and texts arrive as they are, except texts on a terminal: they move no cursor there.
     """
     if str(name) != "-":
-        write_file(place_for(name), content)
+        write_file(name, content)
     elif isinstance(content, str):
         sys.stdout.write(visible(content, keep="\n\t") if sys.stdout.isatty() else content)
     else:

@@ -19,7 +19,16 @@ from fsmeu.cli import options as opt
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import name_values
 from fsmeu.cli.options import argument, option
-from fsmeu.cli.output import Tell, checked_picture, emit, note, print_json, progress, write_output
+from fsmeu.cli.output import (
+    Tell,
+    checked_picture,
+    emit,
+    file_for,
+    note,
+    print_json,
+    progress,
+    write_output,
+)
 from fsmeu.corpora.records import inputs_and_tags, read_sentences, written
 from fsmeu.corpora.score import tag_scores
 from fsmeu.drawing.plots import plot_threshold, save_plot
@@ -62,6 +71,8 @@ def predict(
     Several labels of an example, and its probabilities, stand on its line with tabs between them.
     Where labels or tags are given, how good the predicted ones are is told on stderr.
     """
+    if output != "-":
+        file_for("--output", output)
     tagger = searn.ColumnTagger  # which load knows from here on
     estimator = saving.load(model)
     if isinstance(estimator, tagger) and hasattr(estimator, "searn_"):

@@ -181,6 +181,7 @@ def decode_labels(
     if draw is not None and not explicit:
         must = "--draw shows the composition, which only --engine openfst builds"
         refuse("decode", must, None, "Add --engine openfst")
+    picture = None if draw is None else out.file_for("--draw", draw)
     if typed.corpus is not None:
         if compare:
             must = "methods are compared under one model, given by --probs or --model"
@@ -208,9 +209,9 @@ def decode_labels(
     with out.progress("searching", 1.0, patience=_MOMENT) as tell:
         options["progress"] = lambda done: tell(completed=done)
         decision = decode(loaded, label_model, **options)
-    if draw is not None:
+    if picture is not None:
         composed = hypotheses_composition(loaded, label_model, allowed)
-        draw_machine(composed, z=decision.labels).save(out.file_for("--draw", draw))
+        draw_machine(composed, z=decision.labels).save(picture)
     explanation = {"explanation": in_words(decision)} if explain else {}
     if as_json:
         out.print_json({**_decision_data(decision), **explanation})

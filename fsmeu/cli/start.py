@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 from importlib import metadata
 from pathlib import Path
 
@@ -13,7 +12,8 @@ import typer
 import fsmeu
 from fsmeu.cli import options as opt
 from fsmeu.cli.options import option
-from fsmeu.cli.output import emit, line, place_for
+from fsmeu.cli.output import emit, folder_for, line
+from fsmeu.cli.requirements import requirements
 from fsmeu.fst import openfst_version, pynini_version
 
 INDEPENDENT = [0.45, 0.1, 0.35, 0.6, 0.3, 0.4]
@@ -36,9 +36,9 @@ def version_text() -> str:
     return f"fsmeu {fsmeu.__version__}\n{machines}\n{python}"
 
 
-def demo(output: Path = option("--output -o DIR", "Where pictures go.", Path("out"))) -> None:
+def demo(output: Path = option("--output -o DIR", "The folder for pictures.", Path("out"))) -> None:
     """Show what fsmeu does, on built-in data."""
-    picture = place_for(output / "fscore.svg")
+    picture = folder_for("--output", output) / "fscore.svg"
     line(version_text().replace("\n", ", "), style="dim")
     f1 = fsmeu.load("fscore", beta=1)
     line("\n1. A utility is a file of a dozen lines (grammars/fscore.loss):\n")
@@ -71,7 +71,8 @@ def doctor(as_json: bool = opt.JSON) -> None:
 
     The exit code is 0 if fsmeu can compute, with or without optional packages, and otherwise 1.
     """
-    required = [_parsed(text) for text in metadata.requires("fsmeu") or []]
+    extras = metadata.metadata("fsmeu").get_all("Provides-Extra") or []
+    required = requirements(metadata.requires("fsmeu") or [], extras)
     rows = [
         (extra or "base", name, need, installed(name))
         for extra, name, need in sorted(required)
@@ -100,14 +101,6 @@ def doctor(as_json: bool = opt.JSON) -> None:
         if not trouble:
             line("fsmeu computes: the expected F1 of a small example is right.")
     raise typer.Exit(1 if trouble else 0)
-
-
-def _parsed(requirement: str) -> tuple[str, str, str]:
-    """The extra ("" for the base), name and versions of a requirement."""
-    text, _, marker = requirement.partition(";")
-    name, need = re.fullmatch(r"([\w.-]+)(.*)", text.strip()).groups()  # type: ignore[union-attr]
-    extra = re.search(r"extra == ['\"](\w+)['\"]", marker)
-    return extra[1] if extra else "", name, need.strip()
 
 
 def installed(package: str) -> str:

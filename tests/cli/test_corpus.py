@@ -48,7 +48,7 @@ def results(path, **how):
 
 def test_decisions_in_a_file(fsmeu, corpus, tmp_path, small_blocks):
     _, file, listed = corpus
-    out = tmp_path / "folder" / "o.jsonl"
+    out = tmp_path / "o.jsonl"
     ran = fsmeu("decode", "fscore", "--corpus", file, "-o", out)
     assert (ran.code, ran.out) == (0, "")
     assert "40 sequences, 40 decisions proven best" in ran.err
@@ -385,7 +385,7 @@ def cells(text):
 
 def test_table_csv_and_plot(fsmeu, models, tmp_path):
     file, gold, decided = models
-    plot, out = tmp_path / "p" / "s.svg", tmp_path / "o.csv"
+    plot, out = tmp_path / "s.svg", tmp_path / "o.csv"
     command = ["score", file, "-l", "fscore", "-l", "zero_one", "--decide", "viterbi,meu"]
     told = fsmeu(*command, "--plot", plot)
     assert told.code == 0

@@ -181,7 +181,7 @@ NAMES = ["fscore", "pk", "zero_one", "chunk_recall"]
 @pytest.fixture(scope="module")
 def gallery(fsmeu, tmp_path_factory):
     """A page of four losses, written once: its elements, and the article of each."""
-    folder = tmp_path_factory.mktemp("gallery") / "new" / "place"
+    folder = tmp_path_factory.mktemp("gallery") / "new"
     ran = fsmeu("gallery", "-o", folder, *NAMES)
     assert (ran.code, ran.out.strip()) == (0, str(folder / "index.html"))
     pages = {f"explore-{name}.html" for name in NAMES}

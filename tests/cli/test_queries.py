@@ -108,7 +108,7 @@ def test_levels_are_those_of_enumeration(fsmeu, tmp_path):
         data = fsmeu(*LEVELS, "--engine", engine, "--json").json
         found = list(zip(data["values"], data["probabilities"], strict=True))
         assert np.array(found) == pytest.approx(np.array(WANTED), rel=1e-12, abs=1e-300)
-    path = tmp_path / "new" / "levels.png"
+    path = tmp_path / "levels.png"
     ran = fsmeu(*LEVELS, "--plot", path)
     assert path.read_bytes().startswith(b"\x89PNG")
     rows = [row for row in ran.rows() if row and row[0][0].isdigit()]
@@ -210,7 +210,7 @@ def test_compare(fsmeu):
 
 
 def test_explicit_engine_and_its_picture(fsmeu, tmp_path):
-    file = tmp_path / "new" / "composition.svg"
+    file = tmp_path / "composition.svg"
     asked = (*DECODE, "--engine", "openfst")
     assert fsmeu(*asked, "--draw", file).out == fsmeu(*DECODE).out
     assert "composed with a model" in file.read_text()

@@ -94,12 +94,12 @@ fsmeu
 draw -f fst {} -o /dev/null
   fscore --n 3 --z 01 => n = 3 | length 2
   fscore => --n N | --z Z
-  fscore --n 1 -o / => / | directory
+  fscore --n 1 -o / => must be a file | the folder /
 draw
   => a loss or a model must be given
   fscore => Add --n N
   fscore --n 2 -o - => --format
-  fscore --n 2 -o /dev/null/x.svg => cannot be used
+  fscore --n 2 -o /dev/null/x.svg => the folder /dev/null must exist
   nothing.json --probs 0.5 => drawn by itself
   --probs 0.5 --n 1 => --n goes with a loss
   --probs 0.5 --minimize => --minimize goes with a loss
