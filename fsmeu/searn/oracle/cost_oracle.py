@@ -92,7 +92,7 @@ class CostOracles:
             paths = [_explicit_path(loss, y, fallback, self._sign) for y in self.ys]
             self._tables: Any = ranked_tables(paths, count)
         else:
-            self._tables = tables_of(machines_of(loss, self.ys, fallback), count, self._sign)
+            self._tables = tables_of(*machines_of(loss, self.ys, fallback), count, self._sign)
         self.roundings: Floats = self._tables.roundings
         self.nbytes: int = self._tables.nbytes
 

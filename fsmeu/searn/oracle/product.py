@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b
+from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ ORACLE_BYTES_PER_STATE = 200  # bytes of tables of cost oracles that count as on
 KEPT_ORACLE_CELLS = 1 << 24  # cells of layers cached on a loss for its next cost oracles: 128 MB
 
 Small = NDArray[np.int32]
+_BUILDING = RLock()
 _CONTEXTS_AT_ONCE = 16
 _FACTORS = np.random.default_rng(20090).integers(1, 1 << 62, 4096, np.int64) * 2 + 1
 
@@ -236,32 +238,50 @@ def guard_bytes(size: int) -> None:
         raise SizeLimitError(message("cost oracle", must, None, remedy))
 
 
-def machines_of(loss: SpecLoss, ys: Sequence[Ints], fallback: Ints | None) -> list[Machine]:
-    """The machine of each reference, given as label indices; ``fallback`` as in ``Product``."""
-    cache = loss.memo(("oracles", None if fallback is None else fallback.tobytes()))
-    products = cache.setdefault("products", {})
-    lengths: dict[int, list[int]] = {}
-    for k, y in enumerate(ys):
-        lengths.setdefault(len(y), []).append(k)
-    machines: dict[int, Machine] = {}
-    for n, rows in sorted(lengths.items(), reverse=True):
-        references = np.array([ys[k] for k in rows], np.int64).reshape(len(rows), n)
-        for product in _products(loss, references[0], cache, fallback):
-            try:
-                contexts, constants = product.steps.contexts(references)
-                product.prepare(contexts)
-                walked = [product.walk(*pair) for pair in zip(contexts, constants, strict=True)]
-            except (LossFileError, SizeLimitError):
-                if not product.steps.shared:
-                    raise
-                continue  # perhaps of states that only longer references reach
+def machines_of(
+    loss: SpecLoss, ys: Sequence[Ints], fallback: Ints | None
+) -> tuple[list[Machine], Floats]:
+    """The machine of each reference, and the amounts that their layers number, (sums, numbers).
+
+    References are given as label indices; ``fallback`` is as in ``Product``. Products are cached on
+    the loss. One thread at a time extends them, and a product is not in the cache meanwhile: what
+    an exception leaves of it is not asked again.
+    """
+    with _BUILDING:
+        cache = loss.memo(("oracles", None if fallback is None else fallback.tobytes()))
+        lengths: dict[int, list[int]] = {}
+        for k, y in enumerate(ys):
+            lengths.setdefault(len(y), []).append(k)
+        machines: dict[int, Machine] = {}
+        for n, rows in sorted(lengths.items(), reverse=True):
+            references = np.array([ys[k] for k in rows], np.int64).reshape(len(rows), n)
+            walked = _walked(loss, references, cache, fallback)
             machines |= zip(rows, walked, strict=True)
-            products.pop(product.steps.n, None)
-            products[product.steps.n] = product
-            while len(products) > limits.MOST_TRELLISES:
-                del products[next(iter(products))]
+        amounts = machines[0].steps.amounts() if machines else np.zeros((0, 0))
+    return [machines[k] for k in range(len(ys))], amounts
+
+
+def _walked(
+    loss: SpecLoss, references: Ints, cache: dict[Any, Any], fallback: Ints | None
+) -> list[Machine]:
+    """The machines of references (rows, n), by the first product that serves; it is then cached."""
+    products: dict[int, Product] = cache.setdefault("products", {})
+    for product in _products(loss, references[0], cache, fallback):
+        if products.get(product.steps.n) is product:
+            del products[product.steps.n]
+        try:
+            contexts, constants = product.steps.contexts(references)
+            product.prepare(contexts)
+            walked = [product.walk(*pair) for pair in zip(contexts, constants, strict=True)]
             break
-    return [machines[k] for k in range(len(ys))]
+        except (LossFileError, SizeLimitError):  # perhaps of states that only longer ones reach
+            if not product.steps.shared:  # the last one
+                raise
+    products.pop(product.steps.n, None)
+    products[product.steps.n] = product
+    while len(products) > limits.MOST_TRELLISES:
+        del products[next(iter(products))]
+    return walked
 
 
 def _products(
@@ -293,9 +313,9 @@ def ranked_path(start: int, following: Sequence[Ints], scores: Floats) -> Path:
     return Path(start, layers, ranks, levels)
 
 
-def unfolded(machine: Machine, sign: float) -> Path:
+def unfolded(machine: Machine, amounts: Floats, sign: float) -> Path:
     """The machine whose states hold the sums so far, with scores at its end, merged backwards."""
-    n, amounts = len(machine.layers), machine.steps.amounts()
+    n = len(machine.layers)
     classes, sums = np.array([machine.start], np.int64), machine.steps.begin(n)[:, None]
     steps: list[Ints] = []
     arcs = 0

@@ -222,13 +222,13 @@ def ranked_tables(paths: Sequence[Path], labels: int) -> FrontierTables:
 
 
 def counted_tables(
-    machines: Sequence[Machine], labels: int, roles: Roles, sign: float
+    machines: Sequence[Machine], amounts: Floats, labels: int, roles: Roles, sign: float
 ) -> FrontierTables:
     """Tables of machines whose value reads up to two counts: the sum gained, and that of the axis.
 
     It must be monotonic in the first, and defined between its extremes.
     """
-    amounts, zero = machines[0].steps.amounts(), np.zeros(1, np.int64)
+    zero = np.zeros(1, np.int64)
     chosen = np.array([np.zeros(amounts.shape[1]) if k is None else amounts[k] for k in roles])
     paths = [Path(machine.start, machine.layers, zero, np.zeros(0)) for machine in machines]
     tables, up = FrontierTables(paths, labels, chosen), np.ones(len(machines), np.int64)
@@ -304,9 +304,11 @@ class SummedTables(Tables):
     that before it minus the costs of its labels.
     """
 
-    def __init__(self, machines: Sequence[Machine], labels: int, sign: float) -> None:
+    def __init__(
+        self, machines: Sequence[Machine], amounts: Floats, labels: int, sign: float
+    ) -> None:
         super().__init__(machines)
-        pool, self._rows = _Pool(), np.zeros(self._begins[-1], np.int64)
+        pool, self._rows = _Pool(amounts), np.zeros(self._begins[-1], np.int64)
         self._base, self._scale, self.roundings = np.zeros((3, len(machines)))
         self._best = Twofold(*np.zeros((2, len(machines))))
         for k, machine in enumerate(machines):
@@ -370,9 +372,13 @@ class _Weights(NamedTuple):
 
 
 class _Pool:
-    """Tables of positions; those of equal steps with equal best sums ahead are one."""
+    """Tables of positions; those of equal steps with equal best sums ahead are one.
 
-    def __init__(self) -> None:
+    ``amounts`` are what steps add to each sum, by number, (sums, numbers).
+    """
+
+    def __init__(self, amounts: Floats) -> None:
+        self._amounts = amounts
         self.best: list[NDArray[Any]] = [np.zeros(1, object)]  # less the greatest, (classes,)
         self.next: list[Small] = []  # (classes, labels) each, as costs
         self.costs: list[Twofold] = []
@@ -391,7 +397,7 @@ class _Pool:
         ratios = sign * affine[1] / scale
         key = ratios.tobytes()
         if key not in self._weights:
-            gains = machine.steps.amounts()  # (sums, numbers)
+            gains = self._amounts
             terms = np.abs(ratios[:, None] * gains)
             terms[_is_exact(gains) & _is_exact(ratios)[:, None]] = 0.0
             factors = [Fraction(x) for x in ratios.tolist()]
@@ -443,14 +449,17 @@ def _is_exact(numbers: Floats) -> Bools:
     return np.asarray(digits == np.floor(digits))
 
 
-def tables_of(machines: Sequence[Machine], labels: int, sign: float) -> Tables:
-    """The first tables that suit the value: of counts, of sums, of sums unfolded into states."""
+def tables_of(machines: Sequence[Machine], amounts: Floats, labels: int, sign: float) -> Tables:
+    """The first tables that suit the value: of counts, of sums, of sums unfolded into states.
+
+    ``amounts`` are what steps add to each sum, by number, (sums, numbers).
+    """
     order = machines[0].steps.sum_order if machines else []
     if order and len(order) <= 2 and not any(machine.ends.shape[1] for machine in machines):
         pair = (order[0], order[1] if len(order) > 1 else None)
         for roles in (pair, pair[::-1]):
             with suppress(NotServedError):
-                return counted_tables(machines, labels, roles, sign)
+                return counted_tables(machines, amounts, labels, roles, sign)
     with suppress(NotServedError):
-        return SummedTables(machines, labels, sign)
-    return ranked_tables([unfolded(machine, sign) for machine in machines], labels)
+        return SummedTables(machines, amounts, labels, sign)
+    return ranked_tables([unfolded(machine, amounts, sign) for machine in machines], labels)
