@@ -69,14 +69,15 @@ class ModelQuestion:
 
 Question: TypeAlias = ModelQuestion | ScoreQuestion
 """The query for every record; it can be pickled."""
-_cached = threading.local()  # the last question of a thread, with the caches of its loss
+_cached = threading.local()  # as a pair the last question of a thread, pickled, and with caches
 
 
 def answer_block(question: bytes, block: bytes) -> dict[int, Data | str]:
     """The answers for pickled records by their numbers, or the line and words of what is wrong."""
-    if getattr(_cached, "key", None) != question:
-        _cached.question, _cached.key = pickle.loads(question), question
-    return _answers(_cached.question, pickle.loads(block))
+    last = getattr(_cached, "last", None)
+    if last is None or last[0] != question:
+        last = _cached.last = question, pickle.loads(question)
+    return _answers(last[1], pickle.loads(block))
 
 
 def _answers(question: Question, records: list[Record]) -> dict[int, Data | str]:

@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import pickle
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.corpora import records as module
+from fsmeu.corpora import run as corpus_run
 from fsmeu.corpora.records import Item, Places, Record, blocks, read_record, read_sentences
 from fsmeu.corpora.run import ModelQuestion
 from fsmeu.corpora.score import ScoreQuestion, Tally, rows_of
@@ -195,3 +198,28 @@ def test_differences_are_those_to_the_baseline(draws):
         ends = row["difference_low"], row["difference_high"]  # all sentences are alike
         drawn = draws and expected is not None
         assert ends == (pytest.approx((expected, expected)) if drawn else (None, None))
+
+
+@pytest.mark.parametrize("assigned", [0, 1, 2])
+def test_an_interrupted_question_is_not_taken_for_another(monkeypatch, assigned):
+    """The first question stays, or the second takes its place, wherever that is interrupted."""
+
+    class Interrupted:
+        left = 10
+
+        def __setattr__(self, name, value):
+            if self.left == 0:
+                raise KeyboardInterrupt
+            super().__setattr__(name, value)
+            type(self).left -= 1
+
+    monkeypatch.setattr(corpus_run, "_cached", Interrupted())
+    monkeypatch.setattr(corpus_run, "_answers", lambda question, block: question)
+    first, second, block = (pickle.dumps(x) for x in ("first", "second", []))
+    assert corpus_run.answer_block(first, block) == "first"
+    Interrupted.left = assigned
+    with suppress(KeyboardInterrupt):
+        corpus_run.answer_block(second, block)
+    Interrupted.left = 10
+    assert corpus_run.answer_block(first, block) == "first"
+    assert corpus_run.answer_block(second, block) == "second"
