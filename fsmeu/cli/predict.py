@@ -128,8 +128,9 @@ def _probabilities(estimator: Any, rows: Any) -> Floats:
         must = "the model must be one that tells probabilities"
         refuse("--probabilities", must, type(estimator).__name__)
     with estimating("predict", "deciding"):
-        probs = np.asarray(estimator.predict_proba(rows))
-    return probs[:, 1:] if getattr(estimator, "columns_", None) is None else probs
+        if getattr(estimator, "columns_", None) is None:
+            return np.asarray(base.positive_chances(estimator, rows)[:, None])
+        return np.asarray(estimator.predict_proba(rows))
 
 
 def _predict_tags(tagger: Any, file: str, output: str, beam: int | None, as_json: bool) -> None:
@@ -174,6 +175,9 @@ def _value(_: str, text: str) -> Any:
 def build_classifier(name: str, kinds: Mapping[str, Any], params: dict[str, Any]) -> Any:
     """The classifier of this name, an instance of one of the kinds, with these parameters."""
     kind = kinds[one_of("--classifier", "a classifier", name, kinds)]
+    if "pos_label" in params:
+        must = "the positive class is given by --pos-label"
+        refuse(f"--param, {name}", must, f"pos_label={params['pos_label']}")
     own = {key: value for key, value in params.items() if "__" not in key}
     for key in own:
         one_of(f"--param, {name}", "a parameter", key, inspect.signature(kind).parameters)
@@ -185,6 +189,13 @@ def build_classifier(name: str, kinds: Mapping[str, Any], params: dict[str, Any]
         must = str(error) if isinstance(error, ValueError) else "parameters need their estimator"
         remedy = "For example: -p estimator=LogisticRegression -p estimator__C=0.1"
         raise InputError(message(f"--param, {name}", must, None, remedy)) from None
+
+
+def seed_all(model: Any, seed: int) -> None:
+    """Seeds whatever is drawn at random in training, by it or by estimators within, if not yet."""
+    for key, value in model.get_params(deep=True).items():
+        if key.rpartition("__")[2] == "random_state" and value is None:
+            model.set_params(**{key: seed})
 
 
 def _with_parts(name: str, own: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
@@ -213,12 +224,18 @@ def estimating(where: str, doing: str, total: float | None = None) -> Iterator[T
             with progress(doing, total) as tell:
                 yield tell
         except FsmeuError as error:
-            error.args = (re.sub(r"Give (?=\w+=VALUE)", "Give --param loss__", str(error)),)
+            told = re.sub(r"Give (?=\w+=VALUE)", "Give --param loss__", str(error))
+            error.args = (_with_options(told),)
             raise
         except (ValueError, TypeError) as error:
             raise InputError(message(where, str(error).strip().partition("\n")[0])) from error
     for text in dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught):
-        note(f"warning: {text}")
+        note(f"warning: {_with_options(text)}")
+
+
+def _with_options(text: str) -> str:
+    """The text with the option in the place of the parameter of that name."""
+    return re.sub(r"\bpos_label\b=?", lambda name: "--pos-label" + " " * (name[0][-1] == "="), text)
 
 
 def checked_decision_plot(name: str | None, labels: NDArray[Any] | None) -> Path | None:
@@ -242,7 +259,8 @@ def plot_decision(path: Path | None, model: Any, data: Examples, predicted: NDAr
     kind = "probability" if hasattr(model, "predict_proba") else "score"
     with estimating("--plot", "deciding"):
         scores = base.positive_chances(model, data.rows)
-    positive, decided = (classes == model.classes_[1] for classes in (data.labels, predicted))
+    pos_label = model.classes_[model.positive_]
+    positive, decided = (classes == pos_label for classes in (data.labels, predicted))
 
     def draw(axes: Any) -> None:
         plot_threshold(loss, scores, positive, decided, score=kind, ax=axes)

@@ -29,7 +29,9 @@ online_learners, sets = opt.Later("fsmeu.learning.online"), opt.Later("fsmeu.sea
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
 _PLOTS = (*PLOT_FORMATS, "csv", "json")
 _Files = tuple[str, str | None]  # to train with and to test with
-_SETTINGS = ("loss", "space", "random_state", "bits", "crossed", "checkpoint", "verbose")
+_SETTINGS = (
+    "loss", "space", "random_state", "pos_label", "bits", "crossed", "checkpoint", "verbose",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,6 @@ class _Online:
     shuffles: int = option(
         "--shuffles N", "Orders to average over; 0 is that of the file.", 10, min=0, max=10_000
     )
-    positive: str | None = option(
-        "--positive LABEL", "The positive class, against all others.", unset="the greater of two"
-    )
 
 
 def train(
@@ -95,6 +94,12 @@ def train(
         "A parameter of the classifier, such as loss=jaccard; of its loss, as in loss__beta=2; of "
         "its estimator, as in estimator__C=0.1; of a tagger, as in iterations=5. Repeatable.",
     ),
+    pos_label: str | None = option(
+        "--pos-label LABEL",
+        "The positive class, whose F1 and so on it is; with --online, against all others where "
+        "there are more than two.",
+        unset="1 of 0 and 1 or of -1 and 1, True of False and True, else the rarer",
+    ),
     output: str | None = option("--output -o MODEL.npz", "The file of the model."),
     test: str | None = option("--test FILE", "Measure the model on this file."),
     plot: str | None = option(
@@ -108,8 +113,8 @@ def train(
 ) -> None:
     """Train a classifier or a tagger, write it to a file, and say what it has seen.
 
-    The greater of the two classes in sorted order is the positive one. The file is read by 'fsmeu
-    predict', and by fsmeu.learning.saving.load in Python; it holds no code.
+    The file is read by 'fsmeu predict', and by fsmeu.learning.saving.load in Python; it holds no
+    code. The same seed gives the same model.
     """
     if list_all:
         _print_classifiers(stream.online, as_json)
@@ -124,19 +129,23 @@ def train(
         wrong = {"--online": stream.online, "--plot": plot, "--classifier": classifier}
         _check_others("a tagger", wrong)
         assert place is not None
-        summary = _train_tagger((file, test), place, tagger, shared.parameters(param), seed)
+        summary = _train_tagger(
+            (file, test), place, tagger, shared.parameters(param), seed, pos_label
+        )
     else:
         wrong = {"--templates": tagger.templates, "--loss": tagger.loss, "--space": tagger.space}
         _check_others("a classifier", wrong)
         if stream.online:
             learners = _online_learners(classifier or ["FOFOClassifier"], shared.parameters(param))
-            _stream((file, test), reading, learners, stream, seed, (place, plot), as_json)
+            places = (place, plot)
+            _stream((file, test), reading, learners, stream, seed, places, as_json, pos_label)
             return
         if len(classifier or ()) > 1:
             refuse("--classifier", "one is trained", len(classifier or ()))
         assert place is not None
         name = (classifier or ["DTAClassifier"])[0]
         model = shared.build_classifier(name, shared.classifiers(), shared.parameters(param))
+        shared.seed_all(model.set_params(pos_label=pos_label), seed)
         summary = _train_classifier(model, (file, test), reading, place, plot)
     tests = summary.get("test", {})
     rows: list[list[str]] = [
@@ -156,7 +165,12 @@ def _check_others(what: str, options: dict[str, Any]) -> None:
 
 
 def _train_tagger(
-    files: _Files, place: Path, options: _Tagger, params: dict[str, Any], seed: int
+    files: _Files,
+    place: Path,
+    options: _Tagger,
+    params: dict[str, Any],
+    seed: int,
+    pos_label: str | None,
 ) -> dict[str, Any]:
     """Trains a tagger by SEARN and saves it; returns what it has seen and how good it is."""
     inputs, tags = inputs_and_tags(read_sentences(files[0], least=2))
@@ -165,7 +179,8 @@ def _train_tagger(
     templates = options.templates or ("chunking" if len(inputs[0][0]) > 1 else "words")
     loss = options.loss or ("chunk_fscore" if chunks else "hamming")
     space = options.space or ("word-at-a-time" if chunks else "left-to-right")
-    model = _build_tagger(templates, loss, space, params, seed)
+    settings = {"space": space, "random_state": seed, "pos_label": pos_label}
+    model = _build_tagger(templates, loss, params, settings)
     begin = process_time()
     with shared.estimating("train", "training", model.searn.iterations) as tell:
         model.fit(inputs, tags, on_iteration=lambda number, _: tell(completed=number))
@@ -185,11 +200,14 @@ def _train_tagger(
     return summary
 
 
-def _build_tagger(templates: str, loss: str, space: str, params: dict[str, Any], seed: int) -> Any:
+def _build_tagger(
+    templates: str, loss: str, params: dict[str, Any], settings: dict[str, Any]
+) -> Any:
+    """A tagger with these parameters of the user's, and settings that have options."""
     takes = inspect.signature(shared.searn.Searn).parameters
     for key in params:
         one_of("--param", "a parameter", key, [name for name in takes if name not in _SETTINGS])
-    estimator = shared.searn.Searn(loss, space=space, random_state=seed, **params)
+    estimator = shared.searn.Searn(loss, **settings, **params)
     features = sets.template_set(templates)
     if templates in sets.SETS:
         return shared.searn.ColumnTagger(templates, searn=estimator)
@@ -225,8 +243,9 @@ def _train_classifier(
         "classifier": name,
         "examples": int(data.rows.shape[0]),
         "features": int(data.rows.shape[1]),
-        "positive": (data.labels == model.classes_[1]).sum(axis=0).tolist(),
+        "positive": (data.labels == model.classes_[model.positive_]).sum(axis=0).tolist(),
         "classes": [shared.base.plain(cls) for cls in model.classes_],
+        "pos_label": model.pos_label_,
         "seconds": round(seconds, 3),
     }
     if test is not None:
@@ -267,6 +286,7 @@ def _stream(
     seed: int,
     places: tuple[Path | None, str | None],
     as_json: bool,
+    pos_label: str | None,
 ) -> None:
     """Streams examples through online learners, and prints how good their predictions were.
 
@@ -276,11 +296,7 @@ def _stream(
     if model is not None and len(learners) > 1:
         refuse("--output", "one learner can be saved", f"{len(learners)} learners", "Give one -c")
     path = None if curves is None else _checked_curves(curves)
-    train, test = _read(files, reading)
-    data = online_learners.two_classes(files[0], train, stream.positive)
-    held_out = None
-    if test is not None:
-        held_out = online_learners.two_classes(str(files[1]), test, stream.positive, data)
+    data, held_out = _two_classes(files, *_read(files, reading), pos_label)
     examples, features = map(int, data.rows.shape)
     plan = {"passes": stream.passes, "shuffles": stream.shuffles, "seed": seed}
     outcomes = []
@@ -296,6 +312,7 @@ def _stream(
         shared.saving.save(outcomes[0].first, model)
     positive = int((data.labels == data.classes[1]).sum())
     facts: dict[str, Any] = {"examples": examples, "features": features, "positive": positive}
+    facts["pos_label"] = shared.base.plain(data.classes[1])
     result = {**facts, **plan, "learners": [outcome.row for outcome in outcomes]}
     if path is not None:
         _write_curves(path, result, outcomes)
@@ -307,6 +324,23 @@ def _stream(
         cells = [_mean_text(row[part]) for part in parts]
         rows.append([row["learner"], row["measure"], *cells, f"{row['examples_per_second']:,}"])
     emit(rows, ("learner", "measure", *heads), heads, result if as_json else None)
+
+
+def _two_classes(
+    files: _Files, train: Examples, test: Examples | None, pos_label: str | None
+) -> tuple[Examples, Examples | None]:
+    """The examples of both files, of two classes, the positive one last."""
+    names = [str(name) for name in files]
+    with shared.estimating(names[0], "reading"):
+        if pos_label is not None:
+            against, whole = online_learners.one_against_others, train
+            train = against(names[0], whole, pos_label)
+            test = None if test is None else against(names[1], test, pos_label, whole)
+            pos_label = pos_label if train is whole else "1"
+        data = online_learners.two_classes(names[0], train, pos_label)
+        if test is None:
+            return data, None
+        return data, online_learners.two_classes(names[1], test, like=data)
 
 
 def _mean_text(moments: dict[str, float | None]) -> str:

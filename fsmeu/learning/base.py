@@ -8,7 +8,9 @@ label stands for the k-th class, so that indices of classes are indices of label
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Real
 from os import PathLike
 from typing import Any, TypeAlias
@@ -28,7 +30,7 @@ from sklearn.utils.validation import validate_data as validate
 from threadpoolctl import threadpool_limits
 
 from fsmeu.arrays import Bools, Floats
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError, message, shorten
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Alphabet, Label, plain_label
 from fsmeu.losses.algebra.confusion import value_of_counts
@@ -60,10 +62,32 @@ def number_between(where: str, name: str, value: object, low: float, high: float
 _FORM: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64}
 
 
+@dataclass(eq=False, repr=False)
 class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier of two classes, ``classes_``, the greater of them in sorted order positive."""
+    """A classifier of two classes, ``classes_``, sorted, of which ``pos_label_`` is the positive.
 
-    classes_: NDArray[Any]
+    That is ``pos_label``, or what ``positive_class`` finds. Columns of probabilities, and the signs
+    of scores and weights, are those of ``classes_``, as scikit-learn has them.
+    """
+
+    pos_label: Any = field(default=None, kw_only=True)
+
+    positive_ = 1  # the index of the positive class; files that were written before have none
+
+    @property
+    def pos_label_(self) -> Any:
+        """The positive class."""
+        return plain(self.classes_[self.positive_])
+
+    @property
+    def _ordered(self) -> NDArray[Any]:
+        """Both classes, the positive one last, (2,)."""
+        return self.classes_[[1 - self.positive_, self.positive_]]
+
+    @property
+    def _sign(self) -> float:
+        """What a score of the positive class is multiplied by to be one of ``classes_[1]``."""
+        return 1.0 if self.positive_ else -1.0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -89,20 +113,48 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 got = f"{len(unique)} class{'es' if len(unique) != 1 else ''}"
                 remedy = "Only binary classification is supported"  # scikit-learn looks for this
                 remedy += ". Where labels come in parts, give both classes at the first call"
+                if len(unique) > 2:
+                    remedy += f". One class against all others: y == {plain(unique[0])!r}"
                 raise InputError(message(where, "there must be two classes", got, remedy))
             if not first and not np.array_equal(unique, self.classes_):
                 raise InputError(message(where, "classes must stay the same", unique.tolist()))
-            self.classes_ = unique
-        positive = labels == self.classes_[1]
-        strange = labels[~positive & (labels != self.classes_[0])]
+            self.classes_: NDArray[Any] = unique
+        strange = labels[~np.isin(labels, self.classes_)]
         if len(strange):
             must = f"labels must be of the classes {self.classes_.tolist()}"
             raise InputError(message(where, must, np.unique(strange).tolist()))
-        return rows, np.asarray(positive, np.float64), checked_weights(rows, weights)
+        weights = checked_weights(rows, weights)
+        if first:
+            loss = getattr(self, "loss_", None)
+            greater = labels == self.classes_[1]
+            self.positive_ = positive_class(
+                where, self.classes_, greater, self.pos_label, weights, loss
+            )
+        positive = labels == self.classes_[self.positive_]
+        return rows, np.asarray(positive, np.float64), weights
 
     def _named(self, positive: Bools) -> NDArray[Any]:
         """The class of each example, from whether it is positive."""
-        return self.classes_[positive.astype(np.int64)]
+        return self._ordered[positive.astype(np.int64)]
+
+    def _columns(self, p: Floats) -> Floats:
+        """The probability of each class, (examples, 2), from that of the positive one."""
+        return np.stack([1.0 - p, p][:: 1 if self.positive_ else -1], axis=1)
+
+    def _named_loss(self) -> Loss:
+        """The loss whose labels stand for both classes, the positive one last."""
+        return over_classes(self.loss_, self._ordered, type(self).__name__, positive=1)
+
+    def check_parts(self) -> None:
+        """Raises an InputError unless the index of the positive class is one of two."""
+        check_positive(self.positive_, type(self).__name__, (0, 1))
+
+
+def check_positive(index: Any, where: str, allowed: tuple[int | None, ...]) -> None:
+    """Raises an InputError unless the index of the positive class is one of those allowed."""
+    if type(index) not in (int, type(None)) or index not in allowed:
+        must = f"positive_ must be one of {', '.join(map(str, allowed))}"
+        raise InputError(message(where, must, index))
 
 
 def checked_weights(rows: Rows, weights: Any) -> Floats | None:
@@ -117,7 +169,7 @@ class LogisticClassifier(BinaryClassifier):
     """A classifier of linear scores, ``coef_`` and ``intercept_``, with logistic probabilities."""
 
     def decision_function(self, X: Any) -> Floats:
-        """The logarithm of the odds of the positive class, (examples,)."""
+        """The logarithm of the odds of the greater class, ``classes_[1]``, (examples,)."""
         validation.check_is_fitted(self)
         rows = validate(self, X, **_FORM, reset=False)
         return np.asarray(rows @ self.coef_[0] + self.intercept_[0])
@@ -129,7 +181,8 @@ class LogisticClassifier(BinaryClassifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The more probable class of each example, (examples,)."""
-        return self._named(self.decision_function(X) > 0)
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(np.int64)]
 
 
 class OuterClassifier(BinaryClassifier):
@@ -159,10 +212,6 @@ class OuterClassifier(BinaryClassifier):
         """A copy of the estimator, fitted to rows with labels 1 and 0."""
         return clone(self._inner()).fit(rows, positive.astype(np.int64), **self._weighing(weights))
 
-    def _named_loss(self) -> Loss:
-        """The loss whose labels stand for both classes, the positive one last."""
-        return over_classes(self.loss_, self.classes_, type(self).__name__)
-
     def _checked(self, rows: Any, labels: Any, first: bool = True, **how: bool) -> Any:
         """Rows as they are, and as many checked labels; sets ``n_features_in_`` if it is known."""
         inner, mapped = self._inner(), getattr(self, "calibration", None)
@@ -181,7 +230,8 @@ def positive_chances(estimator: Any, rows: Rows) -> Floats:
     """P(positive label) of each row, (rows,): by an estimator, or this number for all."""
     if isinstance(estimator, float):
         return np.full(validation._num_samples(rows), estimator)
-    return np.asarray(estimator.predict_proba(rows), np.float64)[:, 1]
+    column = getattr(estimator, "positive_", 1)
+    return np.asarray(estimator.predict_proba(rows), np.float64)[:, column]
 
 
 Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]  # of weights, and its gradient
@@ -235,38 +285,176 @@ def label_name(value: Any) -> Label:
     return label if isinstance(label, int | str) else str(label)
 
 
-def over_classes(loss: Loss, classes: Iterable[Any], where: str) -> Loss:
+def over_classes(
+    loss: Loss, classes: Iterable[Any], where: str, positive: int | None = None
+) -> Loss:
     """The loss whose k-th label stands for the k-th class.
 
-    A class is the label of its name, where all classes have one. Else, of two classes, the last is
-    the positive label: the one named 1, else the only one that the loss counts, else the second.
-    Where the labels are names, not 0 and 1, a class that has one is that label, and the other class
-    is the label that is left. Labels that are open become the names of the classes.
+    A class is the label of its name, where all classes have one. Else, of two classes, the positive
+    one, by its index, or the last, is the positive label: the one named 1, else the only one that
+    the loss counts, else the second. Labels 0 and 1 are no names where it is said which class is
+    positive. Where the labels are other names, a class that has one is that label, and the other
+    class is the label that is left. Labels that are open become the names of the classes.
     """
     names = [label_name(value) for value in classes]
     if not getattr(loss, "labels_open", False):
         label_of = {str(label): label for label in loss.alphabet.labels}
         names = [label_of.get(str(name), name) for name in names]
         if len(names) == len(label_of) == 2:
-            names = _both(names, loss)
+            names = _both(names, loss, positive)
     return bind_labels(loss, Alphabet(tuple(names)), where)
 
 
-def _both(names: list[Label], loss: Loss) -> list[Label]:
+def _both(names: list[Label], loss: Loss, positive: int | None) -> list[Label]:
     """The labels of two classes, from the names of the classes."""
-    labels, index = loss.alphabet.labels, loss.alphabet.index
+    labels = loss.alphabet.labels
     matching = [k for k, name in enumerate(names) if name in labels]
-    if len(matching) == 2:
+    if not has_names(loss):
+        if len(matching) == 2 and positive is None:
+            return names
+        place = loss.alphabet.index["1"]
+    elif len(matching) == 2:
         return names
-    if matching and {str(label) for label in labels} != {"0", "1"}:
-        last = labels.index(names[1]) if matching == [1] else 1 - labels.index(names[0])
-    elif "1" in index:
-        last = index["1"]
+    elif matching:
+        (known,) = matching
+        return [names[k] if k == known else other_of(labels, names[known]) for k in (0, 1)]
     else:
-        form = getattr(loss, "confusion", None)
-        counted = [] if form is None else [np.diag(table) for table in form.amounts.values()]
-        last = 0 if np.any(counted, axis=0).tolist() == [True, False] else 1
-    return [labels[1 - last], labels[last]]
+        counted = counted_label(loss)
+        place = 1 if counted is None else labels.index(counted)
+    two = [labels[1 - place], labels[place]]
+    return two[::-1] if positive == 0 else two
+
+
+def has_names(loss: Loss) -> bool:
+    """Whether the labels of the loss are names of its own, neither open nor 0 and 1."""
+    names = {str(label) for label in loss.alphabet.labels}
+    return not getattr(loss, "labels_open", False) and names != {"0", "1"}
+
+
+def other_of(both: Sequence[Any], one: Any) -> Any:
+    """The other one of two."""
+    return both[0] if both[1] == one else both[1]
+
+
+def counted_label(loss: Loss) -> Label | None:
+    """The only one of two labels that the loss counts: "1" if there is one, None if both count."""
+    labels, index = loss.alphabet.labels, loss.alphabet.index
+    if "1" in index:
+        return labels[index["1"]]
+    form = getattr(loss, "confusion", None)
+    tables = [] if form is None else [np.diag(table) for table in form.amounts.values()]
+    counts = np.any(tables, axis=0).tolist() if tables else []
+    return labels[counts.index(True)] if counts in ([True, False], [False, True]) else None
+
+
+_USUAL = {frozenset(("0", "1")): "1", frozenset(("-1", "1")): "1"}
+_USUAL |= {frozenset(("False", "True")): "True"}  # of texts; truth values are 0 and 1
+
+
+def positive_class(
+    where: str,
+    classes: Sequence[Any] | NDArray[Any],
+    greater: Bools,
+    pos_label: Any = None,
+    weights: Floats | None = None,
+    loss: Loss | None = None,
+) -> int:
+    """The index of the positive one of two classes, sorted, by one rule for all estimators.
+
+    ``greater`` says whether an example is of the second, (examples,). The positive class is the
+    one that ``pos_label`` names; else the one that a loss over labels of these names counts; else 1
+    of 0 and 1 or of -1 and 1, and True of False and True; else the one that is rarer among the
+    examples, by their weights and then by their number, of equally frequent ones the greater, and a
+    warning says so.
+
+    Raises:
+        InputError: ``pos_label`` is none of the classes, or not the one that the loss counts.
+    """
+    names = [str(label_name(value)) for value in classes]
+    counted = _counted_class(loss, names)
+    if pos_label is not None:
+        index = index_of_class(where, classes, pos_label)
+        if counted not in (None, index):
+            assert loss is not None
+            assert counted is not None
+            must = f"{loss.name} counts {plain(classes[counted])!r}, so that pos_label must be that"
+            raise InputError(message(where, must, pos_label))
+        return index
+    if counted is not None:
+        return counted
+    usual = _USUAL.get(frozenset(names))
+    if usual is not None:
+        return names.index(usual)
+    index, how = _rarer(greater, weights)
+    both = [repr(plain(value)) for value in classes]
+    text = f"{where}: {how}, {both[index]}, is taken as the positive one"
+    remedy = f"Give pos_label={both[index]}, or pos_label={both[1 - index]} for the other"
+    warnings.warn(f"{text}. {remedy}.", UserWarning, stacklevel=4)
+    return index
+
+
+def positive_tag(
+    where: str, classes: Sequence[Any], tags: Iterable[Any], pos_label: Any, loss: Loss
+) -> int | None:
+    """The index of the positive one of two tags of sequences; None where the loss needs none.
+
+    It needs one where it is over two labels and the tags are not these; the rule is that of
+    ``positive_class``. An InputError where ``pos_label`` is given for other than two tags.
+    """
+    labels = [] if getattr(loss, "labels_open", False) else loss.alphabet.labels
+    names = {str(label_name(value)) for value in classes}
+    if pos_label is None and (len(labels) != 2 or names == {str(label) for label in labels}):
+        return None
+    if len(classes) == 2:
+        greater = np.array([tag == classes[1] for tag in tags], bool)
+        return positive_class(where, classes, greater, pos_label, loss=loss)
+    if pos_label is None:
+        return None  # which the loss refuses by itself
+    must = "pos_label may be given where tags are of two classes"
+    raise InputError(message(where, must, f"{len(classes)} classes", "Leave it out"))
+
+
+def _rarer(greater: Bools, weights: Floats | None) -> tuple[int, str]:
+    """The index of the rarer class, of equally frequent ones 1, and what is said of it."""
+    present = np.ones(len(greater)) if weights is None else np.asarray(weights, np.float64)
+    for amounts in (present, present > 0):
+        first, last = float(amounts[~greater].sum()), float(amounts[greater].sum())
+        if not math.isclose(first, last, rel_tol=1e-9):
+            return int(last < first), "the rarer class"
+    return 1, "the greater of two equally frequent classes"
+
+
+def _counted_class(loss: Loss | None, names: Sequence[str]) -> int | None:
+    """The index of the class that a loss over labels of such names counts; None if there is none."""
+    if loss is None or not has_names(loss) or (counted := counted_label(loss)) is None:
+        return None
+    labels = [str(label) for label in loss.alphabet.labels]
+    if str(counted) in names:
+        return names.index(str(counted))
+    other = other_of(labels, str(counted))
+    return 1 - names.index(other) if other in names else None
+
+
+def index_of_class(where: str, classes: Sequence[Any] | NDArray[Any], pos_label: Any) -> int:
+    """The index of a class: the same value, or the name of it, or a number in a text."""
+    values = [plain(value) for value in classes]
+    given = plain(pos_label)
+    if isinstance(given, str | int | float):
+        for k, value in enumerate(values):
+            if is_named(value, given):
+                return k
+    must = f"pos_label must be one of the classes {', '.join(shorten(repr(v)) for v in values)}"
+    raise InputError(message(where, must, repr(pos_label)))
+
+
+def is_named(label: Any, given: str | float) -> bool:
+    """Whether the label is meant: by its name, as Python writes it, or by a number as a text."""
+    if str(label_name(label)) == str(label_name(given)) or str(label) == given:
+        return True
+    try:
+        return isinstance(label, int | float) and label == float(given)
+    except ValueError:
+        return False
 
 
 def table_value(loss: SpecLoss, chosen: Bools, positive: Bools) -> float:
@@ -323,7 +511,8 @@ def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[
         must = f"the model gives labels of shape {predicted.shape}"
         raise InputError(message("labels", must, f"shape {labels.shape}"))
     check_classes("labels", labels, model.classes_)
-    positive, chosen = labels == model.classes_[1], predicted == model.classes_[1]
+    pos_label = model.classes_[getattr(model, "positive_", 1)]
+    positive, chosen = labels == pos_label, predicted == pos_label
     average = "binary" if labels.ndim == 1 else "samples"
     scores = precision_recall_fscore_support(positive, chosen, average=average, zero_division=0)
     values = {"accuracy": float(accuracy_score(positive, chosen))}
@@ -331,7 +520,7 @@ def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[
     loss: Any = getattr(model, "loss_", None)
     if hasattr(loss, "pair_values"):
         zs, ys = (np.atleast_2d(part).astype(np.int64) for part in (chosen, positive))
-        class_loss: Any = over_classes(loss, model.classes_, type(model).__name__)
+        class_loss: Any = model._named_loss()
         values[loss.name] = float(class_loss.pair_values(zs, ys).mean())
     return values
 
@@ -360,4 +549,4 @@ def confusion_loss(model: Any) -> SpecLoss:
     if not isinstance(loss, SpecLoss) or loss.confusion is None:
         must = "the value of the loss must depend on the confusion table alone"
         raise InputError(message("--plot", must, loss.name))
-    return loss
+    return model._named_loss()  # type: ignore[no-any-return]

@@ -125,9 +125,11 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
         max_iter: iterations of L-BFGS for each starting point.
         tol: L-BFGS ends where no derivative exceeds it, or an iteration gains a thousandth of it.
         fit_intercept: whether there is an intercept.
+        pos_label: the class whose F-measure it is; None as in ``DTAClassifier``.
 
     Attributes:
-        coef_, intercept_: the parameters, (1, features) and (1,).
+        classes_, pos_label_: both classes, sorted; the positive one.
+        coef_, intercept_: the parameters, (1, features) and (1,), for ``classes_[1]``.
         objective_, objectives_: that of the best end and of every end, (starts,).
         spread_, reached_: the deviation of ``objectives_``; how many are within 0.001 of the best.
         smooth_f_, n_iter_: F~ of the best end, without the penalty; iterations of L-BFGS to it.
@@ -196,7 +198,8 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
         self.objectives_ = np.array([end.fun for end in ends])
         best = int(np.argmax(self.objectives_))
         theta = ends[best].x
-        self.intercept_, self.coef_ = theta[:1].copy(), theta[None, 1:].copy()
+        self.coef_ = self._sign * theta[None, 1:]
+        self.intercept_ = self._sign * theta[:1]
         self.objective_, self.spread_ = float(ends[best].fun), float(self.objectives_.std())
         self.reached_ = int((self.objectives_ >= self.objective_ - _SAME).sum())
         self.smooth_f_, self.n_iter_ = float(smooth(theta)[0]), int(ends[best].nit)
@@ -322,10 +325,12 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
         restarts: the number of random starts beside that of maximum likelihood.
         max_iter: the greatest number of iterations of each climb.
         random_state: seeds the batches and the random starts.
+        pos_label: the positive class, as in ``DTAClassifier``.
 
     Attributes:
         loss_: the loss.
-        coef_, intercept_: the weights, (1, features) and (1,).
+        classes_, pos_label_: both classes, sorted; the positive one.
+        coef_, intercept_: the weights, (1, features) and (1,), for ``classes_[1]``.
         expected_value_, n_iter_: the mean over batches, and the iterations of the best climb.
         objectives_: where each climb ended, the first from maximum likelihood, (1 + restarts,).
     """
@@ -347,7 +352,7 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
         l2 = base.real(where, "l2", self.l2, *base.NONNEGATIVE)
         self.loss_ = base.binary_loss(where, self.loss, self.loss_params)
         rows, positive, _ = self._training(X, y)
-        loss = base.over_classes(self.loss_, self.classes_, where)
+        loss = self._named_loss()
         random = check_random_state(self.random_state)
         batches, signs = [np.arange(len(positive))], 2.0 * positive - 1.0
         if self.batch_size is not None:
@@ -371,7 +376,8 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
         starts += [size * random.standard_normal(rows.shape[1] + 1) for _ in range(restarts)]
         ends = [base.climb(aim, start, steps) for start in starts]
         best = max(ends, key=lambda end: end.fun)
-        self.coef_, self.intercept_ = best.x[None, :-1], best.x[-1:]
+        self.coef_ = self._sign * best.x[None, :-1]
+        self.intercept_ = self._sign * best.x[-1:]
         self.objectives_ = np.array([end.fun for end in ends])
         sign = 1.0 if loss.kind == "utility" else -1.0
         self.expected_value_ = sign * (best.fun + l2 / 2 * float(self.coef_[0] @ self.coef_[0]))

@@ -92,6 +92,10 @@ class PlugInClassifier(base.OuterClassifier):
 
     def predict_proba(self, X: Any) -> Floats:
         """The probabilities of both classes for each row, (rows, 2)."""
+        return self._columns(self._chances(X))
+
+    def _chances(self, X: Any) -> Floats:
+        """The probability of the positive class for each row, (rows,)."""
         check_is_fitted(self)
         calibration = self.calibration_
         if calibration is None or not hasattr(self.estimator_, "decision_function"):
@@ -102,7 +106,7 @@ class PlugInClassifier(base.OuterClassifier):
             p = np.asarray(expit(calibration["slope"] * p + calibration["offset"]))
         elif calibration is not None:
             p = np.clip(np.interp(p, calibration["at"], calibration["to"]), 0.0, 1.0)
-        return np.stack([1.0 - p, p], axis=1)
+        return p
 
 
 _WARNED: WeakSet[DTAClassifier] = WeakSet()  # those that have warned of a single row
@@ -123,9 +127,15 @@ class DTAClassifier(PlugInClassifier):
         loss: a built-in name, the path of a loss file, or a loss of the confusion table.
         estimator: any classifier with ``predict_proba``; None is ``LogisticRegression``.
         calibration, folds: None, "sigmoid" (Platt 1999) or "isotonic", fitted by cross-validation.
+        pos_label: the positive class, which the loss counts. None is 1 of 0 and 1 or of -1 and 1,
+            True of False and True, and of other classes the rarer, of which a warning tells; or
+            the class that the loss counts by its name (``base.positive_class``).
+
+    Attributes:
+        classes_, pos_label_: both classes, sorted; the positive one.
 
     >>> rows = np.arange(8.0)[:, None]
-    >>> model = DTAClassifier("jaccard").fit(rows, ["no"] * 5 + ["yes"] * 3)
+    >>> model = DTAClassifier("jaccard", pos_label="yes").fit(rows, ["no"] * 5 + ["yes"] * 3)
     >>> model.predict(rows).tolist().count("yes")
     3
     """
@@ -137,8 +147,8 @@ class DTAClassifier(PlugInClassifier):
 
     def decide(self, X: Any) -> Decision:
         """The decision for these rows as one sequence: labels of the loss, value, and its proof."""
-        chances, loss = self.predict_proba(X), self._named_loss()
-        return decode(loss, Independent(chances, loss.alphabet.labels))
+        p, loss = self._chances(X), self._named_loss()
+        return decode(loss, Independent(np.stack([1.0 - p, p], axis=1), loss.alphabet.labels))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The classes of these rows, decided together, (rows,); a single row is warned of once."""
@@ -159,13 +169,14 @@ class EUMClassifier(PlugInClassifier):
     (Koyejo et al. 2014, Algorithm 1; Narasimhan et al. 2014, Algorithm 1).
 
     Args:
-        loss, estimator, calibration, folds: as in ``DTAClassifier``.
+        loss, estimator, calibration, folds, pos_label: as in ``DTAClassifier``.
         held_out: the share of the examples of each class that the threshold is chosen on.
         refit: fit the estimator again to all examples, once the threshold is chosen.
         random_state: which examples are held out.
 
     Attributes:
-        threshold_: rows whose last class is at least as probable are of that class.
+        classes_, pos_label_: both classes, sorted; the positive one.
+        threshold_: rows whose positive class is at least as probable are of that class.
         value_: the value of the held-out examples.
     """
 
@@ -182,7 +193,7 @@ class EUMClassifier(PlugInClassifier):
         train, test = held_out_parts(positive, held_share, self.random_state)
         weight = (None, None) if weights is None else (weights[train], weights[test])
         self._estimate(_safe_indexing(rows, train), positive[train], weight[0])
-        p = self.predict_proba(_safe_indexing(rows, test))[:, 1]
+        p = self._chances(_safe_indexing(rows, test))
         loss: Any = self._named_loss()
         self.threshold_, self.value_ = base.best_threshold(loss, p, positive[test] > 0, weight[1])
         if refit:
@@ -191,7 +202,7 @@ class EUMClassifier(PlugInClassifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row, (rows,)."""
-        return self._named(self.predict_proba(X)[:, 1] >= self.threshold_)
+        return self._named(self._chances(X) >= self.threshold_)
 
 
 def held_out_parts(positive: Floats, share: float, random_state: Any) -> tuple[Ints, Ints]:
@@ -221,6 +232,7 @@ class ExampleWiseClassifier(base.OuterClassifier):
     Args:
         loss: a built-in name such as "fscore" or "jaccard", a path, or a loss over two labels.
         estimator: any classifier with ``predict_proba``; None is ``LogisticRegression``.
+        pos_label: the positive one of two classes, as in ``DTAClassifier``; of several labels 1.
 
     Attributes:
         loss_: the loss.
@@ -247,7 +259,12 @@ class ExampleWiseClassifier(base.OuterClassifier):
             if type_of_target(table) != "multilabel-indicator" or not np.isin(table, (0, 1)).all():
                 must = "labels must be 0 or 1, a column for each label"
                 raise InputError(message(f"{where}.fit", must, table))
-            self.classes_, self.columns_ = np.array([0, 1]), table.shape[1]
+            if self.pos_label is not None and not base.is_named(1, str(self.pos_label)):
+                must = "with several labels, 1 is the positive value of each"
+                remedy = "Leave pos_label out"
+                raise InputError(message(f"{where}.fit", must, self.pos_label, remedy))
+            self.classes_, self.positive_ = np.array([0, 1]), 1
+            self.columns_ = table.shape[1]
             weights = base.checked_weights(rows, sample_weight)
         else:
             rows, positive, weights = self._training(X, y, sample_weight)
@@ -260,16 +277,18 @@ class ExampleWiseClassifier(base.OuterClassifier):
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each label, (rows, labels); of both classes where y was one column."""
+        table = self._chances(X)
+        return self._columns(table[:, 0]) if self.columns_ is None else table
+
+    def _chances(self, X: Any) -> Floats:
+        """The probability of each label, (rows, labels), or of the positive class, (rows, 1)."""
         check_is_fitted(self)
         columns = [base.positive_chances(estimator, X) for estimator in self.estimators_]
-        if self.columns_ is None:
-            columns.insert(0, 1.0 - columns[0])
         return np.stack(columns, axis=1)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The labels of each row as 0 and 1, (rows, labels); classes where y was one column."""
-        p = self.predict_proba(X)[:, -(self.columns_ or 1) :]
-        loss = self._named_loss()
+        p, loss = self._chances(X), self._named_loss()
         labels, models = loss.alphabet.labels, list(p)
         if labels != (0, 1):
             models = [Independent(np.stack([1.0 - row, row], axis=1), labels) for row in p]

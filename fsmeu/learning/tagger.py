@@ -205,9 +205,12 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         warm_start: whether ``fit`` begins with the weights of an earlier ``fit``, and with 0 for
             new features and tags. With likelihood_iterations=0 it goes on with the expected utility
             alone, whose penalty is then on the distance from these weights.
+        pos_label: of two tags, the one that a loss over 0 and 1 takes for 1; None as in
+            ``DTAClassifier``.
 
     Attributes:
         classes_: the tags, sorted, (L,).
+        positive_: the index of the positive one of two tags; None where the loss needs none.
         feature_names_: the names of the features.
         state_weights_, transition_weights_: those of features and tags, (features, L), and of a tag
             (last axis) after another, (L, L).
@@ -225,6 +228,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     utility_iterations: int = 20
     utility_c2: float = 0.1
     warm_start: bool = False
+    pos_label: Any = None
 
     def fit(self, X: Any, y: Any) -> MaxExpectedUtilityTagger:
         """Itself, fitted to sentences, lists of what ``feature_items`` takes, and their tags."""
@@ -240,6 +244,9 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         names = feature_names(sentences, least)
         start = self._start(names, classes)
         self.classes_, self.feature_names_ = classes, names
+        self.positive_ = base.positive_tag(
+            where, classes.tolist(), chain(*tags), self.pos_label, self._given_loss()
+        )
         loss = self._loss()
         sign = 1.0 if loss.kind == "utility" else -1.0
         rows, lengths = feature_matrix(sentences, names), Lengths([*map(len, sentences)])
@@ -304,11 +311,15 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
             weights[np.ix_(tags + len(names), tags)] = moves
         return weights.ravel()
 
+    def _given_loss(self) -> Loss:
+        """The loss as it is given; where its labels are open, over the tags."""
+        names = [base.label_name(label) for label in self.classes_]
+        return base.given_loss(self.loss, self.loss_params, type(self).__name__, names)
+
     def _loss(self) -> Loss:
         """The loss whose k-th label stands for the k-th tag."""
-        where, names = type(self).__name__, [base.label_name(label) for label in self.classes_]
-        loss = base.given_loss(self.loss, self.loss_params, where, names)
-        return base.over_classes(loss, names, where)
+        loss, where = self._given_loss(), type(self).__name__
+        return base.over_classes(loss, self.classes_, where, getattr(self, "positive_", None))
 
     def predict(self, X: Any) -> list[list[Any]]:
         """The tags of the greatest expected utility for each sentence."""
@@ -352,6 +363,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
     def check_parts(self) -> None:
         """Raises an InputError unless the weights are of these features and tags."""
+        base.check_positive(getattr(self, "positive_", None), type(self).__name__, (None, 0, 1))
         if hasattr(self, "classes_"):
             size, where = len(self.classes_), type(self).__name__
             check_shape(self.state_weights_, (len(self.feature_names_), size), where)

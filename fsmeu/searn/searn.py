@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, as_whole, check_bool, check_int, message, one_of
-from fsmeu.learning.base import given_loss, label_name, number_between, over_classes
+from fsmeu.learning.base import (
+    given_loss,
+    label_name,
+    number_between,
+    over_classes,
+    positive_tag,
+)
 from fsmeu.learning.saving import first_use, load, register, save
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn import features
@@ -177,6 +184,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             is there when training begins, with the same parameters and data, training goes on.
         verbose: whether a progress bar is shown.
         random_state: a whole number, or None for another one each time.
+        pos_label: of two labels, the one that a loss over 0 and 1 takes for 1; None as in
+            ``fsmeu.learning.DTAClassifier``.
 
     Attributes:
         labels_: the labels.
@@ -205,6 +214,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
     checkpoint: str | None = None
     verbose: bool = False
     random_state: int | None = None
+    pos_label: Any = None
 
     # -- training -----------------------------------------------------------------------------
 
@@ -236,10 +246,11 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         inputs, ys = self._read(space, X, y)
         self.space_ = space.fitted(ys)
         self.labels_ = self.space_.labels_
-        search = self.space_.over(inputs, ys, self._loss)
+        bind = partial(self._loss, ys)
+        search = self.space_.over(inputs, ys, bind)
         examples, loss_of = np.arange(len(ys)), None
         if self.beta == "search":
-            examples, loss_of = self._development_loss(search, examples, X_dev, y_dev)
+            examples, loss_of = self._development_loss(search, bind, examples, X_dev, y_dev)
         longest = int(self.space_.longest_search(inputs))
         jobs = check_int(where, "n_jobs", self.n_jobs)
         influence = number_between(where, "influence", self.influence, 0, 1)
@@ -306,7 +317,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         return trained
 
     def _development_loss(
-        self, search: Any, examples: Ints, X_dev: Any, y_dev: Any
+        self, search: Any, bind: Any, examples: Ints, X_dev: Any, y_dev: Any
     ) -> tuple[Ints, Callable[[Mixture], float]]:
         """The examples to train on, and the mean loss of a mixture on development data."""
         where = type(self).__name__
@@ -314,7 +325,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             raise InputError(message(where, "X_dev and y_dev must be given together"))
         if X_dev is not None:
             inputs, ys = self._read(search, X_dev, y_dev)
-            search = search.over(inputs, ys, self._loss, costs=False)
+            search = search.over(inputs, ys, bind, costs=False)
             development = np.arange(len(ys))
         else:
             development = examples[::_HELD_OUT] if len(examples) > 1 else examples[:0]
@@ -332,13 +343,20 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         self.models_ = [models[-1] for models in final.models]
         self.reports_ = trained.reports
 
-    def _loss(self, labels: Sequence[Any], stream: int | None = None) -> Loss:
-        """The loss whose k-th label stands for the k-th of these, of one of two streams."""
+    def _loss(self, ys: Any, labels: Sequence[Any], stream: int | None = None) -> Loss:
+        """The loss whose k-th label stands for the k-th of these, of one of two streams of ys."""
         where, names = type(self).__name__, [label_name(label) for label in labels]
         loss = self.loss
-        if stream is not None and isinstance(loss, tuple | list) and len(loss) == 2:
-            loss = loss[stream]
-        return over_classes(given_loss(loss, self.loss_params, where, names), names, where)
+        given: Iterator[Any] = chain(*ys)
+        if stream is not None:
+            if self.pos_label is not None:
+                must = "pos_label is for one stream of labels"
+                raise InputError(message(where, must, self.pos_label, "Leave it out"))
+            given = (pair[stream] for pair in given)
+            loss = loss[stream] if isinstance(loss, tuple | list) and len(loss) == 2 else loss
+        over = given_loss(loss, self.loss_params, where, names)
+        positive = positive_tag(where, labels, given, self.pos_label, over)
+        return over_classes(over, names, where, positive)
 
     def _read(self, space: Any, X: Any, *y: Any) -> tuple[Any, ...]:
         """The inputs, and the outputs if there are any, as the space takes them."""

@@ -232,7 +232,8 @@ train --online t.csv --shuffles 2
   -c OFOClassifier -c OFOClassifier => once
   -c OFOClassifier:steps=2 => 'step'
   -c OFOClassifier -p gamma_scale=2 => a parameter must be one of
-  --positive 7 => 0, 1 | 7
+  --pos-label 7 => --pos-label must be one of the classes 0, 1 | 7
+  -p pos_label=1 => --pos-label
   --plot curves.gif => .png | curves.gif
   -c OFOClassifier -c FOFOClassifier --output m.npz => one learner
   --shuffles -1 => Invalid value for '--shuffles'

@@ -26,7 +26,7 @@ from sklearn.base import clone
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, check_bool, check_int, message, one_of
 from fsmeu.learning import base
-from fsmeu.learning.examples import Examples, number_in
+from fsmeu.learning.examples import Examples
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
 
@@ -81,7 +81,8 @@ class OnlineClassifier(base.LogisticClassifier):
     threshold moves does not change it: learners with the same settings see the same probabilities.
 
     Attributes:
-        weights_: (1, features + 1), the last column for the intercept.
+        classes_, pos_label_: both classes, sorted; the positive one.
+        weights_: those of the positive class, (1, features + 1), the last for the intercept.
         delays_: what makes their mean over time (``kernels.run``), (0, 1 or 2, features + 1).
         state_: what else the learner remembers, by the places that this module names.
     """
@@ -103,7 +104,11 @@ class OnlineClassifier(base.LogisticClassifier):
     def partial_fit(
         self: Self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """This classifier after more examples, of which the first show or name both classes."""
+        """This classifier after more examples, of which the first show or name both classes.
+
+        The first also decide which class is positive, unless ``pos_label`` says it: few examples do
+        not tell which one is rarer.
+        """
         self._learn(X, y, classes, sample_weight)
         return self
 
@@ -121,11 +126,15 @@ class OnlineClassifier(base.LogisticClassifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each example, (examples,)."""
-        return self._named(self.decision_function(X) >= 0.0)
+        return self._named(self._sign * self.decision_function(X) >= 0.0)
 
     def decision_function(self, X: Any) -> Floats:
-        """The probability of the positive class less the threshold, (examples,)."""
-        return np.asarray(expit(super().decision_function(X)) - self.threshold_)
+        """The probability of the positive class less the threshold, (examples,).
+
+        It is negated where the positive class is not ``classes_[1]``, whose scores these are.
+        """
+        p = expit(self._sign * super().decision_function(X))
+        return np.asarray(self._sign * (p - self.threshold_))
 
     @property
     def threshold_(self) -> float:
@@ -145,13 +154,13 @@ class OnlineClassifier(base.LogisticClassifier):
 
     @property
     def coef_(self) -> Floats:
-        """The weights that predictions are made with, (1, features)."""
-        return self._used()[:, :-1]
+        """The weights that predictions are made with, for ``classes_[1]``, (1, features)."""
+        return self._sign * self._used()[:, :-1]
 
     @property
     def intercept_(self) -> Floats:
-        """The intercept that predictions are made with, (1,)."""
-        return self._used()[:, -1]
+        """The intercept that predictions are made with, for ``classes_[1]``, (1,)."""
+        return self._sign * self._used()[:, -1]
 
     def _used(self) -> Floats:
         """The weights, or their mean over time, (1, features + 1)."""
@@ -163,6 +172,7 @@ class OnlineClassifier(base.LogisticClassifier):
 
     def check_parts(self) -> None:
         """Raises an InputError unless arrays are as long as the compiled loop takes them to be."""
+        super().check_parts()
         if hasattr(self, "state_"):
             where, wide = type(self).__name__, self.n_features_in_ + 1
             check_shape(self.weights_, (1, wide), where)
@@ -230,6 +240,7 @@ class OnlineLogisticClassifier(OnlineClassifier):
         fit_intercept: whether there is an intercept; it is learned like any weight.
         measure: "f" or "jaccard".
         beta: of F_beta.
+        pos_label: the positive class, as in ``DTAClassifier``.
     """
 
     _kind = LOGISTIC
@@ -273,7 +284,8 @@ class FOFOClassifier(OnlineClassifier):
     examples after m n0, and whatever comes after n, belongs to the last stage.
 
     Args:
-        step, schedule, average, fit_intercept, measure, beta: as in ``OnlineLogisticClassifier``.
+        step, schedule, average, fit_intercept, measure, beta, pos_label: as in
+            ``OnlineLogisticClassifier``.
         horizon: n. None is the number of examples in ``fit``; in ``partial_fit`` it is 1024 first,
             and when so many were seen, stages are planned anew for twice as many.
         gamma_scale: what the steps of the threshold are multiplied by; "auto" for sqrt(10 / pi).
@@ -316,33 +328,47 @@ def places(total: int, most: int = 200) -> Ints:
     return np.asarray(steps * total // len(steps), np.int64)
 
 
-def two_classes(name: str, data: Examples, positive: str | None, like: Any = None) -> Examples:
-    """The examples of a file with labels of two classes; an InputError where these are others.
-
-    They are a positive label against all others, where it is given, or those of other examples.
-    """
+def single_labels(name: str, data: Examples) -> NDArray[Any]:
+    """The label of each example of a file, (examples,); an InputError unless it is one, finite."""
     labels = np.asarray(data.labels)
     if labels.ndim != 1:
         raise InputError(message(name, "an example must have one label", f"{labels.shape[1]}"))
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError(message(name, "labels must be finite numbers or texts", "nan or inf"))
+    return labels
+
+
+def one_against_others(name: str, data: Examples, pos_label: Any, like: Any = None) -> Examples:
+    """The examples of a file with 1 for a class and 0 for all others; as they are where it has two.
+
+    ``like`` are examples before, among which the class must be, and which have two or more.
+    """
+    labels = single_labels(name, data)
+    classes = np.unique(labels if like is None else np.asarray(like.labels))
+    if len(classes) <= 2:
+        return data
+    chosen = base.plain(classes[base.index_of_class(name, classes, pos_label)])
+    ones = [int(base.plain(label) == chosen) for label in labels.tolist()]
+    return Examples(data.rows, np.array(ones, np.int64))
+
+
+def two_classes(name: str, data: Examples, pos_label: Any = None, like: Any = None) -> Examples:
+    """The examples of a file, of two classes, the positive one last; those of others, if given.
+
+    An InputError where there are other classes than two, or than those.
+    """
+    labels = single_labels(name, data)
     classes = np.unique(labels)
-    words = ", ".join(map(str, map(base.plain, classes[:8]))) + ", ..." * (len(classes) > 8)
-    if positive is not None:  # 2, 2.0 and 2e0 are one number
-        value, numeric = number_in(positive), classes.dtype.kind in "iuf"
-        chosen = classes == value if numeric else classes.astype(str) == positive.strip()
-        if not np.any(chosen) and like is None:
-            raise InputError(message(name, f"--positive must be one of {words}", positive))
-        labels = np.isin(labels, classes[chosen]).astype(np.int64)
-        classes = np.unique(labels)
     if like is not None:
         base.check_classes(name, classes, like.classes)
-        classes = like.classes
+        return Examples(data.rows, labels, like.classes)
     if len(classes) != 2:
-        remedy = "--positive LABEL sets one against all others" if len(classes) > 2 else ""
+        words = ", ".join(map(str, map(base.plain, classes[:8]))) + ", ..." * (len(classes) > 8)
+        remedy = "--pos-label LABEL sets one against all others" if len(classes) > 2 else ""
         must = "the labels must be of two classes"
         raise InputError(message(name, must, f"{len(classes)}: {words}", remedy))
-    return Examples(data.rows, labels, classes)
+    index = base.positive_class(name, classes, labels == classes[1], pos_label)
+    return Examples(data.rows, labels, classes[[1 - index, index]])
 
 
 class Outcome(NamedTuple):
@@ -360,8 +386,8 @@ def run_orders(
     """The outcome of copies of a learner, one for each random order; 0 is the order of the file.
 
     The plan has the numbers of "passes" over the data and of "shuffles", and the "seed". A copy
-    whose horizon is None gets the number of examples; each is measured on other examples at the
-    end, if there are any. ``callback`` is called with the number of examples since the last call,
+    whose horizon is None gets the number of examples; each has the positive class of the data, and
+    is measured on other examples at the end, if there are any. ``callback`` is called with the number of examples since the last call,
     and the measure in words. Speed is in examples per second of processor time, the greatest.
     """
     passes, shuffles, seed = (plan[key] for key in ("passes", "shuffles", "seed"))
@@ -374,6 +400,7 @@ def run_orders(
 
     for k in range(max(shuffles, 1)):
         copy, elapsed, pairs = clone(learner), 0.0, []
+        copy.set_params(pos_label=base.plain(positive))
         if getattr(copy, "horizon", n) is None:
             copy.set_params(horizon=n * passes)
         random = np.random.default_rng((seed, k))
