@@ -38,10 +38,12 @@ from fsmeu.losses.loss import load
 if TYPE_CHECKING:
     from fsmeu.learning.examples import Examples
 
-base, examples, saving, searn = (
+base, named, examples, saving, searn = (
     opt.Later(f"fsmeu.{name}")
-    for name in ("learning.base", "learning.examples", "learning.saving", "searn.searn")
-)
+    for name in (
+        "learning.base", "learning.classes", "learning.examples", "learning.saving", "searn.searn",
+    )
+)  # fmt: skip
 
 
 def predict(
@@ -114,7 +116,7 @@ def predict(
 def _plain(classes: NDArray[Any]) -> list[Any]:
     """The classes as JSON and people write them; rows of them where there are several labels."""
     if classes.ndim == 1:
-        return [base.plain(cls) for cls in classes]
+        return [named.plain(cls) for cls in classes]
     return [_plain(row) for row in classes]
 
 

@@ -244,7 +244,7 @@ def _train_classifier(
         "examples": int(data.rows.shape[0]),
         "features": int(data.rows.shape[1]),
         "positive": (data.labels == model.classes_[model.positive_]).sum(axis=0).tolist(),
-        "classes": [shared.base.plain(cls) for cls in model.classes_],
+        "classes": [shared.named.plain(cls) for cls in model.classes_],
         "pos_label": model.pos_label_,
         "seconds": round(seconds, 3),
     }
@@ -312,7 +312,7 @@ def _stream(
         shared.saving.save(outcomes[0].first, model)
     positive = int((data.labels == data.classes[1]).sum())
     facts: dict[str, Any] = {"examples": examples, "features": features, "positive": positive}
-    facts["pos_label"] = shared.base.plain(data.classes[1])
+    facts["pos_label"] = shared.named.plain(data.classes[1])
     result = {**facts, **plan, "learners": [outcome.row for outcome in outcomes]}
     if path is not None:
         _write_curves(path, result, outcomes)

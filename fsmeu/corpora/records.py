@@ -5,24 +5,27 @@ with "id" and sequences beside its keys. In columns it is a sentence, with a tok
 empty lines around it; the last column holds the tags where there are any (CoNLL shared tasks).
 Taggers print the probability of each label behind each token, as LABEL:0.25 (``crfsuite tag -l``)
 or LABEL/0.25 (``crf_test -v2``): labels are then independent, and probabilities, which have a few
-digits, are divided by their sum.
+digits, are divided by their sum. Lines with # before the first token of a sentence are comments,
+where they do not look like tokens (``_is_token``).
 """
 
 from __future__ import annotations
 
+import io
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import groupby
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from fsmeu.errors import FsmeuError, InputError, as_number, message, one_of
-from fsmeu.files import STDIN, open_input, read_text, readable, unpacked
+from fsmeu.files import OBJECTS, STDIN, open_input, read_bytes, readable, unpacked
 from fsmeu.fst.alphabet import Label, as_labels
+from fsmeu.fst.tags import KINDS, is_tag
 from fsmeu.models import Independent, Model, from_json
 from fsmeu.models.adapters import parse_json
 
@@ -34,6 +37,7 @@ _MARK = b"\xef\xbb\xbf"
 _COLUMNS = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes", ".tsv", ".txt")
 _WHERE = re.compile(r"(constraint|given)(?=[ :])")
 _PROBABILITY = re.compile(r"(.+)[/:]([^/:]+)")
+_COMMENT = re.compile(r"#\s*([\w:.-]+\s+=(\s|$)|newdoc\b|newpar\b)")  # as in CoNLL-U
 _ROUNDED = 1e-3  # how far from 1 probabilities with a few digits may add up
 
 
@@ -146,10 +150,7 @@ class Item(NamedTuple):
 
 def read_record(record: Record, form: str, places: Places, given: Any = None) -> Item:
     """The record of a "jsonl" or "conll" corpus as data, its model on a condition if given."""
-    if record.text is None:
-        raise InputError(message("record", f"may have at most {RECORD_BYTES:,} bytes"))
-    with readable("record"):
-        text = record.text.decode("utf-8")
+    text = _text(record)
     system_places, name, lines = {system: system for system in places.systems}, None, list[int]()
     model: Model | None
     if form == "conll":
@@ -188,6 +189,14 @@ def read_record(record: Record, form: str, places: Places, given: Any = None) ->
     return Item(record.number, record.line, name, model, y, systems, lines)
 
 
+def _text(record: Record) -> str:
+    """The text of a record; an InputError where it is too long, or no UTF-8."""
+    if record.text is None:
+        raise InputError(message("record", f"may have at most {RECORD_BYTES:,} bytes"))
+    with readable("record"):
+        return record.text.decode("utf-8")
+
+
 def conditioned(model: Model, constraint: Any) -> Model:
     """The model given a constraint, or itself where that is None; messages name --given."""
     try:
@@ -204,25 +213,69 @@ class _Token(NamedTuple):
     probs: dict[str, float]
 
 
+def _lines(text: str, line: int) -> list[tuple[int, list[str]]]:
+    """The number and the cells of each token of a sentence; comments before them are left out."""
+    contents = text.split("\n")
+    plain = (content.split() for content in contents if not content.startswith("#"))
+    other = next(plain, None)
+    lines: list[tuple[int, list[str]]] = []
+    for number, content in enumerate(contents, start=line):
+        if lines or not content.startswith("#") or _is_token(content, other):
+            lines.append((number, content.split()))
+    if not lines:
+        raise InputError(message("sentence", "must have tokens", "comments alone"))
+    return lines
+
+
+def _is_token(content: str, other: Sequence[str] | None) -> bool:
+    """Whether a line with # is a token, given the cells of the first line without one, if any.
+
+    It is one if it ends in a probability; or has as many columns as the other line, of which the
+    last is a chunk tag if that of the other is, and is not written "# key = value". So "# # B-NP",
+    with which a sentence of CoNLL-2000 begins, is a token, and "# sentence 17" before it is none.
+    Where there is no other line, it must end in a chunk tag.
+    """
+    cells = content.split()
+    last = _last_kind(cells)
+    if last == "probability":
+        return True
+    if _COMMENT.match(content) or len(cells) < 2:
+        return False
+    if other is None:
+        return last == "tag"
+    return len(cells) == len(other) and _last_kind(other) in ("text", last)
+
+
+def _last_kind(cells: Sequence[str]) -> str:
+    """What the last cell holds: a "probability" of a label, a chunk "tag", or "text"."""
+    if _probability(cells) is not None:
+        return "probability"
+    name = cells[-1] if cells else ""
+    return "tag" if name == "O" or is_tag(name, KINDS["iobes"]) else "text"
+
+
+def _probability(cells: Sequence[str]) -> tuple[str, float] | None:
+    """The label and its probability in the last cell; None where there are none."""
+    pair = _PROBABILITY.fullmatch(cells[-1]) if cells else None
+    try:
+        return None if pair is None else (pair[1], float(pair[2]))
+    except ValueError:
+        return None
+
+
 def _tokens(text: str, line: int) -> list[_Token]:
-    """The tokens of a sentence; lines before them with # and no probabilities are comments.
+    """The tokens of a sentence.
 
     Probabilities are those of the last cells, up to one whose label was there already: ``crf_test``
     prints the label that it chose with its probability before all others.
     """
     tokens: list[_Token] = []
-    for number, content in enumerate(text.split("\n"), start=line):
-        cells, probs = content.split(), dict[str, float]()
-        while cells and (pair := _PROBABILITY.fullmatch(cells[-1])) and pair[1] not in probs:
-            try:
-                probs[pair[1]] = float(pair[2])
-            except ValueError:
-                break
+    for number, cells in _lines(text, line):
+        probs: dict[str, float] = {}
+        while (pair := _probability(cells)) is not None and pair[0] not in probs:
+            probs[pair[0]] = pair[1]
             cells.pop()
-        if probs or tokens or not content.startswith("#"):
-            tokens.append(_Token(number, cells, dict(reversed(probs.items()))))
-    if not tokens:
-        raise InputError(message("sentence", "must have tokens", "comments alone"))
+        tokens.append(_Token(number, cells, dict(reversed(probs.items()))))
     return tokens
 
 
@@ -285,20 +338,25 @@ Sentence: TypeAlias = list[tuple[str, ...]]
 def read_sentences(name: str | Path, least: int = 1) -> list[Sentence]:
     """The sentences of a file, lists of rows of texts; "-" is standard input.
 
-    All rows must have as many columns, at least ``least``.
+    All rows must have as many columns, at least ``least``. What is a comment to ``read_record`` is
+    one here.
     """
     where = "standard input" if str(name) == STDIN else f"file {name}"
-    rows = enumerate((tuple(line.split()) for line in read_text(name, where).split("\n")), start=1)
-    filled = (list(group) for full, group in groupby(rows, lambda row: bool(row[1])) if full)
+    content = io.BytesIO(read_bytes(name, where, OBJECTS))
     sentences: list[Sentence] = []
     width = 0
-    for group in filled:
-        width = width or len(group[0][1])
-        for number, row in group:
-            if len(row) != width or width < least:
+    for record in chain.from_iterable(blocks(Source(where, content), "conll")):
+        try:
+            lines = _lines(_text(record), record.line)
+        except InputError as error:
+            told = f"{where}, line {record.line}: {error}"
+            raise InputError(told) from None
+        width = width or len(lines[0][1])
+        for number, cells in lines:
+            if len(cells) != width or width < least:
                 must = f"each row must have {max(width, least)} columns"
-                raise InputError(message(f"{where}, line {number}", must, " ".join(row)))
-        sentences.append([row for _, row in group])
+                raise InputError(message(f"{where}, line {number}", must, " ".join(cells)))
+        sentences.append([tuple(cells) for _, cells in lines])
     if not sentences:
         raise InputError(message(where, "there must be a sentence in it"))
     return sentences

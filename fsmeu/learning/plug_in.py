@@ -30,6 +30,7 @@ from fsmeu.decoding.decode import decode, decode_many
 from fsmeu.decoding.problem import Decision
 from fsmeu.errors import InputError, check_bool, check_int, message, one_of
 from fsmeu.learning import base
+from fsmeu.learning.classes import is_named
 from fsmeu.learning.saving import register
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Independent
@@ -129,7 +130,7 @@ class DTAClassifier(PlugInClassifier):
         calibration, folds: None, "sigmoid" (Platt 1999) or "isotonic", fitted by cross-validation.
         pos_label: the positive class, which the loss counts. None is 1 of 0 and 1 or of -1 and 1,
             True of False and True, and of other classes the rarer, of which a warning tells; or
-            the class that the loss counts by its name (``base.positive_class``).
+            the class that the loss counts by its name (``positive_class``).
 
     Attributes:
         classes_, pos_label_: both classes, sorted; the positive one.
@@ -259,7 +260,7 @@ class ExampleWiseClassifier(base.OuterClassifier):
             if type_of_target(table) != "multilabel-indicator" or not np.isin(table, (0, 1)).all():
                 must = "labels must be 0 or 1, a column for each label"
                 raise InputError(message(f"{where}.fit", must, table))
-            if self.pos_label is not None and not base.is_named(1, str(self.pos_label)):
+            if self.pos_label is not None and not is_named(1, str(self.pos_label)):
                 must = "with several labels, 1 is the positive value of each"
                 remedy = "Leave pos_label out"
                 raise InputError(message(f"{where}.fit", must, self.pos_label, remedy))

@@ -27,6 +27,7 @@ from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import InputError, check_bool, check_int, message
 from fsmeu.expectation.expect import value_and_gradient_many
 from fsmeu.learning import base
+from fsmeu.learning.classes import check_positive, label_name, over_classes, positive_tag
 from fsmeu.learning.saving import register
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Potentials, from_potentials
@@ -244,7 +245,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         names = feature_names(sentences, least)
         start = self._start(names, classes)
         self.classes_, self.feature_names_ = classes, names
-        self.positive_ = base.positive_tag(
+        self.positive_ = positive_tag(
             where, classes.tolist(), chain(*tags), self.pos_label, self._given_loss()
         )
         loss = self._loss()
@@ -313,13 +314,13 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
     def _given_loss(self) -> Loss:
         """The loss as it is given; where its labels are open, over the tags."""
-        names = [base.label_name(label) for label in self.classes_]
+        names = [label_name(label) for label in self.classes_]
         return base.given_loss(self.loss, self.loss_params, type(self).__name__, names)
 
     def _loss(self) -> Loss:
         """The loss whose k-th label stands for the k-th tag."""
         loss, where = self._given_loss(), type(self).__name__
-        return base.over_classes(loss, self.classes_, where, getattr(self, "positive_", None))
+        return over_classes(loss, self.classes_, where, getattr(self, "positive_", None))
 
     def predict(self, X: Any) -> list[list[Any]]:
         """The tags of the greatest expected utility for each sentence."""
@@ -349,7 +350,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
     def models(self, X: Any) -> list[Any]:
         """The conditional random field of each sentence, as ``expect`` and ``decode`` take it."""
-        return list(models_of(*self._scores(X), [*map(base.label_name, self.classes_)]))
+        return list(models_of(*self._scores(X), [*map(label_name, self.classes_)]))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of positions whose tag is predicted, as in sklearn-crfsuite."""
@@ -363,7 +364,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
     def check_parts(self) -> None:
         """Raises an InputError unless the weights are of these features and tags."""
-        base.check_positive(getattr(self, "positive_", None), type(self).__name__, (None, 0, 1))
+        check_positive(getattr(self, "positive_", None), type(self).__name__, (None, 0, 1))
         if hasattr(self, "classes_"):
             size, where = len(self.classes_), type(self).__name__
             check_shape(self.state_weights_, (len(self.feature_names_), size), where)

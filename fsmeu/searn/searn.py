@@ -22,13 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, as_whole, check_bool, check_int, message, one_of
-from fsmeu.learning.base import (
-    given_loss,
-    label_name,
-    number_between,
-    over_classes,
-    positive_tag,
-)
+from fsmeu.learning.base import given_loss, number_between
+from fsmeu.learning.classes import label_name, over_classes, positive_tag
 from fsmeu.learning.saving import first_use, load, register, save
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn import features

@@ -150,7 +150,8 @@ def test_bad_sentences(text, says):
 
 
 TOKENS = st.text(st.characters(exclude_categories=("Z", "C")), min_size=1, max_size=4)
-SENTENCES = st.lists(st.tuples(TOKENS, TOKENS), min_size=1, max_size=3)
+WORDS = TOKENS.filter(lambda word: not word.startswith("#"))  # which may be a comment
+SENTENCES = st.lists(st.tuples(WORDS, TOKENS), min_size=1, max_size=3)
 
 
 @given(st.lists(SENTENCES, min_size=1, max_size=3))
@@ -223,3 +224,44 @@ def test_an_interrupted_question_is_not_taken_for_another(monkeypatch, assigned)
     Interrupted.left = 10
     assert corpus_run.answer_block(first, block) == "first"
     assert corpus_run.answer_block(second, block) == "second"
+
+
+CHUNKED = "the DT B-NP\ndog NN I-NP\n"
+FIRST = "# # B-NP\n200 CD I-NP\nmillion CD I-NP\nof IN B-PP\n"
+"""The beginning of a sentence of CoNLL-2000, whose first token is a number sign."""
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (f"# a comment\n{CHUNKED}", 2),
+        (f"# sent_id = 1\n# text = the dog\n#\n{CHUNKED}", 2),
+        (f"# of three\n{CHUNKED}", 2),  # as many columns, but no tag in the last
+        (f"#comment here too\n{CHUNKED}", 2),
+        (FIRST, 4),
+        (f"# sentence 17\n{FIRST}", 4),
+        ("of IN B-PP\n# # B-NP\n", 2),
+        ("# # O\n", 1),
+        ("#tag O\n#other B-NP\n", 2),
+        ("#tag O\nthe O\n", 2),
+        ("# newdoc\nthe DT\n", 1),
+        ("# id = X\nthe cat NN X\n", 1),
+        ("# #\nthe DT\n", 2),  # parts of speech
+        ("# NN\n5 CD\n", 2),
+        ("# 0.47\nthe DT B B:0.75 O:0.25\n# # B B:0.5 O:0.5\n", 2),
+        ("# # B B:0.5 O:0.5\nthe DT B B:0.75 O:0.25\n", 2),
+    ],
+)
+def test_comments_and_tokens_of_number_signs(text, rows, tmp_path):
+    """One reader: what is a comment to score is one to train and predict."""
+    wanted = [tuple(line.split()) for line in text.splitlines()][-rows:]
+    (tmp_path / "a.txt").write_text(f"{text}\nlast{' x' * (len(wanted[0]) - 1)}\n")
+    assert read_sentences(tmp_path / "a.txt")[0] == wanted
+    item = read_record(Record(1, 1, text.strip().encode()), "conll", Places("1", ("1",)))
+    assert item.gold == [row[0] for row in wanted]
+
+
+def test_sentences_of_comments_alone_are_refused(tmp_path):
+    (tmp_path / "a.txt").write_text(f"{CHUNKED}\n# licence\n# of this\n\n{CHUNKED}")
+    with pytest.raises(InputError, match=r"a\.txt, line 4: .*comments alone"):
+        read_sentences(tmp_path / "a.txt")

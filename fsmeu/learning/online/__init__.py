@@ -26,6 +26,7 @@ from sklearn.base import clone
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, check_bool, check_int, message, one_of
 from fsmeu.learning import base
+from fsmeu.learning.classes import check_classes, index_of_class, plain, positive_class
 from fsmeu.learning.examples import Examples
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
@@ -347,8 +348,8 @@ def one_against_others(name: str, data: Examples, pos_label: Any, like: Any = No
     classes = np.unique(labels if like is None else np.asarray(like.labels))
     if len(classes) <= 2:
         return data
-    chosen = base.plain(classes[base.index_of_class(name, classes, pos_label)])
-    ones = [int(base.plain(label) == chosen) for label in labels.tolist()]
+    chosen = plain(classes[index_of_class(name, classes, pos_label)])
+    ones = [int(plain(label) == chosen) for label in labels.tolist()]
     return Examples(data.rows, np.array(ones, np.int64))
 
 
@@ -360,14 +361,14 @@ def two_classes(name: str, data: Examples, pos_label: Any = None, like: Any = No
     labels = single_labels(name, data)
     classes = np.unique(labels)
     if like is not None:
-        base.check_classes(name, classes, like.classes)
+        check_classes(name, classes, like.classes)
         return Examples(data.rows, labels, like.classes)
     if len(classes) != 2:
-        words = ", ".join(map(str, map(base.plain, classes[:8]))) + ", ..." * (len(classes) > 8)
+        words = ", ".join(map(str, map(plain, classes[:8]))) + ", ..." * (len(classes) > 8)
         remedy = "--pos-label LABEL sets one against all others" if len(classes) > 2 else ""
         must = "the labels must be of two classes"
         raise InputError(message(name, must, f"{len(classes)}: {words}", remedy))
-    index = base.positive_class(name, classes, labels == classes[1], pos_label)
+    index = positive_class(name, classes, labels == classes[1], pos_label)
     return Examples(data.rows, labels, classes[[1 - index, index]])
 
 
@@ -387,8 +388,9 @@ def run_orders(
 
     The plan has the numbers of "passes" over the data and of "shuffles", and the "seed". A copy
     whose horizon is None gets the number of examples; each has the positive class of the data, and
-    is measured on other examples at the end, if there are any. ``callback`` is called with the number of examples since the last call,
-    and the measure in words. Speed is in examples per second of processor time, the greatest.
+    is measured on other examples at the end, if there are any. ``callback`` is called with the
+    number of examples since the last call, and the measure in words. Speed is in examples per
+    second of processor time, the greatest.
     """
     passes, shuffles, seed = (plan[key] for key in ("passes", "shuffles", "seed"))
     n, positive, measure = len(data.labels), data.classes[1], ""
@@ -400,7 +402,7 @@ def run_orders(
 
     for k in range(max(shuffles, 1)):
         copy, elapsed, pairs = clone(learner), 0.0, []
-        copy.set_params(pos_label=base.plain(positive))
+        copy.set_params(pos_label=plain(positive))
         if getattr(copy, "horizon", n) is None:
             copy.set_params(horizon=n * passes)
         random = np.random.default_rng((seed, k))
