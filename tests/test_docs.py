@@ -22,6 +22,7 @@ from fsmeu.cli.main import COMMANDS, app
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "tools"))
+import images  # noqa: E402
 import launch  # noqa: E402
 import pages  # noqa: E402
 
@@ -123,10 +124,23 @@ def anchors(place):
     return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", h).strip().lower()) for h in headings}
 
 
+def test_pictures_are_those_that_are_drawn():
+    """`./run python tools/images.py` wrote them: they have the colours of both schemes."""
+    for name, drawing in images.drawings().items():
+        assert (images.IMAGES / name).read_bytes() == drawing.render("svg"), name
+    assert "prefers-color-scheme" in (images.IMAGES / "levels.svg").read_text(encoding="utf-8")
+
+
 def test_readme():
-    """It is short; its loss file is the built-in Pk, which is held against nltk."""
+    """It is short, shows how to try and test it; its loss file is Pk, which nltk has, too."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 120
+    shells = [text for kind, _, text, _ in blocks(ROOT / "README.md") if kind == "console"]
+    shown = [words for text in shells for words, _ in commands(text)]
+    assert [words for words in shown if words[1:] in (["demo"], ["test"])] == [
+        ["./run", "demo"],
+        ["./run", "test"],
+    ]
     assert f"{len(fsmeu.library())} built-in" in text
     texts = [text for _, title, text, _ in blocks(ROOT / "README.md") if title == "pk.loss"]
     shown, own = (one.compile(16) for one in (fsmeu.loads(texts[0], k=3), fsmeu.load("pk", k=3)))

@@ -32,7 +32,9 @@ LAZY = "fsmeu.display"
 # The stages within a floor, in the order of the data flow; modules beside these rooms come last.
 STAGES = {
     "losses": ["language", "semantics", "algebra", "machine"],
-    "drawing": ["frame", "subject", "lines", "layout", "picture", "formats", "text", "plots"],
+    "drawing": [
+        *("frame", "subject", "lines", "layout", "picture", "formats", "schemes", "text", "plots"),
+    ],
 }
 
 

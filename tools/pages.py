@@ -66,15 +66,15 @@ def loss_pages() -> Iterator[tuple[str, str | bytes]]:
         parts.append(f"## {name}\n")
         picture = _picture(name)
         if picture:
-            yield f"images/losses/{name}.svg", picture.encode()
+            yield f"images/losses/{name}.svg", picture
             image = f"![The automaton of {name}](images/losses/{name}.svg)"
             parts.append(f'<div class="picture" markdown>{image}</div>\n')
         parts.append(f"```text\n{source.strip()}\n```\n")
     yield "losses.md", "\n".join(parts)
 
 
-def _picture(name: str) -> str:
-    """The machine of a loss as SVG, or "" where it is too large to be looked at."""
+def _picture(name: str) -> bytes:
+    """The machine of a loss as an SVG file, or b"" where it is too large to be looked at."""
     import fsmeu
 
     given = dict(_PARAMETERS.get(name, {}))
@@ -85,8 +85,8 @@ def _picture(name: str) -> str:
             loss = fsmeu.load(name, **opened, **given)
         machine = loss.compile(_SHORT)
     except fsmeu.FsmeuError:
-        return ""
-    return fsmeu.draw(loss, n=_SHORT).svg if machine.states <= 40 else ""
+        return b""
+    return fsmeu.draw(loss, n=_SHORT).render("svg") if machine.states <= 40 else b""
 
 
 def api_pages() -> Iterator[tuple[str, str]]:

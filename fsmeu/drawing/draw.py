@@ -14,6 +14,7 @@ from fsmeu.drawing.formats import dot, paint, summary_dot, svg, tikz
 from fsmeu.drawing.frame import Frame, make_frame
 from fsmeu.drawing.layout import Placement, place
 from fsmeu.drawing.picture import Picture, Summary, machine_picture, summarize, summary_picture
+from fsmeu.drawing.schemes import with_dark_scheme
 from fsmeu.drawing.subject import Route, Subject, find_subject
 from fsmeu.drawing.text import Cell, Row, canvas, listing, summary_listing
 from fsmeu.errors import check_bool, check_int, one_of, shorten
@@ -62,7 +63,7 @@ class Drawing(Card):
 
     @property
     def svg(self) -> str:
-        """The picture as SVG."""
+        """The picture as SVG, in the colours of a light ground, to stand in a page."""
         return svg(self.picture)
 
     @property
@@ -109,11 +110,13 @@ class Drawing(Card):
         return write_file(where, self.render(form))
 
     def render(self, kind: str) -> bytes:
-        """The picture as the contents of a file of this kind."""
+        """The picture as the contents of a file of this kind; SVG has a dark scheme, too."""
         ending = "no ending" if isinstance(kind, str) and not kind else kind
         one_of("draw", "the format", ending, FORMATS)
         if kind in ("png", "pdf"):
             return paint(self.picture, kind)
+        if kind == "svg":
+            return with_dark_scheme(self.svg).encode()
         text: str = self.text if kind == "txt" else getattr(self, kind)
         return text.encode()
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from fsmeu.drawing.picture import binned
+from fsmeu.drawing.schemes import with_dark_scheme
 from fsmeu.errors import EmptyError, InputError, message, need_installed, one_of, shorten, visible
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation
@@ -81,7 +82,10 @@ def save_plot(
     figure, buffer = Figure(figsize=size, layout="constrained"), io.BytesIO()
     plot(*figure.subplots(*grid, squeeze=False).ravel())
     figure.savefig(buffer, format=kind, dpi=160)
-    return write_file(where, buffer.getbuffer())
+    content = buffer.getvalue()
+    if kind == "svg":
+        content = with_dark_scheme(content.decode()).encode()
+    return write_file(where, content)
 
 
 def plot_levels(

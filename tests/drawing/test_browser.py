@@ -1,11 +1,14 @@
 """The pages in Chromium, where it is installed: numbers, keys, mouse, search, colours, widths."""
 
+import io
 import re
 import shutil
 from contextlib import contextmanager
 from itertools import product
 
+import numpy as np
 import pytest
+from matplotlib.image import imread
 from selenium import webdriver
 from selenium.webdriver import ActionChains
 from selenium.webdriver.chrome.service import Service
@@ -15,6 +18,7 @@ from selenium.webdriver.common.keys import Keys
 
 import fsmeu
 from fsmeu.drawing.gallery import anchored, exhibit, gallery_page
+from fsmeu.drawing.plots import save_plot
 from fsmeu.losses.loss import read_spec
 
 F1 = fsmeu.load("fscore")
@@ -336,6 +340,22 @@ def test_states_are_found(show):
     find.clear()
     find.send_keys("x", Keys.BACKSPACE)
     assert tab.all(".node.dim") == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_saved_pictures_follow_the_scheme(show, browser, tmp_path, scheme):
+    """As images of a page: ground and ink change places, and no ground stays white in the dark."""
+    expectation = fsmeu.expect(F1, "110", [0.9, 0.5, 0.3])
+    fsmeu.draw(F1, z="11", y="10", path=tmp_path / "drawn.svg")
+    save_plot(tmp_path / "plot.svg", lambda axes: fsmeu.plot_levels(expectation, ax=axes))
+    for name in ("drawn.svg", "plot.svg"):
+        with screen(browser, scheme=scheme):
+            show(f'<body style="margin: 0"><img src="{name}">')
+            shot = imread(io.BytesIO(browser.get_screenshot_as_png()))[:250, :400, :3].mean(axis=2)
+        ground, ink = (0.95, 0.3) if scheme == "light" else (0.15, 0.7)
+        assert np.sign(shot[3, 3] - 0.5) == np.sign(np.median(shot) - 0.5) == np.sign(ground - 0.5)
+        assert abs(np.median(shot) - 0.5) >= abs(ground - 0.5)
+        assert (shot.min() < ink) if scheme == "light" else (shot.max() > ink)
 
 
 def test_hostile_names_do_nothing(show):
