@@ -107,7 +107,8 @@ def decode_corpus(
         loss: a loss or utility of a file, or its name or path; its value looks at counts alone.
         models: the label models, one for each sentence; vectors of probabilities stand for
             ``Bernoulli``.
-        constraint: a regular expression over labels or an acceptor, which each sequence satisfies.
+        constraint: a regular expression over labels or an acceptor, which each hypothesis
+            satisfies; as for ``decode``, the models stay as they are.
         gap: how far apart the bounds may stay; with 0 they are closed as far as can be. Large
             corpora, whose totals are bounded by moments, are decided at once: neither this nor
             ``seconds`` is looked at.

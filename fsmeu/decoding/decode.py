@@ -82,7 +82,8 @@ def decode(
         keep: value candidates by this many states per layer (with "ranking", "nbest",
             "exhaustive"; Jansche 2007, section 4). Nothing is then proven.
         constraint: a regular expression over labels or an acceptor; the decision is the best among
-            the sequences that satisfy it.
+            the sequences that satisfy it. It says which answers are allowed, and the expectation is
+            that of the model as it is. What is known of the reference is ``model.given``.
         budget: how many candidates methods that try many may value.
         seconds: how long methods that try many candidates may take, about; None for as long as they
             need. When the time is over the best candidate so far is the decision, and ``why`` says

@@ -114,6 +114,8 @@ class Model(Text, ABC):
     def given(self, constraint: Any) -> Model:
         """The model of the same labels, given that the sequence is one of those allowed.
 
+        It says what is known of the reference: what is not allowed gets the probability 0, and all
+        expectations change. It does not restrict answers, as ``decode(constraint=...)`` does.
         A constraint is a regular expression over labels, an OpenFst acceptor, or one of
         ``fsmeu.constraints``; an EmptyError if nothing that is allowed has positive probability.
         """

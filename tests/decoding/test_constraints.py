@@ -10,6 +10,7 @@ import re
 import numpy as np
 import pynini
 import pytest
+from seqeval.metrics.sequence_labeling import get_entities
 
 import fsmeu
 from fsmeu.decoding.decode import METHODS
@@ -258,3 +259,57 @@ def test_long_lists_of_sequences():
     constraint, allowed = as_constraint(text, alphabet, 8), set(map(tuple, rows.tolist()))
     for row in [*rows[:50], *rng.integers(0, 9, (50, 8))]:
         assert constraint.accepts(row) == (tuple(row.tolist()) in allowed)
+
+
+# -- a constraint on the answer, and a condition on the reference ---------------------------------
+
+TAGS = ("O", "B-NP", "I-NP", "B-VP", "I-VP")
+
+
+def well_formed(z):
+    """The tags with B in the place of each I that opens a chunk."""
+    return [
+        "B" + tag[1:] if tag[0] == "I" and before[1:] != tag[1:] else tag
+        for before, tag in itertools.pairwise(["O", *z])
+    ]
+
+
+def test_a_constraint_to_well_formed_tags_costs_no_chunks():
+    """An I that opens a chunk may be written B: the score of chunks is that of well-formed tags."""
+    loss = fsmeu.load("chunk_fscore", types=["NP", "VP"])
+    allowed = as_constraint(fsmeu.constraints.bio(), Alphabet(TAGS))
+    for z in itertools.product(TAGS, repeat=3):
+        formed = well_formed(z)
+        assert allowed.accepts(np.array([TAGS.index(tag) for tag in formed]))
+        assert get_entities(list(z)) == get_entities(formed)
+        for y in itertools.product(TAGS, repeat=3):
+            assert loss(z, y) == loss(formed, y)
+    rng = np.random.default_rng(0)
+    for beta in (1, 2):
+        loss = fsmeu.load("chunk_fscore", beta=beta)
+        for _ in range(5):
+            model = fsmeu.models.Independent(rng.dirichlet(np.full(5, 0.5), 8), TAGS)
+            free = fsmeu.decode(loss, model)
+            formed = fsmeu.decode(loss, model, constraint=fsmeu.constraints.bio())
+            assert formed.value == pytest.approx(free.value, rel=1e-12)
+            assert formed.labels == well_formed(formed.labels)
+
+
+def test_a_condition_changes_what_is_expected_and_a_constraint_does_not():
+    """Enumerated: ``given`` moves probability, ``constraint`` leaves out hypotheses."""
+    loss, bio = fsmeu.load("chunk_fscore", types=["NP"]), fsmeu.constraints.bio()
+    tags = TAGS[:3]
+    model = fsmeu.models.Independent([[0.5, 0.2, 0.3], [0.3, 0.1, 0.6], [0.6, 0.2, 0.2]], tags)
+    every = [list(y) for y in itertools.product(tags, repeat=3)]
+    rows = [[tags.index(tag) for tag in y] for y in every]
+    chances = np.array([np.prod(model.probabilities[range(3), row]) for row in rows])
+    possible = np.array([y == well_formed(y) for y in every])
+    for condition, chance in ((False, chances), (True, chances * possible)):
+        chance = chance / chance.sum()
+        values = {tuple(z): sum(chance * [loss(z, y) for y in every]) for z in every}
+        best = max(value for z, value in values.items() if list(z) == well_formed(z))
+        asked = model.given(bio) if condition else model
+        found = fsmeu.decode(loss, asked, constraint=None if condition else bio)
+        assert found.value == pytest.approx(best, rel=1e-12)
+        assert values[tuple(found.labels)] == pytest.approx(best, rel=1e-12)
+    assert 0 < chances[possible].sum() < 0.9
