@@ -41,10 +41,11 @@ from fsmeu.fst.image import ArcTable
 from fsmeu.fst.layers import any_layers
 from fsmeu.limits import CANDIDATES, KEPT_CELLS_PER_STATE
 from fsmeu.losses.language.syntax import Number
-from fsmeu.losses.protocol import Loss, counts_read, value_of_totals
+from fsmeu.losses.protocol import Loss, counts_read, state_of_totals, value_of_totals
 from fsmeu.models import Model, as_model
 from fsmeu.models.base import most_probable_many
-from fsmeu.trellis.roundings import LEAST, Sums
+from fsmeu.trellis.roundings import LEAST, Sums, two_sum
+from fsmeu.trellis.value_roundings import register_errors, value_errors
 
 ZERO_ONE_STATES = 20_000  # states walked to see whether only equality counts: such losses have few
 ZERO_ONE_TRIAL = 3  # the length walked first: most losses show another value there already
@@ -366,12 +367,17 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
     names, bound = counts_read(corpus.loss.bound), corpus.loss.bound
     # A row of zeros comes before the totals, as there may be no name.
     totals, chances, roundings = np.zeros((1 + len(names), 1)), np.ones((1, 1)), 8
+    lost = dict.fromkeys(names, 0.0)  # bounds on the errors of totals
     for loss, model, zs in zip(corpus.losses, corpus.models, hypotheses, strict=True):
         # without its value, which need not be defined for a sentence by itself
         plain = replace(loss, spec=replace(loss.spec, value=Number(0.0), range=None))
         free = any_layers(model.alphabet, model.n)
-        added, counts, more = _counts(compose_layers(plain, free, model.layered()), names, zs)
-        sums = totals[:, :, None] + counts[:, None]
+        built = compose_layers(plain, free, model.layered())
+        added, counts, more = _counts(built, names, zs)
+        sums, rest = two_sum(totals[:, :, None], counts[:, None])
+        errors = register_errors(built.machine)
+        for name, part in zip(names, np.abs(rest[1:]), strict=True):
+            lost[name] += errors.get(name, 0.0) + float(part.max(initial=0.0))
         reached, place = np.unique(sums.reshape(len(sums), -1), axis=1, return_inverse=True)
         place = place.reshape(sums.shape[1:])
         cells = len(chances) * len(zs) * reached.shape[1]
@@ -383,9 +389,13 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
         roundings += more + len(place.T)
     read = dict(zip(names, totals[1:], strict=True))
     values = value_of_totals(bound, corpus.n, read, totals.shape[1])
+    at_end = state_of_totals(bound, corpus.n, read, totals.shape[1])
     roundings += totals.shape[1]
     expected = Sums(chances @ values, chances.sum(axis=1), chances @ np.abs(values), roundings)
-    return expected.values, expected.errors
+    off = value_errors(bound, corpus.n, at_end, lost, totals.shape[1])
+    known = np.isfinite(off)
+    unknown = np.where((chances[:, ~known] > 0).any(axis=1), np.inf, 0.0)
+    return expected.values, expected.errors + chances[:, known] @ off[known] + unknown
 
 
 def _counts(built: Composition, names: Sequence[str], zs: Ints) -> tuple[Floats, Floats, int]:

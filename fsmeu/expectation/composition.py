@@ -32,6 +32,7 @@ from fsmeu.losses.protocol import Loss, LossLike
 from fsmeu.losses.sum_over_paths import Windows, signed_parts, windows
 from fsmeu.models import Parametrized, total
 from fsmeu.trellis.roundings import Sums
+from fsmeu.trellis.value_roundings import machine_errors
 
 MUCH_TO_REMEMBER = 64  # contents of a window from which windows are summed; fewer are states
 _MOST_LOG = 746  # -log of the least double
@@ -96,6 +97,12 @@ class Composition(Picture):
         """The value of ending in each state, 0 where no path ends."""
         ends = np.isfinite(self.plain.final)
         return np.where(ends, self.machine.values[self.loss_states], 0.0)
+
+    @cached_property
+    def value_errors(self) -> Floats:
+        """Bounds on what rounding does to ``values``, of a loss of a file."""
+        ends = np.isfinite(self.plain.final)
+        return np.where(ends, machine_errors(self.machine)[self.loss_states], 0.0)
 
     def weighted(self, ending: Floats) -> ArcTable:
         """The arcs with one more factor, at least 0, of ending in each state."""

@@ -250,10 +250,16 @@ def added_counts(bound: BoundLoss, final: Mapping[str, Floats], lengths: Ints) -
 
 def value_of_totals(bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes: int) -> Floats:
     """The value of corpora of n positions whose sentences add so much to the counts, (lanes,)."""
+    return value_of_state(bound, state_of_totals(bound, n, added, lanes), (lanes,), n)
+
+
+def state_of_totals(
+    bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes: int
+) -> dict[str, Floats]:
+    """The registers of such corpora, (lanes,) by name."""
     starts = {r.name: constant_at(bound, r.start, n) for r in bound.spec.registers}
     state = {name: np.full(lanes, start) for name, start in starts.items()}
-    state |= {name: starts[name] + amount for name, amount in added.items()}
-    return value_of_state(bound, state, (lanes,), n)
+    return state | {name: starts[name] + amount for name, amount in added.items()}
 
 
 def counts_read(bound: BoundLoss) -> list[str]:

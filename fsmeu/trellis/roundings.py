@@ -68,17 +68,17 @@ class Twofold:
 
     def __add__(self, other: Twofold) -> Twofold:
         """The sums, element by element."""
-        high, low = _two_sum(self.high, other.high)
-        more, rest = _two_sum(self.low, other.low)
-        high, low = _two_sum(high, low + more)
-        return Twofold(*_two_sum(high, low + rest))
+        high, low = two_sum(self.high, other.high)
+        more, rest = two_sum(self.low, other.low)
+        high, low = two_sum(high, low + more)
+        return Twofold(*two_sum(high, low + rest))
 
     def __sub__(self, other: Twofold) -> Twofold:
         """The differences, element by element."""
         return self + Twofold(-other.high, -other.low)
 
 
-def _two_sum(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+def two_sum(one: Floats, other: Floats) -> tuple[Floats, Floats]:
     """The rounded sums, and what rounding took from them (Knuth)."""
     total = one + other
     second = total - one

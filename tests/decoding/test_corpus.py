@@ -1,7 +1,7 @@
 """Decisions for a corpus, against all hypotheses of a few short sentences."""
 
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 import pytest
@@ -12,8 +12,10 @@ import fsmeu
 from fsmeu.decoding import corpus as decisions
 from fsmeu.decoding import corpus_moments, moments
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
+from fsmeu.losses.language.read import read
 from tests import brute_force, shelf
 from tests import corpora_by_listing as listing
+from tests.losses.meaning import World
 
 DECIDED = ["fscore", "fbeta", "hamming", "chunk_fscore"]
 
@@ -96,6 +98,36 @@ def test_outcomes_that_cancel_leave_no_proof(engine):
     own = listing.expected([tuple(z) for z in found.labels], listed, listing.of_labels, value)
     for true in (own, listing.best(listed, [0, 1], listing.of_labels, value)):
         assert found.lower <= true <= found.upper
+
+
+ROUNDED = {
+    "tenths": "count a by 1/10 when z == y count b by 3/10 when z == 1 and y == 1 value a + b",
+    "great": "count a by 10^9/7 when z == y count b by 10^9/7 when z != y "
+    "count e by 1/10 when z == 1 and y == 1 value e + a + b - 10^9/7 * n",
+    "greater": "count a by 10^16/3 when z == y count b by 10^16/3 when z != y "
+    "count e by 1/10 when z == 1 and y == 1 value e + a + b - 10^16/3 * n",
+    "squares": "count a by 1/3 when z == y count b by 1/3 when y == 1 value 10^6 * (a - b)^2 + a",
+    "ratio": "count a by 10^9/7 when z == y count b by 1/10 when z == 1 "
+    "value (a - 10^9/7 * n - 1) / (b + 1/3)",
+}
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_bounds_of_the_explicit_engine_hold_what_rounding_takes(name):
+    """The truth is the file in fractions: amounts that doubles do not hold, which may cancel."""
+    text = f"utility f labels 0 1 {ROUNDED[name]}"
+    loss = fsmeu.loads(text)
+    for parts in ([[0.3, 0.8], [0.6]], [[0.1], [], [0.7], [0.45]]):
+        found = fsmeu.decode_corpus(loss, parts, engine="openfst")
+        n, every = sum(map(len, parts)), brute_force.bernoulli(map(Fraction, chain(*parts)))
+        world = World(read(text), (0, 1), n)
+        values = {z: sum(p * world.run(z, y) for y, p in every.items()) for z in every}
+        best, own = max(values.values()), values[tuple(chain(*found.labels))]
+        assert found.lower <= best <= found.upper
+        assert found.lower <= own <= found.upper
+        assert found.exact == (name not in ("great", "greater"))
+        size = {"tenths": 1, "great": 10**9, "greater": 10**16, "squares": 10**6}.get(name, 10**10)
+        assert found.upper - found.lower < 1e-11 * size
 
 
 def test_independent_labels_are_one_sequence():

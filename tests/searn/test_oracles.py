@@ -308,7 +308,12 @@ def cases(draw, great, small):
     return text, draw(st.lists(st.integers(0, 1), min_size=1, max_size=6)), draw(st.integers(0, 99))
 
 
-def answers(case):
+def explicit(loss, y):
+    """The oracle of the explicit engine."""
+    return [CostOracle(loss, y, engine="openfst")]
+
+
+def answers(case, oracles=oracles):
     """Oracles of a case, after some prefixes: the true costs, the oracle's, and both values."""
     (text, y, seed) = case
     rng = random.Random(seed)
@@ -345,14 +350,41 @@ def test_whole_amounts_are_exact(case):
 @given(case=cases(["1/3", "10^9/7", "10^16/3", "10^200/3"], ["1", "1/3", "1/10"]))
 def test_rounding_bounds_what_is_lost(case):
     """Amounts that doubles do not hold: costs are right up to what the oracle says."""
-    for oracle, truth, costs, _ in answers(case):
-        bound = Fraction(oracle.rounding)
-        for cost, answer in zip(truth, costs, strict=True):
-            if answer == 0.0:
-                assert cost <= 2 * bound
-            else:
-                assert answer > oracle.rounding
-                assert abs(Fraction(answer) - cost) <= bound + cost / 2**52
+    for answer in answers(case):
+        holds_up_to_rounding(*answer)
+
+
+@settings(max_examples=40, deadline=None)
+@given(case=cases(["1", "1/3", "10^9/7", "10^16/3"], ["1", "1/3", "1/10"]))
+def test_rounding_bounds_what_the_explicit_engine_loses(case):
+    for answer in answers(case, explicit):
+        holds_up_to_rounding(*answer)
+
+
+CURVED = ("(e + a + b - {great} * n + 1)^2", "abs(e - (a + b - {great} * n)) * (a + 1)")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("value", CURVED)
+@pytest.mark.parametrize("great", ["1/3", "10^9/7"])
+def test_rounding_bounds_what_values_lose_that_are_not_linear(value, great, engine):
+    words = {"kind": "loss", "great": great, "small": "1/10"}
+    text = SUMS.format(**words, value=value.format(**words))
+    for seed, y in enumerate(([1, 0, 1], [0, 0], [1, 1, 0, 1])):
+        asked = (lambda loss, y: [CostOracle(loss, y, engine=engine)],)
+        for oracle, *answer in answers((text, y, seed), *asked):
+            holds_up_to_rounding(oracle, *answer)
+            assert oracle.rounding < (1e-12 if great == "1/3" else 1e3)
+
+
+def holds_up_to_rounding(oracle, truth, costs, values):
+    bound = Fraction(oracle.rounding)
+    for cost, answer in zip(truth, costs, strict=True):
+        if answer == 0.0:
+            assert cost <= 2 * bound
+        else:
+            assert answer > oracle.rounding
+            assert abs(Fraction(answer) - cost) <= bound + cost / 2**52
 
 
 @pytest.mark.parametrize("name", ["fscore", "zero_one", "hamming"])

@@ -144,8 +144,10 @@ def _indices(values: Any, count: int, must: str, shape: tuple[int, ...] | None =
     raise InputError(message("cost oracle", must, values))
 
 
-def _explicit_path(loss: Loss, y: Ints, fallback: Ints | None, sign: float) -> Path:
+def _explicit_path(loss: Loss, y: Ints, fallback: Ints | None, sign: float) -> tuple[Path, float]:
     """The composition of free z, loss and one reference by pynini, its states layer by layer.
+
+    And a bound on what rounding does to the values at its ends.
 
     It has one path for each hypothesis in which each label stands for itself; another label leads
     where the one leads that it stands for after the last (``fallback``, as in ``Product``).
@@ -166,7 +168,8 @@ def _explicit_path(loss: Loss, y: Ints, fallback: Ints | None, sign: float) -> P
         after = np.take_along_axis(after, fallback[last], axis=1)
     begins = np.append(0, np.cumsum(np.bincount(table.depths[0], minlength=n + 1))).tolist()
     layers = [after[begins[t] : begins[t + 1]] - begins[t + 1] for t in range(n)]
-    return ranked_path(0, layers, sign * values[begins[n] :])
+    error = float(composition.value_errors.max(initial=0.0))
+    return ranked_path(0, layers, sign * values[begins[n] :]), error
 
 
 class CostOracle:

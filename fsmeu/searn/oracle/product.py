@@ -21,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu import limits
-from fsmeu.arrays import Floats, Ints
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, message
 from fsmeu.fst.compose import guard_arcs, guard_size, max_states
 from fsmeu.fst.distinct import bits, distinct, distinct_rows, first_places, group
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.searn.oracle.steps import ORACLE_LENGTH_STEP, Steps, reads_length
+from fsmeu.trellis.roundings import relative_error, two_sum
 
 LEAST_TRELLIS_LENGTH = 128  # length of the trellis of shorter sequences, or a greater power of 2
 ORACLE_BYTES_PER_STATE = 200  # bytes of tables of cost oracles that count as one state
@@ -35,6 +36,7 @@ KEPT_ORACLE_CELLS = 1 << 24  # cells of layers cached on a loss for its next cos
 Small = NDArray[np.int32]
 _BUILDING = RLock()
 _CONTEXTS_AT_ONCE = 16
+_EXACT_BITS = 42
 _FACTORS = np.random.default_rng(20090).integers(1, 1 << 62, 4096, np.int64) * 2 + 1
 
 
@@ -313,26 +315,41 @@ def ranked_path(start: int, following: Sequence[Ints], scores: Floats) -> Path:
     return Path(start, layers, ranks, levels)
 
 
-def unfolded(machine: Machine, amounts: Floats, sign: float) -> Path:
-    """The machine whose states hold the sums so far, with scores at its end, merged backwards."""
+def unfolded(machine: Machine, amounts: Floats, sign: float) -> tuple[Path, float]:
+    """The machine whose states hold the sums so far, with scores at its end, merged backwards.
+
+    And a bound on what rounding does to the scores.
+    """
     n = len(machine.layers)
     classes, sums = np.array([machine.start], np.int64), machine.steps.begin(n)[:, None]
+    lost = np.zeros(len(sums))
+    inexact = np.where(is_exact(amounts), 0.0, relative_error(4) * np.abs(amounts))
     steps: list[Ints] = []
     arcs = 0
     for layer in machine.layers:
         arcs += len(classes) * machine.steps.labels
         guard_arcs("cost oracle", arcs)
         targets = layer.next[classes].astype(np.int64)
-        after = sums[:, :, None] + amounts[:, layer.kinds[classes]]
+        kinds = layer.kinds[classes]
+        after, rest = two_sum(sums[:, :, None], amounts[:, kinds])
+        lost += (np.abs(rest) + inexact[:, kinds]).max(axis=(1, 2), initial=0.0)
         ranks = [np.unique(total.ravel(), return_inverse=True)[1] for total in after]
         first, number = distinct_rows([targets.ravel(), *ranks])
         steps.append(number.reshape(targets.shape))
         classes, sums = targets.ravel()[first], after.reshape(len(sums), targets.size)[:, first]
-    values = machine.steps.values(n, machine.constants, machine.ends[classes].T, sums)
+    ends = machine.ends[classes].T
+    values = machine.steps.values(n, machine.constants, ends, sums)
+    errors = machine.steps.value_errors(n, machine.constants, ends, sums, lost)
     scores, merged = np.unique(sign * values + 0.0, return_inverse=True)
     layers: list[Ints] = []
     for table in reversed(steps):
         first, before = equal_rows(merged[table])
         layers.append(merged[table[first]])
         merged = before
-    return ranked_path(0, layers[::-1], scores)
+    return ranked_path(0, layers[::-1], scores), float(errors.max(initial=0.0))
+
+
+def is_exact(numbers: Floats) -> Bools:
+    """Whether numbers have so few digits that they can hardly be the outcome of a rounding."""
+    digits = np.ldexp(np.frexp(numbers)[0], _EXACT_BITS)
+    return np.asarray(digits == np.floor(digits))

@@ -21,6 +21,7 @@ from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.semantics import domains
 from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
 from fsmeu.losses.semantics.walk import at_end
+from fsmeu.trellis.value_roundings import value_errors
 
 ORACLE_LENGTH_STEP = 32  # lengths whose steps are computed together: most sentences are shorter
 
@@ -202,6 +203,15 @@ class Steps:
         variables |= zip((*self._ends, *self._sums), (*ends, *sums), strict=True)
         values = at_end(self._bound, self._bound.spec.value, variables, sums.shape[1:], n)
         return self.checked(n, values)
+
+    def value_errors(
+        self, n: int, constants: Floats, ends: Floats, sums: Floats, lost: Floats
+    ) -> Floats:
+        """Bounds on what rounding does to such values, (cells,), given those of sums, (sums,)."""
+        variables: dict[str, Any] = dict(zip(self._constants, map(float, constants), strict=True))
+        variables |= zip((*self._ends, *self._sums), (*ends, *sums), strict=True)
+        errors = dict(zip(self._sums, lost.tolist(), strict=True))
+        return value_errors(self._bound, n, variables, errors, sums.shape[1])
 
     def checked(self, n: int, values: Floats) -> Floats:
         """The values, unless one is outside the range that the file declares."""

@@ -23,13 +23,20 @@ from numpy.typing import NDArray
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, LossFileError, message
-from fsmeu.searn.oracle.product import Layer, Machine, Path, Small, guard_bytes, unfolded
+from fsmeu.searn.oracle.product import (
+    Layer,
+    Machine,
+    Path,
+    Small,
+    guard_bytes,
+    is_exact,
+    unfolded,
+)
 from fsmeu.trellis.roundings import Twofold, relative_error, twofold_product
 
 Roles = tuple[int | None, int | None]  # numbers of the sum gained and of the axis, None for none
 _ROUNDING = 2 * np.finfo(np.float64).eps  # as in ``fst.distinct``
 _MOST_AMOUNT = 1 << 20
-_EXACT_BITS = 42
 _GREAT = 1e290  # as in ``twofold_product``
 
 
@@ -168,8 +175,12 @@ class FrontierTables(Tables):
         pairs = zip(begins.tolist(), (begins + sizes).tolist(), strict=True)
         return [self._best[a:b].copy() for a, b in pairs]
 
-    def end(self, ends: Ends) -> FrontierTables:
-        """The tables themselves, with scores at the end; they are filled for greater sums."""
+    def end(self, ends: Ends, errors: Floats | float = 0.0) -> FrontierTables:
+        """The tables themselves, with scores at the end; they are filled for greater sums.
+
+        ``errors`` bound what rounding does to the scores of each reference. Where that is more than
+        ties of scores allow for, what costs no more than two errors costs 0.
+        """
         self._ends = ends
         if (ends.direction < 0).any():
             self.fill(ends.direction)
@@ -178,6 +189,8 @@ class FrontierTables(Tables):
         sizes = np.where(np.isfinite(ends.scores), np.abs(ends.scores), 0.0)
         ties = np.maximum.reduceat(sizes, begins) if len(begins) else sizes
         self.roundings = _ROUNDING * ties[number]
+        self._costless = np.where(2 * errors > self.roundings, 2 * errors, 0.0)
+        self.roundings = np.maximum(self.roundings, self._costless)
         return self
 
     def step(self, sentences: Ints, states: Ints, labels: Ints) -> Ints:
@@ -195,6 +208,7 @@ class FrontierTables(Tables):
         costs = np.empty((len(states), self._steps.label_class.shape[1]))
         tables = (self._steps, self._axes, self._best, self._none, self._ends)
         refuse_states(not self._kernels.costs(*tables, sentences, layers, states, costs), states)
+        costs[costs <= self._costless[sentences][:, None]] = 0.0
         return costs
 
     def scores(self, sentences: Ints, states: Ints) -> Floats:
@@ -210,15 +224,17 @@ def _nbytes(*arrays: NDArray[Any]) -> int:
     return sum(array.nbytes for array in arrays)
 
 
-def ranked_tables(paths: Sequence[Path], labels: int) -> FrontierTables:
-    """Tables of machines whose last states have scores of their own."""
+def ranked_tables(pairs: Sequence[tuple[Path, float]], labels: int) -> FrontierTables:
+    """Tables of machines whose last states have scores of their own, and bounds on their errors."""
+    paths = [path for path, _ in pairs]
+    errors = np.array([error for _, error in pairs], np.float64)
     widths = np.array([len(path.scores) for path in paths], np.int64)
     begins = np.append(0, np.cumsum(widths))[:-1].astype(np.int64)
     scores = np.concatenate([np.zeros(0), *(path.scores for path in paths)])
     zero = np.zeros(len(paths), np.int64)
     tables = FrontierTables(paths, labels, np.zeros((2, 1)))
     tables.fill(zero + 1)
-    return tables.end(Ends(scores, begins, zero, widths, zero + 1))
+    return tables.end(Ends(scores, begins, zero, widths, zero + 1), errors)
 
 
 def counted_tables(
@@ -399,7 +415,7 @@ class _Pool:
         if key not in self._weights:
             gains = self._amounts
             terms = np.abs(ratios[:, None] * gains)
-            terms[_is_exact(gains) & _is_exact(ratios)[:, None]] = 0.0
+            terms[is_exact(gains) & is_exact(ratios)[:, None]] = 0.0
             factors = [Fraction(x) for x in ratios.tolist()]
             exact = [
                 sum((a * Fraction(b) for a, b in zip(factors, column, strict=True)), Fraction(0))
@@ -441,12 +457,6 @@ def _twofold(numbers: Any, unit: int) -> Twofold:
     pairs = zip(array.flat, high.flat, strict=True)
     low = [float(Fraction(a, unit) - Fraction(b)) for a, b in pairs]
     return Twofold(high, np.array(low).reshape(array.shape))
-
-
-def _is_exact(numbers: Floats) -> Bools:
-    """Whether numbers have so few digits that they can hardly be the outcome of a rounding."""
-    digits = np.ldexp(np.frexp(numbers)[0], _EXACT_BITS)
-    return np.asarray(digits == np.floor(digits))
 
 
 def tables_of(machines: Sequence[Machine], amounts: Floats, labels: int, sign: float) -> Tables:
