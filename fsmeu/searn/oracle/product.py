@@ -26,6 +26,7 @@ from fsmeu.errors import LossFileError, SizeLimitError, message
 from fsmeu.fst.compose import guard_arcs, guard_size, max_states
 from fsmeu.fst.distinct import bits, distinct, distinct_rows, first_places, group
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.semantics import domains
 from fsmeu.searn.oracle.steps import ORACLE_LENGTH_STEP, Steps, reads_length
 from fsmeu.trellis.roundings import relative_error, two_sum
 
@@ -323,6 +324,8 @@ def unfolded(machine: Machine, amounts: Floats, sign: float) -> tuple[Path, floa
     n = len(machine.layers)
     classes, sums = np.array([machine.start], np.int64), machine.steps.begin(n)[:, None]
     lost = np.zeros(len(sums))
+    great = np.abs(sums).max(initial=0.0) + n * np.abs(amounts).max(initial=0.0)
+    whole = bool((np.rint(amounts) == amounts).all()) and great < domains.MOST_WHOLE
     inexact = np.where(is_exact(amounts), 0.0, relative_error(4) * np.abs(amounts))
     steps: list[Ints] = []
     arcs = 0
@@ -331,8 +334,10 @@ def unfolded(machine: Machine, amounts: Floats, sign: float) -> tuple[Path, floa
         guard_arcs("cost oracle", arcs)
         targets = layer.next[classes].astype(np.int64)
         kinds = layer.kinds[classes]
-        after, rest = two_sum(sums[:, :, None], amounts[:, kinds])
-        lost += (np.abs(rest) + inexact[:, kinds]).max(axis=(1, 2), initial=0.0)
+        after = sums[:, :, None] + amounts[:, kinds]
+        if not whole:
+            rest = two_sum(sums[:, :, None], amounts[:, kinds])[1]
+            lost += (np.abs(rest) + inexact[:, kinds]).max(axis=(1, 2), initial=0.0)
         ranks = [np.unique(total.ravel(), return_inverse=True)[1] for total in after]
         first, number = distinct_rows([targets.ravel(), *ranks])
         steps.append(number.reshape(targets.shape))
