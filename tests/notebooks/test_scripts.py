@@ -5,6 +5,8 @@ import json
 
 import numpy as np
 import pytest
+from seqeval.metrics import precision_score, recall_score
+from seqeval.metrics.sequence_labeling import get_entities
 
 import fsmeu
 from tests.notebooks.conftest import ran
@@ -56,6 +58,65 @@ def test_ways_to_decide_under_softmaxes(load, conll2000):
         assert all(a[1:] == b[1:] for a, b in inside)
         assert model.probability(tagged) > 0
     assert [len(one) for one in script.decided(formed)] == [len(one) for one in sentences[20:]]
+
+
+def test_scores_of_the_inquiry_are_those_of_seqeval(load):
+    """F-beta of chunks, and the number of chunks that a model expects of the reference."""
+    script = load("conll2000_softmax")
+    random = np.random.default_rng(0)
+    tags = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
+    z, y = ([random.choice(tags, 7).tolist() for _ in range(30)] for _ in range(2))
+    measured = script.counts_of(z, y).amounts
+    for beta in (1, 2):
+        exact, complete = precision_score(y, z), recall_score(y, z)
+        wanted = (1 + beta**2) * exact * complete / (beta**2 * exact + complete)
+        assert script.Weighted(measured, beta).scores()["F"] == pytest.approx(wanted)
+    weights = np.array([[2.0] * 30, [0.0] * 29 + [1.0]])
+    found = script.Weighted(measured, 2).scores(weights)["F"]
+    assert found.tolist() == [
+        script.Weighted(part, 2).scores()["F"] for part in (measured, measured[-1:])
+    ]
+    loss = fsmeu.load("chunk_fscore", types=["NP", "VP"])
+    sure = [fsmeu.models.NBest([one], [1.0], labels=loss.labels) for one in y]
+    counted = [len(get_entities(one)) for one in y]
+    assert fsmeu.expect_many(script.CHUNKS, z, sure) == pytest.approx(counted)
+
+
+def test_transitions_of_tags(load):
+    """Counted by hand; without weight they leave the softmax given well-formed tags."""
+    script = load("conll2000_softmax")
+    labels = ["B-NP", "I-NP", "O"]
+    train = [[("a", "x", tag) for tag in one] for one in (labels, labels, ["O", "O"])]
+    counts = np.array([[0, 2, 0], [0, 0, 2], [0, 0, 1]])
+    alone = np.outer([2, 2, 1], [0, 2, 3]) / 5
+    scores = script.transition_scores(train, labels)
+    np.testing.assert_allclose(np.exp(scores), (counts + 1) / (alone + 1))
+    model = fsmeu.models.Independent([[0.2, 0.5, 0.3], [0.1, 0.6, 0.3]], labels)
+    (same,) = script.with_transitions([model], 0 * scores)
+    np.testing.assert_allclose(same.marginals(), model.given(script.BIO).marginals())
+    (other,) = script.with_transitions([model], scores)
+    assert other.probability(["B-NP", "I-NP"]) > same.probability(["B-NP", "I-NP"])
+
+
+def test_what_is_compared_where_a_decision_lowers_its_score(load, conll2000, capsys):
+    """Constraints to well-formed tags change no chunk; what is decided for is expected most."""
+    script = load("conll2000_softmax")
+    sentences = [one for one in script.read("train")[:200] if len(one) <= 12]
+    asked = script.Inquiry(sentences[:20], sentences[20:30], sentences[30:34], beta=2)
+    asked.independent()
+    asked.well_formed()
+    asked.chains()
+    rows = {(one.model, one.way): one for one in asked.found}
+    plain = rows["softmax", "MEU"]
+    np.testing.assert_array_equal(
+        rows["softmax", "MEU, constraint=bio()"].measured.amounts[:, :3],
+        plain.measured.amounts[:, :3],
+    )
+    for model in ("softmax", "given bio()"):
+        best = rows[model, "MEU of the corpus"].expected
+        assert all(best >= one.expected - 1e-4 for place, one in rows.items() if place[0] == model)
+    script.show_inquiry([asked.found] * 2, 2)
+    assert "to argmax" in capsys.readouterr().out
 
 
 @pytest.mark.nightly
