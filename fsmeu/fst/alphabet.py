@@ -158,6 +158,9 @@ def as_alphabet(labels: Alphabet | Sequence[Label] | str, where: str = "labels")
     """The alphabet of these labels, whatever they are given as; a str gives one per character."""
     if isinstance(labels, Alphabet):
         return labels
+    if isinstance(labels, bytes | bytearray | memoryview):  # whose items are numbers
+        must = "labels must be a text or a list of labels"
+        raise InputError(message(where, must, labels, "Decode bytes first: labels.decode()"))
     items = tuple(listed(labels, where))
     as_is = set(map(type, items)) <= {int, str}  # not bool: True is equal to 1, but is no label
     return _cached_alphabet(items) if as_is else Alphabet(tuple(map(plain, items)))

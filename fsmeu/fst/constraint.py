@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Ints
-from fsmeu.errors import EmptyError, InputError, message
+from fsmeu.errors import EmptyError, FsmeuError, InputError, message
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import Fst
@@ -80,19 +80,31 @@ def as_constraint(
     >>> as_constraint("0* 1? 0*", BINARY).accepts([0, 1, 0])
     True
     """
-    constraint: Constraint | None = allowed
-    if callable(getattr(allowed, "over", None)):
-        constraint = allowed.over(alphabet)
+    constraint: Any = allowed
+    must = "a constraint must be a regular expression over labels or an acceptor"
+    if callable(getattr(allowed, "over", None)) and not isinstance(allowed, type):
+        constraint = _over(allowed, alphabet)
+        if not isinstance(constraint, Constraint):  # a loss has such a method, too
+            raise InputError(message(where, must, type(allowed).__name__))
     elif isinstance(allowed, Fst):
         constraint = acceptor_table(allowed, alphabet, n)
     elif isinstance(allowed, str):
         constraint = regex_acceptor(allowed, alphabet, n)
     elif not isinstance(allowed, Constraint | None):
-        must = "a constraint must be a regular expression over labels or an acceptor"
-        raise InputError(message("constraint", must, type(allowed).__name__))
+        raise InputError(message(where, must, type(allowed).__name__))
     if constraint and n is not None and not len(walk(constraint, len(alphabet), n).ends):
         raise EmptyError(message(where, f"it must allow at least one sequence of length {n}"))
-    return constraint
+    return constraint  # type: ignore[no-any-return]
+
+
+def _over(allowed: Any, alphabet: Alphabet) -> Any:
+    """What the method ``over`` of an object makes for these labels; None where it cannot."""
+    try:
+        return allowed.over(alphabet)
+    except FsmeuError:
+        raise
+    except Exception:  # whatever a method of another meaning raises
+        return None
 
 
 def restricted(layered: Layered, constraint: Constraint, where: str = "decode") -> Layered:

@@ -7,7 +7,8 @@ what is said of classes and labels.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Real
 from os import PathLike
@@ -19,16 +20,17 @@ from scipy.optimize import OptimizeResult, minimize
 from scipy.sparse import csr_array, issparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags, indexable, validation
+from sklearn.utils import check_random_state, get_tags, indexable, validation
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data as validate
 from threadpoolctl import threadpool_limits
 
 from fsmeu.arrays import Bools, Floats
-from fsmeu.errors import InputError, message
+from fsmeu.errors import FsmeuError, InputError, message
 from fsmeu.learning.classes import (
     check_classes,
     check_positive,
@@ -60,6 +62,31 @@ def number_between(where: str, name: str, value: object, low: float, high: float
     """The number, checked: an InputError unless it is between both bounds or one of them."""
     span = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
     return real(where, name, value, f"number {span}", lambda x: low <= x <= high)
+
+
+class ExampleTypeError(InputError, TypeError):
+    """Examples of a wrong type: an InputError where scikit-learn raises a TypeError."""
+
+
+@contextmanager
+def checking(where: str) -> Iterator[None]:
+    """A context in which what scikit-learn refuses is an InputError with its words."""
+    try:
+        yield
+    except (FsmeuError, NotFittedError):
+        raise
+    except (ValueError, TypeError) as error:
+        kind = ExampleTypeError if isinstance(error, TypeError) else InputError
+        raise kind(message(where, " ".join(str(error).split()))) from error
+
+
+def random_of(where: str, random_state: Any) -> np.random.RandomState:
+    """The generator of a seed, a generator, or None; an InputError if it is none of these."""
+    try:
+        return check_random_state(random_state)  # type: ignore[no-any-return]
+    except (ValueError, TypeError):
+        must = "random_state must be None, a generator or a whole number from 0 to 2^32 - 1"
+        raise InputError(message(where, must, random_state)) from None
 
 
 _FORM: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64}
@@ -108,10 +135,13 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Training:
         """Checked rows, 1 for positive ones and 0 for others, and weights; first, sets classes."""
         where = f"{type(self).__name__}.fit"
-        rows, labels = self._checked(rows, labels, first)
-        check_classification_targets(labels)
+        with checking(where):
+            rows, labels = self._checked(rows, labels, first)
+            check_classification_targets(labels)
+            weights = checked_weights(rows, weights)
         if first or classes is not None:
-            unique = np.unique(labels if classes is None else classes)
+            with checking(where):
+                unique = np.unique(labels if classes is None else classes)
             if len(unique) != 2:
                 got = f"{len(unique)} class{'es' if len(unique) != 1 else ''}"
                 remedy = "Only binary classification is supported"  # scikit-learn looks for this
@@ -126,7 +156,6 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(strange):
             must = f"labels must be of the classes {self.classes_.tolist()}"
             raise InputError(message(where, must, np.unique(strange).tolist()))
-        weights = checked_weights(rows, weights)
         if first:
             loss = getattr(self, "loss_", None)
             greater = labels == self.classes_[1]
@@ -167,7 +196,8 @@ class LogisticClassifier(BinaryClassifier):
     def decision_function(self, X: Any) -> Floats:
         """The logarithm of the odds of the greater class, ``classes_[1]``, (examples,)."""
         validation.check_is_fitted(self)
-        rows = validate(self, X, **_FORM, reset=False)
+        with checking(type(self).__name__):
+            rows = validate(self, X, **_FORM, reset=False)
         return np.asarray(rows @ self.coef_[0] + self.intercept_[0])
 
     def predict_proba(self, X: Any) -> Floats:
@@ -206,7 +236,9 @@ class OuterClassifier(BinaryClassifier):
 
     def _fitted(self, rows: Rows, positive: Floats, weights: Floats | None) -> Any:
         """A copy of the estimator, fitted to rows with labels 1 and 0."""
-        return clone(self._inner()).fit(rows, positive.astype(np.int64), **self._weighing(weights))
+        with checking(f"{type(self).__name__}.fit"):
+            weighing = self._weighing(weights)
+            return clone(self._inner()).fit(rows, positive.astype(np.int64), **weighing)
 
     def _checked(self, rows: Any, labels: Any, first: bool = True, **how: bool) -> Any:
         """Rows as they are, and as many checked labels; sets ``n_features_in_`` if it is known."""
@@ -218,6 +250,10 @@ class OuterClassifier(BinaryClassifier):
             remedy *= hasattr(self, "calibration")
             raise InputError(message(type(self).__name__, must, inner, remedy))
         checked = validate(self, y=labels, **how)
+        if not validation._num_samples(rows):
+            raise InputError(
+                message(f"{type(self).__name__}.fit", "there must be examples", "none")
+            )
         validate(self, rows, skip_check_array=True)
         return indexable(rows, checked)[0], checked
 

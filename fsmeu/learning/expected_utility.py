@@ -18,10 +18,9 @@ from scipy.optimize import OptimizeResult
 from scipy.sparse import csr_array, issparse
 from scipy.special import expit, log_expit
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, check_int, message
+from fsmeu.errors import InputError, check_bool, check_int, message
 from fsmeu.expectation.expect import value_and_gradient
 from fsmeu.learning import base
 from fsmeu.learning.saving import register
@@ -171,10 +170,10 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
         smooth = SmoothF(rows, positive, weights, float(self.alpha), float(self.gamma))
         # On the parameters times the root mean squares of their features, other units of features
         # give the same search.
-        units, random = smooth.root_mean_squares(), check_random_state(self.random_state)
+        units, random = smooth.root_mean_squares(), base.random_of(where, self.random_state)
         width, bound = float(self.spread) / math.sqrt(len(units)), float(self.bound)
         box = np.tile([-bound, bound], (len(units), 1))
-        if not self.fit_intercept:
+        if not check_bool(where, "fit_intercept", self.fit_intercept):
             box[0] = 0.0
 
         def rising(scaled: Floats) -> tuple[float, Floats]:
@@ -353,7 +352,7 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
         self.loss_ = base.binary_loss(where, self.loss, self.loss_params)
         rows, positive, _ = self._training(X, y)
         loss = self._named_loss()
-        random = check_random_state(self.random_state)
+        random = base.random_of(where, self.random_state)
         batches, signs = [np.arange(len(positive))], 2.0 * positive - 1.0
         if self.batch_size is not None:
             count = -(-len(positive) // check_int(where, "batch_size", self.batch_size))

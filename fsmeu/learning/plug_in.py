@@ -21,7 +21,7 @@ from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
@@ -99,10 +99,11 @@ class PlugInClassifier(base.OuterClassifier):
         """The probability of the positive class for each row, (rows,)."""
         check_is_fitted(self)
         calibration = self.calibration_
-        if calibration is None or not hasattr(self.estimator_, "decision_function"):
-            p = base.positive_chances(self.estimator_, X)
-        else:
-            p = np.asarray(self.estimator_.decision_function(X), np.float64).ravel()
+        with base.checking(type(self).__name__):
+            if calibration is None or not hasattr(self.estimator_, "decision_function"):
+                p = base.positive_chances(self.estimator_, X)
+            else:
+                p = np.asarray(self.estimator_.decision_function(X), np.float64).ravel()
         if calibration is not None and calibration["kind"] == "sigmoid":
             p = np.asarray(expit(calibration["slope"] * p + calibration["offset"]))
         elif calibration is not None:
@@ -208,7 +209,7 @@ class EUMClassifier(PlugInClassifier):
 
 def held_out_parts(positive: Floats, share: float, random_state: Any) -> tuple[Ints, Ints]:
     """Indices of examples to be fitted and of those held out, drawn from each class alone."""
-    random = check_random_state(random_state)
+    random = base.random_of("EUMClassifier", random_state)
     train, test = [], []
     for label in (0, 1):
         of_class = random.permutation(np.flatnonzero(positive == label))
@@ -253,10 +254,14 @@ class ExampleWiseClassifier(base.OuterClassifier):
         """Itself, fitted to rows and labels: 0 or 1, (rows, labels), or classes, (rows,)."""
         where = type(self).__name__
         self.loss_ = base.binary_loss(where, self.loss)
-        y = y if y is None or issparse(y) else np.asarray(y)
+        with base.checking(f"{where}.fit"):
+            y = y if y is None or issparse(y) else np.asarray(y)
         self.columns_: int | None = None
         if y is not None and y.ndim == 2 and y.shape[1] != 1:
-            rows, table = self._checked(X, y.toarray() if issparse(y) else y, multi_output=True)
+            whole = y.toarray() if issparse(y) else y
+            with base.checking(f"{where}.fit"):
+                rows, table = self._checked(X, whole, multi_output=True)
+                weights = base.checked_weights(rows, sample_weight)
             if type_of_target(table) != "multilabel-indicator" or not np.isin(table, (0, 1)).all():
                 must = "labels must be 0 or 1, a column for each label"
                 raise InputError(message(f"{where}.fit", must, table))
@@ -266,7 +271,6 @@ class ExampleWiseClassifier(base.OuterClassifier):
                 raise InputError(message(f"{where}.fit", must, self.pos_label, remedy))
             self.classes_, self.positive_ = np.array([0, 1]), 1
             self.columns_ = table.shape[1]
-            weights = base.checked_weights(rows, sample_weight)
         else:
             rows, positive, weights = self._training(X, y, sample_weight)
             table = positive[:, None]
@@ -284,7 +288,8 @@ class ExampleWiseClassifier(base.OuterClassifier):
     def _chances(self, X: Any) -> Floats:
         """The probability of each label, (rows, labels), or of the positive class, (rows, 1)."""
         check_is_fitted(self)
-        columns = [base.positive_chances(estimator, X) for estimator in self.estimators_]
+        with base.checking(type(self).__name__):
+            columns = [base.positive_chances(estimator, X) for estimator in self.estimators_]
         return np.stack(columns, axis=1)
 
     def predict(self, X: Any) -> NDArray[Any]:

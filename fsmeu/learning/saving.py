@@ -83,6 +83,8 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
 def load(path: str | PathLike[str]) -> Any:
     """The estimator of a file that ``save`` has written; an InputError if the file is none."""
     where = f"load {path}"
+    if not isinstance(path, str | PathLike):
+        raise InputError(message("load", "the path of a file must be given", path))
     arrays = read_arrays(Path(path), where, _WRITTEN)
     cells = sum(array.size for array in arrays.values())
     if "header" not in arrays or arrays["header"].nbytes > input_limit(TABLES):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from itertools import chain
 from numbers import Real
@@ -86,7 +87,23 @@ def checked_labels(y: Any, lengths: Sequence[int], where: str) -> list[list[Any]
         raise InputError(message(where, must, wrong[0]))
     if not any(labels):
         raise InputError(message(where, "there must be a sentence that is not empty"))
+    for label in chain.from_iterable(labels):
+        if isinstance(label, bytes | bytearray | memoryview):
+            must = "a label may not be bytes"
+            raise InputError(message(where, must, repr(label), "Decode it first"))
     return labels
+
+
+def sorted_labels(labels: Iterable[Any]) -> list[Any]:
+    """The distinct labels, sorted; by type and text where they cannot be compared."""
+    try:
+        distinct = set(labels)
+    except TypeError as error:
+        must = "labels must be hashable, such as numbers, texts or tuples"
+        raise InputError(message("labels", must)) from error
+    with suppress(TypeError):
+        return sorted(distinct)
+    return sorted(distinct, key=lambda label: (type(label).__name__, str(label)))
 
 
 def share_of_labels(zs: Any, ys: Any) -> float:
@@ -241,7 +258,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         least = check_int(where, "min_freq", self.min_freq, least=0)
         sentences = checked_sentences(X, where)
         tags = checked_labels(y, [*map(len, sentences)], where)
-        classes = np.array(sorted(set(chain(*tags))))
+        classes = np.array(sorted_labels(chain(*tags)))
         names = feature_names(sentences, least)
         start = self._start(names, classes)
         self.classes_, self.feature_names_ = classes, names

@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from itertools import chain
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +239,10 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         """
         where = type(self).__name__
         space = given_space(self.space, where)
+        if not isinstance(self.checkpoint, str | PathLike | None):
+            raise InputError(
+                message(where, "checkpoint must be the name of a file", self.checkpoint)
+            )
         inputs, ys = self._read(space, X, y)
         self.space_ = space.fitted(ys)
         self.labels_ = self.space_.labels_
@@ -384,6 +389,16 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         """Three inputs that suit the space; none where it is one's own."""
         return [[{"": 1.0}] * 2] * 3 if hasattr(self.space_, "streams") else []
 
+    def check_parts(self) -> None:
+        """Raises an InputError unless the learned space is one that can be searched."""
+        if hasattr(self, "space_"):
+            own = isinstance(self.space_, CustomSpace)
+            names = OWN_METHODS if own else ("read_inputs", "over")
+            space = self.space_.space if own else self.space_
+            if not all(callable(getattr(space, name, None)) for name in names):
+                must = "space_ must be a space of searches"
+                raise InputError(message(type(self).__name__, must, self.space_))
+
     def predict_single(self, x: Any) -> Any:
         """The output that is decided for one sentence."""
         return self.predict([x])[0]
@@ -431,38 +446,50 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
         self, X: Rows, y: Any, on_iteration: Callable[[int, Searn], None] | None = None
     ) -> ColumnTagger:
         """The tagger itself, after training on sentences, lists of rows of texts, and tags."""
+        X = features.checked_rows(X)
         widths = {len(row) for sentence in X for row in sentence}
         if len(widths) != 1:
             must = "all rows must have the same number of columns, and there must be one"
             raise InputError(message("ColumnTagger", must, f"{sorted(widths)}"))
         self.width_ = widths.pop()
-        model = Searn() if self.searn is None else clone(self.searn)
+        model = clone(self._searn())
         self.searn_ = model.fit(self._sentences(X), y, on_iteration=on_iteration)
         return self
 
     def predict(self, X: Rows) -> list[list[str]]:
         """The tags that are decided for each sentence, of rows as wide as those of training."""
         check_is_fitted(self)
+        X = features.checked_rows(X)
         for row in (row for sentence in X for row in sentence):
             if len(row) != self.width_:
                 must = f"rows must have {self.width_} columns, as in training"
                 raise InputError(message("ColumnTagger", must, " ".join(row)))
-        return self.searn_.predict(self._sentences(X))
+        tags: list[list[str]] = self.searn_.predict(self._sentences(X))
+        return tags
 
     def _examples(self) -> list[Any]:
         """Three inputs that suit any such tagger."""
         width = check_int("ColumnTagger", "width_", self.width_)
         return [[("",) * min(width, _MOST_COLUMNS)] * 2] * 3
 
+    def _searn(self) -> Searn:
+        """The estimator to be copied; an InputError if it is no ``Searn``."""
+        if not isinstance(self.searn, Searn | None):
+            raise InputError(message("ColumnTagger", "searn must be a Searn or None", self.searn))
+        return Searn() if self.searn is None else self.searn
+
     def _sentences(self, X: Rows) -> features.HashedSentences:
         """The features of sentences; of their chunks, too, where these are decided at once."""
         bits = check_int("ColumnTagger", "bits", self.bits)
-        space = given_space((Searn() if self.searn is None else self.searn).space, "ColumnTagger")
+        space = given_space(self._searn().space, "ColumnTagger")
         segments = features.CHUNKS if isinstance(space, ChunkAtATime) and self.width_ > 1 else None
         if isinstance(self.templates, str):
             name = one_of("ColumnTagger", "templates", self.templates, features.SETS)
             chosen = features.SETS[name]
         else:
-            texts = (map(str, part) for part in (self.templates, self.crossed))
+            texts = (
+                features.checked_templates(self.templates, "templates"),
+                features.checked_templates(self.crossed, "crossed"),
+            )
             chosen = features.TemplateSet(*map(features.parse_templates, texts))
         return features.templated_sentences(X, chosen, bits, segments)

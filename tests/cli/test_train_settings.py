@@ -4,9 +4,9 @@ import re
 
 import numpy as np
 import pytest
-from sklearn.base import ClassifierMixin
 from sklearn.metrics import f1_score
 
+from fsmeu.learning.base import BinaryClassifier
 from fsmeu.learning.saving import estimators, load
 from tests.cli.test_train import FEW, LINES, TEST, TRAIN
 from tests.support.examples import X, Y, as_csv
@@ -60,7 +60,7 @@ def learned(path):
         *(
             [f"-c {name}"]
             for name in estimators()
-            if issubclass(estimators()[name], ClassifierMixin)
+            if issubclass(estimators()[name], BinaryClassifier)
         ),
         ["-c DTAClassifier -p estimator=SGDClassifier -p estimator__loss=log_loss"],
         ["-c EUMClassifier -p estimator=MaxExpectedFClassifier -p calibration=sigmoid"],

@@ -7,6 +7,7 @@ import fsmeu
 from fsmeu import errors
 from fsmeu import models as m
 from fsmeu.errors import InputError, SizeLimitError
+from fsmeu.searn import CostOracle
 
 HALF = [[0.5, 0.5], [0.5, 0.5]]
 
@@ -168,3 +169,19 @@ def test_labels_are_refused_whatever_was_seen_before(make, labels):
     assert make(None).labels == (0, 1)
     with pytest.raises(InputError):
         make(labels)
+
+
+@pytest.mark.parametrize("labels", [b"01", bytearray(b"01"), memoryview(b"01")], ids=repr)
+def test_bytes_are_no_labels(labels):
+    """Their items are numbers, so that b"01" would be the labels 48 and 49."""
+    two = np.full((2, 2), 0.5)
+    for ask in (
+        lambda: fsmeu.load("hamming", labels=labels),
+        lambda: fsmeu.loads("loss l\ncount c when z != y\nvalue c", labels=labels),
+        lambda: m.Independent(two, labels),
+        lambda: m.from_potentials(two, two, labels),
+        lambda: m.NBest(["01"], [1.0], labels=labels),
+        lambda: CostOracle(fsmeu.load("hamming"), "01", labels=labels),
+    ):
+        with pytest.raises(InputError, match="Decode bytes first"):
+            ask()

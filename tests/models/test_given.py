@@ -116,3 +116,41 @@ def test_impossible_conditions_are_told():
     for wrong in ("NP", 3, [1], ["O", "B-NP"]):
         with pytest.raises(FsmeuError, match="types must be a list"):
             fsmeu.constraints.iobes(wrong)
+
+
+F_ONE = fsmeu.load("fscore")
+
+
+class Over:
+    """What has a method of that name, of another meaning."""
+
+    def over(self, alphabet):
+        return len(alphabet) / 0
+
+
+NO_CONSTRAINTS = [
+    F_ONE,
+    F_ONE.swapped,
+    fsmeu.models.Bernoulli([0.5]),
+    Over(),
+    Over,
+    fsmeu.models.Bernoulli,
+    3,
+    b"0*",
+    ["01"],
+]
+
+
+@pytest.mark.parametrize("constraint", NO_CONSTRAINTS, ids=repr)
+def test_what_is_no_constraint_is_refused(constraint):
+    """A loss has a method ``over`` as constraints have one."""
+    model = fsmeu.models.Bernoulli([0.2, 0.7])
+    for ask in (
+        lambda: model.given(constraint),
+        lambda: fsmeu.models.from_potentials(np.zeros((2, 2)), np.zeros((2, 2))).given(constraint),
+        lambda: fsmeu.decode(F_ONE, model, constraint=constraint),
+        lambda: fsmeu.decode_many(F_ONE, [model], constraint=constraint),
+        lambda: fsmeu.decode_corpus(F_ONE, [model], constraint=constraint),
+    ):
+        with pytest.raises(InputError, match="a constraint must be a regular expression"):
+            ask()

@@ -30,7 +30,7 @@ from scipy.sparse import csr_array
 from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, message, one_of
 from fsmeu.files import read_text
-from fsmeu.learning.tagger import feature_items
+from fsmeu.learning.tagger import checked_sentences, feature_items
 
 Hashes = NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -452,3 +452,22 @@ def templated_sentences(
     crossed = template_hashes(columns, templates.crossed)
     segments = None if chunks is None else segment_features(sentences, chunks, bits)
     return HashedSentences(matrix, columns[1], crossed, segments)
+
+
+def checked_rows(X: Any) -> list[Sequence[Sequence[str]]]:
+    """The sentences, lists of rows of texts; an InputError where they are not."""
+    sentences = checked_sentences(X, "ColumnTagger")
+    for row in chain.from_iterable(sentences):
+        is_row = isinstance(row, list | tuple | np.ndarray)
+        if not is_row or not all(isinstance(cell, str) for cell in row):
+            must = "a row must be a list or a tuple of texts, a word and its columns"
+            raise InputError(message("ColumnTagger", must, row))
+    return sentences
+
+
+def checked_templates(texts: Any, name: str) -> list[str]:
+    """The templates as a list of texts; an InputError where they are not."""
+    if isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts):
+        return list(texts)
+    must = f"{name} must be a list of templates, or templates one of {', '.join(SETS)}"
+    raise InputError(message("ColumnTagger", must, texts))

@@ -8,7 +8,7 @@ losses, so that the cost of a label is that of its own stream's oracle.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +25,7 @@ from fsmeu.errors import InputError, SizeLimitError, check_int, message
 from fsmeu.fst import tags
 from fsmeu.fst.alphabet import as_alphabet
 from fsmeu.learning.saving import register
-from fsmeu.learning.tagger import checked_labels, checked_sentences, share_of_labels
+from fsmeu.learning.tagger import checked_labels, checked_sentences, share_of_labels, sorted_labels
 from fsmeu.losses.language.syntax import steps
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
@@ -37,18 +37,6 @@ MOST_LABEL_CELLS = 1 << 28  # labels of the sentences of a search, as long as th
 
 Space = TypeVar("Space", bound="LabelSpace")
 _ORACLE = 4  # numbers of an oracle's state
-
-
-def _sorted(labels: Iterable[Any]) -> list[Any]:
-    """The distinct labels, sorted; by type and text where they cannot be compared."""
-    try:
-        distinct = set(labels)
-    except TypeError as error:
-        must = "labels must be hashable, such as numbers, texts or tuples"
-        raise InputError(message("labels", must)) from error
-    with suppress(TypeError):
-        return sorted(distinct)
-    return sorted(distinct, key=lambda label: (type(label).__name__, str(label)))
 
 
 # -- gold labels ----------------------------------------------------------------------------------
@@ -180,7 +168,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         """The sentences as hashed features."""
         if isinstance(X, HashedSentences):
             return X
-        if isinstance(crossed, str) or not isinstance(crossed, Sequence):
+        if isinstance(crossed, str | bytes) or not isinstance(crossed, Sequence):
             raise InputError(message(where, "crossed must be a list of names", crossed))
         return hashed_sentences(checked_sentences(X, where), bits, tuple(map(str, crossed)))
 
@@ -203,8 +191,8 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
 
     def _labels(self, ys: Any) -> list[Any]:
         if self.streams == 1:
-            return _sorted(chain(*ys))
-        return [_sorted(pair[k] for y in ys for pair in y) for k in range(self.streams)]
+            return sorted_labels(chain(*ys))
+        return [sorted_labels(pair[k] for y in ys for pair in y) for k in range(self.streams)]
 
     def _streams(self) -> list[list[Any]]:
         """The labels of each stream."""
