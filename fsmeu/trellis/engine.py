@@ -91,6 +91,7 @@ class Structure:
 
     def ends_in(self, n: int, sign: float, seconds: float) -> int:
         """How many ends of z's counter are tried in so many seconds, about; at least one."""
+        self.guard("decode", n)  # tables by count may be too large to be made
         work = 1 + self._work(n, 2 * max(1, self.counts))
         if self._values(n, sign).prunes:
             work += _BOUND_SUMS * int(self.h.columns[n]) * int(self.r.columns[n])
