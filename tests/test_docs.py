@@ -141,7 +141,8 @@ def test_readme():
         ["./run", "demo"],
         ["./run", "test"],
     ]
-    assert f"{len(fsmeu.library())} built-in" in text
+    least = re.search(r"over (\d+) built-in", text)
+    assert len(fsmeu.library()) > int(least[1])
     texts = [text for _, title, text, _ in blocks(ROOT / "README.md") if title == "pk.loss"]
     shown, own = (one.compile(16) for one in (fsmeu.loads(texts[0], k=3), fsmeu.load("pk", k=3)))
     assert shown.states == own.states

@@ -35,8 +35,9 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
     "pk": {"k": 2},
     "windowdiff": {"k": 2},
     "weighted_windows": {"k": 2},
-    "cost_matrix": {"cost": [[0, 1], [2, 0]], "labels": [0, 1]},
+    "cost_matrix": {"cost": [[0, 1], [2, 0]]},
 }
+"""Parameters that make a picture easy to read; others are those of the examples of a file."""
 
 
 def generated() -> dict[str, str | bytes]:
@@ -76,13 +77,14 @@ def loss_pages() -> Iterator[tuple[str, str | bytes]]:
 def _picture(name: str) -> bytes:
     """The machine of a loss as an SVG file, or b"" where it is too large to be looked at."""
     import fsmeu
+    from fsmeu.checking.report import loss_to_measure
+    from fsmeu.losses.loss import read_spec
 
-    given = dict(_PARAMETERS.get(name, {}))
+    spec, given = read_spec(name), _PARAMETERS.get(name, {})
+    labels = ["O", "B-NP", "I-NP"] if spec.scheme == "bio" else ["a", "b"]
+    fixed = spec.labels is not None or spec.scheme not in ("", "bio")
     try:
-        loss = fsmeu.load(name, **given)
-        if loss.labels_open:
-            opened = {"types": ["NP"]} if "chunk" in name else {"labels": ["a", "b"]}
-            loss = fsmeu.load(name, **opened, **given)
+        loss, _ = loss_to_measure(spec, given, None if fixed else labels)
         machine = loss.compile(_SHORT)
     except fsmeu.FsmeuError:
         return b""

@@ -343,7 +343,8 @@ def _model(content: object, where: str) -> Model:
         raise InputError(message(where, must, kind, nearest(shorten(kind), KINDS)))
     if kind == "bernoulli" and "probs" in arguments and "p" not in arguments:
         arguments["p"] = arguments.pop("probs")
-    keys = signature(KINDS[kind]).parameters
+    build = KINDS[kind][1]
+    keys = signature(build).parameters
     for key in arguments:
         if key not in keys:
             must = f"{kind} takes the keys {', '.join(keys)}"
@@ -352,7 +353,7 @@ def _model(content: object, where: str) -> Model:
         if key not in arguments and parameter.default is Parameter.empty:
             raise InputError(message(where, f"{kind} needs the key {key!r}"))
     try:
-        return KINDS[kind](**arguments)
+        return build(**arguments)
     except FsmeuError as error:
         text = f"{where}: {error}"
         raise type(error)(text) from None
@@ -435,14 +436,14 @@ def _weights(value: Any, where: str) -> Floats:
     return array
 
 
-KINDS: dict[str, Callable[..., Model]] = {
-    "bernoulli": Bernoulli,
-    "independent": Independent,
-    "markov": Markov,
-    "potentials": _potentials,
-    "hmm": hmm,
-    "nbest": NBest,
-    "acceptor": _acceptor,
-    "mixture": _mixture,
+KINDS: dict[str, tuple[type[Model], Callable[..., Model]]] = {
+    "bernoulli": (Bernoulli, Bernoulli),
+    "independent": (Independent, Independent),
+    "markov": (Markov, Markov),
+    "potentials": (Potentials, _potentials),
+    "hmm": (Potentials, hmm),
+    "nbest": (NBest, NBest),
+    "acceptor": (Acceptor, _acceptor),
+    "mixture": (Mixture, _mixture),
 }
-"""What builds each kind of model; its arguments are the keys."""
+"""For each kind of model its class and what builds it; the arguments of that are the keys."""

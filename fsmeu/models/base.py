@@ -26,6 +26,9 @@ Gradient = Floats | dict[str, Floats]
 class Model(Text, ABC):
     """A probability distribution over label sequences of one length.
 
+    A class of models has ``labels``, ``n`` and ``layered()``, or ``_build()`` where the layers are
+    to be kept; all else follows from these.
+
     Attributes:
         labels: the labels, in the order of their indices.
         n: the length of every sequence.
@@ -37,9 +40,10 @@ class Model(Text, ABC):
     title: str = "label model"
     _arguments: ClassVar[tuple[str, ...]] = ()
 
-    @abstractmethod
     def _build(self) -> Layered:
         """Builds the layers; called once."""
+        must = "a label model must have layered(), which returns its acceptor in layers"
+        raise InputError(message(type(self).__name__, must))
 
     @classmethod
     def _prepare(cls, models: Sequence[Model]) -> None:
@@ -58,9 +62,21 @@ class Model(Text, ABC):
 
     @property
     def _parts(self) -> dict[str, Any]:
-        """The kind of the model and its arguments by name, as a file has them."""
-        parts = {name: getattr(self, name) for name in self._arguments}
-        return {"model": type(self).__name__.lower(), **parts}
+        """The kind of the model and its arguments by name, as a file has them.
+
+        A class that has no ``_arguments`` of its own is written as the acceptor of its layers.
+        """
+        if "_arguments" not in vars(type(self)):
+            return {"model": "acceptor", "labels": self.labels, **layer_parts(self.layered())}
+        from fsmeu.models.adapters import KINDS  # which imports all classes
+
+        name = type(self).__name__
+        if KINDS.get(name.lower(), (None,))[0] is not type(self):
+            must = "from_json must know the class of a model that is written by its arguments"
+            remedy = "Add it to KINDS in fsmeu/models/adapters.py, or leave its _arguments out: it "
+            remedy += "is then written as its layers"
+            raise InputError(message(name, must, None, remedy))
+        return {"model": name.lower(), **{x: getattr(self, x) for x in self._arguments}}
 
     def to_json(self) -> dict[str, Any]:
         """The model as plain lists and numbers, for ``fsmeu.models.from_json``."""
@@ -160,6 +176,12 @@ class Parametrized(Model):
             arc_gradients: for each layer, dE/d(weight) of its arcs, every arc a free variable.
             value: E itself.
         """
+
+
+def layer_parts(machine: Layered) -> dict[str, Any]:
+    """The layers of an acceptor by name, as a file has them."""
+    layers = [vars(layer) for layer in machine.layers]
+    return {"start": machine.start, "layers": layers, "final": machine.final}
 
 
 def _plain(value: Any) -> Any:

@@ -16,7 +16,7 @@ from fsmeu.fst import layers as machines
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, listed, plain_label
 from fsmeu.fst.layers import Layer, Layered, LogLayered, from_logs, reordered
 from fsmeu.models import checks
-from fsmeu.models.base import Model, forget, prepare_many
+from fsmeu.models.base import Model, forget, layer_parts, prepare_many
 from fsmeu.models.checks import check_arcs, normalized_rows, real_array
 from fsmeu.models.paths import group_sums, log_total, marginals, normalized
 
@@ -252,9 +252,8 @@ class Acceptor(Model):
 
     @property
     def _parts(self) -> dict[str, Any]:
-        layers = [vars(layer) for layer in self.machine.layers]
         result = {"model": "acceptor", "labels": self.labels, "normalize": self.normalized}
-        result |= {"start": self.machine.start, "layers": layers, "final": self.machine.final}
+        result |= layer_parts(self.machine)
         return result | ({"log_scale": self.log_scale} if self.log_scale else {})
 
 

@@ -11,6 +11,7 @@ import re
 import fsmeu
 from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.loss import read_spec
+from tests import shelf
 from tests.losses.writer import LABEL_SETS, Writer
 from tests.strategies import LossCase
 
@@ -283,8 +284,10 @@ def from_the_shelf(random):
         if parameter.type == "table":
             size = range(len(labels))
             given[parameter.name] = [[random.randint(-3, 6) / 2 for _ in size] for _ in size]
-        elif parameter.name in _PARAMETERS and (random.random() < 0.6 or not parameter.default):
-            given[parameter.name] = random.choice(_PARAMETERS[parameter.name])
+        elif parameter.default is None or parameter.name in _PARAMETERS:
+            values = shelf.fitting(spec, parameter, _PARAMETERS.get(parameter.name, ()))
+            if values and (random.random() < 0.6 or parameter.default is None):
+                given[parameter.name] = random.choice(values)
     counts = list(re.finditer(r"count\s+(\w+)\s+when ", text))
     if counts and random.random() < 0.7:
         one, clock = random.choice(counts), random.choice(CLOCKS)
