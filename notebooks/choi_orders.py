@@ -49,7 +49,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from data_folder import data_file
+from data_folder import data_file, run_script
 from numpy.typing import NDArray
 from result_files import save
 from sklearn.linear_model import LogisticRegression
@@ -247,4 +247,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -7,9 +7,27 @@ project is looked at.
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from fsmeu.errors import InputError, message
+
+
+class MissingDataError(InputError):
+    """A data set is not there; in a notebook, the message is shown without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:  # IPython asks for it
+        return [str(self)]
+
+
+def run_script(main: Callable[[], object]) -> None:
+    """Runs a script; where data are missing, it ends with the sentence that says so, and code 2."""
+    try:
+        main()
+    except MissingDataError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
 
 
 def data_folder() -> Path:
@@ -19,15 +37,15 @@ def data_folder() -> Path:
     return Path(given).expanduser() if given else beside
 
 
-def data_file(name: str) -> Path:
-    """The path of a file in that folder.
+def data_file(name: str, folder: Path | None = None) -> Path:
+    """The path of a file in that folder, or in another.
 
     Raises:
-        InputError: it is not there; the message says what to do.
+        MissingDataError: it is not there; the message says what to do.
     """
-    found = data_folder() / name
+    found = (folder or data_folder()) / name
     if not found.is_file():
         must = "the data of the experiment must be there"
         remedy = f"Set FSMEU_DATA to the folder that holds {name}"
-        raise InputError(message(f"file {found}", must, None, remedy))
+        raise MissingDataError(message(f"file {found}", must, None, remedy))
     return found

@@ -62,7 +62,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from data_folder import data_folder
+from data_folder import MissingDataError, data_file, data_folder, run_script
 from liu2018_baselines import OMCSL, STAMP
 from numpy.typing import NDArray
 from result_files import rounded, save
@@ -100,7 +100,7 @@ SCALES: dict[str, float | str] = {"1": 1.0, "16": 16.0, "64": 64.0, "auto": "aut
 
 def covtype(scale: str) -> tuple[Floats, Bits]:
     """The 54 features, standardised ("standard") or scaled to [0, 1] ("unit"), and the classes."""
-    with lzma.open(data_folder() / "covtype" / "covtype_cols.i16le.xz") as file:
+    with lzma.open(data_file("covtype/covtype_cols.i16le.xz")) as file:
         columns = np.frombuffer(file.read(), "<i2").reshape(13, -1)
     rows = np.zeros((columns.shape[1], 54))
     least, most = columns[:10].min(axis=1), columns[:10].max(axis=1)
@@ -116,7 +116,7 @@ def covtype(scale: str) -> tuple[Floats, Bits]:
 
 def svmlight(place: str, features: int) -> tuple[Any, Bits]:
     """Rows and whether each is positive."""
-    path = data_folder() / place
+    path = data_file(place)
     opened = gzip.open if path.suffix == ".gz" else bz2.open
     with opened(path, "rb") as file:
         rows, labels = load_svmlight_file(io.BytesIO(file.read()), n_features=features)
@@ -481,7 +481,10 @@ def main() -> None:
     missing = [name for name in names if not is_there(name)]
     if missing:
         remedy = "set FSMEU_DATA to their folder"
-        print(f"No data in {data_folder()} for {', '.join(missing)}: {remedy}.", file=sys.stderr)
+        said = f"No data in {data_folder()} for {', '.join(missing)}: {remedy}."
+        if len(missing) == len(names):
+            raise MissingDataError(said)
+        print(said, file=sys.stderr)
     found = {}
     for name in names:
         if name not in missing:
@@ -522,4 +525,4 @@ def kept(points: int) -> Bits:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -67,7 +67,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from data_folder import data_folder
+from data_folder import data_file, data_folder, run_script
 from numpy.typing import NDArray
 from result_files import save
 from rich.console import Console
@@ -152,24 +152,23 @@ def _drawn(rows: Floats, labels: Bools, size: int, seed: int) -> Split:
 
 def breast_cancer(folder: Path, seed: int) -> Split:
     """463 training and 220 test rows of those 683 that miss no value."""
-    lines = _csv(folder / "breast_cancer_wisconsin" / "breast-cancer-wisconsin.data")
+    lines = _csv(data_file("breast_cancer_wisconsin/breast-cancer-wisconsin.data", folder))
     whole = np.array([line for line in lines if "?" not in line], np.float64)
     return _drawn(whole[:, 1:-1], whole[:, -1:] == 4, 463, seed)
 
 
 def spambase(folder: Path, seed: int) -> Split:
     """3,071 training and 1,530 test rows, features as log(1 + 10 x)."""
-    table = np.array(_csv(folder / "spambase" / "spambase.data.gz"), np.float64)
+    table = np.array(_csv(data_file("spambase/spambase.data.gz", folder)), np.float64)
     return _drawn(np.log1p(10 * table[:, :-1]), table[:, -1:] == 1, 3071, seed)
 
 
 def image(folder: Path, seed: int) -> Split:
     """1,300 training and 1,010 test rows; each of the seven classes against the rest."""
-    place = folder / "image_segmentation"
     lines = [
         line
         for name in ("segmentation.data", "segmentation.test.gz")
-        for line in _csv(place / name)
+        for line in _csv(data_file(f"image_segmentation/{name}", folder))
         if line[0].isupper() and line[1].replace(".", "").isdigit()
     ]
     kinds = np.array([line[0] for line in lines])
@@ -179,7 +178,7 @@ def image(folder: Path, seed: int) -> Split:
 
 def letters(folder: Path, seed: int) -> Split:
     """The usual split: 16,000 training and 4,000 test rows; 26 classes."""
-    lines = _csv(folder / "letter_recognition" / "letter-recognition.data.gz")
+    lines = _csv(data_file("letter_recognition/letter-recognition.data.gz", folder))
     kinds = np.array([line[0] for line in lines])
     rows = np.array([line[1:] for line in lines], np.float64) / 15
     labels = kinds[:, None] == np.unique(kinds)[None]
@@ -189,7 +188,7 @@ def letters(folder: Path, seed: int) -> Split:
 def scene(folder: Path, seed: int) -> Split:
     """1,211 training and 1,196 test rows, as published with the data; 6 labels."""
     parts = [
-        np.array(_csv(folder / "scene" / f"scene_{name}.csv.gz"), np.float64)
+        np.array(_csv(data_file(f"scene/scene_{name}.csv.gz", folder)), np.float64)
         for name in ("train", "test")
     ]
     (train, test), labels = ([p[:, :-6] for p in parts], [p[:, -6:] == 1 for p in parts])
@@ -198,7 +197,7 @@ def scene(folder: Path, seed: int) -> Split:
 
 def reuters(folder: Path, seed: int) -> Split:
     """5,946 training and 2,347 test documents; 65 classes."""
-    found = loadmat(folder / "reuters65" / "Reuters21578.mat")
+    found = loadmat(data_file("reuters65/Reuters21578.mat", folder))
     rows = csr_array(found["fea"]).astype(np.float64)
     rows.data = np.log1p(rows.data)
     rows = 10 * csr_array(normalize(rows))
@@ -377,4 +376,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

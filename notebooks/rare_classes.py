@@ -20,6 +20,7 @@ import argparse
 from functools import partial
 
 import numpy as np
+from data_folder import run_script
 from numpy.typing import NDArray
 from rare_positives import TASKS, covtype, split
 from rich.console import Console
@@ -74,4 +75,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from data_folder import data_folder
+from data_folder import data_file
 from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 from sklearn.preprocessing import StandardScaler
@@ -27,13 +27,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def svmlight(name: str, features: int) -> tuple[Floats, Truths]:
     """Examples, (examples, features), and which are positive, of a file of -1 and +1."""
-    rows, labels = load_svmlight_file(str(data_folder() / name), n_features=features)
+    rows, labels = load_svmlight_file(str(data_file(name)), n_features=features)
     return rows.toarray(), labels > 0
 
 
 def covtype(kind: int) -> tuple[Floats, Truths]:
     """A fixed sample of 40,000 examples of covtype, (40000, 54), and which are of the class."""
-    with lzma.open(data_folder() / "covtype" / "covtype_cols.i16le.xz") as file:
+    with lzma.open(data_file("covtype/covtype_cols.i16le.xz")) as file:
         columns = np.frombuffer(file.read(), "<i2").reshape(13, -1)
     sample = np.random.default_rng(0).permutation(columns.shape[1])[:40_000]
     columns = columns[:, sample].astype(np.int64)

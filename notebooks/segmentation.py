@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 from choi_orders import LOSSES, Document, Floats, documents
+from data_folder import run_script
 from result_files import save
 from rich.console import Console
 from rich.table import Table
@@ -133,4 +134,4 @@ def show(
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)
