@@ -12,6 +12,7 @@ CELLS_PER_STATE = 4  # cells that count as one state: one takes less room than a
 STEPS_PER_STATE = 8  # steps of one layer that count as one state: they are gone when the layer is
 KEPT_CELLS_PER_STATE = 8  # cells over all layers that count as one state: with nothing beside
 TABLES_PER_STATE = 200  # tables of counts that count as one state, all valued: time, no room
+AMOUNTS_PER_STATE = 2  # amounts of pairs of feature values that count as one state: 120 bytes each
 KEPT_STEPS = 1 << 22  # states, for all positions that differ, whose steps a walk keeps
 MOST_TRELLISES = 4  # trellises kept on a loss, the last used: each has the arcs of all positions
 CORPUS_SCORE_CELLS = 1 << 26  # scores of all steps, times powers of a count: half a gigabyte

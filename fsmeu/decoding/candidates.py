@@ -280,7 +280,7 @@ def explicit_answer(problem: Problem) -> Answer:
     count = len(sequences)
     try:
         built = hypotheses_composition(problem.loss, problem.model, problem.constraint)
-        values, errors = _sums_of_inputs(built, sequences)
+        values, errors = _sums_of_inputs(built, sequences, problem.model.roundings)
         how = f"is a path of one composition of {built.states:,} states"
     except SizeLimitError:  # then one by one
         values, errors = _valued(problem, list(sequences), "openfst")
@@ -301,8 +301,11 @@ def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Co
     return compose_layers(bind_labels(loss, model.alphabet, "decode"), hypotheses, model.layered())
 
 
-def _sums_of_inputs(built: Composition, sequences: Ints) -> tuple[Floats, Floats]:
-    """The expected values of sequences, and bounds on their errors."""
+def _sums_of_inputs(built: Composition, sequences: Ints, behind: int) -> tuple[Floats, Floats]:
+    """The expected values of sequences, and bounds on their errors.
+
+    ``behind`` bounds the roundings behind the weights of the model.
+    """
     total, size, roundings = np.zeros(len(sequences)), np.zeros(len(sequences)), 0
     for sign, part in signed_parts(built.values):
         table = built.weighted(part)
@@ -311,7 +314,7 @@ def _sums_of_inputs(built: Composition, sequences: Ints) -> tuple[Floats, Floats
         total, size = total + sign * weights, size + weights
         # Determinization sums, multiplies and divides where a sum over paths only sums.
         roundings = max(roundings, 3 * composition.path_roundings(table, built.machine.n))
-    return total, Sums(total, size, size, roundings).errors
+    return total, Sums(total, size, size, roundings + behind).errors
 
 
 def _best(
@@ -386,7 +389,7 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
         for k, places in enumerate(place.T):  # other totals so far, other totals now
             after[:, :, places] += chances[:, None] * added[:, k, None]
         totals, chances = reached, after.reshape(-1, reached.shape[1])
-        roundings += more + len(place.T)
+        roundings += more + len(place.T) + model.roundings
     read = dict(zip(names, totals[1:], strict=True))
     values = value_of_totals(bound, corpus.n, read, totals.shape[1])
     at_end = state_of_totals(bound, corpus.n, read, totals.shape[1])

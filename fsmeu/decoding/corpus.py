@@ -269,7 +269,7 @@ class _Totals:
             bounds, masses = _expected(structure, self.weights[-1])
             self.expected += bounds
             self.own.append(masses)
-            operations = int(structure.roundings[n])
+            operations = int(structure.roundings[n]) + self.weights[-1].roundings
             windows.append([Window(0, mass[None], 0.0, operations) for mass in masses])
         parts, cut = by_sentence(corpus.groups, windows), corpora.mass_to_cut(corpus)
         self.window = sum_of_all(parts, cut, 1)  # all references' counts together
@@ -363,7 +363,7 @@ class _Totals:
             scores.append(structure.scores(weights, gains)[0])
             # Roundings of sweeps, what others lack and their roundings, roundings of best paths.
             expected = np.einsum("bqc,bc->bq", np.abs(gains), np.abs(own))
-            rounding = 2.0 * relative_error(int(structure.roundings[n]))
+            rounding = 2.0 * relative_error(int(structure.roundings[n]) + weights.roundings)
             error += rounding * float((most * expected).sum())
             off = [o.lost + relative_error(o.operations + len(o.masses) + 8) for o in windows]
             error += float((most @ steepest) @ np.array(off))

@@ -38,8 +38,9 @@ from fsmeu.models import arc_weights_many
 from fsmeu.trellis import moments as tm
 from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.compiled import kernels
-from fsmeu.trellis.roundings import UNIT, relative_error
+from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import values_at
+from fsmeu.twofold import UNIT
 
 EXACT_SUMS = 1 << 26  # sums of scores up to which those of all totals are exact: .1 s
 FEW_COUNTED = 256  # the greatest count below which moments are not tried: it spreads widely
@@ -57,6 +58,7 @@ class _Block(NamedTuple):
     group: Group
     scores: Scores  # those that are not negligible; J + 1 lanes for powers of the own count, by j!
     chances: Floats  # E[own count^j] / j!, (batch, J + 1)
+    roundings: int  # those behind the weights of the models
 
 
 def best_by_moments(
@@ -134,7 +136,8 @@ def _block(order: int, group: Group) -> _Block:
     powers = float(group.structure.r.columns[group.n]) ** np.arange(order + 1)
     least = _NEGLIGIBLE * powers / _FACTORIALS[: order + 1]
     weights = arc_weights_many(group.models)
-    return _Block(group, *group.structure.moments(order + 1).scores(weights, ends, least=least))
+    scores, chances = group.structure.moments(order + 1).scores(weights, ends, least=least)
+    return _Block(group, scores, chances, weights.roundings)
 
 
 def _search(
@@ -155,10 +158,11 @@ def _search(
     sides = [below + steep * s for s in (0.0, counts.most.sum())]
     groups, roundings = [block.group for block in blocks], np.zeros(len(counts.means))
     other_moments = [counts.of_others(group.rows) for group in groups]
-    for (rows, n, structure, _), _, chances in blocks:
+    for (rows, n, structure, _), _, chances, behind in blocks:
         # A step multiplies by exp(t) once more than it does where counts are kept; steps whose
         # scores are not kept add to the errors of joint counts as well.
-        part = relative_error(int(structure.roundings[n]) + (n + 16) * (chances.shape[1] + 7))
+        operations = int(structure.roundings[n]) + (n + 16) * (chances.shape[1] + 7)
+        part = relative_error(operations + behind)
         steps = 2 * len(structure.tapes.terms) * n
         roundings[rows] = part * float(structure.greatest[0, n]) + _NEGLIGIBLE * steps
 

@@ -40,7 +40,7 @@ from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis import moments as tm
 from fsmeu.trellis.compiled import load_compiled
-from fsmeu.trellis.roundings import UNIT
+from fsmeu.twofold import UNIT
 
 TILTED_CELLS = 1 << 26  # kept expectations E[y_i exp(-t ref)], for each t and label: 512 MB
 _CLOSE = 1e-10  # numbers whose bound exceeds the best value by less than this part are not tried
@@ -143,7 +143,7 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
     n, sign, answer = problem.n, problem.sign, None
     tables = binary_chain(problem.model)
     assert tables is not None
-    chain = tm.chain_of(*tables)
+    chain = tm.chain_of(*tables, problem.model.roundings)
     ends = [tm.chain_value(form, np.full(n, label), chain) for label in (0, 1)]
     constant = [(sign * end[0], end[1]) for end in ends if end is not None]
     if not chain.marginals.any() or not np.isfinite(constant).all():
@@ -263,7 +263,7 @@ def _search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | None:
         used = np.where(under > 0, under, np.inf)
         errors = np.maximum(errors, np.abs(above) * used**-power * moments[order] * u**order)
     reach = np.minimum((3 * spread ** (1 / order) + 2) * np.abs(u), 0.5)
-    lost = 4 * n * (order + 12) * UNIT * reach
+    lost = 4 * n * (order + 12 + chain.behind) * UNIT * reach
     off, size = chain.off + lost, scale * (np.abs(top[0]) + np.abs(top[2]) * mean)
     errors += apart[1] + size * (64 * UNIT + lost * reach + 4 * n * chain.off / mean)
 
@@ -302,6 +302,7 @@ def _rare_search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | No
     far = load_compiled("moment_kernels").tilted_chain(
         chain.steps, np.zeros(n, np.int64), np.full(2, c), nodes, logs, shares
     )
+    far *= tm.behind_tilted(chain)
     parts = off + 3 * far + (2 * far + 32 * UNIT) * (1.0 + np.abs(logs)) + (n + 8) * UNIT
     refs = shares.sum(axis=1)  # E[ref exp(-t c ref)] by the mass
     offset, errors, slack = apart[0].copy(), apart[1].copy(), np.zeros(n + 1)

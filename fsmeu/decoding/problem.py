@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
 from numbers import Real
 from typing import Any, TypeVar
@@ -29,7 +30,7 @@ from fsmeu import errors
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.expectation.expect import expectation_of, values_and_errors, with_errors
-from fsmeu.expectation.query import Query, allowed_layers
+from fsmeu.expectation.query import BinaryLabels, Query, allowed_layers, binary_labels
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.compose import guard_size
@@ -42,7 +43,6 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import RangeError, check_range, declared_range
 from fsmeu.models import Model
-from fsmeu.models.chains import binary_marginals
 from fsmeu.models.paths import most_probable
 from fsmeu.trellis.roundings import LEAST
 from fsmeu.trellis.walk import Mover, Steps, steps_of
@@ -150,10 +150,15 @@ class Problem:
         """The number of states of a layer up to which walking all layers is cheap."""
         return max(1, CHEAP_STATES // max(1, self.n))
 
+    @cached_property
+    def binary(self) -> BinaryLabels | None:
+        """The labels by the probability of the second, if two that are independent, else None."""
+        return binary_labels(self.loss, self.model)
+
     @property
     def probabilities(self) -> Floats | None:
         """P(y_i = second label) when labels are independent and there are two, else None."""
-        return binary_marginals(self.model)
+        return None if self.binary is None else self.binary.p
 
     def cached(self, what: Hashable, derive: Callable[[], T]) -> T:
         """A property of the loss at this length, derived once and cached on a loss of a file."""

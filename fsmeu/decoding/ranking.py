@@ -90,7 +90,8 @@ def ranked_answers(
     problems: Sequence[Problem], order: Ints, values: Floats, errors: Floats, why: str
 ) -> list[Answer]:
     """The best of the sequences with ones at the first k positions of orders, by their values."""
-    columns = best_ranked(problems[0].sign, order, values, errors)
+    off = np.array([problem.binary.off if problem.binary else 0.0 for problem in problems])
+    columns = best_ranked(problems[0].sign, order, values, errors + off[:, None])
     return [
         judged(problem, Answer(z, False, why, problem.n + 1, value, error), reach)
         for problem, z, value, error, reach in zip(problems, *columns, strict=True)

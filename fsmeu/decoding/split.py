@@ -211,6 +211,7 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
         values[ks] = part + offset @ mass
         size = np.abs(part) + size @ mass
         operations = max(without.operations + n + 1, window.operations) + len(ref) + 8
+        operations += problem.model.roundings
         added = ones[:, 0] * np.abs(slope).max(axis=1), np.abs(offset).max(axis=1)
         errors[ks] = relative_error(operations) * size + without.lost * added[0]
         errors[ks] += window.lost * (2 * greatest + added[1])

@@ -204,7 +204,7 @@ def explicit_expectation(query: Query, keep: int | None, max_states: int | None)
         if built is None:
             sums = summed_value(query, max_states)
     if built is not None:
-        roundings = path_roundings(built.plain, query.n)
+        roundings = path_roundings(built.plain, query.n) + _roundings_behind(query)
         if keep is not None:
             levels = level_sets(built.values, _pruned_masses(built, keep))
             return result.kept_expectation(query, levels, roundings)
@@ -258,7 +258,8 @@ def summed_value(query: Query, max_states: int | None) -> Sums:
     """The expected value by machines of the loss whose paths add up, in a batch of one."""
     model = query.model.layered()
     mass = total(query.hypothesis) * total(model)
-    value, size, roundings = 0.0, 0.0, query.n * (max(model.widths) + 4)
+    value, size, behind = 0.0, 0.0, _roundings_behind(query)
+    roundings = query.n * (max(model.widths) + 4)
     for sign, machine in signed_parts(query.loss, query.n, query.labels, max_states):
         composed = _composed(query.hypothesis, machine.fst, model, max_states)
         table = table_from_fst(composed, "composition")
@@ -266,7 +267,12 @@ def summed_value(query: Query, max_states: int | None) -> Sums:
         value += sign * (part - shift)
         size += part + shift
         roundings = max(roundings, path_roundings(table, query.n))
-    return Sums._make((*np.array([[value], [mass], [size]]), roundings))
+    return Sums._make((*np.array([[value], [mass], [size]]), roundings + behind))
+
+
+def _roundings_behind(query: Query) -> int:
+    """A bound on the roundings behind the weights of hypothesis and model."""
+    return query.hypothesis.roundings + query.model.layered().roundings
 
 
 # -- derivatives -----------------------------------------------------------------------------------

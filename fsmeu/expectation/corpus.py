@@ -37,10 +37,11 @@ from fsmeu.models import Independent, Model, arc_weights_many
 from fsmeu.models.chains import binary_marginals
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.kept import structure_of
-from fsmeu.trellis.roundings import UNIT, relative_error
-from fsmeu.trellis.tapes import UncountableError, values_at
+from fsmeu.trellis.roundings import relative_error
+from fsmeu.trellis.tapes import PLAIN_PAIRS, UncountableError, values_at
 from fsmeu.trellis.walk import walk
 from fsmeu.trellis.windows import Window, product_tree, sum_of_all
+from fsmeu.twofold import UNIT
 
 MOST_CORPUS_TABLE = 4_000_000  # tuples of totals of a corpus whose distribution is tabled: 32 MB
 _CUT = 1e-22  # what each end of a window may lose at each product; a corpus has thousands of them
@@ -80,8 +81,7 @@ class Corpus:
         marginals = [p for m in self.models if (p := binary_marginals(m)) is not None]
         if len(marginals) < len(self.models) or any(m.labels != labels for m in self.models):
             return None
-        p = np.concatenate(marginals)
-        return Independent(np.stack([1.0 - p, p], axis=1), labels)
+        return Independent(np.concatenate([m.marginals() for m in self.models]), labels)
 
     def allowed(self, row: int) -> Constraint | None:
         """What the hypothesis of a sentence must satisfy."""
@@ -96,6 +96,12 @@ class Corpus:
             first, allowed = self.models[rows[0]], self.allowed(rows[0])
             layers = None if allowed is None else query.allowed_layers(first, allowed).layers
             structure = structure_of(self.losses[rows[0]], first, layers)
+            if structure.common.any():
+                must = (
+                    f"what is counted of a corpus may look at up to {PLAIN_PAIRS:,} pairs of labels"
+                )
+                got = f"{len(first.labels):,} labels"
+                raise SizeLimitError(message("corpus", must, got, "Use fewer labels"))
             size = query.together(first, len(rows), 1)
             for begin in range(0, len(rows), size):
                 some = rows[begin : begin + size]
@@ -174,11 +180,13 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     for rows, length, structure, models in corpus.groups:
         cells = (1 + counts) * int(structure.r.columns[length] * structure.r.width[length])
         guard_size("expect_corpus", cells // CELLS_PER_STATE)
-        ending, hyps = structure.sums(arc_weights_many(models), [zs[row] for row in rows])
+        weights = arc_weights_many(models)
+        ending, hyps = structure.sums(weights, [zs[row] for row in rows])
         hyp += int(hyps.sum())
         # Where a joint count also subtracts, its sums have errors relative to sums of absolute
         # values. Products of the tree have errors relative to the sums, if these are not negative.
-        operations, takes = int(structure.roundings[length]), structure.amounts.signs(counts)[0]
+        operations = int(structure.roundings[length]) + weights.roundings
+        takes = structure.amounts.signs(counts)[0]
         greatest = len(rows) * np.where(takes, structure.greatest[:, length], 0.0)
         off += relative_error(operations) * greatest
         if takes.any() and not structure.is_nonnegative:

@@ -24,7 +24,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, check_int, message
 from fsmeu.expectation import composition, result
 from fsmeu.expectation.composition import window_form
-from fsmeu.expectation.query import Query, alike, queries_of, query_of, together
+from fsmeu.expectation.query import Query, alike, binary_labels, queries_of, query_of, together
 from fsmeu.expectation.result import Expectation, Levels, bounded_expectations, check_finite
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights
@@ -35,7 +35,7 @@ from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.losses.semantics.domains import check_range, declared_range
 from fsmeu.models import Gradient, Model, Parametrized, arc_weights_many, as_model
 from fsmeu.models.base import prepare_many
-from fsmeu.models.chains import binary_chain, binary_marginals, is_binary_chain
+from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
 from fsmeu.trellis.roundings import (
@@ -257,7 +257,7 @@ def _sums(queries: Sequence[Query], max_states: int | None) -> Sums:
         sums = by_structure(loss, models, lambda s, w: s.expectations(w, zs), max_states)
         if sums is None and len(queries) > 1:
             distinct = models[:1] if all(model is models[0] for model in models) else models
-            weights = arc_weights_many(distinct).joined()
+            weights = arc_weights_many(distinct)
             sums = walk_many(loss, np.stack(zs), models[0].layered(), weights)
     return sums or joined([walked(query, max_states) for query in queries])
 
@@ -398,27 +398,29 @@ def is_long(query: Query) -> bool:
     """Whether it is a long sequence of two labels, z given, whose value looks at counts alone."""
     if query.n < LONG_SEQUENCE or query.z is None or not isinstance(query.loss, SpecLoss):
         return False
-    binary = binary_marginals(query.model) is not None or is_binary_chain(query.model)
-    return binary and query.loss.confusion is not None
+    if query.loss.confusion is None:
+        return False
+    return is_binary_chain(query.model) or binary_labels(query.loss, query.model) is not None
 
 
 def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
     """The expectation of a long query, None where this does not serve; ``levels`` serve chains."""
-    loss, z, p = query.loss, query.z, binary_marginals(query.model)
+    loss, z, labels = query.loss, query.z, binary_labels(query.loss, query.model)
+    p, off = (None, 0.0) if labels is None else labels
     assert isinstance(loss, SpecLoss)
     form, chain = loss.confusion, binary_chain(query.model)
     assert form is not None
     assert z is not None
     by_moments: Sequence[float] | None = None if p is None else independent_value(form, z, p)
     if p is None and chain is not None:
-        by_moments = chain_value(form, z, chain_of(*chain))
+        by_moments = chain_value(form, z, chain_of(*chain, query.model.roundings))
     estimates = []
     if by_moments is not None and by_moments[1] <= _USABLE * abs(by_moments[0]):
-        estimates.append((by_moments[0], by_moments[1], 1.0, 0.0))
+        estimates.append((by_moments[0], by_moments[1] + off, 1.0, 0.0))
     promised = by_moments is not None and by_moments[1] <= PROMISED * abs(by_moments[0])
     ranged = all(map(math.isfinite, declared_range(loss.bound, query.n)))
     if not promised and ranged and p is not None:
-        estimates.append(_windowed(form, z, p))
+        estimates.append(_windowed(form, z, p, off, query.model.roundings))
     if not estimates:
         return None
     listed = partial(levels, query) if p is None else partial(_table_levels, form, z, p)
@@ -429,16 +431,22 @@ def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expecta
     return min(bounded, key=_width)
 
 
-def _windowed(form: Confusion, z: Ints, p: Floats) -> tuple[float, float, float, float]:
-    """The value by windows of counts, its error, the mass of the windows, and what they lost."""
+def _windowed(
+    form: Confusion, z: Ints, p: Floats, off: float, behind: int
+) -> tuple[float, float, float, float]:
+    """The value by windows of counts, its error, the mass of the windows, and what they lost.
+
+    The error of the probabilities makes it ``off``, and ``behind`` bounds their roundings.
+    """
     windows = count_window(p[z == 1]), count_window(p[z != 1])
     value = size = mass = 0.0
     for values, masses in _tables(form, z, *windows):
         value += float((values * masses).sum())
         size += float((np.abs(values) * masses).sum())
         mass += float(masses.sum())
-    operations = sum(window.operations + len(window.masses) for window in windows) + 8
-    return value, relative_error(operations) * size, mass, sum(window.lost for window in windows)
+    operations = sum(window.operations + len(window.masses) for window in windows) + 8 + behind
+    error = relative_error(operations) * size + off
+    return value, error, mass, sum(window.lost for window in windows)
 
 
 def _tables(

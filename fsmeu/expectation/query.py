@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from fsmeu.arrays import Ints
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FsmeuError, InputError, message, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, reordered, string_layers
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
+from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import Model, as_model
+from fsmeu.models.chains import binary_loss, binary_marginals
 from fsmeu.models.derived import extended
 from fsmeu.parallel import TASKS_PER_JOB
 
@@ -133,6 +137,30 @@ def model_at(value: object, where: str) -> Model:
     except FsmeuError as error:
         text = f"{where}: {error}"
         raise InputError(text) from None
+
+
+class BinaryLabels(NamedTuple):
+    """Independent labels, of which there are two, by the probability of the second."""
+
+    p: Floats  # P(y_i = second label), (n,)
+    off: float  # expected values that see no more of the model are off by this at most
+
+
+def binary_labels(loss: Loss, model: Model) -> BinaryLabels | None:
+    """Two independent labels by the probability of the second; None where that may not suffice.
+
+    Where P(first label) is not 1 - P(second) up to the last digit, a value of a declared range is
+    off by no more than its width times the difference; others may be off by anything.
+    """
+    p = binary_marginals(model)
+    if p is None:
+        return None
+    if not (lost := binary_loss(model)):
+        return BinaryLabels(p, 0.0)
+    low, high = (
+        declared_range(loss.bound, model.n) if isinstance(loss, SpecLoss) else (0.0, math.inf)
+    )
+    return BinaryLabels(p, lost * (high - low)) if math.isfinite(high - low) else None
 
 
 def allowed_layers(model: Model, constraint: Constraint | None) -> Layered:

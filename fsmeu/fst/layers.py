@@ -42,6 +42,7 @@ class Layered:
     layers: tuple[Layer, ...]  # the arcs of position 1, ..., n
     final: Floats  # weight of ending in each state of layer n
     unambiguous: bool  # True when no two paths of positive weight read the same labels
+    roundings: int = 0  # a bound on the roundings behind the weight of each path, products aside
 
     @property
     def n(self) -> int:
@@ -61,6 +62,7 @@ class ArcWeights(NamedTuple):
     arcs: Floats  # of all arcs, position by position
     start: Floats
     final: Floats
+    roundings: int = 0  # as those of ``Layered``, the most of all acceptors
 
     def joined(self) -> Floats:
         """Start weights, weights of arcs and final weights, a row for each acceptor."""
@@ -86,14 +88,15 @@ def in_logs(layered: Layered) -> LogLayered:
 
 def from_logs(logs: LogLayered) -> Layered:
     """The same acceptor with weights; those that a double cannot hold are 0 or inf."""
-    return Layered(*_mapped(logs, np.exp))
+    changed = Layered(*_mapped(logs, np.exp))
+    return replace(changed, roundings=changed.roundings + 2 * (logs.n + 2))
 
 
 @np.errstate(divide="ignore", over="ignore", under="ignore")
 def _mapped(layered: Layered, change: Callable[[Floats], Floats]) -> tuple[Any, ...]:
     layers = tuple(replace(layer, weight=change(layer.weight)) for layer in layered.layers)
     start, final = change(layered.start), change(layered.final)
-    return layered.alphabet, start, layers, final, layered.unambiguous
+    return layered.alphabet, start, layers, final, layered.unambiguous, layered.roundings
 
 
 def all_arcs(layered: Layered) -> Layer:
@@ -113,7 +116,8 @@ def all_arcs(layered: Layered) -> Layer:
 def arc_weights(layered: Layered) -> ArcWeights:
     """The weights of a layered acceptor, in one row."""
     arcs = np.concatenate([np.zeros(0), *(layer.weight for layer in layered.layers)])
-    return ArcWeights(layered.n, arcs[None], layered.start[None], layered.final[None])
+    ends = layered.start[None], layered.final[None]
+    return ArcWeights(layered.n, arcs[None], *ends, layered.roundings)
 
 
 def arcs_by_label(layer: Layer) -> Iterator[tuple[int, Ints]]:
@@ -153,7 +157,8 @@ def pair_layers(left: Layered, right: Layered) -> Layered:
     start = np.outer(left.start, right.start).ravel()
     final = np.outer(left.final, right.final).ravel()
     both = left.unambiguous and right.unambiguous
-    return Layered(right.alphabet, start, tuple(layers), final, unambiguous=both)
+    roundings = left.roundings + right.roundings + right.n + 2
+    return Layered(right.alphabet, start, tuple(layers), final, both, roundings)
 
 
 def string_layers(alphabet: Alphabet, indices: Ints) -> Layered:

@@ -27,7 +27,7 @@ from fsmeu.losses.algebra.split import partial_eval, replace_parts, slope, start
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Register, names_read, steps, tapes, walk
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.machine import Compiled, explore, machine_view, minimize
+from fsmeu.losses.machine.machine import Compiled, explore, machine_view, minimize, refuse_large
 from fsmeu.losses.machine.view import merged_registers
 from fsmeu.losses.protocol import LossLike, as_loss, encoded
 from fsmeu.losses.semantics.domains import memories_of
@@ -262,6 +262,8 @@ def _over_positions(
     z_indices, pairs = encoded(loss, n, z)
     view = machine_view(loss.bound, n, z_indices, merge=True, linear=loss.linear(z is not None))
     size = len(loss.alphabet)
+    if z is None:
+        refuse_large(name, loss.bound, n, max_states, loss.linear(False))
     codes, targets, ending, gains = explore(name, view, pairs, size, max_states)
     values, slopes = view.values(codes[ending])
     values = _signed(values, sign)

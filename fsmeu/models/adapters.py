@@ -33,7 +33,7 @@ from fsmeu.models.chains import Bernoulli, Independent, Markov
 from fsmeu.models.checks import check_arcs, check_entries, check_rows, real_array
 from fsmeu.models.lattices import Acceptor, Mixture, NBest
 from fsmeu.models.paths import logarithm
-from fsmeu.models.potentials import Potentials, first_impossible
+from fsmeu.models.potentials import Potentials, first_impossible, rounded, score_roundings
 
 # -- hidden Markov models --------------------------------------------------------------------------
 
@@ -88,9 +88,13 @@ def hmm(
 
 
 def _posterior(model: Potentials) -> Potentials:
-    """The same model with the title of a hidden Markov model, given its observations."""
+    """The same model as that of a hidden Markov model, given its observations.
+
+    Each potential is a logarithm or the sum of two.
+    """
     model._keep(title="hidden Markov model, given its observations")
-    return model
+    rows = 8 * (model.n + 1)  # those of P(next label) and of P(symbol) were divided by their sums
+    return rounded(model, rows + score_roundings(model.unary, model.pairwise, 3))
 
 
 def _checked_rows(value: ArrayLike, where: str, ndim: int | None = None) -> Floats:

@@ -95,6 +95,11 @@ class Model(Text, ABC):
         """The acyclic acceptor of the model, in layers; built once and kept."""
         return self._layered
 
+    @property
+    def roundings(self) -> int:
+        """A bound on the roundings behind the probability of a sequence, products aside."""
+        return self.layered().roundings
+
     def arc_weights(self) -> ArcWeights:
         """The weights of the arcs of ``layered()``, without these where that is faster."""
         return arc_weights(self.layered())
@@ -211,9 +216,14 @@ def arcs_key(layers: Sequence[Layer]) -> tuple[bytes, ...]:
 def arc_weights_many(models: Sequence[Model]) -> ArcWeights:
     """The weights of the arcs of models alike; several do not keep what is computed for that."""
     fresh = prepare_many(models)
-    _, *columns = zip(*(model.arc_weights() for model in models), strict=True)
+    weights = [model.arc_weights() for model in models]
     forget(fresh if len(models) > 1 else ())  # those of a corpus would hold gigabytes
-    return ArcWeights(models[0].n, *(np.concatenate(rows) for rows in columns))
+    arcs, start, final = (
+        np.concatenate(rows)
+        for rows in zip(*((one.arcs, one.start, one.final) for one in weights), strict=True)
+    )
+    roundings = max(one.roundings for one in weights)
+    return ArcWeights(models[0].n, arcs, start, final, roundings)
 
 
 def most_probable_many(models: Sequence[Model]) -> list[Ints | None]:

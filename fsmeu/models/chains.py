@@ -18,6 +18,7 @@ from fsmeu.fst.layers import ArcWeights, Layer, Layered
 from fsmeu.models import checks
 from fsmeu.models.base import Model, Parametrized
 from fsmeu.models.checks import check_rows, check_shape, normalized_rows, probability_array
+from fsmeu.twofold import row_sums
 
 _SHARED_ARCS = 1 << 16
 """Arcs of a transition table up to which all chains of a size share where they lead: 1.5 MB."""
@@ -44,6 +45,14 @@ class Chain(Parametrized):
         return min(self.order, self.n)
 
     @property
+    def roundings(self) -> int:
+        """A bound on the roundings behind the probability of a sequence, products aside.
+
+        The sums of rows were divided by, and are still off 1 by up to two units.
+        """
+        return 4 * (self.n + 1)
+
+    @property
     def structure(self) -> Hashable:
         """A chain: the number of labels, and how many of the last ones make up a state."""
         return "chain", len(self.labels), self.depth
@@ -54,7 +63,7 @@ class Chain(Parametrized):
         layers = initial_layers(first, size, self.depth)
         layers += built * (self.n - self.depth) if len(steps) == 1 else built
         ends = np.ones(size**self.depth)
-        return Layered(self.alphabet, np.ones(1), tuple(layers), ends, unambiguous=True)
+        return Layered(self.alphabet, np.ones(1), tuple(layers), ends, True, self.roundings)
 
     def arc_weights(self) -> ArcWeights:
         """P(first m labels), ones where the rest of these are read, and P(next label | last m)."""
@@ -62,7 +71,8 @@ class Chain(Parametrized):
         arcs = steps.ravel() if len(steps) > 1 else np.tile(steps.ravel(), self.n - self.depth)
         if self.depth:
             arcs = np.concatenate([first, np.ones((self.depth - 1) * len(first)), arcs])
-        return ArcWeights(self.n, arcs[None], np.ones((1, 1)), np.ones((1, len(first))))
+        ends = np.ones((1, 1)), np.ones((1, len(first)))
+        return ArcWeights(self.n, arcs[None], *ends, self.roundings)
 
 
 # -- independent labels ----------------------------------------------------------------------------
@@ -103,6 +113,11 @@ class Bernoulli(_Independent):
         checks.check_arcs("Bernoulli", 2 * array.size)
         self._keep(p=array, alphabet=BINARY, labels=BINARY.labels, n=len(array))
 
+    @property
+    def roundings(self) -> int:
+        """A bound on the roundings behind the probability of a sequence: one of each 1 - p."""
+        return self.n
+
     def marginals(self) -> Floats:
         """P(y_i = l), shape (n, L)."""
         return np.stack((1.0 - self.p, self.p), axis=1)
@@ -137,7 +152,7 @@ class Independent(_Independent):
 
     def marginals(self) -> Floats:
         """P(y_i = l), shape (n, L)."""
-        return normalized_rows(self.probabilities)
+        return self.probabilities
 
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Floats:
         """dE/d(probabilities), shape (n, L), every entry being a free variable."""
@@ -167,6 +182,17 @@ def binary_marginals(model: object) -> Floats | None:
     if isinstance(model, Independent) and len(model.labels) == 2:
         return model.probabilities[:, 1]
     return None
+
+
+def binary_loss(model: Model) -> float:
+    """What ``binary_marginals`` lose of a model: the sum of |P(first label) - (1 - P(second))|.
+
+    Expected values that see the second column alone are off by this times their range at most.
+    """
+    if not isinstance(model, Independent) or len(model.labels) != 2:
+        return 0.0
+    first, second = model.probabilities.T
+    return float(np.abs(first - (1.0 - second)).sum()) * (1.0 + 1e-9)
 
 
 def is_binary_chain(model: Model) -> bool:
@@ -248,9 +274,11 @@ class Markov(Chain):
 
     def _conditionals(self) -> tuple[Floats, Floats]:
         size, depth = len(self.labels), self.depth
-        first = self.initial.sum(axis=tuple(range(depth, self.order))).reshape(-1)
-        steps = normalized_rows(self.transition)[: None if self.n > self.order else 0]
-        return first / first.sum(), steps.reshape(-1, size**depth, size)
+        first = self.initial.reshape(-1)
+        if depth < self.order:
+            first = normalized_rows(row_sums(self.initial.reshape(size**depth, -1)).high[:, 0])
+        steps = self.transition[: None if self.n > self.order else 0]
+        return first, steps.reshape(-1, size**depth, size)
 
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> dict[str, Floats]:
         """dE/d(initial) and dE/d(transition), every entry being a free variable.

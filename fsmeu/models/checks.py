@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, SizeLimitError, limit_from, message, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
+from fsmeu.twofold import UNIT, row_sums
 
 _DOUBLE = np.dtype(np.float64)
 MAX_ARCS = 20_000_000  # arcs of a model, by default (FSMEU_MAX_ARCS): 640 MB, 32 bytes each
 SUM_TOLERANCE = 1e-9  # how far probabilities in double precision may sum from 1
 ROUNDING = 1e-12  # how far a probability may lie outside [0, 1] and still be taken for 0 or 1
+_SUM_ROUNDING = 2.01 * UNIT  # how far off 1 the sum of a row may be that was divided by its sum
 _UNITS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """Difference between 1 and the next number, of types that are less precise than doubles."""
 
@@ -98,7 +100,7 @@ def probability_array(value: ArrayLike, where: str) -> Floats:
 
 
 def check_rows(array: Floats, where: str, axes: int = 1, original: Any = None) -> Floats:
-    """The same probabilities, divided by their sums where they came in a lower precision.
+    """The same probabilities, divided by their sums where these are off 1 by more than rounding.
 
     Sums over the last ``axes`` must be 1 within ``SUM_TOLERANCE``, or within the rounding of as
     many numbers of the precision of the ``original`` array.
@@ -107,7 +109,7 @@ def check_rows(array: Floats, where: str, axes: int = 1, original: Any = None) -
     sums = array.sum(axis=over, keepdims=True)
     far = np.abs(sums - 1.0)
     if (far <= SUM_TOLERANCE).all():
-        return array
+        return _in_rows(array, axes)
     unit = _UNITS.get(_type_name(original), 0.0)
     with np.errstate(over="ignore", under="ignore"):
         for name in ("float32", "float16"):  # lists and frames of such numbers
@@ -125,14 +127,26 @@ def check_rows(array: Floats, where: str, axes: int = 1, original: Any = None) -
         if axes == 1 and array.ndim > 1 and (abs(array.sum(axis=-2) - 1.0) <= tolerance).all():
             remedy = "The columns sum to 1: exchange rows and columns, as x.T or swapaxes(-1, -2)"
         raise InputError(message(where, must, f"a sum of {total!r}", remedy))
-    divided: Floats = array / sums
-    return divided
+    return _in_rows(array, axes)
+
+
+def _in_rows(array: Floats, axes: int) -> Floats:
+    """``normalized_rows``, where a row is the last so many axes."""
+    if not array.size:
+        return array
+    rows = array.reshape(*array.shape[: array.ndim - axes], -1)
+    return normalized_rows(rows).reshape(array.shape)
 
 
 def normalized_rows(array: Floats) -> Floats:
-    """Rows divided by their sums where these are not exactly 1, so that 0 and 1 stay exact."""
-    sums = array.sum(axis=-1, keepdims=True)
-    return array / np.where(sums > 0, sums, 1.0)
+    """Rows divided by their sums where these are off 1 by more than rounding; rows of 0 stay.
+
+    Rows that were divided sum to 1 within ``_SUM_ROUNDING``, and stay as they are from then on: one
+    unit for the rounded sum, and one for the quotients.
+    """
+    sums = row_sums(array)
+    off = np.abs((sums.high - 1.0) + sums.low) > _SUM_ROUNDING
+    return array / np.where(off & (sums.high > 0), sums.high, 1.0)
 
 
 def softmax(scores: Floats) -> Floats:

@@ -19,27 +19,32 @@ from fsmeu.fst.constraint import as_constraint, neighbours, restricted
 from fsmeu.fst.layers import from_logs, in_logs, reordered
 from fsmeu.models.base import Model, prepare_many
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
-from fsmeu.models.checks import normalized_rows, real_array, softmax
+from fsmeu.models.checks import real_array, softmax
 from fsmeu.models.lattices import Acceptor
 from fsmeu.models.paths import log_probability, logarithm, normalize
-from fsmeu.models.potentials import Potentials
+from fsmeu.models.potentials import Potentials, rounded, score_roundings
 
 _TEMPERATURES = 0.01, 100.0
 """The least and greatest that a calibration looks at: sure of one sequence, nearly indifferent."""
 
 
-def _chain_scores(model: Model) -> tuple[Floats, Floats] | None:
-    """Log-potentials (n, L) and (L, L) or (n - 1, L, L) of a chain of order up to 1, or None."""
+def _chain_scores(model: Model) -> tuple[Floats, Floats, int] | None:
+    """Log-potentials (n, L) and (L, L) or (n - 1, L, L) of a chain of order up to 1, or None.
+
+    And a bound on the roundings behind exp(score), beside what the potentials are.
+    """
     if isinstance(model, Potentials) and model.n:
-        return model.unary, model.pairwise
+        return model.unary, model.pairwise, model._score_roundings
     size = len(model.labels)
     if isinstance(model, Bernoulli | Independent) and model.n:
-        return logarithm(model.marginals()), np.zeros((size, size))
-    if isinstance(model, Markov) and model.order == 1 and model.n:
+        scores = logarithm(model.marginals()), np.zeros((size, size))
+    elif isinstance(model, Markov) and model.order == 1 and model.n:
         unary = np.zeros((model.n, size))
         unary[0] = logarithm(model.initial)
-        return unary, logarithm(normalized_rows(model.transition))
-    return None
+        scores = unary, logarithm(model.transition)
+    else:
+        return None
+    return *scores, model.roundings + score_roundings(*scores, 2)
 
 
 def given(model: Model, constraint: Any) -> Model:
@@ -56,10 +61,11 @@ def given(model: Model, constraint: Any) -> Model:
     scores = None if local is None else _chain_scores(model)
     try:
         if local is not None and scores is not None:
-            (unary, pairwise), (first, pairs, last) = scores, local
+            (unary, pairwise, roundings), (first, pairs, last) = scores, local
             unary = unary.copy()
             unary[0, ~first], unary[-1, ~last] = -np.inf, -np.inf
-            return Potentials(unary, np.where(pairs, pairwise, -np.inf), model.labels)
+            pairwise = np.where(pairs, pairwise, -np.inf)
+            return rounded(Potentials(unary, pairwise, model.labels), roundings)
         return Acceptor(restricted(model.layered(), limits, "given"))
     except EmptyError:
         must = "some sequence that the constraint allows must have positive probability"
@@ -82,7 +88,7 @@ def extended(model: Model, alphabet: Alphabet) -> Model:
         return Acceptor(reordered(model.layered(), alphabet), normalize=False)
     unary = np.pad(scores[0], padding, constant_values=-np.inf)
     pairwise = np.pad(scores[1], [(0, 0)] * (scores[1].ndim - 2) + [(0, more)] * 2)
-    return Potentials(unary, pairwise, alphabet.labels)
+    return rounded(Potentials(unary, pairwise, alphabet.labels), scores[2])
 
 
 def tempered(model: Model, temperature: float) -> Model:
@@ -98,18 +104,24 @@ def tempered(model: Model, temperature: float) -> Model:
     model, power = as_model(model), 1.0 / float(t)
     scores = _chain_scores(model)
     if scores is not None:
-        unary, pairwise = (part * power for part in scores)
+        unary, pairwise = (part * power for part in scores[:2])
         if isinstance(model, Bernoulli):
             return Bernoulli(softmax(unary)[:, 1])
         if isinstance(model, Independent):
             return Independent(softmax(unary), model.labels)
-        return Potentials(unary, pairwise, model.labels)
+        roundings = int(scores[2] * power) + score_roundings(unary, pairwise, 2)
+        return rounded(Potentials(unary, pairwise, model.labels), roundings)
     layers = in_logs(normalize(model.layered()))
     if not layers.unambiguous:
         must = "each sequence must have one path in the model, as in no mixture"
         raise InputError(message("temperature", must, type(model).__name__))
     steps = tuple(replace(layer, weight=layer.weight * power) for layer in layers.layers)
-    return Acceptor(from_logs(replace(layers, start=layers.start * power, layers=steps)))
+    scaled = replace(layers, start=layers.start * power, layers=steps)
+    roundings = int(layers.roundings * power) + score_roundings(
+        scaled.start[None], np.zeros((0, 1, 1)), 4
+    )
+    roundings += sum(score_roundings(step.weight[None], np.zeros((0, 1, 1)), 4) for step in steps)
+    return Acceptor(from_logs(replace(scaled, roundings=roundings)))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from fsmeu.models import checks
 from fsmeu.models.base import Model, forget, layer_parts, prepare_many
 from fsmeu.models.checks import check_arcs, normalized_rows, real_array
 from fsmeu.models.paths import group_sums, log_total, marginals, normalized
+from fsmeu.twofold import twofold
 
 _MOST_WEIGHT = 1e300  # of a sequence, or size of a logarithm, so that no sum of them overflows
 _PLAIN = 700.0  # greatest size of a logarithm whose number is an ordinary double (up to 708)
@@ -122,7 +123,7 @@ def _weights(weights: ArrayLike | None, size: int, log: bool) -> Floats:
     if top == (-np.inf if log else 0.0):
         raise EmptyError(message(where, "at least one weight must be positive"))
     with np.errstate(over="ignore"):  # a difference that no double holds is a weight of 0
-        return np.exp(array - top) if log else array
+        return twofold(array).plus(-top).exp() if log else array
 
 
 def _seen(flat: list[object]) -> Alphabet:
@@ -141,22 +142,27 @@ def _seen(flat: list[object]) -> Alphabet:
 
 
 def _trie(alphabet: Alphabet, rows: Ints, probabilities: Floats) -> Layered:
-    """The trie of distinct rows in alphabetical order; a state is a prefix."""
+    """The trie of distinct rows in alphabetical order; a state is a prefix.
+
+    What leaves a prefix are shares of its mass, which is their sum, so that the product of those of
+    a sequence has a rounding for each label, and the sums one for each label that may follow.
+    """
     new = np.zeros(len(rows), bool)
     new[0] = True
-    prefix, mass = np.zeros(len(rows), np.int64), np.ones(1)
-    layers = []
+    prefix, ends = np.zeros(len(rows), np.int64), list[tuple[Ints, Ints, Ints]]()
     for column in rows.T:
         new[1:] |= column[1:] != column[:-1]
         longer = np.cumsum(new) - 1
-        longer_mass = group_sums(longer, probabilities, int(longer[-1]) + 1)
-        source = prefix[new]
-        shares = longer_mass / mass[source]
-        shares /= group_sums(source, shares, len(mass))[source]
-        layers.append(Layer(source, column[new], longer[new], shares, len(longer_mass)))
-        prefix, mass = longer, longer_mass
-    ends = np.ones(len(mass))
-    return Layered(alphabet, np.ones(1), tuple(layers), ends, unambiguous=True)
+        ends.append((prefix[new], column[new].copy(), longer[new]))
+        prefix = longer
+    mass, layers, roundings = probabilities, list[Layer](), 8
+    for source, label, target in reversed(ends):
+        sums = group_sums(source, mass, int(source[-1]) + 1)
+        layers.append(Layer(source, label, target, mass / sums[source], len(mass)))
+        roundings += 2 + int(np.bincount(source).max())
+        mass = sums
+    last = np.ones(len(rows))
+    return Layered(alphabet, np.ones(1), tuple(layers[::-1]), last, True, roundings)
 
 
 # -- acceptors -------------------------------------------------------------------------------------
@@ -316,11 +322,11 @@ class Mixture(Model):
     @property
     def structure(self) -> Hashable:
         """The structures of the models that have weight, side by side."""
-        used = [self.models[k] for k in np.flatnonzero(normalized_rows(self.weights))]
+        used = [self.models[k] for k in np.flatnonzero(self.weights)]
         return self.labels, tuple((model.labels, model.structure) for model in used)
 
     def _build(self) -> Layered:
-        weights = normalized_rows(self.weights)
+        weights = self.weights
         used, fresh = np.flatnonzero(weights > 0), prepare_many(self.models)
         parts = [reordered(self.models[k].layered(), self.alphabet) for k in used]
         check_arcs("Mixture", sum(len(layer.source) for part in parts for layer in part.layers))
@@ -329,7 +335,8 @@ class Mixture(Model):
         forget(fresh)
         final = np.concatenate([part.final for part in parts])
         unambiguous = len(parts) == 1 and parts[0].unambiguous
-        return Layered(self.alphabet, start, layers, final, unambiguous)
+        roundings = 5 + max(part.roundings for part in parts)
+        return Layered(self.alphabet, start, layers, final, unambiguous, roundings)
 
 
 def _side_by_side(parts: list[Layered], position: int) -> Layer:

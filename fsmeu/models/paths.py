@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +16,13 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, SizeLimitError, as_whole, check_int, message
-from fsmeu.fst.layers import Layer, Layered, arc_weights, check_layers, in_logs
+from fsmeu.fst.layers import Layer, Layered, LogLayered, arc_weights, check_layers
 from fsmeu.models.checks import check_arcs
+from fsmeu.twofold import UNIT, Twofold, twofold, twofold_log
 
 _LEAST = 1e-290  # products below may have lost digits
+ARC_ROUNDINGS = 20  # of a share of the sum over the arcs of a state, beside two for each of these
+MANY_ROUNDINGS = 2.0**60  # roundings that leave no digit, and that whole numbers can hold
 _MAX_PREFIXES = 200_000  # that are extended where a sequence has many paths
 
 # -- distances -------------------------------------------------------------------------------------
@@ -63,27 +67,43 @@ def normalize(layered: Layered, where: str = "model") -> Layered:
     return normalized(layered, where)[0]
 
 
-def normalized(layered: Layered, where: str | None = "model") -> tuple[Layered, float]:
+def normalized(
+    layered: Layered, where: str | None = "model", rest: Sequence[Floats] | None = None
+) -> tuple[Layered, float]:
     """The same acceptor as ``normalize`` gives it, and the logarithm of the weight of all paths.
 
     From the end to the start: what leaves a state, as shares of the backward distance from there.
     These distances are shifted in each layer so that the greatest logarithm is 0. An acceptor
-    without paths is refused if it is said ``where`` it comes from.
+    without paths is refused if it is said ``where`` it comes from. The ``rest`` is what is missing
+    in the logarithms of the arcs of each layer, where these are sums.
+
+    Logarithms are sums of two doubles each, so that their size does not matter. The product of the
+    shares of a path is its weight, with a dozen roundings for each arc, divided by sums that are
+    the same for all paths; and the products add up to 1, with a rounding for each arc of a state.
     """
     check_layers(layered)
-    logs = in_logs(layered)
-    sums, log_sum, layers = logs.final, 0.0, []
-    states, none = np.arange(len(logs.start)), np.zeros(len(logs.start), np.int64)
-    start = Layer(none, none, states, logs.start, len(states))
-    for layer, width in zip((*logs.layers[::-1], start), (*logs.widths[-2::-1], 1), strict=True):
-        top = float(sums.max(initial=-np.inf))
-        shifted, log_sum = (sums - top, log_sum + top) if np.isfinite(top) else (sums, top)
-        shares, sums = _shares(layer.source, layer.weight + shifted[layer.target], width)
+    logs = twofold if isinstance(layered, LogLayered) else twofold_log
+    sums, log_sum, layers = logs(layered.final), 0.0, []
+    size, roundings = _greatest(sums.high), 2 * layered.roundings
+    states, none = np.arange(len(layered.start)), np.zeros(len(layered.start), np.int64)
+    start = Layer(none, none, states, layered.start, len(states))
+    steps = list(zip((start, *layered.layers), (1, *layered.widths[:-1]), strict=True))
+    for position, (layer, width) in reversed(list(enumerate(steps, -1))):
+        top = float(sums.high.max(initial=-np.inf))
+        shifted, log_sum = (sums.plus(-top), log_sum + top) if np.isfinite(top) else (sums, top)
+        weights, after = logs(layer.weight), shifted[layer.target]
+        if rest is not None and position >= 0:
+            weights = weights.plus(rest[position])
+        values = weights.plus(after.low).plus(after.high)
+        shares, sums = _shares(layer.source, values, width)
         layers.append(replace(layer, weight=shares))
-    final = np.isfinite(logs.final).astype(np.float64)
-    steps = tuple(layers[-2::-1])
-    pushed = Layered(logs.alphabet, layers[-1].weight, steps, final, logs.unambiguous)
-    log_sum += float(sums[0])
+        size = max(size, _greatest(weights.high), _greatest(values.high), _greatest(sums.high))
+        roundings += ARC_ROUNDINGS + 2 * int(np.bincount(layer.source).max(initial=0))
+    roundings += int(min(32 * UNIT * size * len(layers), MANY_ROUNDINGS))
+    final = np.isfinite(logs(layered.final).high).astype(np.float64)
+    first, unambiguous = layers[-1].weight, layered.unambiguous
+    pushed = Layered(layered.alphabet, first, tuple(layers[-2::-1]), final, unambiguous, roundings)
+    log_sum += float(sums.high[0])
     if log_sum == -np.inf and where is not None:
         raise EmptyError(message(where, "at least one sequence must have positive weight"))
     return pushed, log_sum
@@ -95,20 +115,26 @@ def group_sums(group: Ints, values: Floats, groups: int) -> Floats:
     return sums
 
 
-def _shares(group: Ints, values: Floats, groups: int) -> tuple[Floats, Floats]:
+def _greatest(numbers: Floats) -> float:
+    """The greatest size of a number that is finite, or 0."""
+    return float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
+
+
+def _shares(group: Ints, values: Twofold, groups: int) -> tuple[Floats, Twofold]:
     """exp(values) as shares of the sum of their group, and logarithms of the sums, (groups,)."""
     maxima = np.full(groups, -np.inf)
-    np.maximum.at(maxima, group, values)
+    np.maximum.at(maxima, group, values.high)
     maxima[maxima == -np.inf] = 0.0
-    scaled = np.exp(values - maxima[group])
+    scaled = values.plus(-maxima[group]).exp()
     sums = group_sums(group, scaled, groups)
     divisors = np.where(sums > 0, sums, 1.0)
-    return scaled / divisors[group], np.where(sums > 0, maxima + np.log(divisors), -np.inf)
+    logs = twofold(np.where(sums > 0, np.log(divisors), -np.inf)).plus(maxima)
+    return scaled / divisors[group], logs
 
 
 def log_sums(group: Ints, values: Floats, groups: int) -> Floats:
     """Logarithms of the sums of exp(values) within each group, (groups,)."""
-    return _shares(group, values, groups)[1]
+    return _shares(group, twofold(values), groups)[1].high
 
 
 def logarithm(array: Floats) -> Floats:

@@ -59,6 +59,7 @@ class Structure:
     r: References  # the tape of y with the model
     h: Hypotheses  # the tape of z with what is allowed
     amounts: Amounts  # what terms add
+    common: Floats  # what every position adds to each joint count beside that, (counts,)
     weight_at: Ints  # where the weights of each position begin among those of a model, (n + 1,)
     rows: str = "count_kernels"  # of y's rows: numbers by count, or moments of the count
     serves: dict[int, bool] = field(default_factory=dict)  # shorter lengths, where that was asked
@@ -112,6 +113,7 @@ class Structure:
         work = self._work(n, 2 * max(1, self.counts))
         tries = 2 if values.prunes else size
         run = kernels("best_kernels", count * (tries * work + self._best_work(n)))
+        values = values._replace(rounding=values.rounding + relative_error(models.roundings))
         tables = self.r, self.h, self.amounts, values
         with self._buffers("decision", n, self._decision_buffers) as buffers:
             run.decide_batch(*tables, batch, most, buffers, ends, best)
@@ -122,8 +124,8 @@ class Structure:
     ) -> tuple[Floats, Ints]:
         """Masses and expectations of joint counts by the end of y's counter, and ends of z's.
 
-        Arrays (batch, 1 + joint counts, counter) and (batch,). ``absolute`` takes signs away from
-        what joint counts add.
+        Without what is ``common`` to all positions. Arrays (batch, 1 + joint counts, counter) and
+        (batch,). ``absolute`` takes signs away from what joint counts add.
         """
         batch, n, count = self._batch(models, zs), models.n, len(models.arcs)
         sums = np.zeros((count, 1 + self.counts, int(self.r.columns[n])))
@@ -143,10 +145,11 @@ class Structure:
         terms = np.abs(sums)
         terms += gained * sums[:, :1]
         sizes = (terms * np.abs(coefficients)).reshape(batch, -1).sum(axis=1)
-        roundings = int(self.roundings[n]) + sums[0].size
+        roundings = int(self.roundings[n]) + models.roundings + sums[0].size
         far = np.flatnonzero(relative_error(roundings) * sizes > DIGITS * np.abs(values))
         if len(far) and gained.any():  # what these hypotheses lose themselves, not any at most
-            some = ArcWeights(n, *(rows[far] for rows in models[1:]))
+            arcs, start, final = (rows[far] for rows in (models.arcs, models.start, models.final))
+            some = models._replace(arcs=arcs, start=start, final=final)
             terms = self.sums(some, [zs[row] for row in far.tolist()], absolute=True)[0]
             sizes[far] = (terms * np.abs(coefficients[far])).reshape(len(far), -1).sum(axis=1)
         return Sums(values, sums[:, 0].sum(axis=1), sizes, roundings)
@@ -163,6 +166,7 @@ class Structure:
             z, y = self.counts_met(n)  # other counts have the value 0
             hyp, ref = np.arange(len(z))[:, None], np.arange(len(y))[None, :]
             slopes, offset = values_at(self.tapes.form, n, hyp, ref, z[:, None] & y)
+            offset = sum((n * x * s for x, s in zip(self.common, slopes, strict=True) if x), offset)
             lost = np.where(self.amounts.signs(self.counts)[0], self.greatest[:, n], 0.0)
             worst = np.append(0.0, lost)[:, None]
             self._memo["tables", n] = np.stack([offset, *slopes], axis=1), worst
@@ -452,6 +456,8 @@ class Structure:
     @cached_property
     def is_nonnegative(self) -> bool:
         """Whether the joint count is proven to be at least 0 for all pairs of sequences."""
+        if self.common.any():
+            return False
         if self.counts != 1 or not (self.amounts.amount < 0).any():
             return self.counts == 1
         return stays_nonnegative(self.z, self.y, self.amounts)

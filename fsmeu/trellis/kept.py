@@ -131,8 +131,8 @@ def _structure(form: Split, layered: Layered, n: int, allowed: Sequence[Layer] |
     y = compose(tapes.y, layers, len(layered.start), weighted=True)
     z = compose(tapes.z, z_layers, 1, weighted=False)
     shown = [(tapes.z.rows(k), tapes.y.rows(k)) for k in range(len(tapes.terms))]
-    amounts = amounts_of(form, tapes.terms, shown, n)
+    amounts, common = amounts_of(form, tapes.terms, shown, n)
     weight_at = np.append(0, np.cumsum([len(layer.weight) for layer in layers], dtype=np.int64))
     adds, scored = (np.diff(at).sum(axis=0) > 0 for at in (amounts.begins, amounts.row_begins))
     r, h = references(y, adds), hypotheses(z, len(alphabet), scored[:-1])
-    return Structure(tapes, n, y, z, r, h, amounts, weight_at)
+    return Structure(tapes, n, y, z, r, h, amounts, common, weight_at)

@@ -31,7 +31,8 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.ratios import Ratio, RatioSum, sum_of_ratios
 from fsmeu.trellis.compiled import load_compiled
-from fsmeu.trellis.roundings import UNIT
+from fsmeu.trellis.roundings import relative_error
+from fsmeu.twofold import UNIT
 
 MOST_ORDER = 20  # the highest order of moments: where it does not suffice, counts are small
 PROMISED = 1e-12  # an error that is this part of the value needs no higher order
@@ -346,7 +347,9 @@ def chain_value(form: Confusion, z: Ints, chain: Chain) -> tuple[float, float, f
         else:
             estimate = min(estimate, _chain_exponentials(ratio, z, chain), key=lambda one: one[1])
         value, error, size = value + estimate[0], error + estimate[1], size + estimate[2]
+    ratios = value.copy()
     add_apart(part, chain.apart, value, error)
+    error += relative_error(n * chain.behind) * np.abs(value - ratios)
     return float(value[0]), float(error[0]), size + abs(float(value[0]))
 
 
@@ -358,10 +361,14 @@ class Chain:
     marginals: Floats  # P(y_i = 1), (n,)
     off: float  # a bound on the errors of these
     apart: Chances  # the probabilities of no ones and of ones only
+    behind: float  # a bound on the roundings behind each step
 
 
-def chain_of(first: Floats, steps: Floats) -> Chain:
-    """The chain with P(first m labels), (2^m,), and P(next label | last m), (n - m, 2^m, 2)."""
+def chain_of(first: Floats, steps: Floats, roundings: int = 0) -> Chain:
+    """The chain with P(first m labels), (2^m,), and P(next label | last m), (n - m, 2^m, 2).
+
+    ``roundings`` bounds those behind the product of these over all positions, which share them.
+    """
     states, m = len(first), len(first).bit_length() - 1
     table = np.concatenate([np.zeros((m, states, 2)), steps])
     for i in range(m):
@@ -371,7 +378,9 @@ def chain_of(first: Floats, steps: Floats) -> Chain:
     place, marginals = np.arange(len(table)), np.zeros(len(table))
     off = load_compiled("moment_kernels").chain_marginals(table, marginals)
     ones = table[place, 2 ** np.minimum(place, m) - 1, 1]
-    return Chain(table, marginals, off, (product(table[:, 0, 0]), product(ones)))
+    behind = roundings / len(table)
+    off *= 1.0 + behind / (2 * states + 8)  # which are counted for a step
+    return Chain(table, marginals, off, (product(table[:, 0, 0]), product(ones)), behind)
 
 
 @np.errstate(all="ignore")  # powers of d may be 0 or infinite
@@ -398,7 +407,7 @@ def _chain_ratio(
     reach = 2.0 + (3 * spread ** (1 / order) / deep if deep else 0.0)  # of centred counts
     off = (size + steep * reach) * (deep * reach) ** np.arange(order)
     off[:2] = 0.0, steep * reach * deep * reach
-    off *= 2 * n * (order + 12) * UNIT
+    off *= 2 * n * (order + 12 + chain.behind) * UNIT
     far = chain.off * n + 8 * UNIT * sum(means)  # of the means
     rounding = float(np.abs(series) @ off) + 16 * UNIT * abs(value)
     rounding += abs(series[0]) * (steep * far + UNIT * 8 * size)
@@ -417,11 +426,18 @@ def _chain_exponentials(ratio: Ratio, z: Ints, chain: Chain) -> tuple[float, flo
     logs, shares, gains = np.zeros(len(nodes)), np.zeros((len(nodes), n)), np.where(z, *top[1:])
     amounts, run = below[:0:-1].copy(), load_compiled("moment_kernels")
     far = run.tilted_chain(chain.steps, z, amounts, nodes, logs, shares)
+    far *= behind_tilted(chain)
     masses = weights * np.exp(logs - nodes * below[0])
     value = float(masses @ (top[0] + shares @ gains))
     sizes = masses * (abs(top[0]) + shares @ np.abs(gains))
     digits = off + far + (2 * far + 32 * UNIT) * np.abs(logs) + 32 * UNIT * (1.0 + nodes * below[0])
     return value, float(digits @ sizes) + n * UNIT * float(sizes.sum()), float(sizes.sum())
+
+
+def behind_tilted(chain: Chain) -> float:
+    """What errors of a tilted chain are multiplied by for those behind its steps."""
+    states = int(chain.steps.shape[1])
+    return 1.0 + chain.behind / (2 * states + 12)  # which are counted for a step
 
 
 def series_of(power: float, d: float, order: int) -> Floats:

@@ -8,6 +8,10 @@ features each; together they look at every combination of these. Amounts of term
 for kernels. Score rows are the features of z of all terms, one term after the other, and one more
 for none; features are those of y. Terms that look at the position have a table for every position
 that differs from others.
+
+Amounts of 0 are not kept. Of very many pairs, as of thousands of labels, what most of them add is
+kept once for all: [z != y] is 1 - [z == y], and has as many amounts as there are labels. Fewer are
+kept as they are, since a small sum is not to be a difference of great ones.
 """
 
 from __future__ import annotations
@@ -25,12 +29,14 @@ from fsmeu.arrays import Bools, Floats, Ints, Places
 from fsmeu.errors import FsmeuError, InputError, LossFileError, message
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distinct import distinct, distinct_rows
+from fsmeu.limits import AMOUNTS_PER_STATE
 from fsmeu.losses.algebra.split import Split, TapeLoss, slope, starts_of, terms_of_sum
 from fsmeu.losses.language.syntax import Expr, Unary, names_read
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
 
 AMOUNTS_AT_ONCE = 1 << 20  # amounts of pairs of feature values that are evaluated at once: 8 MB
+PLAIN_PAIRS = 1 << 22  # pairs of feature values up to which amounts are kept as they are: 0.5 GB
 _AHEAD = 1 << 20  # steps that are computed at once, at most
 
 
@@ -215,12 +221,15 @@ def joint_terms(form: Split) -> tuple[Term, ...]:
 
 def term_amounts(
     form: Split, term: Term, z_rows: Floats, y_rows: Floats, n: int
-) -> tuple[list[tuple[Ints, Ints, Floats]], Ints]:
+) -> tuple[list[tuple[Ints, Ints, Floats]], Ints, float]:
     """What a term adds for each pair of rows of feature values, (rows, features) of each tape.
 
-    Distinct tables, at least one, as arrays (row of z, row of y, amount that is not 0), by row; and
-    the table of each position, (n,). A LossFileError where an amount is no finite number.
+    Distinct tables, at least one, as arrays (row of z, row of y, amount that is not 0), by row; the
+    table of each position, (n,); and what is added at each position beside these amounts. A
+    LossFileError where an amount is no finite number, a SizeLimitError where there are too many.
     """
+    common = _common_amount(form, term, z_rows, y_rows, n)
+    kept = 0
     clocks = np.arange(1.0, max(n, 1) + 1.0) if term.reads_clock else np.ones(1)
     index, tables = dict[bytes, int](), list[tuple[Ints, Ints, Floats]]()
     table = np.zeros(len(clocks), np.int64)
@@ -231,7 +240,10 @@ def term_amounts(
         clock, parts = clocks[begin : begin + size], []
         for first in range(0, max(1, len(z_rows)), rows):
             block = _block(form, term, z_rows[first : first + rows], y_rows, clock, n)
+            block = block - common if common else block
             at, row, feature = np.unravel_index(np.flatnonzero(block != 0), block.shape)
+            kept += len(at)
+            guard_size("decode", kept // AMOUNTS_PER_STATE, least=True)
             parts.append((at, row + first, feature, block[at, row, feature]))
         at, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
         ends = np.searchsorted(at, np.arange(len(clock) + 1))
@@ -241,7 +253,18 @@ def term_amounts(
             table[i] = index.setdefault(key, len(tables))
             if table[i] == len(tables):
                 tables.append((row, feature, amount))
-    return tables, table[:n] if term.reads_clock else np.zeros(n, np.int64)
+    return tables, table[:n] if term.reads_clock else np.zeros(n, np.int64), common
+
+
+def _common_amount(form: Split, term: Term, z_rows: Floats, y_rows: Floats, n: int) -> float:
+    """What most pairs of very many add, where that is a whole number; else 0."""
+    if len(z_rows) * len(y_rows) <= PLAIN_PAIRS or term.reads_clock:
+        return 0.0
+    amounts, counts = np.unique(
+        _block(form, term, z_rows[:1], y_rows, np.ones(1), n), return_counts=True
+    )
+    most = float(amounts[counts.argmax()])
+    return most if most.is_integer() and 2 * counts.max() > len(y_rows) else 0.0
 
 
 def _block(
@@ -309,29 +332,32 @@ class Amounts(NamedTuple):
 
 def amounts_of(
     form: Split, terms: Sequence[Term], pairs: Sequence[tuple[Floats, Floats]], n: int
-) -> Amounts:
+) -> tuple[Amounts, Floats]:
     """The amounts of all terms for sequences of length n, or of every length up to n.
 
-    ``pairs`` has for each term the rows of feature values that the tapes of z and y may show.
+    And what is added to each joint count at every position beside these, (counts,). ``pairs`` has
+    for each term the rows of feature values that the tapes of z and y may show.
     """
     guard_size("decode", sum(len(z) * len(y) for z, y in pairs) // 64)
     by_term = [term_amounts(form, term, *rows, n) for term, rows in zip(terms, pairs, strict=True)]
-    columns = [numbers for _, numbers in by_term]
+    columns, common = [numbers for _, numbers, _ in by_term], np.zeros(len(form.joint_counts))
+    np.add.at(common, [term.count for term in terms], [amount for *_, amount in by_term])
     first, table = distinct_rows(columns) if columns and n else (np.zeros(1, int), np.zeros(n, int))
     rows, features = (np.cumsum([0, *(len(pair[tape]) for pair in pairs)]) for tape in (0, 1))
     parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
     for k, i in enumerate(first.tolist()):
-        for (tables, numbers), a, b in zip(by_term, rows, features, strict=False):
+        for (tables, numbers, _), a, b in zip(by_term, rows, features, strict=False):
             row, feature, amount = tables[numbers[i] if n else 0]
             parts.append((np.full(len(row), k), row + a, feature + b, amount))
     owner, row, feature, amount = (np.concatenate(column) for column in zip(*parts, strict=True))
     begins, order = _grouped(owner, feature, len(first), int(features[-1]))
     row_begins, row_order = _grouped(owner, row, len(first), int(rows[-1]) + 1)
     count = np.repeat([term.count for term in terms], np.diff(rows)).astype(np.int64)
-    return Amounts(
+    amounts = Amounts(
         table, begins, row[order].astype(np.uint32), amount[order], np.append(count, -1),
         row_begins, feature[row_order].astype(np.uint32), amount[row_order],
     )  # fmt: skip
+    return amounts, common
 
 
 def _grouped(owner: Ints, keys: Ints, tables: int, count: int) -> tuple[Ints, Ints]:

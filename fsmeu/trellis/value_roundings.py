@@ -21,7 +21,8 @@ from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.semantics import domains
 from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Scope, value_of
-from fsmeu.trellis.roundings import UNIT, relative_error, two_sum, twofold_product
+from fsmeu.trellis.roundings import relative_error
+from fsmeu.twofold import UNIT, two_sum, twofold_product
 
 Errors = Mapping[str, Lanes]
 Pair = tuple[Any, Any]  # the value of an expression in each lane, and a bound on its error

@@ -23,7 +23,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.fst.distinct import distinct, distinct_rows
-from fsmeu.fst.layers import Layer, Layered, all_arcs, arc_weights, arcs_by_label
+from fsmeu.fst.layers import ArcWeights, Layer, Layered, all_arcs, arc_weights, arcs_by_label
 from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE, KEPT_STEPS, STEPS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView, View, quotient_given_z
@@ -89,8 +89,8 @@ def walk(
         guard_size("composition", space * ends // CELLS_PER_STATE, max_states)
         assert isinstance(view, SpecView)
         z = np.zeros((1, view.n), np.int64) if view.z is None else view.z[None, :]
-        rows = _rows(layered, acceptor := acceptor_of(layered), arc_weights(layered).joined(), 1)
-        final = _span(lambda row: view, z, acceptor, rows)
+        rows = _rows(layered, acceptor := acceptor_of(layered), arc_weights(layered), 1)
+        final = _span(lambda row: view, z, acceptor, rows, layered.roundings)
         if final is not None:
             return final
     return _walk(merged, layered, keep, max_states)
@@ -237,7 +237,8 @@ def _walk(view: View, layered: Layered, keep: int | None, max_states: int | None
         codes, mass = _drop_empty(codes, mover.forward(i, mass, steps))
     ending = (layered.final[:, None] * mass).sum(axis=1, keepdims=True)
     codes, ending = _drop_empty(codes, ending)
-    return Final(view, codes, ending, cancelled[:, None], roundings + len(layered.final))
+    roundings += len(layered.final) + layered.roundings
+    return Final(view, codes, ending, cancelled[:, None], roundings)
 
 
 def _next_layer(
@@ -330,18 +331,20 @@ class Rows(NamedTuple):
     final: Floats  # final weights, (batch, states)
 
 
-def _rows(layered: Layered, acceptor: Acceptor, weights: Floats, batch: int) -> Rows:
-    """Sentences of whole length, from weights as ``joined()`` lists them, (models, weights)."""
-    begin, end = len(layered.start), weights.shape[1] - len(layered.final)
-    arcs, first = weights[:, begin:end].take(acceptor.order, axis=1), np.zeros(batch, np.int64)
-    model = np.arange(batch) if len(weights) > 1 else first
-    return Rows(arcs, model, first, weights[model, :begin], weights[model, end:])
+def _rows(layered: Layered, acceptor: Acceptor, weights: ArcWeights, batch: int) -> Rows:
+    """Sentences of whole length, from the weights of a model for each, or of one for all."""
+    arcs, first = weights.arcs.take(acceptor.order, axis=1), np.zeros(batch, np.int64)
+    model = np.arange(batch) if len(arcs) > 1 else first
+    return Rows(arcs, model, first, weights.start[model], weights.final[model])
 
 
 def _span(
-    view_of: Callable[[int], SpecView], z: Ints, acceptor: Acceptor, rows: Rows
+    view_of: Callable[[int], SpecView], z: Ints, acceptor: Acceptor, rows: Rows, behind: int
 ) -> Final | None:
-    """The ends of sentences with hypotheses z (batch, n); None as ``walk_many``."""
+    """The ends of sentences with hypotheses z (batch, n); None as ``walk_many``.
+
+    ``behind`` bounds the roundings behind the weights, as ``Layered`` has it.
+    """
     view, (batch, n) = view_of(0), z.shape
     space, quantities = view.space or 0, 1 + view.linear
     tracks = view.track if batch == 1 else trajectories(view.bound, n, z, set(view.track))
@@ -370,7 +373,7 @@ def _span(
     lost = np.array([one.cancelling for one in by_kind]).reshape(len(by_kind), view.linear)
     most = max((one.most for one in by_kind), default=0) + int(acceptor.largest[0]) + 6
     ends = {name: track[:, n:] for name, track in tracks.items()}
-    roundings = n * most + rows.final.shape[1]
+    roundings = n * most + rows.final.shape[1] + behind
     codes, lost = np.arange(space), lost[kinds].sum(axis=1).T
     return Final(view, codes, mass, lost, roundings, ends)
 
@@ -388,7 +391,7 @@ def _kept_steps(
     return steps
 
 
-def walk_many(loss: SpecLoss, z: Ints, layered: Layered, weights: Floats) -> Sums | None:
+def walk_many(loss: SpecLoss, z: Ints, layered: Layered, weights: ArcWeights) -> Sums | None:
     """The expected value of each hypothesis under its model.
 
     None where arrays cannot span the states of the loss: there are too many, or a step is undefined
@@ -398,13 +401,14 @@ def walk_many(loss: SpecLoss, z: Ints, layered: Layered, weights: Floats) -> Sum
         loss: a loss over the labels of the models.
         z: label indices of the hypotheses, (sequences, n).
         layered: the first model; the others have the same arcs.
-        weights: those of each model as ``joined()`` lists them, or of one that all share.
+        weights: those of each model, or of one that all share.
     """
     acceptor = acceptor_of(layered)
-    return _span_many(loss, z, acceptor, _rows(layered, acceptor, weights, len(z)))
+    rows = _rows(layered, acceptor, weights, len(z))
+    return _span_many(loss, z, acceptor, rows, weights.roundings)
 
 
-def _span_many(loss: SpecLoss, z: Ints, acceptor: Acceptor, rows: Rows) -> Sums | None:
+def _span_many(loss: SpecLoss, z: Ints, acceptor: Acceptor, rows: Rows, behind: int) -> Sums | None:
     """The expected values of sentences, block by block; None where ``walk_many`` has none."""
     n, parts = z.shape[1], []
     view = loss.view(n, z[0], weights=True)
@@ -417,7 +421,7 @@ def _span_many(loss: SpecLoss, z: Ints, acceptor: Acceptor, rows: Rows) -> Sums 
         def view_of(row: int, zs: Ints = zs) -> SpecView:
             return loss.view(n, zs[row], weights=True)
 
-        final = _span(view_of, zs, acceptor, Rows._make((rows.weights, *columns)))
+        final = _span(view_of, zs, acceptor, Rows._make((rows.weights, *columns)), behind)
         if final is None:
             return None
         parts.append(final.sums())
@@ -438,8 +442,9 @@ def walk_windows(form: Windows, z: Ints, layered: Layered) -> Sums | None:
         start, final = np.zeros((2, len(first), max(widths)))
         for i in first.tolist():
             start[i, : widths[i]], final[i, : widths[i + k]] = before[i], after[i + k]
-        rows = Rows(arcs.weight[acceptor.order][None], 0 * first, first, start, final)
-        sums = _span_many(form.loss, sliding_window_view(z, k), acceptor, rows)
+        weights = arcs.weight[acceptor.order][None]
+        rows = Rows(weights, 0 * first, first, start, final)
+        sums = _span_many(form.loss, sliding_window_view(z, k), acceptor, rows, layered.roundings)
         if sums is None:
             return None
         values, sizes, roundings = sums.values, sums.sizes, sums.roundings + _IN_PAIRS

@@ -35,6 +35,7 @@ from fsmeu.losses.semantics.walk import trajectories
 
 _STEPS_AT_ONCE = 1 << 20  # steps that are taken at once: 8 MB an array
 _LAYERS_BEFORE_GUARD = 1000  # layers after which new states come from counts, until the end
+_STEPS_BEFORE_GUARD = 100_000  # steps of states after which the same holds
 _UNKNOWN = -2  # the target of a step that has not been looked at
 _ZERO = ast.Number(0.0)
 _LATER = ast.Binary("+", ast.Name("i"), ast.Number(1.0))
@@ -131,8 +132,12 @@ def machine_view(
     return SpecView(bound, n, None, linear, ends=ends, merge=merge)
 
 
-def refuse_large(name: str, bound: BoundLoss, n: int, limit: int | None) -> None:
+def refuse_large(
+    name: str, bound: BoundLoss, n: int, limit: int | None, weights: tuple[str, ...] = ()
+) -> None:
     """Refuses a machine, the hypothesis free, that is seen to be too large before it is built.
+
+    ``weights`` are counts that are no part of its states, which are merged then.
 
     Counts that no step looks at aside, let s be the start, or where the first pair leads. If ways
     of k steps from s to s have r linearly independent gains, m further steps make comb(m // k + r,
@@ -140,22 +145,25 @@ def refuse_large(name: str, bound: BoundLoss, n: int, limit: int | None) -> None
     steps reach. These contents are counted until the limit is passed.
     """
     added, unread = steps(bound.spec), unread_registers(bound.spec)
-    counts = tuple(name for name in added if name in unread and added[name][0] is not None)
-    view = machine_view(bound, n, None, linear=counts)
+    counts = tuple(x for x in added if x in unread - set(weights) and added[x][0] is not None)
+    view = machine_view(bound, n, None, merge=bool(weights), linear=(*counts, *weights))
+    rows = [view.linear_names.index(x) for x in counts]
     sums = math.comb(n + len(counts), len(counts))
     if n < 3 or not counts or view.space_of.size * sums <= max_states(limit):
         return
     ranks = [0, 0]
     for depth in (0, 1):
-        first, once = view.advance(depth + 1, np.array([view.start]))
-        ranks[0] = np.linalg.matrix_rank(once[:, 0, first[0] == view.start])  # type: ignore[index]
+        first, gains = view.advance(depth + 1, np.array([view.start]))
+        once = gains[rows]  # type: ignore[index]
+        ranks[0] = np.linalg.matrix_rank(once[:, 0, first[0] == view.start])
         guard_size(name, _sums(n - depth, ranks), limit, least=True)
         view.start = view.start if depth else int(first[0, 0])
     targets, place = np.unique(first[0], return_inverse=True)
     if len(targets) * view.symbols <= _STEPS_AT_ONCE:
         second, twice = view.advance(3, targets)
         ways, back = np.nonzero(second[place] == view.start)
-        ranks[1] = np.linalg.matrix_rank(once[:, 0, ways] + twice[:, place[ways], back])  # type: ignore[index]
+        both = once[:, 0, ways] + twice[rows][:, place[ways], back]  # type: ignore[index]
+        ranks[1] = np.linalg.matrix_rank(both)
     least, explored = 0, _Explored(name, view, view.symbols, limit)
     explored.gains = explored.gains[:0]
     for m, fresh in zip(range((n - 1) * any(ranks), 0, -1), explored.by_depth(), strict=False):
@@ -272,7 +280,7 @@ class _Explored:
             if not len(fresh):
                 return
             yield len(fresh)
-            if i > _LAYERS_BEFORE_GUARD:
+            if i > _LAYERS_BEFORE_GUARD or self.steps.size > _STEPS_BEFORE_GUARD:
                 guard_layers(self.name, self.view.n)
             begin = len(self.codes)
             self.expand(i, fresh, columns)

@@ -32,7 +32,8 @@ from fsmeu.searn.oracle.product import (
     is_exact,
     unfolded,
 )
-from fsmeu.trellis.roundings import Twofold, relative_error, twofold_product
+from fsmeu.trellis.roundings import relative_error
+from fsmeu.twofold import Twofold, twofold_product
 
 Roles = tuple[int | None, int | None]  # numbers of the sum gained and of the axis, None for none
 _ROUNDING = 2 * np.finfo(np.float64).eps  # as in ``fst.distinct``
