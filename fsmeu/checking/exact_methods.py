@@ -59,11 +59,11 @@ def exact_methods(loss: Loss) -> tuple[Applies, ...]:
     for method in (name for name in EXACT if name != "exhaustive"):
         for model, any_model in models:
             try:
-                answer = METHODS[method](Problem(loss, model))
+                why = METHODS[method].reason(Problem(loss, model))
             except FsmeuError:
                 continue
-            if answer.exact:
-                methods.append(Applies(method, any_model, answer.why, n))
+            if why is not None:
+                methods.append(Applies(method, any_model, why, n))
                 break
     return tuple(methods)
 

@@ -253,13 +253,15 @@ class Method:
     The condition says what must hold of a problem and does not, None where the method fits; it may
     raise what deriving a property raises. ``decide`` has the answers to problems alike, which
     satisfy it, or what was seen not to hold while computing; ``together`` says that these are
-    decided faster than one by one.
+    decided faster than one by one. ``claim`` is why its answer is exact, rounding aside, without
+    deciding; it raises what deriving that raises. Without it, only an answer tells.
     """
 
     name: str
     condition: Callable[[Problem], str | None]
     decide: Callable[[Sequence[Problem]], Sequence[Answer | str]]
     together: bool = False
+    claim: Callable[[Problem], str] | None = None
 
     def fits(self, problem: Problem) -> bool:
         """Whether the condition holds; values outside of the declared range are errors."""
@@ -274,6 +276,15 @@ class Method:
         """The error that says what must hold of a problem and does not."""
         remedy = 'Use method="auto", or one that fits'
         return RefusalError(errors.message(f"decode by {self.name}", must, None, remedy))
+
+    def reason(self, problem: Problem) -> str | None:
+        """Why the answer is exact, None where it is not; a RefusalError where it does not fit."""
+        if self.claim is None:
+            answer = self(problem)
+            return answer.why if answer.exact else None
+        if (must := self.condition(problem)) is not None:
+            raise self.refusal(must)
+        return self.claim(problem)
 
     def __call__(self, problem: Problem) -> Answer:
         """The answer to a problem; a RefusalError where the method does not fit."""

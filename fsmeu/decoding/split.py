@@ -120,6 +120,17 @@ def _decided(structure: Structure, problems: Sequence[Problem]) -> Decided:
     return decided
 
 
+def _claim(problem: Problem) -> str:
+    """Which property makes the answer exact; an error where counts are not whole, or too many."""
+    assert isinstance(problem.loss, SpecLoss)
+    limits = problem.constraint
+    allowed = None if limits is None else allowed_layers(problem.model, limits).layers
+    structure = structure_of(problem.loss, problem.model, allowed)
+    structure.guard("decode", problem.n)
+    structure.check_values("decode", problem.n)
+    return _why(problem)
+
+
 def _why(problem: Problem) -> str:
     """Which property makes the answer exact, in words."""
     form = problem.split
@@ -241,7 +252,11 @@ def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, F
     return slope, offset, size
 
 
-ADDITIVE = Method("additive", _is_additive, split_answers, together=True)
+ADDITIVE = Method("additive", _is_additive, split_answers, together=True, claim=_claim)
 COUNTING = Method(
-    "counting", lambda problem: unmet_condition(problem.split), _by_counting, together=True
+    "counting",
+    lambda problem: unmet_condition(problem.split),
+    _by_counting,
+    together=True,
+    claim=_claim,
 )

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.errors import InputError, message
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE
@@ -89,6 +90,13 @@ class Structure:
         pairs = 5 * int(self.r.width[n]) + 4 * int(self.h.width[n]) + len(self.amounts.joint)
         cells = int(self._mass_cells[n]) + int(self._best_cells[n]) + n * pairs
         guard_size(where, max(tables // CELLS_PER_STATE, cells // KEPT_CELLS_PER_STATE))
+
+    def check_values(self, where: str, n: int) -> None:
+        """Refuses values of a length that no double holds, by an InputError."""
+        tables, _ = self._tables(n)
+        if not np.isfinite(tables).all():
+            must = "the worth of a step must be a number that doubles can hold"
+            raise InputError(message(where, must))
 
     def ends_in(self, n: int, sign: float, seconds: float) -> int:
         """How many ends of z's counter are tried in so many seconds, about; at least one."""

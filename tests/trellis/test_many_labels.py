@@ -109,7 +109,7 @@ def test_lengths_far_too_great_are_refused_at_once(n):
         ("windowdiff", {"k": 4}),
     ):
         for build in (lambda loss: loss.compile(n), lambda loss: fsmeu.compile_summed(loss, n)):
-            begin = time.perf_counter()
+            begin = time.process_time()
             with pytest.raises((SizeLimitError, fsmeu.errors.InputError)):
                 build(load(name, **given))
-            assert time.perf_counter() - begin < 1.0, name
+            assert time.process_time() - begin < 1.0, name
