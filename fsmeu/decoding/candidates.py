@@ -44,8 +44,9 @@ from fsmeu.losses.language.syntax import Number
 from fsmeu.losses.protocol import Loss, counts_read, state_of_totals, value_of_totals
 from fsmeu.models import Model, as_model
 from fsmeu.models.base import most_probable_many
-from fsmeu.trellis.roundings import LEAST, Sums, two_sum
+from fsmeu.trellis.roundings import LEAST, Sums
 from fsmeu.trellis.value_roundings import register_errors, value_errors
+from fsmeu.twofold import two_sum
 
 ZERO_ONE_STATES = 20_000  # states walked to see whether only equality counts: such losses have few
 ZERO_ONE_TRIAL = 3  # the length walked first: most losses show another value there already

@@ -10,6 +10,7 @@ import pytest
 import fsmeu
 from fsmeu import load, models
 from fsmeu.errors import SizeLimitError
+from fsmeu.losses.machine.machine import explore, machine_view, refuse_large
 from fsmeu.trellis import tapes
 
 
@@ -100,16 +101,37 @@ def test_amounts_of_too_many_pairs_are_refused_in_time(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("n", [10**9, 10**15])
-def test_lengths_far_too_great_are_refused_at_once(n):
-    for name, given in (
-        ("pk", {"k": 5}),
-        ("hamming", {}),
-        ("fscore", {}),
-        ("windowdiff", {"k": 4}),
-    ):
-        for build in (lambda loss: loss.compile(n), lambda loss: fsmeu.compile_summed(loss, n)):
-            begin = time.process_time()
-            with pytest.raises((SizeLimitError, fsmeu.errors.InputError)):
-                build(load(name, **given))
-            assert time.process_time() - begin < 1.0, name
+@pytest.mark.parametrize("n", [10**6, 10**9])
+@pytest.mark.parametrize("name", ["fscore", "g_mean", "boundary_fscore", "kappa"])
+def test_lengths_far_too_great_are_refused_at_once(name, n):
+    """By what counts come to, not by building until the limit is passed."""
+    loss, begin = load(name), time.process_time()
+    for build in (loss.compile, lambda n: fsmeu.compile_summed(loss, n)):
+        with pytest.raises(SizeLimitError, match="FSMEU_MAX_STATES"):
+            build(n)
+    assert time.process_time() - begin < 1.0
+
+
+@pytest.mark.parametrize("name", ["pk", "windowdiff", "weighted_windows"])
+def test_too_many_layers_are_refused_soon(name):
+    """States that come without end are seen after some thousands of them."""
+    loss, begin = load(name, k=5), time.process_time()
+    with pytest.raises(SizeLimitError, match="FSMEU_MAX_STATES"):
+        loss.compile(10**9)
+    assert time.process_time() - begin < 1.0
+
+
+def test_a_few_states_serve_any_length():
+    assert fsmeu.compile_summed(load("hamming"), 10**9).states == 2
+
+
+@pytest.mark.parametrize("name", ["fscore", "mcc", "boundary_fscore", "chunk_type_fscore", "pk"])
+def test_machines_that_can_be_built_are_not_refused(name):
+    """The bound is below the number of states, with as few of them allowed as there are."""
+    given = {"types": ["A"]} if "chunk" in name else {"k": 2} if name == "pk" else {}
+    loss = load(name, **given)
+    for n in (3, 6, 9):
+        weights, size = loss.linear(False), len(loss.alphabet)
+        view = machine_view(loss.bound, n, None, merge=True, linear=weights)
+        codes = explore(name, view, None, size, None)[0]
+        refuse_large(name, loss.bound, n, max(len(codes), len(codes) * size**2 // 4), weights)

@@ -28,7 +28,8 @@ from fsmeu.fst.distinct import bits, distinct, distinct_rows, first_places, grou
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics import domains
 from fsmeu.searn.oracle.steps import ORACLE_LENGTH_STEP, Steps, reads_length
-from fsmeu.trellis.roundings import relative_error, two_sum
+from fsmeu.trellis.roundings import relative_error
+from fsmeu.twofold import two_sum
 
 LEAST_TRELLIS_LENGTH = 128  # length of the trellis of shorter sequences, or a greater power of 2
 ORACLE_BYTES_PER_STATE = 200  # bytes of tables of cost oracles that count as one state
