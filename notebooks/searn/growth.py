@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from fsmeu.arrays import Bools, Ints
 from fsmeu.errors import SizeLimitError, check_int, message
+from fsmeu.jit import jit_entry
 from searn.collection import Collection
-from searn.rouge import Matches, compiled
+from searn.rouge import Matches
 
 __all__ = [
     "Growth",
@@ -190,7 +191,7 @@ def _searched(growth: Growth, matches: Matches, starts: Bools, width: int) -> tu
     return best, best_value[:, 0]
 
 
-@compiled  # type: ignore[misc]
+@jit_entry
 def _kept(beams: Ints, marks: Ints, values: Ints, width: int) -> Ints:
     """The best states of each beam, best first, each set once: their places among all, (K,).
 
