@@ -171,7 +171,7 @@ def test_labels_are_refused_whatever_was_seen_before(make, labels):
         make(labels)
 
 
-@pytest.mark.parametrize("labels", [b"01", bytearray(b"01"), memoryview(b"01")], ids=repr)
+@pytest.mark.parametrize("labels", [b"01", bytearray(b"01"), memoryview(b"01")], ids=type)
 def test_bytes_are_no_labels(labels):
     """Their items are numbers, so that b"01" would be the labels 48 and 49."""
     two = np.full((2, 2), 0.5)

@@ -141,7 +141,7 @@ NO_CONSTRAINTS = [
 ]
 
 
-@pytest.mark.parametrize("constraint", NO_CONSTRAINTS, ids=repr)
+@pytest.mark.parametrize("constraint", NO_CONSTRAINTS)
 def test_what_is_no_constraint_is_refused(constraint):
     """A loss has a method ``over`` as constraints have one."""
     model = fsmeu.models.Bernoulli([0.2, 0.7])
