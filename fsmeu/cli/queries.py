@@ -16,19 +16,25 @@ from fsmeu.cli.inputs import load_loss, read_model, sequence, words
 from fsmeu.cli.options import argument, option
 from fsmeu.corpora.records import Places
 from fsmeu.corpora.run import ModelQuestion, as_line
-from fsmeu.decoding.candidates import hypotheses_composition
+from fsmeu.decoding.candidates import EXHAUSTIVE
 from fsmeu.decoding.decode import METHODS, Compared, compare_methods, decode
 from fsmeu.decoding.decode import explain as in_words
+from fsmeu.decoding.explicit import searched_machine
+from fsmeu.decoding.explicit_lists import hypotheses_composition
 from fsmeu.decoding.problem import Decision
+from fsmeu.drawing.draw import Drawing
 from fsmeu.drawing.draw import draw as draw_machine
 from fsmeu.drawing.plots import plot_levels, save_plot
 from fsmeu.errors import one_of
+from fsmeu.exchange.automaton import of_fst
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.expectation.expect import ENGINES, expect
 from fsmeu.expectation.query import fitted, further_tags
 from fsmeu.expectation.result import Expectation, Levels
 from fsmeu.fst.alphabet import Label
 from fsmeu.limits import CANDIDATES, SECONDS
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.models import Model
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _MOST = 40  # values of a distribution that are shown
@@ -160,7 +166,7 @@ def decode_labels(
     ),
     engine: str = opt.ENGINE,
     draw: str | None = option(
-        "--draw FILE", "With --engine openfst: a picture of the composition, with the decision."
+        "--draw FILE", "With --engine openfst: a picture of what was searched, with the decision."
     ),
     as_json: bool = opt.JSON,
 ) -> None:
@@ -168,19 +174,21 @@ def decode_labels(
 
     Under one model the labels and their expected value are printed; with --corpus a line for each
     sequence. Whether the decision is proven best is said by --explain, --json and --compare.
-    With --engine openfst, all sequences, loss and model are composed as one explicit machine.
+    With --engine openfst, explicit machines are composed and searched: by the methods additive,
+    counting, viterbi, ranking and exhaustive, which apply where those of the default engine do.
     """
     allowed = read_constraint("--constraint", constraint)
     options: dict[str, Any] = {"constraint": allowed, "keep": beam, "budget": budget}
     options["seconds"] = seconds
     check_corpus_options(typed, source)
     explicit = one_of("decode", "engine", engine, ENGINES) == "openfst"
-    if explicit and (compare or typed.corpus is not None):
-        must = "--engine openfst decides under one model, without --compare"
-        refuse("decode", must, None, "Give --probs or --model")
+    options["engine"] = engine
     if draw is not None and not explicit:
-        must = "--draw shows the composition, which only --engine openfst builds"
+        must = "--draw shows the machine that was searched, which only --engine openfst builds"
         refuse("decode", must, None, "Add --engine openfst")
+    if draw is not None and (compare or typed.corpus is not None):
+        must = "--draw shows one decision, under the model of --probs or --model"
+        refuse("decode", must, "--compare" if compare else "--corpus")
     picture = None if draw is None else out.file_for("--draw", draw)
     if typed.corpus is not None:
         if compare:
@@ -205,13 +213,12 @@ def decode_labels(
         named = None if method == "auto" else words(method)
         _print_comparison(compare_methods(loaded, label_model, named, options), as_json)
         return
-    options |= {"method": method, "engine": engine}
+    options["method"] = method
     with out.progress("searching", 1.0, patience=_MOMENT) as tell:
         options["progress"] = lambda done: tell(completed=done)
         decision = decode(loaded, label_model, **options)
     if picture is not None:
-        composed = hypotheses_composition(loaded, label_model, allowed)
-        draw_machine(composed, z=decision.labels).save(picture)
+        _drawn(loaded, label_model, decision, allowed).save(picture)
     explanation = {"explanation": in_words(decision)} if explain else {}
     if as_json:
         out.print_json({**_decision_data(decision), **explanation})
@@ -219,6 +226,15 @@ def decode_labels(
     out.write_output("-", f"{_spelled(decision.labels)}\n{float(decision.value)!r}\n")
     for text in explanation.values():
         out.line(text, wrap=True)
+
+
+def _drawn(loss: SpecLoss, model: Model, decision: Decision, allowed: Any) -> Drawing:
+    """The machine that a decision was found in; what reads the decision is coloured."""
+    if decision.method == EXHAUSTIVE.name:
+        composed = hypotheses_composition(loss, model, allowed)
+        return draw_machine(composed, z=decision.labels)
+    name, machine = searched_machine(loss, model, decision, allowed)
+    return draw_machine(of_fst(machine, name), y=decision.labels)
 
 
 def _decision_data(decision: Decision) -> dict[str, Any]:

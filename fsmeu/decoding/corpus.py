@@ -26,8 +26,8 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.decoding import corpus_moments
-from fsmeu.decoding.candidates import best_corpus_hypotheses
 from fsmeu.decoding.decode import decode
+from fsmeu.decoding.explicit_lists import best_corpus_hypotheses
 from fsmeu.decoding.moments import ByNumber, best_number
 from fsmeu.decoding.problem import PRECISION, Clock
 from fsmeu.decoding.split import unmet_condition

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -17,7 +18,8 @@ import numpy as np
 from fsmeu import errors
 from fsmeu.arrays import Floats
 from fsmeu.decoding import ranking
-from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI, explicit_answer
+from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI
+from fsmeu.decoding.explicit import EXPLICIT
 from fsmeu.decoding.moments import MOMENTS
 from fsmeu.decoding.problem import (
     PRECISION,
@@ -28,10 +30,12 @@ from fsmeu.decoding.problem import (
     Problem,
     RefusalError,
     checked,
+    in_range,
 )
 from fsmeu.decoding.ranking import RANKING, RANKING_FAST
 from fsmeu.decoding.split import ADDITIVE, COUNTING
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
+from fsmeu.expectation.composition import advising_default
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import alike, bind_labels, fitted, model_at, together
 from fsmeu.fst.alphabet import BINARY, listed
@@ -90,25 +94,20 @@ def decode(
             so.
         progress: called now and then by these methods with the share of the work that is done,
             from 0 to 1.
-        engine: "lattice" decides by ``method``; "openfst" composes all allowed sequences with loss
-            and model as one explicit machine and values every one of them, where there are few.
+        engine: "lattice" sweeps over positions; "openfst" composes explicit machines and searches
+            them. It has the methods "additive", "counting", "viterbi", "ranking" and "exhaustive",
+            which apply where those of the default engine do.
 
     >>> from fsmeu.losses.loss import load
     >>> decode(load("fscore"), [0.9, 0.5, 0.3]).labels
     [1, 1, 0]
     """
-    method = one_of("decode", "method", method, ["auto", *METHODS])
+    engine = _engine("decode", engine, method, keep)
     bound, model = fitted(loss, as_model(model), "decode")
     allowed = as_constraint(constraint, model.alphabet, model.n)
     clock = Clock(seconds, progress)
     problem = Problem(bound, model, allowed, *_limits(keep, budget), clock)
-    if one_of("decode", "engine", engine, ENGINES) == "lattice":
-        return _decide([problem], method)[0]
-    if method != "auto" or keep is not None:
-        must = "the engine openfst has one method, which keeps every state"
-        option = f"method={method!r}" if method != "auto" else f"keep={keep}"
-        raise InputError(message("decode", must, option, "Leave method and keep out"))
-    return _decision(problem, "composition", explicit_answer(problem))
+    return _decide([problem], method, engine)[0]
 
 
 def decode_many(
@@ -123,6 +122,7 @@ def decode_many(
     progress: Callable[[int], None] | None = None,
     jobs: int = 1,
     scheduler: Any = None,
+    engine: str = "lattice",
 ) -> list[Decision]:
     """The decision for each model, ``decode`` of every one of them.
 
@@ -138,10 +138,11 @@ def decode_many(
         jobs: how many threads decide; processes, for methods that run as Python.
         scheduler: the address of a Dask scheduler, or a client of ``distributed``, whose workers
             decide.
+        engine: as for ``decode``.
     """
+    engine = _engine("decode_many", engine, method, keep)
     loss = as_loss(loss, "decode_many")
     models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
-    method = one_of("decode_many", "method", method, ["auto", *METHODS])
     limits = _limits(keep, budget)
     Clock(seconds, where="decode_many")  # refuses what is no number of seconds
     if progress is not None and not callable(progress):
@@ -149,7 +150,8 @@ def decode_many(
         raise InputError(message("decode_many", must, progress))
     tell, threads = progress or (lambda count: None), checked_jobs("decode_many", jobs)
     decisions: dict[int, Decision] = {}
-    if scheduler is None and keep is None and method in ("auto", RANKING_FAST.name):
+    fast = engine == "lattice" and method in ("auto", RANKING_FAST.name)
+    if scheduler is None and keep is None and fast:
         for ranked in _ranked_together(loss, models, method, constraint):
             decisions.update(ranked)
             tell(len(ranked))
@@ -166,7 +168,7 @@ def decode_many(
         bound = bind_labels(loss, first.alphabet, "decode_many")
         allowed = as_constraint(constraint, first.alphabet, first.n)
         problems = [Problem(bound, left[row], allowed, *limits, Clock(seconds)) for row in rows]
-        if scheduler is None and _are_decided_together(problems[0], method):
+        if scheduler is None and _are_decided_together(problems[0], method, engine):
             size = min(DECISIONS_AT_ONCE, together(first, len(left), threads))
         elif scheduler is not None or threads > 1:
             apart += rows
@@ -175,7 +177,7 @@ def decode_many(
         blocks += [dict(pairs[begin : begin + size]) for begin in range(0, len(rows), size)]
 
     def decide(block: dict[int, Problem]) -> dict[int, Decision]:
-        return dict(zip(block, _decide(list(block.values()), method), strict=True))
+        return dict(zip(block, _decide(list(block.values()), method, engine), strict=True))
 
     with ThreadPoolExecutor(threads) as pool:  # kernels work side by side
         for some in map(decide, blocks) if threads == 1 else pool.map(decide, blocks):
@@ -183,11 +185,25 @@ def decode_many(
             tell(len(some))
     if apart:
         options = {"method": method, "keep": keep, "constraint": constraint, "budget": budget}
-        question, batch = (loss, {**options, "seconds": seconds}), [left[row] for row in apart]
+        options |= {"seconds": seconds, "engine": engine}
+        question, batch = (loss, options), [left[row] for row in apart]
         work = question, batch, [model.n for model in batch], min(threads, len(batch))
         decided = in_shares("decode_many", _decide_share, *work, scheduler, tell)
         decisions.update(zip(apart, decided, strict=True))
     return [decisions[row] for row in range(len(models))]
+
+
+def _engine(where: str, engine: str, method: str, keep: int | None) -> str:
+    """The name of the engine, after checks that it has the method and the option."""
+    one_of(where, "method", method, ["auto", *METHODS])
+    if one_of(where, "engine", engine, ENGINES) == "openfst":
+        if method not in ("auto", *EXPLICIT):
+            must = f"the engine openfst has the methods {', '.join(EXPLICIT)}"
+            raise InputError(message(where, must, f"method={method!r}", "Leave the engine out"))
+        if keep is not None:
+            must = "the engine openfst keeps every state when it decides"
+            raise InputError(message(where, must, f"keep={keep}", "Leave keep out"))
+    return engine
 
 
 def _limits(keep: int | None, budget: int) -> tuple[int | None, int]:
@@ -223,7 +239,7 @@ def _ranked_together(
                 bound, model = bind_labels(loss, BINARY, "decode_many"), Bernoulli(p[plain[0]])
                 allowed = as_constraint(constraint, model.alphabet, model.n)
                 problem = Problem(bound, model, allowed)
-                if _first(problem, method) != RANKING_FAST.name:
+                if _first(problem, method, "lattice") != RANKING_FAST.name:
                     continue
                 tables = ranking.fast_values(problem, p[plain])
             except RangeError:
@@ -242,29 +258,49 @@ def _ranked_together(
 # -- which method ----------------------------------------------------------------------------------
 
 
-def _in_order(problem: Problem) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class _Engine:
+    """The methods of an engine, and what is done with their answers."""
+
+    methods: Mapping[str, Method]
+    exact: tuple[str, ...]  # those that prove their answers, in the order of "auto"
+    unproven: tuple[str, ...]  # those that answer where none proves its answer
+    finish: Callable[[Sequence[Problem], Sequence[Answer | str]], list[Answer | str]]
+
+
+_ENGINES = {
+    "lattice": _Engine(METHODS, EXACT, _UNPROVEN, checked),
+    "openfst": _Engine(EXPLICIT, tuple(EXPLICIT), (), in_range),
+}
+
+
+def _in_order(problem: Problem, engine: str) -> tuple[str, ...]:
     """The names of the methods that "auto" takes, in order; few sequences are all compared."""
     if problem.keep is not None:
         return _WITH_KEEP
+    names = (*_ENGINES[engine].exact, *_ENGINES[engine].unproven)
     few = len(problem.model.labels) ** min(problem.n, 64) <= min(problem.budget, FEW_SEQUENCES)
-    return tuple(name for name in (*EXACT, *_UNPROVEN) if few or name != EXHAUSTIVE.name)
+    if few or names[-1] == EXHAUSTIVE.name:
+        return names
+    return tuple(name for name in names if name != EXHAUSTIVE.name)
 
 
-def _first(problem: Problem, method: str) -> str | None:
+def _first(problem: Problem, method: str, engine: str) -> str | None:
     """The method that ``decode`` takes first, if one fits."""
-    names = _in_order(problem) if method == "auto" else (method,)
-    return next((name for name in names if METHODS[name].fits(problem)), None)
+    names, methods = _in_order(problem, engine), _ENGINES[engine].methods
+    names = names if method == "auto" else (method,)
+    return next((name for name in names if methods[name].fits(problem)), None)
 
 
-def _are_decided_together(problem: Problem, method: str) -> bool:
+def _are_decided_together(problem: Problem, method: str, engine: str) -> bool:
     """Whether several problems like this are decided faster together than one by one."""
-    first, limited = _first(problem, method), problem.constraint is not None
+    first, limited = _first(problem, method, engine), problem.constraint is not None
     if first is None or problem.keep is not None or (first == VITERBI.name and limited):
         return False
-    return METHODS[first].together
+    return _ENGINES[engine].methods[first].together
 
 
-def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
+def _decide(problems: Sequence[Problem], method: str, engine: str) -> list[Decision]:
     """The decisions for problems that differ in the numbers of their models only.
 
     They are those of the first method that fits and proves its answer; else the best answer of
@@ -276,18 +312,20 @@ def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
         problem.clock.over()
     first, answers = problems[0], [list[tuple[str, Answer]]() for _ in problems]
     left, faults = dict(enumerate(problems)), dict[int, FsmeuError]()
-    names = _in_order(first) if method == "auto" else (method,)
-    if len(names) == 1 and (must := METHODS[method].condition(first)) is not None:
-        raise METHODS[method].refusal(must)
+    methods, unproven = _ENGINES[engine].methods, _ENGINES[engine].unproven
+    names = _in_order(first, engine) if method == "auto" else (method,)
+    if len(names) == 1 and (must := methods[method].condition(first)) is not None:
+        raise methods[method].refusal(must)
     for name in names:
-        if not left or not METHODS[name].fits(first):
+        if not left or not methods[name].fits(first):
             continue
-        if name in _UNPROVEN:
+        if name in unproven:
             left = {row: one for row, one in left.items() if not _has_near(answers[row])}
             if not left:
                 break
-        ends = first.keep is not None or name in _UNPROVEN
-        for row, answer in zip(list(left), _answers(list(left.values()), name, names), strict=True):
+        ends = first.keep is not None or name in unproven
+        decided = _answers(list(left.values()), name, names, engine)
+        for row, answer in zip(list(left), decided, strict=True):
             if isinstance(answer, FsmeuError):
                 faults[row] = answer
             else:
@@ -296,7 +334,8 @@ def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
                     del left[row]
     for row in left:
         if not answers[row]:
-            raise faults[row]
+            with advising_default() if engine == "openfst" else nullcontext():
+                raise faults.get(row) or _too_many(first)
 
     def rank(answer: tuple[str, Answer]) -> tuple[bool, float]:
         return answer[1].exact, first.sign * (answer[1].value or 0.0)
@@ -305,27 +344,35 @@ def _decide(problems: Sequence[Problem], method: str) -> list[Decision]:
     return [_decision(problem, *pair) for problem, pair in zip(problems, best, strict=True)]
 
 
+def _too_many(problem: Problem) -> SizeLimitError:
+    """The error that no method of the explicit engine fits: there are too many sequences."""
+    must = (
+        f"no method's condition holds but that of listing all, and {EXHAUSTIVE.condition(problem)}"
+    )
+    return SizeLimitError(message("decode", must))
+
+
 def _has_near(answers: Sequence[tuple[str, Answer]]) -> bool:
     """Whether one of these answers is near the best."""
     return any(answer.near for _, answer in answers)
 
 
 def _answers(
-    problems: Sequence[Problem], name: str, names: Sequence[str]
+    problems: Sequence[Problem], name: str, names: Sequence[str], engine: str
 ) -> list[Answer | FsmeuError]:
     """The answers of one of several methods, or why computing showed that it has none."""
-    timed = problems
+    timed, method = problems, _ENGINES[engine].methods[name]
     if name == EXHAUSTIVE.name != names[-1]:  # half of the time: there is some for the search
         timed = [replace(problem, clock=problem.clock.half()) for problem in problems]
     try:
-        answers = checked(problems, METHODS[name].decide(timed))
-        return [METHODS[name].refusal(a) if isinstance(a, str) else a for a in answers]
+        answers = _ENGINES[engine].finish(problems, method.decide(timed))
+        return [method.refusal(a) if isinstance(a, str) else a for a in answers]
     except RangeError:
         raise
     except (SizeLimitError, LossFileError) as error:  # known once all is built and valued
         if len(problems) == 1:
             return [error]
-        return [_answers([problem], name, names)[0] for problem in problems]
+        return [_answers([problem], name, names, engine)[0] for problem in problems]
 
 
 def _decision(problem: Problem, method: str, answer: Answer) -> Decision:
@@ -370,7 +417,7 @@ def compare_methods(
     Methods are given by name, or None for all, and further options of ``decode``.
     """
     results = []
-    for name in methods or METHODS:
+    for name in methods or _ENGINES[options.get("engine", "lattice")].methods:
         times = [perf_counter()]
         try:
             while len(times) < 2 or (len(times) < 3 and times[1] - times[0] < _QUICK):

@@ -424,8 +424,22 @@ def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
         if off > PRECISION * abs(again) and off > PRECISION * _step(problem, answer.indices):
             answer = replace(answer, exact=False, why=f"{answer.why}; but {HIDDEN}")
         answer = replace(answer, value=again)
+    return _in_range(problem, answer, known=again is not None)
+
+
+def in_range(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:
+    """The answers, if any, whose values a method knows, as they are: errors are as of ``checked``.
+
+    An answer is exact where its value is the best that a pair of sequences has.
+    """
+    pairs = zip(problems, answers, strict=True)
+    return [a if isinstance(a, str) else _in_range(problem, a) for problem, a in pairs]
+
+
+def _in_range(problem: Problem, answer: Answer, known: bool = False) -> Answer:
+    """The answer with a finite value in the declared range, if that is not known already."""
     check_finite("decode", answer.value)  # type: ignore[arg-type]
-    if again is None and isinstance(problem.loss, SpecLoss):
+    if not known and isinstance(problem.loss, SpecLoss):
         value, bound = np.array([answer.value], np.float64), problem.loss.bound
         try:
             check_range(bound, problem.n, value)

@@ -49,7 +49,7 @@ _ROUNDINGS = 20  # per position between a probability and the value of a candida
 _SO = (
     "never gets worse with more true positives, so the best sequence ranks positions by probability"
 )
-_WHY = f"labels are independent and the value depends on (tp, hyp, ref, n) and {_SO}"
+WHY = f"labels are independent and the value depends on (tp, hyp, ref, n) and {_SO}"
 WHY_FAST = f"labels are independent and the value is a ratio of sums of counts that {_SO}"
 
 
@@ -143,16 +143,16 @@ def _ranking(problem: Problem) -> Answer:
     if problem.keep is not None:
         values = problem.values([ranked(order, k) for k in range(problem.n + 1)])[0]
         best = int((problem.sign * values).argmax())
-        why = f"{_WHY}; but only {problem.keep} states per layer were kept"
+        why = f"{WHY}; but only {problem.keep} states per layer were kept"
         return Answer(ranked(order, best), False, why, problem.n + 1)
     values, sizes, underflow, tried = _candidate_values(form, p[order], problem.clock)
     if len(tried) <= problem.n:
         best = int(tried[(problem.sign * values[tried]).argmax()])
         only = f"only {len(tried)} of {problem.n + 1} numbers of ones were tried"
-        why = f"{_WHY}; but {only} before {problem.clock.ran_out}"
+        why = f"{WHY}; but {only} before {problem.clock.ran_out}"
         return Answer(ranked(order, best), False, why, len(tried))
     errors = relative_error(_ROUNDINGS * (problem.n + 1)) * (sizes + underflow)
-    return ranked_answers([problem], order[None], values[None], errors[None], _WHY)[0]
+    return ranked_answers([problem], order[None], values[None], errors[None], WHY)[0]
 
 
 class _Candidates(NamedTuple):

@@ -89,7 +89,7 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
         if (values > values[end]).any():  # bounds of ends that there was no time to try
             counts = f"{decided.tried[row]} of {len(values)} counts of z were tried"
             but = f"only {counts} before {problem.clock.ran_out}"
-        answer = Answer(path, False, _why(problem), candidates, value, off)
+        answer = Answer(path, False, why_split(problem), candidates, value, off)
         answers.append(judged(problem, answer, reach[row], but))
     return answers
 
@@ -128,10 +128,10 @@ def _claim(problem: Problem) -> str:
     structure = structure_of(problem.loss, problem.model, allowed)
     structure.guard("decode", problem.n)
     structure.check_values("decode", problem.n)
-    return _why(problem)
+    return why_split(problem)
 
 
-def _why(problem: Problem) -> str:
+def why_split(problem: Problem) -> str:
     """Which property makes the answer exact, in words."""
     form = problem.split
     assert form is not None
@@ -185,7 +185,7 @@ def _in_windows(problem: Problem) -> Answer | None:
     by_count = _ranked_values(problem, p[order])
     if by_count is None:
         return None
-    why = f"{_why(problem)}; labels are independent, counts are held in windows that lack"
+    why = f"{why_split(problem)}; labels are independent, counts are held in windows that lack"
     why += f" {by_count[2]:.0e} of the mass at most"
     return ranked_answers([problem], order[None], by_count[0][None], by_count[1][None], why)[0]
 

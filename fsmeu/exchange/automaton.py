@@ -130,8 +130,8 @@ def _depths(table: ArcTable) -> Ints:
 def fst_with_symbols(table: ArcTable, inputs: Mapping[int, str], outputs: Mapping[int, str]) -> Fst:
     """The OpenFst machine of an arc table with symbol tables of these names, if there are any."""
     check_table(table, "machine")
-    tapes = (table_of_names(names, "machine") for names in (inputs, outputs))
-    return fst_from_table(table, *tapes)
+    read, written = (table_of_names(names, "machine") for names in (inputs, outputs))
+    return fst_from_table(table, read, written)
 
 
 def is_fst(thing: Any) -> bool:

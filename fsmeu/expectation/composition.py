@@ -227,12 +227,15 @@ def path_roundings(table: ArcTable, n: int) -> int:
     """A bound on the units of rounding behind the mass of each path through a composition.
 
     OpenFst adds logarithms: a factor loses as many units in each sum as its logarithm is great,
-    and the logarithms of a path add up to no more than doubles hold.
+    and the logarithms of a path, one of each layer, add up to no more than doubles hold.
     """
-    logs, ends = (column[np.isfinite(column)] for column in (table.weight, table.final))
-    great, last = (float(np.abs(column).max(initial=0.0)) for column in (logs, ends))
+    arcs_at = table.depths[1]
+    logs = np.where(np.isfinite(table.weight), np.abs(table.weight), 0.0)
+    great = sum(float(logs[arcs].max(initial=0.0)) for arcs in arcs_at)
+    ends = table.final[np.isfinite(table.final)]
+    last = float(np.abs(ends).max(initial=0.0))
     most = int(np.bincount(table.target).max(initial=0))
-    return (n * (most + 6) + len(ends)) * (2 + int(min(_MOST_LOG, n * great) + last))
+    return (n * (most + 6) + len(ends)) * (2 + int(min(_MOST_LOG, great) + last))
 
 
 def _pruned_masses(built: Composition, keep: int) -> Floats:

@@ -52,13 +52,29 @@ def backward(table: ArcTable, ending: Floats) -> Floats:
     return result
 
 
+def backward_by_end(table: ArcTable, end: Ints, ends: int) -> Floats:
+    """The summed weight of all paths from each state to final ones of each kind, (ends, states).
+
+    ``end`` is the kind of each final state, (states,), -1 elsewhere; final weights are factors. One
+    removal of epsilons serves all kinds: the start of each is read by a label of its own.
+    """
+    finals = np.flatnonzero(end >= 0)
+    turned = replace(table, source=table.target, target=table.source)
+    return _distances_from(turned, end[finals], finals, np.exp(-table.final[finals]), ends)
+
+
+def determinized(table: ArcTable) -> ArcTable:
+    """An acyclic acceptor with one path for each sequence, whose weight sums those of its paths."""
+    acceptor = fst_from_table(_without_epsilons(table))
+    return table_from_fst(pynini.determinize(acceptor, delta=_QUANTUM))
+
+
 def weights_of_inputs(table: ArcTable, sequences: Ints) -> Floats:
     """The summed weight of the accepting paths that read each sequence, (sequences,)."""
-    acceptor = fst_from_table(_without_epsilons(table))
     weight = np.zeros(len(sequences))
-    if acceptor.start() < 0 or not len(sequences):
+    single = determinized(table)
+    if single.start < 0 or not len(sequences):
         return weight
-    single = table_from_fst(pynini.determinize(acceptor, delta=_QUANTUM))  # a path for each one
     labels = 1 + int(max(single.ilabel.max(initial=0), sequences.max(initial=0)))
     arc = np.full((single.states, labels), -1)
     arc[single.source, single.ilabel] = np.arange(single.arcs)
@@ -82,22 +98,42 @@ def signed_parts(numbers: Floats) -> Iterator[tuple[float, Floats]]:
 
 def _distances(table: ArcTable, first: Floats | Bools) -> Floats:
     """The summed weight of all paths to each state from a start with these weights, (states,)."""
-    # Each state gets one arc that reads its own number, to a final state; others read epsilon.
-    states = np.arange(table.states)
-    begin, end = table.states, table.states + 1
     heads = np.flatnonzero(first)
-    source = np.concatenate([table.source, states, np.full(len(heads), begin)])
+    weights = np.asarray(first[heads], np.float64)
+    distances: Floats = _distances_from(table, np.zeros_like(heads), heads, weights, 1)[0]
+    return distances
+
+
+def _distances_from(
+    table: ArcTable, start: Ints, heads: Ints, weights: Floats, starts: int
+) -> Floats:
+    """The summed weight of all paths to each state from each of several starts, (starts, states).
+
+    Arrays say of which start each head is one, and with which weight.
+    """
+    # Each state gets one arc that reads its own number, to a final state, and each start is read
+    # by its number; all others read epsilon.
+    states, kinds = np.arange(table.states), np.arange(starts)
+    begin, end = table.states + starts, table.states + starts + 1
+    source = np.concatenate([table.source, states, table.states + start, np.full(starts, begin)])
     order = np.argsort(source, kind="stable")
-    labels = np.concatenate([np.zeros_like(table.source), states + 1, np.zeros_like(heads)])[order]
-    entering = minus_log(np.asarray(first[heads], np.float64))
-    weight = np.concatenate([table.weight, np.zeros(len(states)), entering])[order]
-    target = np.concatenate([table.target, np.full(len(states), end), heads])[order]
+    silent = np.zeros(len(heads), np.int64)
+    labels = np.concatenate([np.zeros_like(table.source), states + 1, silent, kinds + 1])[order]
+    free = np.zeros(len(states))
+    weight = np.concatenate([table.weight, free, minus_log(weights), np.zeros(starts)])[order]
+    target = np.concatenate([table.target, np.full(len(states), end), heads, table.states + kinds])[
+        order
+    ]
     final = np.append(np.full(begin + 1, np.inf), 0.0)
     table = ArcTable(begin, source[order], labels, labels, weight, target, final)
     reduced = _without_epsilons(table)
+    distances = np.zeros((starts, len(states)))
     leaving = reduced.source == reduced.start
-    number, mass = reduced.ilabel[leaving] - 1, np.exp(-reduced.weight[leaving])
-    return np.bincount(number, mass, minlength=begin).astype(np.float64)
+    for kind, state in zip(reduced.ilabel[leaving] - 1, reduced.target[leaving], strict=True):
+        arcs = slice(reduced.offsets[state], reduced.offsets[state + 1])
+        mass = np.exp(-reduced.weight[arcs])
+        distances[kind] = np.bincount(reduced.ilabel[arcs] - 1, mass, minlength=len(states))
+    return distances
 
 
 def _without_epsilons(table: ArcTable) -> ArcTable:

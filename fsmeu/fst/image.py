@@ -129,10 +129,17 @@ EPSILON = "<eps>"
 
 
 def fst_from_table(
-    table: ArcTable, isymbols: SymbolTable | None = None, osymbols: SymbolTable | None = None
+    table: ArcTable,
+    isymbols: SymbolTable | None = None,
+    osymbols: SymbolTable | None = None,
+    arc_type: str = "log64",
 ) -> Fst:
-    """The OpenFst vector machine (log64 arcs) of an arc table, bit for bit."""
-    rows, cells = map(np.zeros, (table.states, table.arcs), _dtypes("<f8", aligned=True))
+    """The OpenFst vector machine of an arc table, bit for bit with log64 arcs.
+
+    The weights of ``standard`` and ``log`` arcs are rounded to single precision.
+    """
+    form = _WEIGHTS[arc_type.encode()]
+    rows, cells = map(np.zeros, (table.states, table.arcs), _dtypes(form, aligned=True))
     rows["final"], rows["begin"] = table.final, table.offsets[:-1]
     rows["arcs"] = np.diff(table.offsets)
     for tape, count in (("ilabel", "ieps"), ("olabel", "oeps")):
@@ -140,7 +147,7 @@ def fst_from_table(
         rows[count] = np.bincount(epsilons, minlength=table.states)
     for name in ("ilabel", "olabel", "weight", "target"):
         cells[name] = getattr(table, name)
-    texts = b"".join(struct.pack("<i", len(text)) + text for text in (b"const", b"log64"))
+    texts = b"".join(struct.pack("<i", len(text)) + text for text in (b"const", arc_type.encode()))
     header = struct.pack(_HEADER, 2, 0, _EXPANDED, table.start, table.states, table.arcs)
     image = MACHINE_START + texts + header + rows.tobytes() + cells.tobytes()
     fst = Fst.read_from_string(image)

@@ -209,14 +209,54 @@ def test_compare(fsmeu):
     assert [row[0] for row in two.rows()][2:4] == ["ranking", "nbest"]
 
 
-def test_explicit_engine_and_its_picture(fsmeu, tmp_path):
-    file = tmp_path / "composition.svg"
+PICTURES = {
+    "additive": ("hamming", "what steps of z lose"),
+    "counting": ("fscore", "what steps of z lose"),
+    "viterbi": ("zero_one", "the most probable sequence"),
+    "ranking": ("fscore", "sequences ranked by probability"),
+    "exhaustive": ("fscore", "composed with a model"),
+}
+
+
+@pytest.mark.parametrize("method", PICTURES)
+def test_explicit_engine_and_its_picture(method, fsmeu, tmp_path):
+    file, (loss, title) = tmp_path / "searched.svg", PICTURES[method]
+    asked = ("decode", loss, "--probs", "0.3,0.6,0.4", "--method", method)
+    labels, value = fsmeu(*asked, "--engine", "openfst", "--draw", file).out.split()
+    ours = fsmeu(*asked).out.split()
+    assert labels == ours[0]
+    assert float(value) == pytest.approx(float(ours[1]), rel=1e-12)
+    assert title in file.read_text()
+    text = tmp_path / "searched.txt"
+    fsmeu(*asked, "--engine", "openfst", "--draw", text)
+    rows = [row for row in text.read_text().splitlines() if row.startswith("*") and "→" in row]
+    assert len(rows) == 3 or method == "exhaustive"  # there it is one for each reference
+
+
+def test_explicit_engine_and_options(fsmeu):
     asked = (*DECODE, "--engine", "openfst")
-    assert fsmeu(*asked, "--draw", file).out == fsmeu(*DECODE).out
-    assert "composed with a model" in file.read_text()
     data = fsmeu(*asked, "--constraint", "0* 1?", "--json", "--explain").json
-    assert (data["method"], data["exact"], data["candidates"]) == ("composition", True, 2)
-    assert "one composition of" in data["explanation"]
+    assert (data["method"], data["exact"], data["candidates"]) == ("counting", True, 2)
+    rows = fsmeu(*asked, "--compare", "--json").json
+    assert [row["method"] for row in rows] == list(PICTURES)
+    assert {row["method"] for row in rows if "refused" in row} == {"additive", "viterbi"}
+    decided = [row for row in rows if "refused" not in row]
+    assert len({tuple(row["labels"]) for row in decided}) == 1
+    assert all(row["exact"] for row in decided)
+
+
+def test_explicit_engine_over_a_corpus(fsmeu, keep):
+    records = [{"probs": [0.3, 0.6, 0.4]}, {"probs": [0.9]}, {"probs": [0.2] * 20}]
+    corpus = keep("p.jsonl", "".join(f"{json.dumps(record)}\n" for record in records))
+    asked = ("decode", "fscore", "--corpus", corpus, "--json")
+    ours, theirs = (
+        [json.loads(row) for row in fsmeu(*asked, *more).out.splitlines()]
+        for more in ((), ("--engine", "openfst"))
+    )
+    assert [row["labels"] for row in theirs] == [row["labels"] for row in ours]
+    assert {row["method"] for row in theirs} == {"counting"}
+    values = [row["value"] for row in ours]
+    assert [row["value"] for row in theirs] == pytest.approx(values, rel=1e-12)
 
 
 @pytest.fixture(params=["regex", "file of a regex", "acceptor"])

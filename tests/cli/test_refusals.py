@@ -124,9 +124,10 @@ decode fscore
   --probs .5 --method rankin => 'ranking'
   --probs .5 --constraint (0 => constraint | not closed
   --probs .5 --draw x.svg => only --engine openfst builds
-  --probs .5 --engine openfst --compare => without --compare
-  --probs .5 --engine openfst --method nbest => has one method
-  --probs .9,.5,.3 --engine openfst --budget 7 => The default engine has no such limit
+  --probs .5 --engine openfst --compare --draw x.svg => one decision | --compare
+  --corpus x --engine openfst --draw x.svg => one decision | --corpus
+  --probs .5 --engine openfst --method nbest => has the methods additive, counting
+  --probs .5 --engine openfst --beam 3 => keeps every state
   --probs .5 --engine numpy => engine must be one of lattice, openfst
 decode fscore --probs .3,.6,.2 --given ; decode fscore --corpus p.jsonl --given
   '0* 2' => --given: in '0* 2', at character 4: '2' is not a label

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding.candidates import hypotheses_composition
+from fsmeu.decoding.explicit_lists import hypotheses_composition
 from fsmeu.drawing.draw import FORMATS
 from fsmeu.drawing.picture import ROUTE, Box, Line
 from fsmeu.drawing.subject import Route, stands_for

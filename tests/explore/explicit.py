@@ -4,11 +4,13 @@ One check asks everything that takes an engine: expectations, a distribution on 
 derivatives, decisions with and without a constraint, and cost oracles.
 """
 
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
 
 import fsmeu
+from fsmeu.decoding.explicit import EXPLICIT
 from tests.explore import checks, decisions
 from tests.explore.cases import Refused, ask, holds, same
 from tests.explore.rounded import UNIT
@@ -25,7 +27,7 @@ MOST_PREFIXES = 30
 def explicit(case, random):
     """Every query by the explicit engine; refused where none has an answer."""
     answered = 0
-    for part in (expectation, tape, derivatives, decision, constrained, oracle):
+    for part in (expectation, tape, derivatives, decision, constrained, methods, oracle):
         try:
             part(case, random)
             answered += 1
@@ -65,6 +67,22 @@ def decision(case, random):
 
 def constrained(case, random):
     decide(case, *decisions.random_constraint(case.truth, random))
+
+
+def methods(case, random):
+    """Every method that applies, with a constraint or without; refused where none does."""
+    text, allowed = random.choice(((None, None), decisions.random_constraint(case.truth, random)))
+    p, nothing = case.chances[0], allowed is not None and not allowed.any()
+    answered = 0
+    for name in EXPLICIT:
+        call = f"fsmeu.decode(loss, model, constraint={text!r}, method={name!r}, engine='openfst')"
+        with suppress(Refused):
+            made = ask(case, call, nothing, nothing or not case.truth.defined)
+            decisions.check_decision(case, call, made, p, allowed)
+            holds(call, made.method == name, made, f"decided by {name}")
+            answered += 1
+    if not answered:
+        raise Refused("no method applies")
 
 
 def decide(case, text, allowed):

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from fsmeu.errors import FsmeuError
-from tests.explore import checks, decisions, explicit
+from tests.explore import checks, decisions, explicit, explicit_long
 from tests.explore.cases import Fault, Refused, random_case
 from tests.explore.rounded import Unsure
 from tests.support.kernels import kernels_that_run
 
-CHECKS = {**checks.CHECKS, **decisions.CHECKS, **explicit.CHECKS}
+CHECKS = {**checks.CHECKS, **decisions.CHECKS, **explicit.CHECKS, **explicit_long.CHECKS}
 OUTCOMES = ("passed", "refused", "unsure", "failed")
 SECONDS = 60
 """Processor time that one check may take."""

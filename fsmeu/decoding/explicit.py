@@ -1,0 +1,315 @@
+"""The methods of the explicit engine: everything composed and searched is a machine of OpenFst.
+
+Which of them applies is said by the conditions of the default engine's methods, by name. The work
+is another:
+
+* ``additive`` and ``counting`` compose the model with the reference's tape of the loss, and take
+  distances from both sides (``tape_machines``). They are what the steps of the hypothesis's tape
+  are worth, so that a shortest path through that tape, composed with the sequences that are
+  allowed and a counter, is the best hypothesis: one search for each count that it can end with.
+* ``viterbi`` is a shortest path through the model.
+* ``ranking`` is Algorithm 1 of Jansche (2007): n + 1 hypotheses, each composed with the loss and
+  the model.
+* ``exhaustive`` composes all hypotheses at once (``explicit_lists``).
+
+A shortest path is that of singles with a proof in doubles (``fst/best_path.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fsmeu.arrays import Floats, Ints
+from fsmeu.decoding.candidates import (
+    EXHAUSTIVE,
+    VITERBI,
+    WHY_EQUAL,
+    equality_values,
+    late_sentence,
+    valued_candidates,
+)
+from fsmeu.decoding.explicit_lists import best_of_all, guard_prefixes
+from fsmeu.decoding.problem import (
+    Answer,
+    Decision,
+    Method,
+    Problem,
+    judged,
+    one_by_one,
+    reach_beyond,
+)
+from fsmeu.decoding.ranking import RANKING, WHY, ranked, ranked_answers
+from fsmeu.decoding.split import ADDITIVE, COUNTING, why_split
+from fsmeu.decoding.tape_machines import StepWorths, TapeMachine, Worth, tape_machine
+from fsmeu.expectation.composition import path_roundings
+from fsmeu.expectation.query import allowed_layers, fitted
+from fsmeu.fst.best_path import best_paths, least_cost
+from fsmeu.fst.constraint import as_constraint, restricted
+from fsmeu.fst.distance import determinized
+from fsmeu.fst.image import (
+    ArcTable,
+    Fst,
+    fst_from_table,
+    symbol_table,
+    trimmed,
+    without_zero_arcs,
+)
+from fsmeu.fst.layers import table_from_layered
+from fsmeu.losses.algebra.split import Split
+from fsmeu.losses.protocol import LossLike
+from fsmeu.models import NBest, as_model
+from fsmeu.trellis.roundings import LEAST, relative_error
+from fsmeu.trellis.tapes import values_at
+
+LISTED_PATHS = 4  # shortest paths that are valued in doubles
+
+
+# -- losses that split by tape ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TapeSearch:
+    """The search for a best path through the tape of the hypothesis, for each of its ends."""
+
+    problem: Problem
+    form: Split
+
+    @cached_property
+    def hypotheses(self) -> TapeMachine:
+        """The tape of the hypothesis over all allowed sequences."""
+        allowed = allowed_layers(self.problem.model, self.problem.constraint)
+        return tape_machine(self.form.z, allowed)
+
+    @cached_property
+    def reference(self) -> TapeMachine:
+        """The tape of the reference over the model."""
+        return tape_machine(self.form.y, self.problem.model.layered())
+
+    @cached_property
+    def worths(self) -> StepWorths:
+        """What steps of the hypothesis are worth, by slopes."""
+        return StepWorths(self.form, self.hypotheses, self.reference)
+
+    @cached_property
+    def tables(self) -> tuple[list[Floats], Floats]:
+        """The slopes of each joint count and the offset, (ends of z, ends of y) each."""
+        hyp, ref = self.hypotheses.ends[0], self.reference.ends[0]
+        possible = np.ones((len(hyp), len(ref)), bool)
+        return values_at(self.form, self.problem.n, hyp[:, None], ref[None, :], possible)
+
+    def worth(self, end: int) -> Worth:
+        """What each step adds to the expected value of a hypothesis with this end."""
+        return self.worths([slope[end] for slope in self.tables[0]])
+
+    def costs(self, worth: Worth) -> Floats:
+        """What each arc of the hypothesis's tape takes from the best, signs turned, (arcs,)."""
+        machine = self.hypotheses
+        return -self.problem.sign * worth.gains[machine.position, machine.step]
+
+    def ending(self, end: int) -> Floats:
+        """What ending in a state costs: nothing where a path has this end, else inf, (states,)."""
+        return np.where(self.hypotheses.ends[1] == end, 0.0, np.inf)
+
+    def offsets(self) -> tuple[Floats, Floats]:
+        """What every hypothesis with an end is worth before any step, and without signs."""
+        masses, offset = self.worths.flows.masses, self.tables[1]
+        return offset @ masses, np.abs(offset) @ masses
+
+    def likely_first(self) -> list[int]:
+        """The ends in the order of their distance from the expected end of the reference."""
+        masses, ref = self.worths.flows.masses, self.reference.ends[0]
+        middle = float(ref @ masses) / max(float(masses.sum()), LEAST)
+        order = np.argsort(np.abs(self.hypotheses.ends[0] - middle), kind="stable")
+        return [int(end) for end in order]
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def _split_answer(problem: Problem) -> Answer | str:
+    """The best of the shortest paths for all ends; those that cannot be best are not listed.
+
+    One search in singles bounds the values of an end. The paths of the end with the greatest bound
+    are listed first, and so on until no bound is above the best value.
+    """
+    assert problem.split is not None
+    search, sign = TapeSearch(problem, problem.split), problem.sign
+    table, (offsets, sizes) = search.hypotheses.table, search.offsets()
+    share = relative_error(search.worths.roundings)
+    bounds, errors, values = np.full((3, len(offsets)), -np.inf)
+    tried = 0
+    for end in search.likely_first():
+        if tried and problem.clock.over(tried / len(offsets)):
+            break
+        tried += 1
+        worth = search.worth(end)
+        costs, offset = search.costs(worth), sign * float(offsets[end])
+        errors[end] = share * (worth.sizes.max(axis=1, initial=0.0).sum() + sizes[end]) + LEAST
+        if not (np.isfinite(costs).all() and np.isfinite([offset, errors[end]]).all()):
+            return "the worth of a step must be a number that doubles can hold"
+        bounds[end] = offset - least_cost(table, costs, search.ending(end)) + errors[end]
+    labels = np.zeros(problem.n, np.int64)
+    best, below = -np.inf, -np.inf
+    for end in np.argsort(-bounds, kind="stable").tolist():
+        if bounds[end] <= below:
+            break
+        costs, offset = search.costs(search.worth(end)), sign * float(offsets[end])
+        paths = best_paths(table, costs, search.ending(end), LISTED_PATHS)
+        values[end] = offset - float(paths.costs[0])
+        errors[end] += max(0.0, float(paths.costs[0]) - paths.beyond)
+        if values[end] > best:
+            labels = table.ilabel[paths.arcs[0]] - 1
+            best = float(values[end])
+            below = best - float(errors[end])
+    end = int(values.argmax())
+    candidates = 0 if problem.split.additive else len(offsets)
+    answer = Answer(labels, False, why_split(problem), candidates, sign * best, float(errors[end]))
+    if tried < len(offsets):
+        counts = f"{tried} of {len(offsets)} counts of z were tried"
+        only = f"only {counts} before {problem.clock.ran_out}"
+        return judged(problem, answer, np.inf, only, thorough=False)
+    listed = np.isfinite(values)
+    reach = float(reach_beyond(values[listed], errors[listed], int(values[listed].argmax())))
+    return judged(problem, answer, reach)
+
+
+# -- the most probable sequence --------------------------------------------------------------------
+
+
+def _likely(problem: Problem) -> tuple[ArcTable, int]:
+    """The model's machine of allowed sequences, one path each, and a bound on its roundings."""
+    layered = problem.model.layered()
+    if problem.constraint is not None:
+        layered = restricted(layered, problem.constraint)
+    table = trimmed(table_from_layered(layered))
+    roundings = path_roundings(table, problem.n)
+    if not layered.unambiguous:
+        guard_prefixes(table, np.inf)
+        table = determinized(table)
+        roundings *= 3  # it sums, multiplies and divides
+    return table, roundings
+
+
+def _viterbi(problem: Problem) -> Answer:
+    """The most probable allowed sequence; any that is allowed where all have probability 0.
+
+    E[value] is v1 + (v0 - v1) P(z), with the values of equal and of different sequences.
+    """
+    table, roundings = _likely(problem)
+    paths = best_paths(table, table.weight, table.final, LISTED_PATHS)
+    gap = relative_error(roundings)
+    if len(paths.costs):
+        gap += max(0.0, float(paths.costs[0]) - paths.beyond)
+    else:
+        table = table_from_layered(allowed_layers(problem.model, problem.constraint))
+        paths = best_paths(table, 0.0 * table.weight, table.final, 1)
+    labels = table.ilabel[paths.arcs[0]] - 1
+    value, error = problem.values([labels], "openfst")[:, 0].tolist()
+    equality = equality_values(problem)
+    assert equality is not None
+    chance = float(np.exp(-paths.costs[0])) if paths.costs[0] else 1.0
+    reach = abs(equality[0] - equality[1]) * chance * float(np.expm1(gap))
+    return judged(problem, Answer(labels, False, WHY_EQUAL, 1, value, error), reach)
+
+
+# -- ranked hypotheses -----------------------------------------------------------------------------
+
+
+def _ranking(problem: Problem) -> Answer:
+    """The best of the n + 1 sequences that rank positions by probability, each composed.
+
+    Where the time is short, those with a likely number of ones come first.
+    """
+    p = problem.probabilities
+    assert p is not None
+    order = np.argsort(-p, kind="stable")
+    numbers = np.argsort(np.abs(np.arange(problem.n + 1) - p.sum()), kind="stable")
+    candidates = [ranked(order, int(k)) for k in numbers]
+    values, errors = valued_candidates(problem, candidates, "openfst")
+    if late := late_sentence(problem, len(values), len(candidates)):
+        row = int((problem.sign * values).argmax())
+        value, error = float(values[row]), float(errors[row])
+        return Answer(candidates[row], False, late, len(values), value, error)
+    place = np.argsort(numbers)
+    rows = order[None], values[place][None], errors[place][None]
+    return ranked_answers([problem], *rows, WHY)[0]
+
+
+EXPLICIT = {
+    method.name: Method(method.name, method.condition, one_by_one(decide))
+    for method, decide in (
+        (ADDITIVE, _split_answer),
+        (COUNTING, _split_answer),
+        (VITERBI, _viterbi),
+        (RANKING, _ranking),
+        (EXHAUSTIVE, best_of_all),
+    )
+}
+"""The methods of the explicit engine by name, in the order in which "auto" takes them.
+
+They have the conditions of the default engine's methods, and its order.
+"""
+
+
+# -- pictures --------------------------------------------------------------------------------------
+
+
+def searched_machine(
+    loss: LossLike, model: Any, decision: Decision, constraint: Any = None
+) -> tuple[str, Fst]:
+    """The name and the acceptor of hypotheses that a decision was found in, by its method.
+
+    One path reads the decision. Of ``additive`` and ``counting``, it is the tape of the hypothesis
+    up to the decision's count, and the weight of an arc is what taking it loses of the expected
+    value against the best way on; of ``viterbi``, the model; of ``ranking``, the ranked sequences.
+    What ``exhaustive`` lists is ``hypotheses_composition``.
+    """
+    bound, model = fitted(loss, as_model(model), "decode")
+    allowed = as_constraint(constraint, model.alphabet, model.n)
+    problem = Problem(bound, model, allowed)
+    title, n = f"{bound.kind} {bound.name}", model.n
+    if decision.method == VITERBI.name:
+        name, table = f"the most probable sequence, n = {n}", _likely(problem)[0]
+    elif decision.method == RANKING.name:
+        name, table = f"{title}: sequences ranked by probability, n = {n}", _ranked(problem)
+    else:
+        name = f"{title}: what steps of z lose, n = {n}"
+        table = _regrets(problem, model.alphabet.encode(decision.labels))
+    symbols = symbol_table(model.alphabet)
+    return name, fst_from_table(table, symbols, symbols)
+
+
+def _ranked(problem: Problem) -> ArcTable:
+    """The acceptor of the n + 1 sequences that rank positions by probability."""
+    p = problem.probabilities
+    assert p is not None
+    order = np.argsort(-p, kind="stable")
+    labels = problem.model.alphabet
+    candidates = [labels.decode(ranked(order, k)) for k in range(problem.n + 1)]
+    chances = np.full(len(candidates), 1.0 / len(candidates))
+    return trimmed(table_from_layered(NBest(candidates, chances, labels.labels).layered()))
+
+
+def _regrets(problem: Problem, indices: Ints) -> ArcTable:
+    """The tape of the hypothesis up to the end that a sequence has, weighted by what arcs lose."""
+    assert problem.split is not None
+    search = TapeSearch(problem, problem.split)
+    table = search.hypotheses.table
+    state = table.start
+    for label in indices.tolist():
+        here = (table.source == state) & (table.ilabel == label + 1)
+        state = int(table.target[here][0])
+    end = int(search.hypotheses.ends[1][state])
+    costs, distance = search.costs(search.worth(end)), search.ending(end)
+    final = distance.copy()
+    for arcs in reversed(table.depths[1]):
+        np.minimum.at(distance, table.source[arcs], costs[arcs] + distance[table.target[arcs]])
+    live = np.isfinite(distance[table.target])
+    lost = np.full(table.arcs, np.inf)
+    lost[live] = costs[live] + distance[table.target[live]] - distance[table.source[live]]
+    weight = np.maximum(lost, 0.0)
+    return trimmed(
+        without_zero_arcs(replace(table, olabel=table.ilabel, weight=weight, final=final))
+    )
