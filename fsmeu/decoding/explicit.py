@@ -40,7 +40,6 @@ from fsmeu.decoding.problem import (
     Problem,
     judged,
     one_by_one,
-    reach_beyond,
 )
 from fsmeu.decoding.ranking import RANKING, WHY, ranked, ranked_answers
 from fsmeu.decoding.split import ADDITIVE, COUNTING, why_split
@@ -105,10 +104,17 @@ class TapeSearch:
         """What each step adds to the expected value of a hypothesis with this end."""
         return self.worths([slope[end] for slope in self.tables[0]])
 
-    def costs(self, worth: Worth) -> Floats:
-        """What each arc of the hypothesis's tape takes from the best, signs turned, (arcs,)."""
+    def costs(self, worth: Worth) -> tuple[Floats, Floats]:
+        """What arcs of the hypothesis's tape take from the best, and bounds on errors, (arcs,)."""
         machine = self.hypotheses
-        return -self.problem.sign * worth.gains[machine.position, machine.step]
+        arcs = machine.position, machine.step
+        sizes = worth.sizes[arcs]
+        return -self.problem.sign * worth.gains[arcs], relative_error(self.roundings) * sizes
+
+    @property
+    def roundings(self) -> int:
+        """A bound on the roundings behind what a path of steps is worth."""
+        return self.worths.roundings
 
     def ending(self, end: int) -> Floats:
         """What ending in a state costs: nothing where a path has this end, else inf, (states,)."""
@@ -131,47 +137,48 @@ class TapeSearch:
 def _split_answer(problem: Problem) -> Answer | str:
     """The best of the shortest paths for all ends; those that cannot be best are not listed.
 
-    One search in singles bounds the values of an end. The paths of the end with the greatest bound
-    are listed first, and so on until no bound is above the best value.
+    Arcs cost what they take from the expected value less a bound on its error, so that no path is
+    better than its cost says. One search in singles bounds the values of an end. The paths of the
+    end with the greatest bound are listed first, and so on until no bound is above the best value.
     """
     assert problem.split is not None
     search, sign = TapeSearch(problem, problem.split), problem.sign
     table, (offsets, sizes) = search.hypotheses.table, search.offsets()
-    share = relative_error(search.worths.roundings)
-    bounds, errors, values = np.full((3, len(offsets)), -np.inf)
+    apart = relative_error(search.roundings) * sizes + (problem.n + 1) * LEAST
+    bounds = np.full(len(offsets), -np.inf)
     tried = 0
     for end in search.likely_first():
         if tried and problem.clock.over(tried / len(offsets)):
             break
         tried += 1
-        worth = search.worth(end)
-        costs, offset = search.costs(worth), sign * float(offsets[end])
-        errors[end] = share * (worth.sizes.max(axis=1, initial=0.0).sum() + sizes[end]) + LEAST
-        if not (np.isfinite(costs).all() and np.isfinite([offset, errors[end]]).all()):
+        costs, errors = search.costs(search.worth(end))
+        if not (np.isfinite(costs - errors).all() and np.isfinite(offsets[end] + apart[end])):
             return "the worth of a step must be a number that doubles can hold"
-        bounds[end] = offset - least_cost(table, costs, search.ending(end)) + errors[end]
-    labels = np.zeros(problem.n, np.int64)
-    best, below = -np.inf, -np.inf
+        least = least_cost(table, costs - errors, search.ending(end))
+        bounds[end] = sign * offsets[end] - least + apart[end]
+    best, above = Answer(np.zeros(0, np.int64), False, "", value=-np.inf, error=0.0), -np.inf
     for end in np.argsort(-bounds, kind="stable").tolist():
-        if bounds[end] <= below:
+        assert best.value is not None
+        if bounds[end] <= best.value - best.error:
             break
-        costs, offset = search.costs(search.worth(end)), sign * float(offsets[end])
-        paths = best_paths(table, costs, search.ending(end), LISTED_PATHS)
-        values[end] = offset - float(paths.costs[0])
-        errors[end] += max(0.0, float(paths.costs[0]) - paths.beyond)
-        if values[end] > best:
-            labels = table.ilabel[paths.arcs[0]] - 1
-            best = float(values[end])
-            below = best - float(errors[end])
-    end = int(values.argmax())
+        costs, errors = search.costs(search.worth(end))
+        paths = best_paths(table, costs - errors, search.ending(end), LISTED_PATHS)
+        least = min(float(paths.costs[0]), paths.beyond)
+        above = max(above, sign * float(offsets[end]) - least + float(apart[end]))
+        own = paths.arcs[int(costs[paths.arcs].sum(axis=1).argmin())]
+        value = sign * float(offsets[end]) - float(costs[own].sum())
+        if value > best.value:
+            error = float(errors[own].sum() + apart[end])
+            labels = table.ilabel[own] - 1
+            best = Answer(labels, False, why_split(problem), value=value, error=error)
+    assert best.value is not None
+    reach = above - (best.value - best.error)
     candidates = 0 if problem.split.additive else len(offsets)
-    answer = Answer(labels, False, why_split(problem), candidates, sign * best, float(errors[end]))
+    answer = replace(best, value=sign * best.value, candidates=candidates)
     if tried < len(offsets):
         counts = f"{tried} of {len(offsets)} counts of z were tried"
         only = f"only {counts} before {problem.clock.ran_out}"
         return judged(problem, answer, np.inf, only, thorough=False)
-    listed = np.isfinite(values)
-    reach = float(reach_beyond(values[listed], errors[listed], int(values[listed].argmax())))
     return judged(problem, answer, reach)
 
 
@@ -184,7 +191,7 @@ def _likely(problem: Problem) -> tuple[ArcTable, int]:
     if problem.constraint is not None:
         layered = restricted(layered, problem.constraint)
     table = trimmed(table_from_layered(layered))
-    roundings = path_roundings(table, problem.n)
+    roundings = path_roundings(table, problem.n) + layered.roundings
     if not layered.unambiguous:
         guard_prefixes(table, np.inf)
         table = determinized(table)
@@ -302,7 +309,7 @@ def _regrets(problem: Problem, indices: Ints) -> ArcTable:
         here = (table.source == state) & (table.ilabel == label + 1)
         state = int(table.target[here][0])
     end = int(search.hypotheses.ends[1][state])
-    costs, distance = search.costs(search.worth(end)), search.ending(end)
+    costs, distance = search.costs(search.worth(end))[0], search.ending(end)
     final = distance.copy()
     for arcs in reversed(table.depths[1]):
         np.minimum.at(distance, table.source[arcs], costs[arcs] + distance[table.target[arcs]])

@@ -43,6 +43,7 @@ class TapeMachine:
     steps: Floats  # the feature values of each step, (steps, features)
     counted: Floats  # what each step adds to the counter, (steps,)
     n: int
+    roundings: int  # a bound on those behind the weights of the acceptor
 
     @cached_property
     def position(self) -> Ints:
@@ -99,7 +100,7 @@ def tape_machine(part: TapeLoss, sequences: Layered) -> TapeMachine:
     if counted.any():
         composed = compose(composed, _counter(counted, composed, n), ("tape", "counter"))
     table = trimmed(table_from_fst(composed, _WHERE))
-    return TapeMachine(table, rows[:, columns], counted, n)
+    return TapeMachine(table, rows[:, columns], counted, n, sequences.roundings)
 
 
 def _counter(counted: Floats, before: Fst, n: int) -> Fst:
@@ -149,7 +150,7 @@ def flows_of(reference: TapeMachine) -> Flows:
         flow = before[table.source] * table.factor * distance[table.target]
         row[:] = np.bincount(place, flow, minlength=shape[0] * shape[1]).reshape(shape)
     most = int(np.bincount(place).max(initial=0))  # arcs that are summed
-    roundings = path_roundings(table, reference.n) + most
+    roundings = path_roundings(table, reference.n) + most + reference.roundings
     return Flows(behind[:, table.start], joint, roundings)
 
 
@@ -178,14 +179,14 @@ class StepWorths:
         z_rows, z_row = _distinct(hypothesis.steps[:, list(term.z)])
         y_rows, y_row = _distinct(reference.steps[:, list(term.y)])
         guard_size(_WHERE, len(z_rows) * len(y_rows) // _PAIRS_PER_STATE)
-        tables, table = term_amounts(form, term, z_rows, y_rows, n)
+        tables, table, common = term_amounts(form, term, z_rows, y_rows, n)
         shape = len(z_rows), len(y_rows)
         amounts = [csr_array((amount, (row, col)), shape=shape) for row, col, amount in tables]
         ends = len(self.flows.masses)
         by_row = np.zeros((ends, n, len(y_rows)))
         for step, row in enumerate(y_row.tolist()):
             by_row[:, :, row] += self.flows.joint[:, :, step]
-        return _Term(term.count, z_row, amounts, table, by_row)
+        return _Term(term.count, z_row, amounts, table, common, by_row)
 
     def __call__(self, slopes: Sequence[Floats]) -> Worth:
         """The worth of steps where each joint count has these slopes, (ends of y,) each."""
@@ -204,6 +205,7 @@ class _Term(NamedTuple):
     z_row: Ints  # the row of features that each step of z shows
     amounts: list[csr_array]  # tables of what is added, (rows of z, rows of y)
     table: Ints  # the table of each position, (n,)
+    common: float  # what is added at every position beside these
     flows: Floats  # (ends, n, rows of y)
 
     def worth(self, slope: Floats, absolute: bool) -> Floats:
@@ -214,6 +216,8 @@ class _Term(NamedTuple):
             at = np.flatnonzero(self.table == k)
             added = abs(amounts) if absolute else amounts
             worth[at] = (added @ flow[at].T).T[:, self.z_row]
+        beside = abs(self.common) if absolute else self.common
+        worth += beside * flow.sum(axis=1)[:, None]
         return worth
 
 
