@@ -92,7 +92,8 @@ def train(
     param: list[str] | None = option(
         "--param -p NAME=VALUE",
         "A parameter of the classifier, such as loss=jaccard; of its loss, as in loss__beta=2; of "
-        "its estimator, as in estimator__C=0.1; of a tagger, as in iterations=5. Repeatable.",
+        "its estimator, as in estimator__C=0.1; of a tagger, as in iterations=5, or as in "
+        "learner=logistic-argmin, which does not weigh mistakes by their costs. Repeatable.",
     ),
     pos_label: str | None = option(
         "--pos-label LABEL",

@@ -49,7 +49,10 @@ LEARNERS: dict[str, Any] = {
     "all-pairs": AllPairs,
     "one-against-all": OneAgainstAll,
     "regression": CostRegression,
+    "logistic-argmin": partial(Logistic, importance="equal"),
+    "perceptron-argmin": partial(AveragedPerceptron, importance="equal"),
 }
+"""Learners by name: what makes them. Those named argmin see which action costs least, no costs."""
 
 
 @register
@@ -83,12 +86,19 @@ class Trained(BaseEstimator):  # type: ignore[misc]
 
 
 def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
-    """A hash of parameters, features and labels; an InputError for spaces of one's own."""
+    """A hash of parameters, features and labels; an InputError for spaces of one's own.
+
+    A learner counts with all its parameters, also those that are not given: what its name stands
+    for can change from version to version.
+    """
     if not isinstance(sentences, features.HashedSentences):
         must = "checkpoint is for spaces over labels, whose examples can be compared"
         raise InputError(message("Searn", must, None, "Leave checkpoint out"))
     matrix, chunks = sentences.matrix, sentences.segments
     parts = [matrix.data, matrix.indices, sentences.starts, sentences.crossed]
+    learner = given_learner(parameters["learner"], "Searn")
+    settings: dict[str, Any] = getattr(learner, "get_params", dict)()
+    parameters = {**parameters, "learner": (type(learner).__name__, sorted(settings.items()))}
     if isinstance(chunks, features.SegmentFeatures):
         parts += [chunks.firsts, chunks.lasts, chunks.within]
     return str(joblib.hash([repr(sorted(parameters.items())), repr(ys), *parts]))
@@ -152,8 +162,10 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         loss_params: parameters of the loss by name.
         space: "left-to-right", "right-to-left", "word-at-a-time", "chunk-at-a-time",
             "alternating" (two streams of labels), or a space (see ``spaces``).
-        learner: "logistic", "perceptron", "all-pairs", "one-against-all", "regression", a learner
-            (see ``learners``), or a classifier of scikit-learn.
+        learner: "logistic", "perceptron", "all-pairs", "one-against-all" or "regression", which
+            weigh mistakes by what they cost; "logistic-argmin" or "perceptron-argmin", which learn
+            the action of least cost and take all mistakes for alike; a learner (see ``learners``),
+            or a classifier of scikit-learn (see ``Multiclass``).
         beta: the weight of a new policy: a number from (0, 1], where 1 is policy iteration;
             "theory", 1 / T^3 for sentences of up to T decisions (Theorem 2); or "search", the one
             of least loss on development data.

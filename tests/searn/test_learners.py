@@ -76,7 +76,7 @@ def test_logistic_step_follows_the_slope(seed):
         return np.logaddexp.reduce(scores.ravel()) - np.logaddexp.reduce(scores[held.targets])
 
     weights, squares = start.copy(), np.full_like(start, 1e-30)
-    how = (1e-6, 0.0, 0.0, np.uint64(0))  # rate, dropout, least slope, seed
+    how = (1e-6, 0.0, 0.0, np.uint64(0), False)  # rate, dropout, least slope, seed, by cost
     found = logistic_pass(*held, np.array([0]), weights, squares, *how)
     assert found == pytest.approx(held.importance[0] * loss(start), rel=1e-9, abs=1e-12)
     for c, a in np.ndindex(columns, 4):
@@ -87,6 +87,34 @@ def test_logistic_step_follows_the_slope(seed):
         slope = held.importance[0] * (loss(moved) - loss(start)) / 1e-6
         if abs(slope) > 1e-4:
             assert weights[c, a] - start[c, a] == pytest.approx(-1e-6 * np.sign(slope), rel=1e-3)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_logistic_step_by_costs(seed):
+    """A wrong action goes down by its probability times its cost, targets go up by the sum."""
+    held, rng, columns = drawn(seed, examples=1)
+    start = rng.normal(size=(columns + 1, 4))
+    start[-1] = 0
+    allowed = np.isfinite(held.costs)
+    scores = np.zeros(held.costs.shape)
+    for r in range(len(scores)):
+        for k in range(held.ends[r], held.ends[r + 1]):
+            scores[r] += held.values[k] * start[held.columns[k]]
+    mass = np.where(allowed, np.exp(scores), 0.0)
+    down = mass / mass.sum() * np.where(allowed & ~held.targets, held.costs, 0.0)  # least is 0
+    up = np.where(held.targets, mass, 0.0)
+    slopes = held.importance[0] * (down - down.sum() * up / up.sum())
+    weights, squares = start.copy(), np.full_like(start, 1.0)  # which hide the size of no slope
+    logistic_pass(*held, np.array([0]), weights, squares, 1e-3, 0.0, 0.0, np.uint64(0), True)
+    want, sums = start.copy(), np.full_like(start, 1.0)
+    for r in range(len(slopes)):
+        for k in range(held.ends[r], held.ends[r + 1]):
+            if held.columns[k] < columns:
+                move = slopes[r] * held.values[k]
+                sums[held.columns[k]] += move**2
+                want[held.columns[k]] -= 1e-3 * move / np.sqrt(sums[held.columns[k]])
+    np.testing.assert_allclose(weights, want, rtol=1e-10, atol=1e-12)
 
 
 def test_mean_of_perceptron_weights():
@@ -124,9 +152,10 @@ def by_state(seed=0, count=300, actions=4):
 
 
 LEARNERS = [
+    Logistic(epochs=20, rate=0.3, dropout=0, importance="equal"),
     Logistic(epochs=20, rate=0.3, dropout=0),
+    AveragedPerceptron(importance="equal"),
     AveragedPerceptron(),
-    AveragedPerceptron(importance="cost"),
     AllPairs(),
     AllPairs(reductions.Costing(LinearSVC(), rounds=5, random_state=0)),
     OneAgainstAll(LogisticRegression(C=100)),
@@ -150,6 +179,52 @@ def test_least_costs_are_learned(learner, forbidden):
     found = np.where(np.isfinite(costs), scores, -np.inf).argmax(axis=1)
     # Two actions of the six states can be equal: what counts is the cost.
     assert np.array_equal(costs[np.arange(len(found)), found], costs.min(axis=1))
+
+
+# By the right action, the costs of three actions; how often each is right; the cheapest one.
+WEIGHTY = [
+    # A missed third costs 20: it is the cheapest action, though right in one state of ten.
+    ([[0, 1, 1], [1, 0, 1], [20, 20, 0]], [200, 160, 40], 2),
+    # Where the first is right, the third costs 20. It still is the second that is cheapest.
+    ([[0, 1, 20], [1, 0, 1], [1, 1, 0]], [120, 240, 40], 1),
+]
+
+
+def blind(table, counts):
+    """Examples of actions that no feature tells apart, in any order."""
+    right = np.random.default_rng(0).permutation(np.repeat(np.arange(3), counts))
+    return decisions(csr_array(np.ones((len(right), 1))), np.array(table, float)[right])
+
+
+@pytest.mark.parametrize(
+    "learner", [Logistic(), AveragedPerceptron(), AllPairs(), CostRegression()], ids=repr
+)
+@pytest.mark.parametrize(("table", "counts", "cheapest"), WEIGHTY)
+def test_expected_costs_decide(learner, table, counts, cheapest):
+    """Of actions that no feature tells apart, the one of least expected cost is decided for."""
+    assert (np.array(counts) @ np.array(table)).argmin() == cheapest
+    model = learner.learn(blind(table, counts), 0)
+    assert model.scores(csr_array(np.ones((1, 1)))).argmax() == cheapest
+
+
+def test_by_argmin_all_mistakes_are_alike():
+    """The action that is right most often is decided for, whatever others cost."""
+    table, counts, _ = WEIGHTY[0]
+    model = Logistic(importance="equal").learn(blind(table, counts), 0)
+    assert model.scores(csr_array(np.ones((1, 1)))).argmax() == 0
+
+
+@pytest.mark.parametrize(("table", "counts", "cheapest"), WEIGHTY)
+def test_probabilities_by_costs(table, counts, cheapest):
+    """p(y) sum_t P(t) c_t(y) = P(y) sum_a p(a) c_y(a) for each y, solved as linear equations."""
+    shares, costs = np.array(counts) / np.sum(counts), np.array(table, float)
+    equations = np.diag(shares @ costs) - shares[:, None] * costs
+    assert np.linalg.matrix_rank(equations) == 2  # they add up to 0: p is known up to its sum
+    want = np.linalg.lstsq(np.vstack((equations, np.ones(3))), [0, 0, 0, 1], rcond=None)[0]
+    assert want.argmax() == cheapest
+    model = Logistic(epochs=200, dropout=0).learn(blind(table, counts), 0)
+    found = np.exp(model.scores(csr_array(np.ones((1, 1))))[0].astype(float))
+    np.testing.assert_allclose(found / found.sum(), want, atol=0.03)  # the last steps are as long
 
 
 def test_a_class_that_is_always_right_is_decided_for():

@@ -25,6 +25,8 @@ def quick(loss="hamming", **given):
     return Searn(loss, **{**QUICK, **given})
 
 
+WRONG = 'loss wrong "wrong labels"\nlabels any\ncount bad when z != y\nvalue bad'
+"""A loss under which all mistakes cost the same, however long a sentence is."""
 CHUNKS = [["B-X", "I-X", "O"], ["O", "B-Y"], ["B-Y", "B-X", "I-X", "I-X"]]
 
 
@@ -44,9 +46,9 @@ def tagged(count, seed=0):
 
 @pytest.mark.parametrize("learner", ["logistic", "perceptron", "one-against-all"])
 def test_sums_are_learned(sums, learner):
-    """Labels that only the label before makes clear."""
+    """Labels that only the label before makes clear; the loss counts positions, as score does."""
     X, y = sums
-    made = quick(learner=learner, beam=1, folds=2).fit(X, y)
+    made = quick(fsmeu.loads(WRONG), learner=learner, beam=1, folds=2).fit(X, y)
     assert made.score(X, y) > 0.98
     assert made.predict_single(X[0]) == made.predict(X)[0]
 
@@ -117,11 +119,48 @@ def test_first_iteration_is_a_maximum_entropy_markov_model(sums):
 def test_importance_is_equal_where_every_mistake_costs_the_same(sums):
     """With the number of wrong labels as loss, costs weigh all states alike: the same model."""
     X, y = sums
-    count = fsmeu.loads('loss wrong "wrong labels"\nlabels any\ncount bad when z != y\nvalue bad')
-    weighted = Logistic(importance="cost", epochs=2)
-    one = quick(count, learner=weighted, iterations=1, folds=1).fit(X, y)
-    other = quick(count, learner=Logistic(epochs=2), iterations=1, folds=1).fit(X, y)
+    count = fsmeu.loads(WRONG)
+    learners = (Logistic(importance=how, epochs=2) for how in ("cost", "equal"))
+    one, other = (quick(count, learner=a, iterations=1, folds=1).fit(X, y) for a in learners)
     np.testing.assert_allclose(one.models_[0].weights, other.models_[0].weights, atol=1e-6)
+
+
+KINDS = {"a": 0.01, "b": 0.3, "c": 0.4, "d": 0.45}
+"""How often words of a kind have the label 1."""
+
+
+def missed_ones(count, seed):
+    """Sentences of 5 to 12 words of the kinds, equally often, with labels drawn for each word."""
+    rng = np.random.default_rng(seed)
+    kinds = [rng.choice([*KINDS], size=n) for n in rng.integers(5, 13, count)]
+    y = [[int(rng.random() < KINDS[kind]) for kind in one] for one in kinds]
+    return [[{"kind": kind} for kind in one] for one in kinds], y
+
+
+BY_COST = ("", "perceptron", "all-pairs", "one-against-all", "regression", LogisticRegression())
+
+
+@pytest.mark.parametrize("learner", BY_COST)  # the first is the default
+def test_a_missed_1_costs_20(learner):
+    """A false 1 costs 1, so that 1 is best where its probability is above 1/21, in b, c and d.
+
+    The least expected loss of a word is then (.01 * 20 + .7 + .6 + .55) / 4 = .51, of always 1
+    .71, of always 0, which is the more probable label everywhere, 5.8.
+    """
+    best = np.mean([min(20 * p, 1 - p) for p in KINDS.values()])
+    assert best == pytest.approx(0.5125)
+    loss = fsmeu.load("weighted_cost", c_fn=20)
+    train, test = missed_ones(200, 1), missed_ones(300, 2)
+
+    def lost(**given):
+        made = Searn(loss, bits=10, random_state=0, iterations=2, folds=2, **given).fit(*train)
+        return np.mean([loss(z, y) for z, y in zip(made.predict(test[0]), test[1], strict=True)])
+
+    assert lost(**({"learner": learner} if learner else {})) < 0.6
+    if not learner:
+        assert lost(learner="logistic-argmin") > 5
+        assert lost(learner=Multiclass(weighted=False)) > 5
+        assert lost(learner="perceptron-argmin") > 3  # which comes near to no probabilities
 
 
 class Records(Logistic):
@@ -224,6 +263,8 @@ def test_training_goes_on_after_it_was_killed(sums, tmp_path):
         assert calls == [3]
     with pytest.raises(InputError, match="same parameters and data"):
         quick(**held).fit(X[1:], y[1:])
+    with pytest.raises(InputError, match="same parameters and data"):
+        quick(**held, learner=Logistic(rate=0.1, importance="equal")).fit(X, y)
     held["space"] = PlainTagging("abc")  # whose examples cannot be compared
     with pytest.raises(InputError, match="checkpoint is for spaces over labels"):
         quick(None, **held).fit(X, y)

@@ -45,10 +45,15 @@ def _ada_step(row, sums, slopes, value, rate):
 
 
 @jit_helper
-def _slopes(scores, costs, targets, slopes):
-    """Fills the slopes of the loss of an example, all (rows, A); returns the loss."""
+def _slopes(scores, costs, targets, by_cost, slopes):
+    """Fills the slopes of an example, all (rows, A); returns -log of the targets' probability.
+
+    They are those of what is returned; with ``by_cost``, the slope of an action that is no target
+    is multiplied by what it costs more than the cheapest target, and those of the targets balance
+    these, in proportion to their probabilities.
+    """
     rows, actions = scores.shape
-    top, best = -np.inf, -np.inf
+    top, best, aim_cost = -np.inf, -np.inf, np.inf
     for r in range(rows):
         for a in range(actions):
             if math.isinf(costs[r, a]):
@@ -56,6 +61,7 @@ def _slopes(scores, costs, targets, slopes):
             top = max(top, scores[r, a])
             if targets[r, a]:
                 best = max(best, scores[r, a])
+                aim_cost = min(aim_cost, costs[r, a])
     total, target_mass = 0.0, 0.0
     for r in range(rows):
         for a in range(actions):
@@ -67,22 +73,30 @@ def _slopes(scores, costs, targets, slopes):
             total += mass
             if targets[r, a]:
                 target_mass += math.exp(scores[r, a] - best)
+    pushed = 0.0
     for r in range(rows):
         for a in range(actions):
             slopes[r, a] /= total
+            if by_cost and not math.isinf(costs[r, a]):
+                slopes[r, a] *= 0.0 if targets[r, a] else max(0.0, costs[r, a] - aim_cost)
+                pushed += slopes[r, a]
+    for r in range(rows):
+        for a in range(actions):
             if targets[r, a]:
-                slopes[r, a] -= math.exp(scores[r, a] - best) / target_mass
+                share = math.exp(scores[r, a] - best) / target_mass
+                slopes[r, a] -= pushed * share if by_cost else share
     return (top + math.log(total)) - (best + math.log(target_mass))
 
 
 @jit_entry
 def logistic_pass(
     ends, columns, values, begins, costs, targets, importance, order, weights, squares,
-    rate, dropout, least, seed,
+    rate, dropout, least, seed, by_cost,
 ):  # fmt: skip
     """The sum of the examples' losses before their steps; changes weights and squares, (U + 1, A).
 
-    The loss of an example is -log of the probability that softmax gives to its targets. A step is
+    The loss of an example is -log of the probability that softmax gives to its targets; with
+    ``by_cost``, its slopes are weighed by costs (``_slopes``), which the sum is not. A step is
     that of AdaGrad (Duchi, Hazan and Singer 2011): ``rate`` times the slope over the root of the
     sum of squared slopes so far, ``squares``, which begin above 0. Examples are visited in
     ``order``; a share ``dropout`` of the entries is left out, the seed says which; a row whose
@@ -117,7 +131,7 @@ def logistic_pass(
             row_ends[r + 1] = used
         loss = _slopes(
             scores[:count], costs[first : first + count], targets[first : first + count],
-            slopes[:count],
+            by_cost, slopes[:count],
         )  # fmt: skip
         total += importance[i] * loss
         for r in range(count):

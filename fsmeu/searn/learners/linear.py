@@ -47,6 +47,12 @@ class Decisions:
         """The least cost of each example, (N,)."""
         return np.minimum.reduceat(self.costs.min(axis=1), self.begins[:-1])
 
+    @property
+    def greatest(self) -> Floats:
+        """What the worst allowed action of each example costs more than the best, (N,)."""
+        allowed = np.where(np.isfinite(self.costs), self.costs, -np.inf).max(axis=1)
+        return np.maximum.reduceat(allowed, self.begins[:-1]) - self.least
+
     def taken(self, examples: Ints) -> Decisions:
         """These examples only."""
         counts = np.diff(self.begins)[examples]
@@ -127,15 +133,20 @@ class _Linear(BaseEstimator):  # type: ignore[misc]
     """A linear learner with ``epochs``, ``importance`` and ``min_freq``."""
 
     def _read(self, data: Decisions, kind: Any) -> tuple[int, bool, NDArray[np.int32], Entries]:
-        """Epochs, whether costs count, the columns that have weights, and examples as arrays."""
+        """Epochs, whether costs count, the columns that have weights, and examples as arrays.
+
+        Where costs count, they are in units of the mean over all examples of the greatest one.
+        """
         where = type(self).__name__
         epochs = check_int(where, "epochs", self.epochs)
-        by_cost = one_of(where, "importance", self.importance, ("equal", "cost")) == "cost"
+        by_cost = one_of(where, "importance", self.importance, ("cost", "equal")) == "cost"
         rows, least = data.rows, check_int(where, "min_freq", self.min_freq)
         columns, numbers = numbered_columns(rows, least)
         ends, begins = (array.astype(np.int64, copy=False) for array in (rows.indptr, data.begins))
         values, costs = rows.data.astype(kind, copy=False), data.costs.astype(kind)
-        arrays = (begins, costs, data.targets, np.ones(len(data), kind))
+        unit = float(data.greatest.mean()) if by_cost else 1.0
+        importance = np.full(len(data), 1 / (unit or 1.0), kind)
+        arrays = (begins, costs, data.targets, importance)
         return epochs, by_cost, columns, Entries(ends, numbers, values, *arrays)
 
 
@@ -152,20 +163,29 @@ class Logistic(_Linear):
     the first iteration of ``Searn`` trains a maximum entropy Markov model (section 7 of the paper).
     Dropout (entries are left out, the others scaled up) takes the place of a penalty on weights.
 
+    By costs, an action that is no target is pushed down by its probability times what it costs
+    more than the target, and the target is pushed up by the sum of these. Where the features leave
+    P(y) for the target y, the probabilities p of actions a are then those for which, for all y,
+    p(y) sum_t P(t) [c_t(y) - c_t(t)] = P(y) sum_a p(a) [c_y(a) - c_y(y)]: with two actions, odds
+    times the ratio of costs, so that the more probable action is the one of less expected cost;
+    with equal costs of all mistakes, p = P. An action that is the target of no state is never
+    decided for, however little it costs.
+
     Args:
         epochs: passes over the examples.
         rate: the length of a step.
         dropout: the share of entries that is left out in a pass.
-        importance: "equal", or "cost": an example weighs as much as the greatest cost of its
-            actions, in units of the mean over all examples. States in which nothing can go wrong
-            any more weigh nothing then.
+        importance: "cost": a wrong action weighs as much as its cost less that of the target, in
+            units of the mean over all examples of the greatest of these, so that states in which
+            nothing can go wrong weigh nothing; or "equal": the targets alone count, and all
+            mistakes are alike (learned by argmin).
         min_freq: features with fewer entries have no weight.
     """
 
     epochs: int = 8
     rate: float = 0.03
     dropout: float = 0.2
-    importance: str = "equal"
+    importance: str = "cost"
     min_freq: int = 1
 
     def learn(self, decisions: Decisions, seed: int) -> LinearModel:
@@ -176,16 +196,12 @@ class Logistic(_Linear):
         dropout = number_between(type(self).__name__, "dropout", self.dropout, 0, 0.99)
         # Single precision takes half the memory and half the time.
         epochs, by_cost, columns, entries = self._read(decisions, np.float32)
-        if by_cost:
-            finite = np.where(np.isfinite(decisions.costs), decisions.costs, -np.inf).max(axis=1)
-            spans = np.maximum.reduceat(finite, decisions.begins[:-1]) - decisions.least
-            entries.importance[:] = spans / spans.mean() if spans.any() else 1.0
         weights = np.zeros((len(columns) + 1, decisions.costs.shape[1]), np.float32)
         squares = np.full_like(weights, _TINY)
         source = np.random.default_rng(seed)
         for _ in range(epochs):
             order = source.permutation(len(decisions))
-            options = (rate, dropout, _LEAST_SLOPE, np.uint64(source.integers(2**63)))
+            options = (rate, dropout, _LEAST_SLOPE, np.uint64(source.integers(2**63)), by_cost)
             kernels.logistic_pass(*entries, order, weights, squares, *options)
         return LinearModel(columns, weights, probabilistic=True)
 
@@ -197,13 +213,14 @@ class AveragedPerceptron(_Linear):
 
     Args:
         epochs: passes over the examples.
-        importance: "equal", or "cost": a step is as long as the difference of the costs of the
-            action that was decided for and of the best target, in units of the mean cost.
+        importance: "cost": a step is as long as the difference of the costs of the action that was
+            decided for and of the best target, in units of the mean over all examples of the
+            greatest one; or "equal": all steps are alike (learned by argmin).
         min_freq: features with fewer entries have no weight.
     """
 
     epochs: int = 8
-    importance: str = "equal"
+    importance: str = "cost"
     min_freq: int = 1
 
     def learn(self, decisions: Decisions, seed: int) -> LinearModel:
@@ -211,9 +228,6 @@ class AveragedPerceptron(_Linear):
         from fsmeu.searn.learners import kernels
 
         epochs, by_cost, columns, entries = self._read(decisions, np.float64)
-        if by_cost:
-            regret = entries.costs - np.repeat(decisions.least, np.diff(entries.begins))[:, None]
-            entries.importance[:] = 1 / (float(regret[np.isfinite(regret)].mean()) or 1.0)
         weights, delays = np.zeros((2, len(columns) + 1, decisions.costs.shape[1]))
         source = np.random.default_rng(seed)
         for k in range(epochs):

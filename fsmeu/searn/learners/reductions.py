@@ -229,15 +229,15 @@ class CostRegression(_Reduction):
 class Multiclass(_Reduction):
     """Any classifier of scikit-learn: one target of each state is its class.
 
-    The importance of a state is the greatest cost of its actions, or 1 with ``weighted=False``.
+    The importance of a state is the greatest cost of its actions less the least, since a classifier
+    takes one weight for each row; or 1 with ``weighted=False`` (learned by argmin).
     """
 
     _flat, _kind = True, "joint"
     weighted: bool = True
 
     def _problems(self, decisions: Decisions) -> Iterable[tuple[Any, Floats]]:
-        greatest = np.where(np.isfinite(decisions.costs), decisions.costs, -np.inf).max(axis=1)
-        weights = greatest - decisions.least if self.weighted else np.ones(len(decisions))
+        weights = decisions.greatest if self.weighted else np.ones(len(decisions))
         return [(decisions.targets.argmax(axis=1), weights)]
 
 
