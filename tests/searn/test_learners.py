@@ -207,6 +207,23 @@ def test_expected_costs_decide(learner, table, counts, cheapest):
     assert model.scores(csr_array(np.ones((1, 1)))).argmax() == cheapest
 
 
+@pytest.mark.parametrize(
+    ("learner", "is_learned"),
+    [
+        (AllPairs(), True),
+        (CostRegression(), True),
+        (Logistic(), False),
+        (AveragedPerceptron(), False),
+    ],
+    ids=repr,
+)
+def test_an_action_that_is_never_the_best(learner, is_learned):
+    """It is learned by all pairs and regression, though it is the target of no state."""
+    given = blind([[0, 10, 1], [10, 0, 1], [0, 0, 0]], [220, 180, 0])
+    scores = learner.learn(given, 0).scores(csr_array(np.ones((1, 1))))[0]
+    assert (scores.argmax() == 2) == is_learned
+
+
 def test_by_argmin_all_mistakes_are_alike():
     """The action that is right most often is decided for, whatever others cost."""
     table, counts, _ = WEIGHTY[0]
