@@ -4,7 +4,7 @@ For a reference y and a loss, one sweep from the last position to the first find
 that can be reached from every state of the machine over z. The cost of a label after any prefix is
 the value that can be reached before it minus that after it: what a mistake costs if all that
 follows is done as well as can be. It is one mechanism for every loss, where the paper writes a
-policy for each.
+policy for each. Where the reference is not known, ``expected`` has costs under a model of it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Label, as_alphabet, listed
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import any_layers, string_layers
+from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
+from fsmeu.models import Model
+from fsmeu.searn.oracle.expected import ExpectedCosts, Limits
 from fsmeu.searn.oracle.product import Path, machines_of, ranked_path
 from fsmeu.searn.oracle.tables import ranked_tables, refuse_states, tables_of
 
@@ -75,6 +78,10 @@ class CostOracles:
         self.loss = loss
         self.labels: tuple[Label, ...] = loss.alphabet.labels
         rows = listed(ys, "cost oracle", "the references must be a list of sequences", rows=True)
+        for y in rows:
+            if isinstance(y, Model):
+                must = "a reference must be a sequence of labels"
+                raise InputError(message("cost oracle", must, y, "Use CostOracle(loss, model=...)"))
         self.ys = [loss.alphabet.encode(y, f"reference {k}") for k, y in enumerate(rows)]
         self.lengths = np.array([len(y) for y in self.ys], np.int64)
         self._sign, count = 1.0 if loss.kind == "utility" else -1.0, len(self.labels)
@@ -124,7 +131,7 @@ class CostOracles:
     def oracle(self, number: int) -> CostOracle:
         """The oracle of one reference."""
         oracle = CostOracle.__new__(CostOracle)
-        oracle._bind(self, self._numbers([number]))
+        oracle._bind(_ReferenceCosts(self, self._numbers([number])))
         return oracle
 
     def _numbers(self, sentences: Any) -> Ints:
@@ -172,18 +179,62 @@ def _explicit_path(loss: Loss, y: Ints, fallback: Ints | None, sign: float) -> t
     return ranked_path(0, layers, sign * values[begins[n] :]), error
 
 
+class _ReferenceCosts:
+    """The costs of one reference of many; has what ``ExpectedCosts`` has."""
+
+    def __init__(self, oracles: CostOracles, number: Ints) -> None:
+        self._oracles, self._number, self._y = oracles, number, oracles.ys[number[0]]
+        self.loss, self.labels, self.nbytes = oracles.loss, oracles.labels, oracles.nbytes
+        self.n = len(self._y)
+        self.rounding = float(oracles.roundings[number[0]])
+        self.start: tuple[int, ...] = tuple(oracles.start(number)[0].tolist())
+
+    def step(self, state: Any, label: Any) -> tuple[int, ...]:
+        """The state after one more label, given by its index."""
+        return tuple(self._oracles.step(self._number, _batch(state), [label])[0].tolist())
+
+    def costs_at(self, state: Any) -> Floats:
+        """The cost of each label in a state, (labels,)."""
+        return np.asarray(self._oracles.costs_at(self._number, _batch(state))[0])
+
+    def value_at(self, state: Any) -> float:
+        """The best value that can be reached from a state."""
+        return float(self._oracles.values_at(self._number, _batch(state))[0])
+
+    def exact_at(self, state: Any) -> bool:
+        """True in every state that has costs: every completion is considered."""
+        return bool(len(self.costs_at(state)))
+
+    def bounds_at(self, state: Any) -> Floats:
+        """The least and the greatest that the cost of each label can be in truth, (2, labels)."""
+        costs = self.costs_at(state)
+        lost = np.where(costs > 0.0, self.rounding, 2 * self.rounding)
+        return np.array([np.maximum(costs - lost, 0.0), costs + lost])
+
+    def preferred(self, state: Any) -> int | None:
+        """The index of the reference's own label."""
+        return int(self._y[state[0]])
+
+
 class CostOracle:
-    """The cost oracle of one reference.
+    """The cost oracle of one reference, or of a model of it.
 
     Args:
         loss: a loss or utility.
         y: the reference, a sequence of labels.
-        labels: the labels, in the order of costs; the loss's own unless they are given.
-        engine: as in ``CostOracles``.
+        labels: the labels, in the order of costs; the loss's own unless they are given (the
+            model's, where those of the loss are open).
+        engine: as in ``CostOracles``; with a model as in ``decode``.
+        model: a label model in the place of y, where y is not known. Costs are then expected ones:
+            the best expected value of all hypotheses that begin with the prefix, against that of
+            those that begin with the prefix and the label, each a decision by ``decode``.
+        budget: with a model, as in ``decode``.
+        seconds: with a model, as in ``decode``, for each decision.
 
     Attributes:
         labels: the labels, in the order of costs.
-        rounding: a bound on what rounding does to a cost, as in ``CostOracles``.
+        rounding: a bound on what rounding does to a cost, as in ``CostOracles``; with a model, to
+            a cost that is exact.
         start: the state before the first label.
         nbytes: the bytes that the tables take (of all references, where it is one of many).
 
@@ -191,37 +242,57 @@ class CostOracle:
     >>> oracle = CostOracle(load("fscore"), [1, 0, 1])
     >>> oracle.costs([1]).round(4).tolist(), oracle.best([1]), oracle.value([0])
     ([0.0, 0.2], 0, 0.6666666666666666)
+    >>> oracle = CostOracle(load("fscore"), model=[0.9, 0.5])
+    >>> oracle.costs([1]).round(4).tolist(), oracle.exact([1])
+    ([0.0333, 0.0], True)
     """
 
-    def __init__(self, loss: LossLike, y: Any, labels: Any = None, engine: str = "lattice") -> None:
-        self._bind(CostOracles(loss, [y], labels, engine=engine), np.zeros(1, np.int64))
+    def __init__(
+        self,
+        loss: LossLike,
+        y: Any = None,
+        labels: Any = None,
+        engine: str = "lattice",
+        *,
+        model: Any = None,
+        budget: int = CANDIDATES,
+        seconds: float | None = SECONDS,
+    ) -> None:
+        if (y is None) == (model is None):
+            must = "exactly one of y, the reference, and model, a model of it, must be given"
+            raise InputError(message("cost oracle", must, "none" if y is None else "both"))
+        if model is not None:
+            self._bind(ExpectedCosts(loss, model, labels, engine, Limits(budget, seconds)))
+        else:
+            oracles = CostOracles(loss, [y], labels, engine=engine)
+            self._bind(_ReferenceCosts(oracles, np.zeros(1, np.int64)))
 
-    def _bind(self, oracles: CostOracles, number: Ints) -> None:
-        self._oracles, self._number, self._y = oracles, number, oracles.ys[number[0]]
-        self.loss, self.labels, self.nbytes = oracles.loss, oracles.labels, oracles.nbytes
-        self.rounding = float(oracles.roundings[number[0]])
-        self.start: tuple[int, ...] = tuple(oracles.start(number)[0].tolist())
+    def _bind(self, answers: _ReferenceCosts | ExpectedCosts) -> None:
+        self._answers = answers
+        self.loss, self.labels, self.nbytes = answers.loss, answers.labels, answers.nbytes
+        self.rounding: float = answers.rounding
+        self.start: tuple[int, ...] = answers.start
 
     def __len__(self) -> int:
-        return len(self._y)
+        return self._answers.n
 
     def step(self, state: Any, label: int) -> Any:
         """The state after one more label, given by its index."""
-        return tuple(self._oracles.step(self._number, _batch(state), [label])[0].tolist())
+        return self._answers.step(state, label)
 
     def costs_at(self, state: Any) -> Floats:
         """The cost of each label in a state, (labels,); 0 marks the best."""
-        return np.asarray(self._oracles.costs_at(self._number, _batch(state))[0])
+        return self._answers.costs_at(state)
 
     def value_at(self, state: Any) -> float:
         """The best value that can be reached from a state."""
-        return float(self._oracles.values_at(self._number, _batch(state))[0])
+        return self._answers.value_at(state)
 
     def state(self, prefix: Any) -> Any:
         """The state after a prefix, a sequence of labels."""
         indices = self.loss.alphabet.encode(prefix, "prefix")
-        if len(indices) > len(self._y):
-            must = f"a prefix must have at most {len(self._y)} labels"
+        if len(indices) > len(self):
+            must = f"a prefix must have at most {len(self)} labels"
             raise InputError(message("cost oracle", must, f"{len(indices)}"))
         state = self.start
         for label in indices.tolist():
@@ -233,8 +304,24 @@ class CostOracle:
 
         It is the least loss that a completion can reach after the label, minus that after the best
         label; for a utility, the greatest utility after the best label minus that after this one.
+        With a model, losses and utilities are expected ones.
         """
         return self.costs_at(self.state(prefix))
+
+    def exact(self, prefix: Any) -> bool:
+        """Whether the costs after a prefix are proven, up to ``rounding``.
+
+        They always are with a reference; with a model, where ``decode`` proves its decisions.
+        """
+        return self._answers.exact_at(self.state(prefix))
+
+    def bounds(self, prefix: Any) -> Floats:
+        """The least and the greatest that the cost of each label can be in truth, (2, labels).
+
+        Where costs are not proven, the bounds are those of a decider who knows the reference up to
+        the last position, or of the range of the loss where that takes too many states.
+        """
+        return self._answers.bounds_at(self.state(prefix))
 
     def best_all(self, prefix: Any) -> tuple[Label, ...]:
         """All labels that can come next without a loss."""
@@ -243,11 +330,14 @@ class CostOracle:
     def best(self, prefix: Any) -> Label:
         """A best next label: that of the reference if it is one, else the first."""
         state = self.state(prefix)
-        costs, gold = self.costs_at(state), int(self._y[state[0]])
-        return self.labels[gold if costs[gold] == 0.0 else int(costs.argmin())]
+        costs, own = self.costs_at(state), self._answers.preferred(state)
+        return self.labels[int(costs.argmin()) if own is None or costs[own] > 0.0 else own]
 
     def value(self, prefix: Any = ()) -> float:
-        """The best value that can be reached after a prefix: least loss, greatest utility."""
+        """The best value that can be reached after a prefix: least loss, greatest utility.
+
+        With a model it is the best expected value that was found.
+        """
         return self.value_at(self.state(prefix))
 
 
