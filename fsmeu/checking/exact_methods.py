@@ -12,12 +12,13 @@ step.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fsmeu.decoding.decode import EXACT, METHODS
-from fsmeu.decoding.problem import Problem
+from fsmeu.decoding.problem import Problem, RefusalError
 from fsmeu.errors import FsmeuError
 from fsmeu.losses.algebra.split import replace_parts
 from fsmeu.losses.language import syntax
@@ -42,30 +43,55 @@ class Applies:
     n: int  # the length of the sequences for which it was tried; others may differ
 
 
-def exact_methods(loss: Loss) -> tuple[Applies, ...]:
-    """The methods that prove a decision for this loss, in the order in which they are tried.
+@dataclass(frozen=True)
+class Tried:
+    """The exact methods that decide for a loss, and why each of the others does not."""
 
-    Each is tried at one length (a short one for long files), which says nothing for certain of
-    others. Trying every sequence, which works for short ones, is not among them.
+    applies: tuple[Applies, ...]  # in the order in which they are tried
+    refused: Mapping[str, str]  # by method, the condition that the loss does not meet
+    faults: Mapping[str, str]  # by method, the error that kept its condition from being derived
+    n: int  # the length of the sequences
+
+
+def exact_methods(loss: Loss) -> tuple[Applies, ...]:
+    """The methods that prove a decision for this loss, in the order in which they are tried."""
+    return try_methods(loss).applies
+
+
+def try_methods(loss: Loss, n: int | None = None) -> Tried:
+    """The methods that prove a decision for this loss, and what keeps the others from it.
+
+    Each is tried at one length (without n, a short one for long files), which says nothing for
+    certain of others. Trying every sequence, which works for short ones, is not among them.
     """
     registers = loss.spec.registers if isinstance(loss, SpecLoss) else ()
     parts = 1 + sum(1 for register in registers for _ in syntax.walk(register.update))
-    n = min(_LENGTH.get(len(loss.alphabet), _SHORT), max(_SHORT, _EFFORT // parts))
+    if n is None:
+        n = min(_LENGTH.get(len(loss.alphabet), _SHORT), max(_SHORT, _EFFORT // parts))
     labels, size = loss.alphabet.labels, len(loss.alphabet)
     rows = np.random.default_rng(0).dirichlet(np.ones(size), n + 1 + size)  # all are positive
     independent = Bernoulli(rows[:n, 1]) if labels == (0, 1) else Independent(rows[:n], labels)
     models = ((Markov(rows[n], rows[n + 1 :], n, labels), True), (independent, False))
     methods = []
+    refused: dict[str, str] = {}
+    faults: dict[str, str] = {}
     for method in (name for name in EXACT if name != "exhaustive"):
         for model, any_model in models:
             try:
                 why = METHODS[method].reason(Problem(loss, model))
-            except FsmeuError:
+            except RefusalError as error:
+                refused[method] = error.must
+                continue
+            except FsmeuError as error:
+                faults[method] = str(error).splitlines()[0]
                 continue
             if why is not None:
                 methods.append(Applies(method, any_model, why, n))
+                refused.pop(method, None)
+                faults.pop(method, None)
                 break
-    return tuple(methods)
+            refused[method] = "rounding hides which sequence is best"
+    return Tried(tuple(methods), refused, faults, n)
 
 
 def methods_at_the_end(loss: SpecLoss) -> tuple[Applies, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fsmeu.checking.exact_methods import Tried
 from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report
 from fsmeu.limits import LONG_SEQUENCE
@@ -26,6 +27,9 @@ def facts(report: Report) -> list[tuple[str, str]]:
         rows.append(("steps", str(report.determinism)))
     if report.properties is not None:
         rows += _property_facts(report, report.properties)
+    if report.underived:
+        text = f"additive, confusion table and what rests on them, because {report.underived}"
+        rows.append(("not derived", text))
     if report.spec.outputs:
         names = _join(output.name for output in report.spec.outputs)
         rows.append(("outputs", f"{names}, all from one sweep"))
@@ -37,6 +41,18 @@ def facts(report: Report) -> list[tuple[str, str]]:
     elif report.redundant_n:
         rows.append(("redundant", f"no register (n = {report.redundant_n})"))
     return rows
+
+
+def underived_methods(tried: Tried) -> list[tuple[str, str]]:
+    """A row for each error that kept conditions of exact methods from being derived."""
+    by_error: dict[str, list[str]] = {}
+    for method, error in tried.faults.items():
+        by_error.setdefault(error, []).append(method)
+    at = f"at n = {tried.n}"
+    return [
+        ("not derived", f"whether {' and '.join(methods)} decides {at}, because {error}")
+        for error, methods in by_error.items()
+    ]
 
 
 def _property_facts(report: Report, props: Properties) -> list[tuple[str, str]]:
@@ -173,4 +189,11 @@ def report_data(report: Report) -> dict[str, Any]:
         "growth": growth,
         "redundant": {**redundant, "n": report.redundant_n},
         "decoders": None if loss is None else [asdict(method) for method in report.methods],
+        "not_derived": _underived_data(report),
     }
+
+
+def _underived_data(report: Report) -> dict[str, str]:
+    """What could not be derived, with the error that stood in the way."""
+    data = {"properties": report.underived} if report.underived else {}
+    return data | (dict(report.tried.faults) if report.tried is not None else {})

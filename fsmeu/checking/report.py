@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsmeu.checking.exact_methods import Applies, exact_methods
+from fsmeu.checking.exact_methods import Applies, Tried, try_methods
 from fsmeu.checking.examples import ExampleResult, labels_of_examples, run_examples
 from fsmeu.checking.growth import LONGEST, Growth, growth
 from fsmeu.errors import FsmeuError, InputError, message
@@ -92,6 +92,8 @@ class Report:
     redundant: tuple[str, ...] = ()  # registers that could be left out, one at a time
     together: tuple[str, ...] = ()  # registers that could be left out together
     redundant_n: int = 0  # the length for which this holds
+    underived: str = ""  # the error that kept properties from being derived, or nothing
+    methods_n: int | None = None  # the length at which methods are tried, if one was asked for
 
     @property
     def holds(self) -> bool:
@@ -100,10 +102,20 @@ class Report:
         return self.bound and defined and all(result.holds for result in self.examples)
 
     @cached_property
+    def tried(self) -> Tried | None:
+        """The exact methods, and why others do not apply, where something is derived of the loss.
+
+        They are tried at the length that was asked for, else at a short one.
+        """
+        if self.properties is None or self.loss is None:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):  # said of the values
+            return try_methods(self.loss, self.methods_n)
+
+    @property
     def methods(self) -> tuple[Applies, ...]:
         """The exact methods that decide for the loss, where something is derived of it."""
-        with np.errstate(over="ignore", invalid="ignore"):  # said of the values
-            return () if self.properties is None or self.loss is None else exact_methods(self.loss)
+        return () if self.tried is None else self.tried.applies
 
 
 @np.errstate(over="ignore", invalid="ignore")  # values that doubles cannot hold are reported
@@ -137,11 +149,14 @@ def report(
     except FsmeuError as error:
         return replace(result, missing=str(error), bound=isinstance(error, _MissingError))
     sizes = growth(loss, longest or LONGEST)
-    props = None
-    with suppress(FsmeuError):  # something in the file is undefined; the measurement says what
+    props, underived = None, ""
+    try:
         props = properties(loss.bound)
+    except FsmeuError as error:  # something in the file is undefined
+        underived = str(error).splitlines()[0]
     proven = _determinism(loss.bound, sizes)
-    result = replace(result, loss=loss, assumed=assumed, properties=props)
+    result = replace(result, loss=loss, assumed=assumed, properties=props, underived=underived)
+    result = replace(result, methods_n=longest)
     result = replace(result, growth=sizes, determinism=proven)
     return replace(result, **_clash(loss, props, sizes), **_redundant(loss, sizes))
 

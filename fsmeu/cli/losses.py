@@ -11,7 +11,13 @@ from rich.text import Text
 
 from fsmeu.checking.exact_methods import Applies, methods_at_the_end
 from fsmeu.checking.examples import ExampleResult
-from fsmeu.checking.facts import facts, measured_with, report_data, selected_sizes
+from fsmeu.checking.facts import (
+    facts,
+    measured_with,
+    report_data,
+    selected_sizes,
+    underived_methods,
+)
 from fsmeu.checking.growth import distinct_values
 from fsmeu.checking.report import Report, register_facts, report
 from fsmeu.cli import inputs
@@ -169,6 +175,7 @@ def _print_report(report: Report) -> None:
     rows = facts(report)
     if report.properties is not None:
         rows += [("exact decisions", _methods_text(report.methods)), *_advice(report)]
+        rows += underived_methods(report.tried) if report.tried is not None else []
     emit([(f"  {heading}", text) for heading, text in rows])
     sizes = report.growth
     if not sizes.sizes:

@@ -243,7 +243,11 @@ class Decision:
 
 
 class RefusalError(errors.InputError):
-    """A method's condition does not hold for a problem."""
+    """A method's condition does not hold for a problem; ``must`` says which."""
+
+    def __init__(self, text: str, must: str = "") -> None:
+        super().__init__(text)
+        self.must = must or text
 
 
 @dataclass(frozen=True)
@@ -275,7 +279,7 @@ class Method:
     def refusal(self, must: str) -> RefusalError:
         """The error that says what must hold of a problem and does not."""
         remedy = 'Use method="auto", or one that fits'
-        return RefusalError(errors.message(f"decode by {self.name}", must, None, remedy))
+        return RefusalError(errors.message(f"decode by {self.name}", must, None, remedy), must)
 
     def reason(self, problem: Problem) -> str | None:
         """Why the answer is exact, None where it is not; a RefusalError where it does not fit."""

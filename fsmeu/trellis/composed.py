@@ -9,7 +9,7 @@ positions of all lengths, and every sentence of a corpus.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -204,6 +204,28 @@ def classes_of(composed: Composed) -> Ints:
         if now == count:
             return by_first(refined)
         class_of, count = distinct(refined)[1], now
+
+
+def features_met(composed: Composed) -> Iterator[Bools]:
+    """Which features, of all terms, steps at each position show, (features,).
+
+    Positions one after the other that show the same have the same array.
+    """
+    alive = np.zeros(len(composed.code), bool)
+    alive[: composed.width[0]] = True
+    before = shown = np.zeros(0, bool)
+    kind_before = -1
+    for kind in composed.kind.tolist():
+        if kind != kind_before or not np.array_equal(alive, before):
+            arcs = composed.kinds[kind]
+            taken = arcs[:, alive[arcs[0]]]
+            shown = np.zeros(int(composed.first_feature[-1]), bool)
+            shown[taken[4:-1] + composed.first_feature[:-1, None]] = True
+            before = alive
+            kind_before = kind
+            alive = np.zeros_like(before)
+            alive[taken[2]] = True
+        yield shown
 
 
 def counts_met(composed: Composed, class_of: Ints, n: int) -> list[Bools]:

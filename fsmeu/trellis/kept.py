@@ -21,7 +21,7 @@ from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models.base import Model, arcs_key
 from fsmeu.models.chains import Chain
-from fsmeu.trellis.composed import LayersTooLargeError, compose
+from fsmeu.trellis.composed import LayersTooLargeError, compose, features_met
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.structure import hypotheses, references
 from fsmeu.trellis.tapes import Tapes, amounts_of
@@ -131,7 +131,9 @@ def _structure(form: Split, layered: Layered, n: int, allowed: Sequence[Layer] |
     y = compose(tapes.y, layers, len(layered.start), weighted=True)
     z = compose(tapes.z, z_layers, 1, weighted=False)
     shown = [(tapes.z.rows(k), tapes.y.rows(k)) for k in range(len(tapes.terms))]
-    amounts, common = amounts_of(form, tapes.terms, shown, n)
+    amounts, common = amounts_of(
+        form, tapes.terms, shown, n, lambda: zip(features_met(z), features_met(y), strict=True)
+    )
     weight_at = np.append(0, np.cumsum([len(layer.weight) for layer in layers], dtype=np.int64))
     adds, scored = (np.diff(at).sum(axis=0) > 0 for at in (amounts.begins, amounts.row_begins))
     r, h = references(y, adds), hypotheses(z, len(alphabet), scored[:-1])

@@ -16,7 +16,7 @@ kept as they are, since a small sum is not to be a difference of great ones.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -31,9 +31,15 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.limits import AMOUNTS_PER_STATE
 from fsmeu.losses.algebra.split import Split, TapeLoss, slope, starts_of, terms_of_sum
-from fsmeu.losses.language.syntax import Expr, Unary, names_read
+from fsmeu.losses.language.syntax import Expr, Unary, fault, names_read
 from fsmeu.losses.machine.view import SpecView
-from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
+from fsmeu.losses.semantics.evaluator import (
+    Scope,
+    constant_at,
+    is_undefined,
+    number,
+    where_defined,
+)
 
 AMOUNTS_AT_ONCE = 1 << 20  # amounts of pairs of feature values that are evaluated at once: 8 MB
 PLAIN_PAIRS = 1 << 22  # pairs of feature values up to which amounts are kept as they are: 0.5 GB
@@ -141,7 +147,8 @@ class Tape:
 def _rows_of(cells: Floats) -> tuple[Ints, tuple[Floats, Ints]]:
     """Places of rows of feature values (features, states, labels) as ``_CachedSteps`` has them."""
     features, *shape = cells.shape
-    table = np.moveaxis(cells, 0, 2).reshape(prod(shape), features) + 0.0  # -0.0 becomes 0.0
+    table = np.moveaxis(cells, 0, 2).reshape(prod(shape), features)
+    table = np.where(table == 0.0, 0.0, table)  # -0.0 becomes 0.0, bits of others stay
     levels = [np.unique(column, return_inverse=True)[1] for column in table.view(np.int64).T]
     first, row = distinct_rows([np.zeros(len(table), np.int64), *levels])
     return row.reshape(shape), (table[first], np.full(len(first), -1))
@@ -225,8 +232,8 @@ def term_amounts(
     """What a term adds for each pair of rows of feature values, (rows, features) of each tape.
 
     Distinct tables, at least one, as arrays (row of z, row of y, amount that is not 0), by row; the
-    table of each position, (n,); and what is added at each position beside these amounts. A
-    LossFileError where an amount is no finite number, a SizeLimitError where there are too many.
+    table of each position, (n,); and what is added at each position beside these amounts. An amount
+    is ``UNDEFINED`` where it has no value. A SizeLimitError where there are too many.
     """
     common = _common_amount(form, term, z_rows, y_rows, n)
     kept = 0
@@ -240,7 +247,8 @@ def term_amounts(
         clock, parts = clocks[begin : begin + size], []
         for first in range(0, max(1, len(z_rows)), rows):
             block = _block(form, term, z_rows[first : first + rows], y_rows, clock, n)
-            block = block - common if common else block
+            if common:
+                block = np.where(is_undefined(block), block, block - common)
             at, row, feature = np.unravel_index(np.flatnonzero(block != 0), block.shape)
             kept += len(at)
             guard_size("decode", kept // AMOUNTS_PER_STATE, least=True)
@@ -274,9 +282,9 @@ def _block(
     current: dict[str, Floats | float] = {"i": clock[:, None, None], "n": float(n)}
     current |= {f"z#{k}": column[:, None] for k, column in zip(term.z, z_rows.T, strict=True)}
     current |= {f"y#{k}": column[None, :] for k, column in zip(term.y, y_rows.T, strict=True)}
-    table = evaluate(term.amount, Scope(form.bound, current, current, {}))
+    table = where_defined(term.amount, Scope(form.bound, current, current, {}))
     amounts = np.broadcast_to(table, (len(clock), len(z_rows), len(y_rows))).astype(np.float64)
-    if not np.isfinite(amounts).all():
+    if not (np.isfinite(amounts) | is_undefined(amounts)).all():
         raise LossFileError(message("decode", "what is counted must be a finite number"))
     return amounts
 
@@ -331,12 +339,17 @@ class Amounts(NamedTuple):
 
 
 def amounts_of(
-    form: Split, terms: Sequence[Term], pairs: Sequence[tuple[Floats, Floats]], n: int
+    form: Split,
+    terms: Sequence[Term],
+    pairs: Sequence[tuple[Floats, Floats]],
+    n: int,
+    met: Callable[[], Iterable[tuple[Bools, Bools]]],
 ) -> tuple[Amounts, Floats]:
     """The amounts of all terms for sequences of length n, or of every length up to n.
 
     And what is added to each joint count at every position beside these, (counts,). ``pairs`` has
-    for each term the rows of feature values that the tapes of z and y may show.
+    for each term the rows of feature values that the tapes of z and y may show, and ``met`` gives which rows of z and features of y, of all terms, are shown at each position. A
+    LossFileError where an amount has no value although a step asks for it.
     """
     guard_size("decode", sum(len(z) * len(y) for z, y in pairs) // 64)
     by_term = [term_amounts(form, term, *rows, n) for term, rows in zip(terms, pairs, strict=True)]
@@ -350,6 +363,16 @@ def amounts_of(
             row, feature, amount = tables[numbers[i] if n else 0]
             parts.append((np.full(len(row), k), row + a, feature + b, amount))
     owner, row, feature, amount = (np.concatenate(column) for column in zip(*parts, strict=True))
+    undefined = is_undefined(amount)
+    if undefined.any():
+        lanes = owner[undefined], row[undefined], feature[undefined]
+        asked = _first_asked(*lanes, table, met())
+        if asked is not None:
+            position, score_row = asked
+            term = terms[int(np.searchsorted(rows, score_row, side="right")) - 1]
+            raise _no_amount(form, term, position)
+        owner, row, feature = (column[~undefined] for column in (owner, row, feature))
+        amount = amount[~undefined]
     begins, order = _grouped(owner, feature, len(first), int(features[-1]))
     row_begins, row_order = _grouped(owner, row, len(first), int(rows[-1]) + 1)
     count = np.repeat([term.count for term in terms], np.diff(rows)).astype(np.int64)
@@ -358,6 +381,30 @@ def amounts_of(
         row_begins, feature[row_order].astype(np.uint32), amount[row_order],
     )  # fmt: skip
     return amounts, common
+
+
+def _first_asked(
+    owner: Ints, row: Ints, feature: Ints, table: Ints, met: Iterable[tuple[Bools, Bools]]
+) -> tuple[int, int] | None:
+    """The first position and score row of these amounts that steps of both tapes ask for."""
+    last: tuple[Any, ...] = ()
+    for i, ((z_met, y_met), here) in enumerate(zip(met, table.tolist(), strict=True), start=1):
+        if last and last[0] is z_met and last[1] is y_met and last[2] == here:
+            continue
+        last = z_met, y_met, here
+        asked = np.flatnonzero(z_met[row] & y_met[feature] & (owner == here))
+        if len(asked):
+            return i, int(row[asked[0]])
+    return None
+
+
+def _no_amount(form: Split, term: Term, position: int) -> LossFileError:
+    """The error of an amount that is asked for at a position and has no value."""
+    spec, name = form.bound.spec, form.joint_counts[term.count].register
+    place = next(register.place for register in spec.registers if register.name == name)
+    said = f"what {name} adds has no value at position {position}, where its condition holds"
+    remedy = "Let its condition exclude this"
+    return fault(spec.origin, spec.source, place, said, remedy)
 
 
 def _grouped(owner: Ints, keys: Ints, tables: int, count: int) -> tuple[Ints, Ints]:

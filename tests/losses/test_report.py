@@ -5,8 +5,8 @@ import itertools
 import pytest
 
 import fsmeu
-from fsmeu.checking.exact_methods import exact_methods
-from fsmeu.checking.facts import facts
+from fsmeu.checking.exact_methods import exact_methods, try_methods
+from fsmeu.checking.facts import facts, report_data, underived_methods
 from fsmeu.checking.report import report
 from fsmeu.decoding.decode import EXACT
 from fsmeu.errors import FsmeuError
@@ -140,3 +140,32 @@ def test_a_long_file_is_asked_with_bounded_effort(monkeypatch):
     assert {(a.method, a.n) for a in found} == {("additive", 4), ("counting", 4)}
     assert 0 < len(made) <= 40 * 16
     assert exact_methods(fsmeu.load("hamming", labels="01"))[0].n == 12
+
+
+LATE = "loss f labels 0 1 count c by log(9 - i) when z == y value c"
+LATE_VALUE = "loss f labels 0 1 count c when z == y value sqrt(9 - c)"
+
+
+def test_an_error_in_an_analysis_is_said():
+    """Up to length 3 all is defined; what is asked beyond it has no value."""
+    found = of(LATE, longest=3)
+    tried = try_methods(found.loss, 12)
+    assert not tried.applies
+    assert "what c adds has no value at position 9" in tried.faults["additive"]
+    rows = underived_methods(tried)
+    assert [heading for heading, _ in rows] == ["not derived"] * len(rows)
+    assert "additive" in rows[0][1]
+    assert "what c adds has no value" in rows[0][1]
+    assert try_methods(found.loss, 3).applies
+
+
+def test_properties_that_cannot_be_derived_are_said():
+    found = of(LATE_VALUE, longest=3)
+    assert found.properties is None
+    assert "root of a negative number" in said(found, "not derived")
+    assert report_data(found)["not_derived"]["properties"] == found.underived
+
+
+def test_methods_are_tried_at_the_length_that_is_asked_for():
+    assert report(read_spec("hamming"), longest=60).methods[0].n == 60
+    assert report(read_spec("hamming")).methods[0].n == 12

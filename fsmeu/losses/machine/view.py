@@ -8,7 +8,7 @@ constants. In both, registers in which the value is linear may be kept in the we
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -23,7 +23,15 @@ from fsmeu.losses.algebra.split import slope, starts_of
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Register, names_read, steps, tapes
 from fsmeu.losses.semantics import domains
-from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at, evaluate, number
+from fsmeu.losses.semantics.evaluator import (
+    BoundLoss,
+    Scope,
+    constant_at,
+    evaluate,
+    is_undefined,
+    number,
+    where_defined,
+)
 from fsmeu.losses.semantics.walk import at_end, trajectories
 
 
@@ -158,7 +166,7 @@ class SpecView(View):
             elif name in self.ends:
                 continue
             elif gains is not None and name in self.linear_names:
-                compute = evaluate if register.sugar == "feature" else number
+                compute = where_defined if register.sugar == "feature" else number
                 gains[k] = compute(self.gain_exprs[k], scope)  # type: ignore[arg-type]
                 k += 1
             else:
@@ -299,7 +307,8 @@ def _value_classes(
     while begin < len(values) and depth < n:
         if len(values) * len(bound.label_values) ** 2 > _MOST_MERGED_CELLS:
             return None
-        after = _look(bound, register.name, n, register.update, values[begin:]) - domain.low
+        after = _look(bound, register.name, n, register.update, values[begin:], evaluate)
+        after = after - domain.low
         offsets = after.astype(np.int64)
         if not ((offsets == after) & (offsets >= 0) & (offsets < domain.size)).all():
             return None
@@ -312,19 +321,28 @@ def _value_classes(
             return None
     last = np.arange(begin, len(values))[:, None]
     rows.append(np.broadcast_to(last, (len(last), rows[0].shape[1] if rows else 1)))
-    columns = [_look(bound, register.name, n, expr, values) for expr in reads]
-    outputs = group(bits(np.concatenate([np.zeros((len(values), 1)), *columns], axis=1)))
+    columns = [_look(bound, register.name, n, expr, values, where_defined) for expr in reads]
+    missing = [is_undefined(column).astype(np.float64) for column in columns]
+    seen = np.concatenate([np.zeros((len(values), 1)), *columns, *missing], axis=1)
+    outputs = group(bits(seen))
     classes, order = refine(np.concatenate(rows), outputs), np.argsort(values)
     first = np.unique(classes, return_index=True)[1]
     return domains.Merged(values[order], classes[order], values[first])
 
 
-def _look(bound: BoundLoss, name: str, n: int, expr: Expr, values: Floats) -> Floats:
+def _look(
+    bound: BoundLoss,
+    name: str,
+    n: int,
+    expr: Expr,
+    values: Floats,
+    compute: Callable[[Expr, Scope], Any],
+) -> Floats:
     """An expression for each value of a register (rows) and each pair of labels that it reads."""
     column, labels = values[:, None, None], bound.label_values
     tapes = {"z": labels[None, :, None], "y": labels[None, None, :], "n": float(n)}
     scope = Scope(bound, {name: column, **tapes}, {name: column}, domains.memories_of(bound, n))
-    result = np.asarray(evaluate(expr, scope), np.float64)
+    result = np.asarray(compute(expr, scope), np.float64)
     columns = np.broadcast_shapes(result.shape, (1, 1, 1))[1:]
     return np.broadcast_to(result, (len(values), *columns)).reshape(len(values), -1)
 

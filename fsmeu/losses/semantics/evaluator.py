@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -23,6 +23,9 @@ from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Spec, fault
 
 NONE = -1.0  # the code of 'no label': the type of the tag O, a memory before the start
+_UNDEFINED_BITS = 0x7FF8_0000_0000_0F5E  # a nan that no arithmetic makes
+UNDEFINED = np.array(_UNDEFINED_BITS, np.int64).view(np.float64)[()]
+"""What stands for the value of an expression where it has none; only bits tell it from nan."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,12 +106,16 @@ class Memory:
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """The values of the names of an expression: z, y, i, n and registers, now or ``old``."""
+    """The values of the names of an expression: z, y, i, n and registers, now or ``old``.
+
+    With ``undefined``, lanes where something has no value are collected there instead of refused.
+    """
 
     bound: BoundLoss
     current: Mapping[str, Lanes]
     old: Mapping[str, Lanes]
     memories: Mapping[str, Memory]
+    undefined: list[Bools] | None = None
 
     def fault(self, expr: Expr, message: str, lanes: Any = None) -> LossFileError:
         """The error of an expression, with the state of the first of the lanes it happened in."""
@@ -164,13 +171,36 @@ def evaluate(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
         return value_of(expr, scope, active)
 
 
+def where_defined(expr: Expr, scope: Scope) -> Lanes:
+    """The value of an expression in every lane, ``UNDEFINED`` where it has none.
+
+    For pieces of an amount whose condition is not known where they are computed.
+    """
+    undefined: list[Bools] = []
+    value = evaluate(expr, replace(scope, undefined=undefined))
+    for lanes in undefined:
+        value = np.where(lanes, UNDEFINED, value)
+    return value
+
+
+def is_undefined(values: Lanes) -> Bools:
+    """True in lanes that hold ``UNDEFINED``."""
+    lanes: Bools = np.asarray(values, np.float64).view(np.int64) == _UNDEFINED_BITS
+    return lanes
+
+
 def value_of(expr: Any, scope: Scope, active: Mask) -> Lanes:
     """The value of an expression in every lane, while numpy's warnings are off."""
     return _RULES[type(expr)](expr, scope, active)
 
 
 def _name(expr: ast.Name, scope: Scope, active: Mask) -> Lanes:
-    return scope.current[expr.name] if expr.name in scope.current else scope.bound.params[expr.name]
+    if expr.name not in scope.current:
+        return scope.bound.params[expr.name]
+    value = scope.current[expr.name]
+    if scope.undefined is not None:
+        _refuse(expr, "it has no value", is_undefined(value), scope, active)
+    return value
 
 
 def _unary(expr: ast.Unary, scope: Scope, active: Mask) -> Lanes:
@@ -345,7 +375,9 @@ def _refuse(expr: Expr, message: str, bad: Any, scope: Scope, active: Mask) -> N
     """Raises when something bad happens in an active lane; there are none where no state is."""
     if bad is not False and np.any(bad):
         lanes = np.asarray(bad if active is None else bad & active)
-        if lanes.any() and all(map(np.size, (*scope.current.values(), *scope.old.values()))):
+        if scope.undefined is not None:
+            scope.undefined.append(lanes)
+        elif lanes.any() and all(map(np.size, (*scope.current.values(), *scope.old.values()))):
             raise scope.fault(expr, message, lanes)
 
 
