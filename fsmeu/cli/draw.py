@@ -145,7 +145,7 @@ def _write_machine(
         else loss.compile(length, hypothesis, minimize=minimize)
     )
     out.write_output(output, machine.fst.write_to_string())
-    size = f"{machine.states:,} states, {machine.arcs:,} arcs"
+    size = f"{machine.unrolled.states:,} states, {machine.unrolled.arcs:,} arcs"
     out.note(f"{machine.name}: {size}, shift {machine.shift!r}")
 
 

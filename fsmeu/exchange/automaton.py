@@ -30,7 +30,7 @@ from fsmeu.fst.image import (
     table_of_names,
 )
 from fsmeu.fst.layers import table_from_layered
-from fsmeu.losses.machine.machine import Machine
+from fsmeu.losses.machine.machine import Compiled, Machine
 from fsmeu.losses.sum_over_paths import SummedMachine
 from fsmeu.models import Model
 
@@ -150,7 +150,7 @@ def as_automaton(thing: Any, where: str = "draw") -> Automaton:
     if isinstance(thing, Model):
         return _of_model(thing)
     if isinstance(thing, SummedMachine):
-        return of_fst(thing.fst, thing.name)
+        return of_fst(thing.shared, thing.name)
     if is_fst(thing):
         return of_fst(thing)
     if hasattr(thing, "is_multigraph"):
@@ -164,6 +164,11 @@ def as_automaton(thing: Any, where: str = "draw") -> Automaton:
     elif where == "draw":
         must = f"a loss, {must}"
     raise InputError(message(where, must, type(thing).__name__, remedy))
+
+
+def exported(thing: Any, where: str) -> Automaton:
+    """The automaton as other tools get it: a compiled loss reads pairs of its length alone."""
+    return as_automaton(thing.unrolled if isinstance(thing, Compiled) else thing, where)
 
 
 def _of_machine(machine: Machine) -> Automaton:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, message
-from fsmeu.exchange.automaton import Automaton, as_automaton
+from fsmeu.exchange.automaton import Automaton, exported
 from fsmeu.fst.image import EPSILON, MAX_NUMBER, ArcTable
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def to_networkx(thing: Any) -> nx.MultiDiGraph:
     """
     import networkx as nx
 
-    automaton = as_automaton(thing, "to_networkx")
+    automaton = exported(thing, "to_networkx")
     table = automaton.table
     graph = nx.MultiDiGraph(
         name=automaton.name,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fsmeu.errors import InputError, message, shorten
-from fsmeu.exchange.automaton import Automaton, as_automaton, fst_with_symbols, is_fst, of_fst
+from fsmeu.exchange.automaton import Automaton, exported, fst_with_symbols, is_fst, of_fst
 from fsmeu.files import TABLES, read_bytes, read_text
 from fsmeu.fst.image import MACHINE_START, Fst, read_machine
 from fsmeu.fst.tags import SCHEMES
@@ -19,7 +19,7 @@ _CONSTRAINT_FILES = (".fst", ".regex", ".txt")
 
 def to_openfst(thing: Any) -> bytes:
     """A machine as OpenFst's binary file (log64 arcs), symbol tables included."""
-    return bytes(as_automaton(thing, "to_openfst").fst.write_to_string())
+    return bytes(exported(thing, "to_openfst").fst.write_to_string())
 
 
 def from_openfst(source: bytes | str | os.PathLike[str] | Any) -> Automaton:

@@ -264,7 +264,7 @@ def summed_value(query: Query, max_states: int | None) -> Sums:
     value, size, behind = 0.0, 0.0, _roundings_behind(query)
     roundings = query.n * (max(model.widths) + 4)
     for sign, machine in signed_parts(query.loss, query.n, query.labels, max_states):
-        composed = _composed(query.hypothesis, machine.fst, model, max_states)
+        composed = _composed(query.hypothesis, machine.shared, model, max_states)
         table = table_from_fst(composed, "composition")
         part, shift = total_weight(table), machine.shift * mass
         value += sign * (part - shift)

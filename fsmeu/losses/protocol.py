@@ -81,6 +81,8 @@ class Loss(Card):
     ) -> machines.Machine:
         """The explicit two-tape machine for sequences of length n.
 
+        Its states are shared by depths; its ``fst`` reads pairs of length n alone.
+
         Args:
             n: length of the sequences.
             z: a hypothesis; then registers that read z alone are left out where no step looks at
@@ -104,7 +106,7 @@ class Loss(Card):
             instead = f"compile_summed (draw --summed), where {counts} is no part of the states"
             advice = f"{error} Or use {instead}." if counts else str(error)
             raise SizeLimitError(advice) from None
-        machine = replace(machine, source=bound)
+        machine = replace(machine, source=bound, z=z_indices)
         return machines.minimize(machine) if minimize else machine
 
 

@@ -13,7 +13,7 @@ remembering: k + 1 states instead of 2^k. A path then waits, reads one window, p
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -180,6 +180,13 @@ class SummedMachine(Compiled):
     alphabet: Alphabet
     table: ArcTable
     shift: float
+    z: Ints | None = None
+
+    @cached_property
+    def unrolled(self) -> SummedMachine:
+        """The machine with a state for each depth at which one is reached."""
+        table = self._unrolled(np.isfinite(self.table.final))[0]
+        return replace(self, table=table)
 
 
 def compile_summed(
@@ -221,11 +228,13 @@ def _compiled(loss: LossLike, n: int, z: Any, max_states: int | None, sign: floa
     if not isinstance(loss, SpecLoss):
         must = "counts ride in the weight of losses from files; of a Python loss nothing is known"
         raise InputError(message("compile_summed", must, loss.name, "Use its compile"))
-    encoded(loss, n, z)  # what does not suit is refused
+    given = encoded(loss, n, z)[0]  # what does not suit is refused
     name, form = f"{loss.kind} {loss.name}, n = {n}, summed", windows(loss, n)
     if form is not None:
-        return _over_windows(loss, n, name, form, max_states, sign)
-    return _over_positions(loss, n, name, z, max_states, sign)
+        machine = _over_windows(loss, n, name, form, max_states, sign)
+    else:
+        machine = _over_positions(loss, n, name, z, max_states, sign)
+    return replace(machine, z=given)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import InputError
-from fsmeu.exchange.automaton import as_automaton
+from fsmeu.exchange.automaton import exported
 from fsmeu.fst.image import fst_from_table
 from tests.fst.machines import same, tables
 
@@ -31,7 +31,7 @@ NAMES = ['a"', "<b>", "c d", "e\nf", "é", "<eps>"]
 def test_machines_go_there_and_back(name, tmp_path):
     """The graph holds everything, and the file is OpenFst's own."""
     machine = MACHINES[name]()
-    there, back = as_automaton(machine), fsmeu.from_networkx(fsmeu.to_networkx(machine))
+    there, back = exported(machine, "test"), fsmeu.from_networkx(fsmeu.to_networkx(machine))
     assert (there.inputs, there.outputs, there.name) == (back.inputs, back.outputs, back.name)
     assert there.values.tobytes() == back.values.tobytes()
     assert (there.ending == back.ending).all()

@@ -235,7 +235,7 @@ def test_printed_numbers_are_those_of_the_object():
         assert many.levels.probabilities[inside].sum() == pytest.approx(float(share), rel=1e-3)
     assert "0.65" in str(SHORT).splitlines()[2].split()
     assert repr(e.levels) == "<levels 0: 0.5, 0.666667: 0.125, 1: 0.375>"
-    assert repr(F1.compile(1)).endswith(f": {F1.compile(1).fst.num_states()} states, 4 arcs>")
+    assert repr(F1.compile(1)).endswith(f": {F1.compile(1).shared.num_states()} states, 4 arcs>")
     assert "<td>0.666667</td><td>0.125</td>" in e._repr_html_()
     assert "<td>0.35</td>" in SHORT._repr_html_()
 

@@ -246,7 +246,7 @@ def test_summed_machines_have_few_states(loss, n, least, most):
 def test_every_state_is_on_an_accepted_path(name, params):
     loss = fsmeu.load(name, **params)
     for machine in (fsmeu.compile_summed(loss, 6), fsmeu.compile_summed(loss, 4, z="0110")):
-        assert machine.fst.copy().connect().num_states() == machine.states
+        assert machine.shared.copy().connect().num_states() == machine.states
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from fsmeu.fst.compose import guard_arcs, guard_layers, guard_size, max_states
 from fsmeu.fst.distinct import by_first, refine, refine_layers
 from fsmeu.fst.image import ArcTable, Fst, fst_from_table, symbol_table
 from fsmeu.fst.layers import Layer, Layered, arcs_by_label
+from fsmeu.fst.lengths import unrolled
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import steps, tapes, unread_registers
 from fsmeu.losses.machine.view import SpecView, View
@@ -46,7 +47,9 @@ class Compiled(Picture):
     """A machine for sequences of length n, named for pictures and messages.
 
     ``table`` has its arcs, sorted by state and input label, state 0 being the start; ``shift`` was
-    added to every value to make weights of them.
+    added to every value to make weights of them. Several depths may share a state, which keeps it
+    small; ``unrolled``, and so ``fst``, has paths for pairs of length n alone, and with a
+    hypothesis ``z`` for pairs with it alone.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Compiled(Picture):
     alphabet: Alphabet
     table: ArcTable
     shift: float
+    z: Ints | None
 
     def __repr__(self) -> str:
         return f"<machine of {visible(self.name)}: {self.states:,} states, {self.arcs:,} arcs>"
@@ -68,11 +72,27 @@ class Compiled(Picture):
         """The number of arcs."""
         return self.table.arcs
 
+    @property
+    def unrolled(self) -> Compiled:
+        """The machine with a state for each depth at which one is reached."""
+        raise NotImplementedError
+
     @cached_property
     def fst(self) -> Fst:
-        """The pynini machine (log64 arcs, symbol tables attached)."""
+        """The pynini machine of pairs of length n (log64 arcs, symbol tables attached)."""
+        symbols = symbol_table(self.alphabet)
+        return fst_from_table(self.unrolled.table, symbols, symbols)
+
+    @cached_property
+    def shared(self) -> Fst:
+        """The pynini machine whose states depths share, to be composed with paths of length n."""
         symbols = symbol_table(self.alphabet)
         return fst_from_table(self.table, symbols, symbols)
+
+    def _unrolled(self, ending: Bools) -> tuple[ArcTable, Ints, Bools]:
+        """The arcs of the unrolled machine, the state behind each of its own, and where it ends."""
+        inputs = None if self.z is None else self.z + 1
+        return unrolled(self.name, self.table, ending, self.n, inputs)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,6 +107,17 @@ class Machine(Compiled):
     shift: float
     registers: dict[str, Floats]  # their values behind each state
     source: BoundLoss | None = None  # the loss that it was compiled from, if known
+    z: Ints | None = None  # the label indices of the hypothesis that it was compiled for, if any
+
+    @cached_property
+    def unrolled(self) -> Machine:
+        """The machine with a state for each depth at which one is reached."""
+        table, behind, ends = self._unrolled(~np.isnan(self.values))
+        steps = np.full((len(behind), *self.next.shape[1:]), -1, np.int64)
+        steps[table.source, table.ilabel - 1, table.olabel - 1] = table.target
+        values = np.where(ends, self.values[behind], np.nan)
+        registers = {name: column[behind] for name, column in self.registers.items()}
+        return replace(self, next=steps, values=values, registers=registers)
 
     @property
     def states(self) -> int:
