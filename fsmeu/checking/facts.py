@@ -17,6 +17,7 @@ from fsmeu.losses.describe import Properties, header_data, whole_or_float
 from fsmeu.losses.sum_over_paths import windows
 
 _ROWS = 7
+_SHOWN_ENTRIES = 64  # entries of a table that are written out
 _PAST_WINDOWS = 100  # longer than any memory
 
 
@@ -137,6 +138,8 @@ def measured_with(report: Report) -> str:
 
 
 def _value_text(value: Any) -> str:
+    if np.size(value) > _SHOWN_ENTRIES:
+        return f"a table of {' x '.join(map(str, np.shape(value)))}"
     if np.ndim(value):
         return "[" + ", ".join(_value_text(item) for item in value) + "]"
     return f"{float(value):g}"

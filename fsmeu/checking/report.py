@@ -27,6 +27,7 @@ from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 
 _MOST_STATES = 4000  # of a machine in which redundant registers are looked for
 _MOST_CLOSED = 20_000  # states up to which arcs are followed until there are no new ones
+_ASSUMED_ENTRIES = 256  # of the side of a table that a position or a number chooses from
 _LENGTHS = (2, 4, 8, 16, 32, 64, 128)
 _ALL_PAIRS = 6  # the length up to which all pairs are compared
 
@@ -269,8 +270,8 @@ def loss_to_measure(
 
     Labels that the file leaves open are those of its examples. A parameter without default is the
     greatest number that an example gives it; a table has 0 on the diagonal and 1 beside it, or if
-    it has one side, 1 for each label. An InputError where no example gives a parameter without
-    default, or what is given does not suit the file.
+    it has one side, 1 for each label, position or number. An InputError where no example gives a
+    parameter without default, or what is given does not suit the file.
     """
     if labels is None:
         labels = labels_of_examples(spec)
@@ -285,7 +286,10 @@ def loss_to_measure(
 
 def _assumed(spec: Spec, param: syntax.Param, size: int) -> Any:
     if param.type == "table":
-        return (1.0 - np.eye(size) if param.sides == 2 else np.ones(size)).tolist()
+        if param.sides == ("label", "label"):
+            return (1.0 - np.eye(size)).tolist()
+        sizes = [size if side == "label" else _ASSUMED_ENTRIES for side in param.sides]
+        return np.ones(sizes).tolist()
     bindings = [expr for e in spec.examples for name, expr in e.bindings if name == param.name]
     numbers = []
     for expr in bindings:

@@ -21,7 +21,13 @@ from fsmeu.losses.algebra.confusion import Confusion, confusion
 from fsmeu.losses.algebra.split import Split, split, swapped_spec
 from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
-from fsmeu.losses.language.syntax import Spec, linear_registers, needed_registers, tapes
+from fsmeu.losses.language.syntax import (
+    Param,
+    Spec,
+    linear_registers,
+    needed_registers,
+    tapes,
+)
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.bind import bind
@@ -82,8 +88,7 @@ class SpecLoss(Loss):
             must = "the tags must be given"
             remedy = 'Load it with types=["NP", ...] or labels=["O", "B-NP", ...]'
             raise InputError(message(f"{self.kind} {self.name}", must, None, remedy))
-        tables = [self.params_given.get(p.name) for p in self.spec.params if p.type == "table"]
-        sizes = [size for size in map(_side, tables) if size]
+        sizes = [size for p in self.spec.params for size in _label_sides(p, self.params_given)]
         return Alphabet(tuple(range(sizes[0]))) if sizes else BINARY
 
     @property
@@ -105,7 +110,7 @@ class SpecLoss(Loss):
 
         Chunk tags have O beside them. Other labels stay 0 and 1 where the sequences have no more.
         """
-        tables = {p.name for p in self.spec.params if p.type == "table"}
+        tables = {p.name for p in self.spec.params if p.type == "table" and "label" in p.sides}
         if not self.labels_open or tables & self.params_given.keys():
             return self
         labels = [x for row in sequences for x in map(plain, row) if type(x) in (int, str)]
@@ -123,10 +128,12 @@ class SpecLoss(Loss):
             must = f"its labels are {shorten(own.labels)}, in any order"
             raise InputError(message(f"{self.kind} {self.name}", must, shorten(new)))
         order, spec, params = [own.index[label] for label in new], self.spec, {**self.params_given}
-        for name in params.keys() & {p.name for p in spec.params if p.type == "table"}:
-            table = np.asarray(params[name])
-            if table.ndim:  # a number stands for all entries
-                params[name] = table[np.ix_(*[order] * table.ndim)]
+        for param in (p for p in spec.params if p.type == "table" and p.name in params):
+            table = np.asarray(params[param.name])
+            for axis, side in enumerate(param.sides if table.ndim else ()):  # else one for all
+                if side == "label":
+                    table = table.take(order, axis=axis)
+            params[param.name] = table
         if spec.labels is not None and self.labels_given is not None:
             spec = replace(spec, labels=tuple(spec.labels[k] for k in order))
         return replace(self, spec=spec, params_given=params, labels_given=alphabet)
@@ -189,6 +196,16 @@ def _shown(value: Any) -> str:
     """A parameter in a few words: of a table its sides."""
     sides = 0 if isinstance(value, str) else _side(value)
     return f"<table {' x '.join(map(str, np.shape(value)))}>" if sides > 2 else shorten(value, 60)
+
+
+def _label_sides(param: Param, given: Mapping[str, Any]) -> list[int]:
+    """The greatest side by label of a table that was given, nothing if there is none."""
+    try:
+        shape = np.shape(given[param.name]) if param.type == "table" else ()
+    except Exception:  # there is none, or whatever it raises; it is refused where it is checked
+        return []
+    pairs = zip(shape, param.sides, strict=False)
+    return [max(sizes)] if (sizes := [k for k, side in pairs if side == "label" and k]) else []
 
 
 def _side(table: Any) -> int:

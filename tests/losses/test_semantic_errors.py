@@ -163,7 +163,7 @@ def test_fault_of_a_file(text, message):
         ("loss f register r in 0..9 start 0 next r + 0.5 value r^2", "r leaves its bounds"),
         ("loss f register r in 0..3 start 5 next 1 value r^2", "bounds"),
         ("loss f memory m of z + y in 0..1 last 2 value sum(m)", "outside the declared bounds"),
-        ("loss f memory m of y last 2 value m[2]", "the index of m must be a constant from 0 to 1"),
+        ("loss f memory m of y last n value m[2]", "the index of m must be a constant from 0 to 1"),
         ("loss f state A B arc A -> B when z == 0 value 1", "no arc applies when"),
         ("loss f state A arc A -> A arc A -> A when z == 1 value 1", "two arcs apply when"),
         ('loss f count c when kind(z) == "B" value c', "kind needs tags such as B-NP"),

@@ -68,6 +68,7 @@ FOREIGN = {
     "−": "-",
 }
 """What other languages and typesetters write, with what stands for it in a loss file."""
+_BEFORE = ("prev", "previous", "lag", "before", "pred", "prior")  # what others call label i - 1
 _FOREIGN = "|".join(re.escape(sign) for sign in sorted(FOREIGN, key=len, reverse=True))
 
 _BLANK = re.compile(r"(?:\s|#[^\n]*)*")
@@ -101,9 +102,9 @@ class Expressions:
     """The place in a file up to which it has been read, and what its names mean so far.
 
     ``token`` is the next one, ``meaning`` what each name is, ``labels`` those that the file has
-    named so far, ``label_memories`` the memories of them, ``sides`` how many labels choose an entry
-    of a table, ``named_states`` those that were named, perhaps before they are declared, ``usage``
-    how the statement that is read is written.
+    named so far, ``label_memories`` the memories of them, ``sides`` what chooses an entry of a
+    table, a label, a position or a number, ``named_states`` those that were named, perhaps before
+    they are declared, ``usage`` how the statement that is read is written.
     """
 
     def __init__(self, source: str, origin: str) -> None:
@@ -116,7 +117,7 @@ class Expressions:
         self.label_memories: set[str] = set()
         self.lets: dict[str, Expr] = {}
         self.tables: list[str] = []
-        self.sides: dict[str, int] = {}
+        self.sides: dict[str, tuple[str, ...]] = {}
         self.states: tuple[str, ...] = ()
         self.named_states: list[Token] = []
         self.usage = ""
@@ -364,6 +365,10 @@ class Expressions:
         inside = self._arguments(")")
         if name not in FUNCTIONS:
             hint = nearest(name, FUNCTIONS) or f"Functions are {', '.join(FUNCTIONS)}"
+            first = inside[0]
+            if name.lower() in _BEFORE and isinstance(first, ast.Name):
+                minus_one = ast.Binary("-", ast.Name("i"), ast.Number(1.0))
+                hint = self._instead_of_index(first.name, minus_one) or hint
             raise self.error(place, f"there is no function {name!r}", hint)
         least, most = FUNCTIONS[name]
         if not least <= len(inside) <= most:
@@ -394,12 +399,26 @@ class Expressions:
                 raise self.error(part.place, said)
         if not is_memory and len(inside) > _MOST_SIDES:
             raise self.error(place, f"a table has one side or two: {name}[z] or {name}[z, y]")
-        if not is_memory and self.sides.setdefault(name, len(inside)) != len(inside):
-            said = f"the table {name} is read by {self.sides[name]} and by {len(inside)} labels"
-            raise self.error(place, said, "Use two tables")
+        sides = tuple(map(self._side, inside))
+        if not is_memory and self.sides.setdefault(name, sides) != sides:
+            read = " and by ".join(map(_side_text, (self.sides[name], sides)))
+            raise self.error(place, f"the table {name} is read by {read}", "Use two tables")
         index = ast.Index(name, inside, place=place)
         self.checked(index)
         return index
+
+    def _side(self, index: Expr) -> str:
+        """What chooses an entry of a table: a label, the position i, or another number.
+
+        A number is what looks at the position, the length, or a register that holds no labels.
+        """
+        if isinstance(index, ast.Name) and index.name == "i":
+            return "position"
+        numbers = {"i", "n", *self._registers} - self.label_memories
+        counts = any(
+            isinstance(x, ast.Call) and x.function in ("tally", "sum") for x in walk(index)
+        )
+        return "number" if counts or ast.names_read(index) & numbers else "label"
 
     def _instead_of_index(self, name: str, index: Expr) -> str:
         """What to write in the place of z[i - 1] and the like."""
@@ -445,9 +464,18 @@ def _size(expr: Expr) -> tuple[int, int]:
     return cached
 
 
+def _side_text(sides: tuple[str, ...]) -> str:
+    """What chooses an entry of a table, in words."""
+    if len(set(sides)) == 1 and len(sides) > 1:
+        return f"{len(sides)} {sides[0]}s"
+    return " and ".join(f"one {side}" for side in sides)
+
+
 def own_word(text: str) -> str:
     """What the language writes for a sign or word of another, such as && or AND; "" for others."""
     lower = text.lower()
+    if lower in ("elif", "elsif", "elseif"):
+        return "else if"
     return FOREIGN.get(text) or (lower if lower in WORDS and text not in WORDS else "")
 
 

@@ -91,7 +91,7 @@ class _Reader(expressions.Expressions):
             kind=kind,
             summary=summary,
             references=tuple(self.references),
-            params=tuple(replace(p, sides=self.sides.get(p.name, 2)) for p in self.params),
+            params=tuple(replace(p, sides=self.sides.get(p.name, p.sides)) for p in self.params),
             labels=labels,
             scheme=scheme,
             registers=tuple(r for r in registers if r.name not in for_outputs),

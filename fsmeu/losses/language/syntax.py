@@ -189,7 +189,7 @@ class Param:
     low: Expr | None
     high: Expr | None
     text: str
-    sides: int = 2  # how many labels choose an entry of a table: w[z], cost[z, y]
+    sides: tuple[str, ...] = ("label", "label")  # what chooses an entry of a table: cost[z, y]
 
 
 @dataclass(frozen=True)

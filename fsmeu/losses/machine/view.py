@@ -122,7 +122,8 @@ class SpecView(View):
         code, culprit = self.space_of.encode({k: np.array(start) for k, start in starts.items()})
         if culprit is not None or int(code) < 0:
             register = next(r for r in self.carried if culprit in (None, r.name))
-            raise domains.left_bounds(bound, register, "starts outside its bounds")
+            start = np.array(starts[register.name])
+            raise domains.left_domain(bound, register, start, self.space_of)
         self.start = int(code)
 
     def contexts(self) -> list[Hashable]:
@@ -176,7 +177,7 @@ class SpecView(View):
         targets, culprit = self.space_of.encode(new)
         if culprit is not None:
             register = next(r for r in self.carried if r.name == culprit)
-            raise domains.left_bounds(self.bound, register, f"leaves its bounds at position {i}")
+            raise domains.left_domain(self.bound, register, new[culprit], self.space_of, scope)
         return self.stand_in(i, np.broadcast_to(targets, shape)), gains
 
     def stand_in(self, i: int, codes: Ints) -> Ints:

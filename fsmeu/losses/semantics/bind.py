@@ -21,7 +21,15 @@ from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.tags import check_tags, tag_parts
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Param, Register, Spec, fault, parts, walk
-from fsmeu.losses.semantics.evaluator import NONE, BoundLoss, Scope, constant, number
+from fsmeu.losses.semantics.evaluator import (
+    NONE,
+    BoundLoss,
+    Scope,
+    bound_sides,
+    constant,
+    no_entry,
+    number,
+)
 
 _MOST_WHOLE = 2**53  # doubles tell whole numbers apart up to there; greater labels are compared
 
@@ -71,29 +79,33 @@ def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bo
 def _param_value(bound: BoundLoss, param: Param, values: Mapping[str, Any]) -> Any:
     """The value of a parameter, those before it being known."""
     spec, where = bound.spec, f"{bound.spec.kind} {bound.spec.name}"
-    sides = param.sides if param.type == "table" else 0
+    sides = param.sides if param.type == "table" else ()
     if param.name in values:
         value = values[param.name]
     elif param.default is not None and sides:
-        value = _default_table(bound, param.default, sides)
+        value = _default_table(bound, param, sides)
     elif param.default is not None:
         value = constant(param.default, bound.params, spec)
     else:
         must = f"the parameter {param.name!r} has no default"
         raise InputError(message(where, must, None, f"Give {param.name}=VALUE"))
     if sides:
-        return _table(param, value, (len(bound.alphabet),) * sides, where)
+        return _table(param, value, len(bound.alphabet), where)
     return _scalar(bound, param, value, where)
 
 
-def _default_table(bound: BoundLoss, default: Expr, sides: int) -> Floats:
+def _default_table(bound: BoundLoss, param: Param, sides: tuple[str, ...]) -> Floats:
     """The default of a table, (L,) or (L, L): z is the label of its first side, y of its second."""
-    z = bound.label_values[:, None] if sides == 2 else bound.label_values
+    default: Any = param.default
+    z = bound.label_values[:, None] if len(sides) == 2 else bound.label_values
     scope = Scope(bound, {**bound.params, "z": z, "y": bound.label_values}, {}, {})
-    for part in walk(default) if sides == 1 else ():
+    if set(sides) != {"label"}:
+        said = f"the table {param.name} is read by a number, so that its size is not known"
+        raise scope.fault(default, f"{said}: it has no default")
+    for part in walk(default) if len(sides) == 1 else ():
         if isinstance(part, ast.Name) and part.name == "y":
             raise scope.fault(part, "the table is read by one label, which is called z here")
-    table: Floats = np.full((len(bound.alphabet),) * sides, number(default, scope))
+    table: Floats = np.full((len(bound.alphabet),) * len(sides), number(default, scope))
     return table
 
 
@@ -118,10 +130,11 @@ def _scalar(bound: BoundLoss, param: Param, value: Any, where: str) -> float:
     return number
 
 
-def _table(param: Param, value: Any, shape: tuple[int, ...], where: str) -> Floats:
-    at = f"{where}, parameter {param.name}"
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        value = np.full(shape, value)
+def _table(param: Param, value: Any, labels: int, where: str) -> Floats:
+    """The entries of a table: one for each label on its sides by label, any number on others."""
+    at, by_label = f"{where}, parameter {param.name}", set(param.sides) == {"label"}
+    if isinstance(value, int | float) and not isinstance(value, bool) and by_label:
+        value = np.full((labels,) * len(param.sides), value)
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "iufO":
@@ -131,12 +144,26 @@ def _table(param: Param, value: Any, shape: tuple[int, ...], where: str) -> Floa
         raise InputError(message(at, "must be a table of numbers", value)) from error
     if np.ma.is_masked(value):
         raise InputError(message(at, "must have no masked entries", value))
-    if table.shape != shape:
-        rows = "one row and one column per label" if len(shape) == 2 else "one number per label"
-        raise InputError(message(at, f"must have {rows}, shape {shape}", f"shape {table.shape}"))
+    fits = len(table.shape) == len(param.sides) and all(
+        size == labels if side == "label" else size > 0
+        for side, size in zip(param.sides, table.shape, strict=True)
+    )
+    if not fits:
+        raise InputError(message(at, _shape_needed(param, labels), f"shape {table.shape}"))
     if not np.isfinite(table).all():
         raise InputError(message(at, "must hold finite numbers"))
     return table
+
+
+def _shape_needed(param: Param, labels: int) -> str:
+    """The shape that a table must have, in words."""
+    sides = param.sides
+    if sides == ("label", "label"):
+        return f"must have one row and one column per label, shape {(labels, labels)}"
+    if len(sides) == 1:
+        sized = f", shape {(labels,)}" if sides == ("label",) else ""
+        return f"must have one number per {sides[0]}{sized}"
+    return f"must have one row per {sides[0]} and one column per {sides[1]} ({labels} labels)"
 
 
 # -- which sort of thing each expression is --------------------------------------------------------
@@ -296,14 +323,29 @@ def _sort_of(expr: Expr, world: _World) -> Sort:
             _over_memory(expr, expr.arguments[0], world)
         case ast.Index() if expr.name in world.names:
             _number(expr.arguments[0], FUNCTION, world)
+            _known_entry(expr, world)
             return _entries(world.names[expr.name])  # type: ignore[arg-type]
         case ast.Index():
-            for argument in expr.arguments:
-                _label(argument, TABLE, world)
+            sides = bound_sides(expr, world.bound)
+            for argument, chooses in zip(expr.arguments, sides, strict=True):
+                if chooses == "label":
+                    _label(argument, TABLE, world)
+                else:
+                    _number(argument, FUNCTION, world)
         case ast.Call():
             for argument in expr.arguments:
                 _number(argument, FUNCTION, world)
     return NUMBER
+
+
+def _known_entry(expr: ast.Index, world: _World) -> None:
+    """Refuses an entry that a memory does not have, where both are known without the length."""
+    memory: Any = world.names[expr.name]
+    back, depth = (_value(part, world.bound) for part in (expr.arguments[0], memory.depth))
+    if isinstance(back, float) and isinstance(depth, float):
+        if not 0 <= back < depth or back != int(back):
+            spec = world.bound.spec
+            raise fault(spec.origin, spec.source, expr.place, no_entry(expr.name, back, depth))
 
 
 def _over_memory(expr: ast.Call, memory: Any, world: _World) -> None:

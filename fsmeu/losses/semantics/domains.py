@@ -143,19 +143,41 @@ def bounds_of(bound: BoundLoss, register: Register, n: int) -> tuple[float, floa
 
 
 def keep_bounds(
-    bound: BoundLoss, register: Register, values: Lanes, low: Lanes, high: Lanes
+    bound: BoundLoss,
+    register: Register,
+    values: Lanes,
+    low: Lanes,
+    high: Lanes,
+    scope: Scope | None = None,
 ) -> None:
-    """Refuses values that leave the bounds which the file declares for a register, if it does."""
-    if register.sugar == "register" and not np.all(
-        (values >= low) & (values <= high) & (values == np.floor(values))
-    ):
-        raise left_bounds(bound, register, "leaves its bounds")
+    """Refuses values that leave the bounds which the file declares for a register, if it does.
+
+    ``scope`` is what the update saw, where there was one.
+    """
+    if register.sugar == "register":
+        inside = np.asarray((values >= low) & (values <= high) & (values == np.floor(values)))
+        if not inside.all():
+            least, most = (np.broadcast_to(x, inside.shape)[~inside].flat[0] for x in (low, high))
+            raise left_bounds(bound, register, values, ~inside, least, most, scope)
 
 
-def left_bounds(bound: BoundLoss, register: Register, what: str) -> LossFileError:
-    """The error of a register that leaves the bounds which the file declares."""
-    spec, message = bound.spec, f"{register.name} {what}"
-    return fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
+def left_bounds(
+    bound: BoundLoss,
+    register: Register,
+    values: Lanes,
+    lanes: Bools,
+    low: float,
+    high: float,
+    scope: Scope | None = None,
+) -> LossFileError:
+    """The error of a register with values outside its bounds in these lanes, and what it saw."""
+    value = float(np.broadcast_to(values, lanes.shape)[lanes].flat[0])
+    said = f"{register.name} leaves its bounds {low:g}..{high:g}: it would be {value:g}"
+    remedy = "Widen the bounds, or keep it in them with min and max"
+    if scope is None:
+        spec = bound.spec
+        return fault(spec.origin, spec.source, register.place, said, remedy)
+    return scope.fault(replace(register.update, place=register.place), said, lanes, remedy)
 
 
 def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) -> None:
@@ -285,6 +307,17 @@ class Space:
                 culprit = name if domain.strict or fractional else culprit
             code = code * domain.size + digit
         return (np.where(outside, -1, code) if outside.any() else code), culprit
+
+
+def left_domain(
+    bound: BoundLoss, register: Register, values: Lanes, space: Space, scope: Scope | None = None
+) -> LossFileError:
+    """The error of a register some of whose values are not in its domain."""
+    domain, column = space.domains[register.name], np.asarray(values, np.float64)
+    high = float(domain.low + domain.size - 1)
+    outside = np.asarray(domain.encode(column)[1])
+    before = None if scope is None else replace(scope, current={**scope.current, **scope.old})
+    return left_bounds(bound, register, column, outside, float(domain.low), high, before)
 
 
 _SLACK = 1e-9

@@ -117,7 +117,7 @@ class Scope:
     memories: Mapping[str, Memory]
     undefined: list[Bools] | None = None
 
-    def fault(self, expr: Expr, message: str, lanes: Any = None) -> LossFileError:
+    def fault(self, expr: Expr, message: str, lanes: Any = None, remedy: str = "") -> LossFileError:
         """The error of an expression, with the state of the first of the lanes it happened in."""
         spec = self.bound.spec
         names = [*(r.name for r in spec.registers), "z", "y", "i", "n"]
@@ -129,7 +129,7 @@ class Scope:
             at = tuple(np.argwhere(np.broadcast_to(lanes, shape))[0])
             cells = {k: float(np.broadcast_to(v, shape)[at]) for k, v in values.items()}
             where = " when " + " ".join(f"{k}={self._show(k, x)}" for k, x in cells.items())
-        return fault(spec.origin, spec.source, expr.place, message + where)
+        return fault(spec.origin, spec.source, expr.place, message + where, remedy)
 
     def state_number(self, name: str) -> float:
         """The number that stands for an explicit state."""
@@ -306,13 +306,44 @@ def _index(expr: ast.Index, scope: Scope, active: Mask) -> Lanes:
     name, memory = expr.name, scope.memories.get(expr.name)
     at = [value_of(argument, scope, active) for argument in expr.arguments]
     if memory is None:
-        said, labels = f"{name} has no entry for this, only for labels", scope.bound.label_values
-        places = (_place(expr, said, labels, index, scope, active) for index in at)
-        return scope.bound.params[name][tuple(places)]
+        table, sides = scope.bound.params[name], bound_sides(expr, scope.bound)
+        places = (
+            _entry_place(expr, side, size, index, scope, active)
+            for side, size, index in zip(sides, table.shape, at, strict=True)
+        )
+        return table[tuple(places)]
     if not 0 <= at[0] < memory.depth or at[0] != int(at[0]):
-        most = memory.depth - 1
-        raise scope.fault(expr, f"the index of {name} must be a constant from 0 to {most}")
+        raise scope.fault(expr, no_entry(name, at[0], memory.depth))
     return memory.entry((scope.old if expr.old else scope.current)[name], int(at[0]))
+
+
+def no_entry(name: str, back: float, depth: float) -> str:
+    """What is said of an entry that a memory does not have."""
+    return f"the index of {name} must be a constant from 0 to {depth - 1:g}, it is {back:g}"
+
+
+def bound_sides(expr: ast.Index, bound: BoundLoss) -> tuple[str, ...]:
+    """What chooses an entry of the table that an expression reads."""
+    return next(param.sides for param in bound.spec.params if param.name == expr.name)
+
+
+def _entry_place(
+    expr: ast.Index, side: str, size: int, index: Lanes, scope: Scope, active: Mask
+) -> Ints:
+    """The place of an entry on one side of a table; positions count from 1, numbers from 0."""
+    if side == "label":
+        said = f"{expr.name} has no entry for this, only for labels"
+        return _place(expr, said, scope.bound.label_values, index, scope, active)
+    first = 1 if side == "position" else 0
+    values = np.asarray(index, np.float64)
+    place: Ints = np.nan_to_num(values - first, nan=-1.0).clip(0, size - 1).astype(np.int64)
+    bad = np.not_equal(place + first, values)
+    active_bad = bad if active is None else bad & active
+    if np.any(active_bad):
+        asked = np.broadcast_to(values, np.shape(active_bad))[active_bad].flat[0]
+        has = f"{expr.name} has entries {first} to {first + size - 1} on this side"
+        _refuse(expr, f"{has}, {asked:g} is asked for", bad, scope, active)
+    return place
 
 
 def _place(

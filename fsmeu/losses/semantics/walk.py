@@ -56,7 +56,8 @@ def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str
         for r in bound.spec.registers:
             after = np.broadcast_to(evaluate(r.update, scope), (m,))
             domains.keep_whole(r, old[r.name], after, scope)
-            domains.keep_bounds(bound, r, after, *limits[r.name][:, :m])
+            low, high = limits[r.name][:, :m]
+            domains.keep_bounds(bound, r, after, low, high, scope)
             current[r.name] = after
         state = {name: np.append(current[name], values[m:]) for name, values in state.items()}
         yield state

@@ -162,7 +162,7 @@ class Steps:
         targets, culprit = view.space_of.encode(new)
         if culprit is not None:
             register = next(r for r in view.carried if r.name == culprit)
-            raise domains.left_bounds(bound, register, f"leaves its bounds at position {places[0]}")
+            raise domains.left_domain(bound, register, new[culprit], view.space_of, scope)
         ranks = [np.broadcast_to(_ranks(gains), shape).ravel() for gains in added]
         first, kinds = distinct_rows([np.zeros(int(np.prod(shape)), np.int64), *ranks])
         at = np.unravel_index(first, shape)
