@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import typer
 from rich.text import Text
 
-from fsmeu.checking.exact_methods import Applies, methods_at_the_end
+from fsmeu.checking.advice import obstacle, rewrites
+from fsmeu.checking.exact_methods import Applies
 from fsmeu.checking.examples import ExampleResult
 from fsmeu.checking.facts import (
     facts,
@@ -190,12 +192,15 @@ def _print_report(report: Report) -> None:
 
 
 def _advice(report: Report) -> list[tuple[str, str]]:
-    """A row on how to write the file so that exact methods apply; none where they do already."""
+    """What keeps exact methods from a loss, and lines to write instead; none where they apply."""
     if report.loss is None or report.methods:
         return []
-    way = "count the value at the last position: count c by VALUE when i == n, then value c"
-    others = methods_at_the_end(report.loss)[:1]
-    return [("advice", f"{way}; {other.method} decides for that") for other in others]
+    stands = obstacle(report.loss)
+    rows = [("in the way", stands)] if stands else []
+    for way in islice(rewrites(report.loss, report.methods_n), 1):
+        rows.append(("advice", f"{way.what}; {way.methods[0].method} decides for that:"))
+        rows += [("", f"  {line}") for line in way.lines]
+    return rows
 
 
 def _methods_text(methods: tuple[Applies, ...]) -> str:

@@ -342,10 +342,11 @@ def _known_entry(expr: ast.Index, world: _World) -> None:
     """Refuses an entry that a memory does not have, where both are known without the length."""
     memory: Any = world.names[expr.name]
     back, depth = (_value(part, world.bound) for part in (expr.arguments[0], memory.depth))
-    if isinstance(back, float) and isinstance(depth, float):
-        if not 0 <= back < depth or back != int(back):
-            spec = world.bound.spec
-            raise fault(spec.origin, spec.source, expr.place, no_entry(expr.name, back, depth))
+    if not (isinstance(back, float) and isinstance(depth, float)):
+        return
+    if not 0 <= back < depth or back != int(back):
+        spec = world.bound.spec
+        raise fault(spec.origin, spec.source, expr.place, no_entry(expr.name, back, depth))
 
 
 def _over_memory(expr: ast.Call, memory: Any, world: _World) -> None:

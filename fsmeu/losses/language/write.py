@@ -1,0 +1,94 @@
+"""Statements and expressions written out as a loss file writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fsmeu.losses.language import syntax as ast
+from fsmeu.losses.language.syntax import Expr, Register, Spec
+
+_TIGHT = (ast.Number, ast.Text, ast.Name, ast.Old, ast.At, ast.Call, ast.Index)
+_JOINS = ("and", "or")
+
+
+def expression_text(expr: Expr) -> str:
+    """An expression as a file writes it; every part that has parts of its own is in brackets."""
+    match expr:
+        case ast.Number():
+            return f"{expr.value:.17g}" if expr.value != int(expr.value) else f"{int(expr.value)}"
+        case ast.Text():
+            return f'"{expr.value}"'
+        case ast.Name():
+            return expr.name
+        case ast.Old():
+            return f"old {expr.name}"
+        case ast.At():
+            return f"at {expr.state}"
+        case ast.Unary():
+            return f"{expr.operator}{' ' * (expr.operator == 'not')}{_part(expr.operand)}"
+        case ast.Binary():
+            return f"{_part(expr.left, expr)} {expr.operator} {_part(expr.right, expr)}"
+        case ast.Choice():
+            parts = expression_text(expr.condition), _part(expr.yes), _part(expr.no)
+            return "if {} then {} else {}".format(*parts)
+        case ast.Call():
+            return f"{expr.function}({', '.join(map(expression_text, expr.arguments))})"
+        case ast.Index():
+            inside = ", ".join(map(expression_text, expr.arguments))
+            return f"{'old ' * expr.old}{expr.name}[{inside}]"
+    raise TypeError(type(expr))
+
+
+def _part(expr: Expr, around: ast.Binary | None = None) -> str:
+    """A part of an expression, in brackets unless it binds more closely by the look of it."""
+    text = expression_text(expr)
+    if isinstance(expr, _TIGHT):
+        return text if not text.startswith("-") else f"({text})"
+    if around is not None and around.operator in _JOINS and isinstance(expr, ast.Binary):
+        same = expr.operator == around.operator and expr is around.left
+        if same or expr.operator in ("==", "!=", "<", "<=", ">", ">="):
+            return text
+    return f"({text})"
+
+
+def statement_text(register: Register) -> str | None:
+    """The statement of a register; None for explicit states, whose arcs are many."""
+    name, update = register.name, register.update
+    match register.sugar, update:
+        case "count", ast.Choice(yes=ast.Binary(right=amount)):
+            return f"count {name}{_amount(amount)} when {expression_text(update.condition)}"
+        case "count", ast.Binary(right=amount):
+            return f"count {name}{_amount(amount)}"
+        case "flag", ast.Choice():
+            return f"flag {name} when {expression_text(update.condition)}"
+        case "age", ast.Choice():
+            top = expression_text(register.start)
+            return f"age {name} since {expression_text(update.condition)} up to {top}"
+        case "memory", ast.Push():
+            bounds = "" if register.low is None else f" in {_bounds(register)}"
+            depth = expression_text(register.depth or ast.Number(1.0))
+            return f"memory {name} of {_part(update.entry)}{bounds} last {depth}"
+        case "register", _:
+            start, after = expression_text(register.start), expression_text(update)
+            return f"register {name} in {_bounds(register)} start {start} next {after}"
+    return None
+
+
+def _amount(amount: Expr) -> str:
+    return "" if amount == ast.Number(1.0) else f" by {_part(amount)}"
+
+
+def _bounds(register: Register) -> str:
+    sides = (register.low, register.high)
+    return "..".join(_part(side) for side in sides if side is not None)
+
+
+def file_text(spec: Spec) -> str | None:
+    """A file of the same loss, without examples and outputs; None with explicit states."""
+    inside = ", ".join(param.text for param in spec.params)
+    labels: Iterable[object] = spec.labels or [spec.scheme or "any"]
+    statements = [statement_text(register) for register in spec.registers]
+    lines = [f"{spec.kind} {spec.name}({inside})", f"labels {' '.join(map(str, labels))}"]
+    lines += [line for line in statements if line is not None]
+    lines.append(f"value {_part(spec.value)}")
+    return None if None in statements else "\n".join(lines) + "\n"
