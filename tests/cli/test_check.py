@@ -225,7 +225,7 @@ AGES = "loss f\nlabels 0 1\nage a since z == 1 up to 3\nage b since y == 1 up to
 )
 def test_counting_at_the_end_is_advised(check, text, counted):
     told = " ".join(check(text).out.split())
-    assert "count c by VALUE when i == n, then value c; additive decides" in told
+    assert "count the value at the last position; additive decides for that: count at_end" in told
     assert "advice" not in check(counted).out
     p = [0.3, 0.6, 0.2, 0.45, 0.7]
     decided = package.decode(package.loads(counted), p)
