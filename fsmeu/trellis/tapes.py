@@ -348,8 +348,9 @@ def amounts_of(
     """The amounts of all terms for sequences of length n, or of every length up to n.
 
     And what is added to each joint count at every position beside these, (counts,). ``pairs`` has
-    for each term the rows of feature values that the tapes of z and y may show, and ``met`` gives which rows of z and features of y, of all terms, are shown at each position. A
-    LossFileError where an amount has no value although a step asks for it.
+    for each term the rows of feature values that the tapes of z and y may show, and ``met`` gives
+    which rows of z and features of y, of all terms, are shown at each position. A LossFileError
+    where an amount has no value although a step asks for it.
     """
     guard_size("decode", sum(len(z) * len(y) for z, y in pairs) // 64)
     by_term = [term_amounts(form, term, *rows, n) for term, rows in zip(terms, pairs, strict=True)]
