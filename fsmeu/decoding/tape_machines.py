@@ -18,6 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.errors import LossFileError, message
 from fsmeu.expectation.composition import path_roundings
 from fsmeu.fst.compose import compose, guard_arcs, guard_size
 from fsmeu.fst.distance import backward_by_end, forward
@@ -26,6 +27,7 @@ from fsmeu.fst.layers import Layered, fst_from_layered, pair_layers, string_laye
 from fsmeu.limits import KEPT_CELLS_PER_STATE
 from fsmeu.losses.algebra.split import Split, TapeLoss
 from fsmeu.losses.machine.machine import explore, machine_view
+from fsmeu.losses.semantics.evaluator import is_undefined
 from fsmeu.trellis.tapes import Term, joint_terms, term_amounts
 
 _WHERE = "composition"
@@ -180,6 +182,10 @@ class StepWorths:
         y_rows, y_row = _distinct(reference.steps[:, list(term.y)])
         guard_size(_WHERE, len(z_rows) * len(y_rows) // _PAIRS_PER_STATE)
         tables, table, common = term_amounts(form, term, z_rows, y_rows, n)
+        for *_, amount in tables:  # the worth of every step is computed, whatever the position
+            if is_undefined(amount).any():
+                must = "what is counted must have a value for every pair of steps of this engine"
+                raise LossFileError(message(_WHERE, must))
         shape = len(z_rows), len(y_rows)
         amounts = [csr_array((amount, (row, col)), shape=shape) for row, col, amount in tables]
         ends = len(self.flows.masses)
