@@ -175,6 +175,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         costs: which policy decides after an action, for its cost: "optimal", the optimal one goes
             on; "expected", the current policy does, and the expected loss counts; "sampled", the
             same by one sample of the policy for each action.
+        engine: what computes the costs of the optimal policy, as in ``CostOracles``: "lattice", or
+            "openfst" for small training sets. They are the same.
         ties: which of several optimal actions are learned: "gold", gold's own if it is one of
             them, else the first; or "all".
         folds: the training sentences are split into so many parts, each rolled in with policies
@@ -212,6 +214,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
     iterations: int | None = 3
     influence: float = 0.01
     costs: str = "optimal"
+    engine: str = "lattice"
     ties: str = "gold"
     folds: int = 4
     beam: int | None = None
@@ -259,7 +262,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         self.space_ = space.fitted(ys)
         self.labels_ = self.space_.labels_
         bind = partial(self._loss, ys)
-        search = self.space_.over(inputs, ys, bind)
+        search = self.space_.over(inputs, ys, bind, engine=self.engine)
         examples, loss_of = np.arange(len(ys)), None
         if self.beta == "search":
             examples, loss_of = self._development_loss(search, bind, examples, X_dev, y_dev)

@@ -17,10 +17,11 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, message, one_of
-from fsmeu.expectation.composition import advising_default, compose_layers
+from fsmeu.expectation.composition import Composition, advising_default, compose_layers
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Label, as_alphabet, listed
+from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import any_layers, string_layers
 from fsmeu.limits import CANDIDATES, SECONDS
@@ -30,6 +31,8 @@ from fsmeu.models import Model
 from fsmeu.searn.oracle.expected import ExpectedCosts, Limits
 from fsmeu.searn.oracle.product import Path, machines_of, ranked_path
 from fsmeu.searn.oracle.tables import ranked_tables, refuse_states, tables_of
+
+_TOGETHER = "compositions of all references"
 
 
 class CostOracles:
@@ -96,7 +99,7 @@ class CostOracles:
                 raise InputError(message("cost oracle", must, meanings))
         chosen = one_of("cost oracle", "engine", engine, ENGINES)
         if chosen == "openfst" or not isinstance(loss, SpecLoss):  # of Python: nothing to derive
-            paths = [_explicit_path(loss, y, fallback, self._sign) for y in self.ys]
+            paths = _explicit_paths(loss, self.ys, fallback, self._sign)
             self._tables: Any = ranked_tables(paths, count)
         else:
             self._tables = tables_of(*machines_of(loss, self.ys, fallback), count, self._sign)
@@ -151,22 +154,53 @@ def _indices(values: Any, count: int, must: str, shape: tuple[int, ...] | None =
     raise InputError(message("cost oracle", must, values))
 
 
-def _explicit_path(loss: Loss, y: Ints, fallback: Ints | None, sign: float) -> tuple[Path, float]:
-    """The composition of free z, loss and one reference by pynini, its states layer by layer.
+def _explicit_paths(
+    loss: Loss, ys: Sequence[Ints], fallback: Ints | None, sign: float
+) -> list[tuple[Path, float]]:
+    """The explicit path of each reference; equal references have one.
 
-    And a bound on what rounding does to the values at its ends.
-
-    It has one path for each hypothesis in which each label stands for itself; another label leads
-    where the one leads that it stands for after the last (``fallback``, as in ``Product``).
+    Each has a state before every position and one at the end, so that too many positions are
+    refused before anything is built, and too many states of all together before the next one is.
     """
-    labels, n, free = len(loss.alphabet), len(y), any_layers(loss.alphabet, len(y))
+    distinct = {y.tobytes(): y for y in ys}
+    found: dict[bytes, tuple[Path, float]] = {}
+    left = sum(len(y) + 1 for y in distinct.values())  # states at least, of those not yet built
+    built = 0
+    with advising_default():
+        for key, y in distinct.items():
+            guard_size(_TOGETHER, built + left, least=True)
+            composition = _reference_composition(loss, y, fallback)
+            built += composition.states
+            left -= len(y) + 1
+            guard_size(_TOGETHER, built + left, least=True)
+            found[key] = _explicit_path(composition, fallback, sign)
+    return [found[y.tobytes()] for y in ys]
+
+
+def _reference_composition(loss: Loss, y: Ints, fallback: Ints | None) -> Composition:
+    """The composition of free z, loss and one reference by pynini.
+
+    It has one path for each hypothesis in which each label stands for itself (``fallback``, as in
+    ``Product``).
+    """
+    labels, free = len(loss.alphabet), any_layers(loss.alphabet, len(y))
     if fallback is not None:
         following = np.where(fallback == np.arange(labels), fallback, -1)
         last = np.arange(len(fallback))
         free = restricted(free, Constraint(following, len(fallback) - 1, last), "cost oracle")
-    with advising_default():
-        composition = compose_layers(loss, free, string_layers(loss.alphabet, y))
-    table, values = composition.plain, composition.values
+    return compose_layers(loss, free, string_layers(loss.alphabet, y))
+
+
+def _explicit_path(
+    composition: Composition, fallback: Ints | None, sign: float
+) -> tuple[Path, float]:
+    """The states of a composition layer by layer, and a bound on the errors of values at its ends.
+
+    A label that does not stand for itself leads where the one leads that it stands for after the
+    last.
+    """
+    machine, table, values = composition.machine, composition.plain, composition.values
+    labels, n = len(machine.alphabet), machine.n
     after = np.full((table.states, labels), -1, np.int64)
     after[table.source, table.ilabel - 1] = table.target
     if fallback is not None:

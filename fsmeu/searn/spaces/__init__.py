@@ -122,9 +122,17 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
         return int(getattr(self.space, "longest", 0))
 
     def over(
-        self, inputs: CustomInputs, ys: Any = None, bind: Any = None, costs: bool = True
+        self,
+        inputs: CustomInputs,
+        ys: Any = None,
+        bind: Any = None,
+        costs: bool = True,
+        engine: str = "lattice",
     ) -> CustomSpace:
         """A copy that searches these examples; the space itself computes losses of outputs."""
+        if engine != "lattice":
+            must = "the engine must be lattice with a space of one's own, which has its own costs"
+            raise InputError(message("Searn", must, engine, "Leave engine out"))
         search = copy.copy(self)
         search.inputs, search.gold = inputs, ys
         return search

@@ -82,11 +82,18 @@ class Gold:
     """The gold labels of sentences, of one stream, and their cost oracles.
 
     In completions a label that may not follow (by ``allowed``, as ``follows``) stands for the first
-    that may; there are no oracles where that is None. They read a sentence in steps of ``order``.
+    that may; there are no oracles where that is None. They read a sentence in steps of ``order``,
+    and are made by an ``engine`` as in ``CostOracles``.
     """
 
     def __init__(
-        self, loss: Loss, labels: Sequence[Any], ys: Any, allowed: Bools | None, order: int
+        self,
+        loss: Loss,
+        labels: Sequence[Any],
+        ys: Any,
+        allowed: Bools | None,
+        order: int,
+        engine: str,
     ) -> None:
         index = {label: k for k, label in enumerate(labels)}
         for label in (label for y in ys for label in y if label not in index):
@@ -113,7 +120,8 @@ class Gold:
         loss_labels = loss.alphabet.labels
         fallback = np.where(allowed, np.arange(len(labels)), allowed.argmax(axis=1)[:, None])
         lines = [[loss_labels[k] for k in line[::order]] for line in self.lines]
-        self.oracles = CostOracles(loss, lines, meanings=None if allowed.all() else fallback)
+        meanings = None if allowed.all() else fallback
+        self.oracles = CostOracles(loss, lines, meanings=meanings, engine=engine)
 
     @cached_property
     def chunk_ends(self) -> Ints:
@@ -215,12 +223,18 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
     # -- search -------------------------------------------------------------------------------
 
     def over(
-        self: Space, inputs: HashedSentences, ys: Any = None, bind: Any = None, costs: bool = True
+        self: Space,
+        inputs: HashedSentences,
+        ys: Any = None,
+        bind: Any = None,
+        costs: bool = True,
+        engine: str = "lattice",
     ) -> Space:
         """A copy that searches these sentences; with gold outputs it has the costs of labels.
 
         ``bind`` gives the loss over labels (of a stream, given its number). Without costs the
-        losses of outputs alone are known.
+        losses of outputs alone are known. The costs are computed by ``engine``, as in
+        ``CostOracles``.
         """
         search = copy.copy(self)
         search.sentences, search.gold, search.follows = inputs, [], []
@@ -230,7 +244,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
                 loss = bind(labels) if self.streams == 1 else bind(labels, k)
                 lines = ys if self.streams == 1 else [[pair[k] for pair in y] for y in ys]
                 allowed = search.follows[k] if costs else None
-                search.gold.append(Gold(loss, labels, lines, allowed, self.order))
+                search.gold.append(Gold(loss, labels, lines, allowed, self.order, engine))
         return search
 
     def start(self, examples: Ints) -> LabelStates:
