@@ -42,7 +42,7 @@ def trained(space, loss, y, monkeypatch, **given):
     return made.fit(X, y), seen
 
 
-@pytest.mark.parametrize("learner", ["perceptron", "regression"])
+@pytest.mark.parametrize("learner", ["perceptron-argmin", "logistic"])
 @pytest.mark.parametrize(("space", "loss", "y", "given"), CASES)
 def test_both_engines_train_the_same_model(space, loss, y, given, learner, monkeypatch):
     """Bit for bit where a learner sees which actions are best; up to rounding where it sees costs.
@@ -63,7 +63,7 @@ def test_both_engines_train_the_same_model(space, loss, y, given, learner, monke
     assert default.predict(X) == explicit.predict(X)
     rows = seen[-1].rows
     for one, other in zip(default.models_, explicit.models_, strict=True):
-        if learner == "perceptron":
+        if learner == "perceptron-argmin":
             np.testing.assert_array_equal(one.scores(rows), other.scores(rows))
         else:
             np.testing.assert_allclose(one.scores(rows), other.scores(rows), rtol=0, atol=1e-6)
