@@ -239,6 +239,16 @@ def test_bounds_are_narrower_than_the_range():
     assert oracle.bounds([])[1].max() < 0.1
 
 
+def test_engines_agree_at_greater_lengths():
+    p = np.random.default_rng(0).random(20)
+    both = [CostOracle("fscore", model=p, engine=engine) for engine in ENGINES]
+    for prefix in ([], [0, 1, 1], [1] * 12):
+        default, explicit = (oracle.costs(prefix) for oracle in both)
+        assert all(oracle.exact(prefix) for oracle in both)
+        np.testing.assert_allclose(default, explicit, rtol=0, atol=1e-9)
+        assert default.max() > 0.001
+
+
 # -- what is refused -------------------------------------------------------------------------------
 
 
@@ -257,8 +267,7 @@ def test_a_model_in_the_place_of_the_reference_is_told_its_place(made):
 def test_sizes_are_refused_by_the_name_of_the_limit(monkeypatch):
     model = fsmeu.models.Bernoulli([0.5] * 20)
     with pytest.raises(SizeLimitError, match="budget"):
-        CostOracle("fscore", model=model, engine="openfst").costs([])
-    assert CostOracle("fscore", model=model).exact([])
+        CostOracle(fsmeu.loads(EVEN), model=model, engine="openfst").costs([])
     monkeypatch.setenv("FSMEU_MAX_STATES", "10")
     with pytest.raises(SizeLimitError, match="FSMEU_MAX_STATES"):
         CostOracle(shelf.load("cost_matrix"), model=model)  # its range is found by a machine
