@@ -145,7 +145,7 @@ def levels(engine):
         (FsmeuError, "Got inf", value, f"(k: int = {DIGITS}) labels 0 1 value k"),
         (LossFileError, "range is 0", value, " labels 0 1 count c when z != y value c range 0..2"),
         (FsmeuError, "one side or two", fsmeu.loads, TABLE.format("w[z, y, z]")),
-        (FsmeuError, "by 2 and by 1 labels", fsmeu.loads, TABLE.format("w[z, y] + w[z]")),
+        (FsmeuError, "by 2 labels and by one label", fsmeu.loads, TABLE.format("w[z, y] + w[z]")),
         (InputError, "per label, shape (3,)", lambda w: fsmeu.loads(WEIGHTED, w=w), np.eye(3)),
         (InputError, "(2, 2)", lambda cost: fsmeu.load("cost_matrix", cost=cost), [1, 2]),
         (InputError, "labels", lambda x: fsmeu.load("chunk_fscore", types=x, labels=x), ["O"]),

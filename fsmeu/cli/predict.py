@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 base, named, examples, saving, searn = (
     opt.Later(f"fsmeu.{name}")
     for name in (
-        "learning.base", "learning.classes", "learning.examples", "learning.saving", "searn.searn",
+        "learning.base", "learning.classes", "learning.examples", "learning.saving", "searn",
     )
 )  # fmt: skip
 

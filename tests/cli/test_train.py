@@ -53,8 +53,8 @@ def test_probabilities_and_files_without_labels(fsmeu, model, tmp_path):
     other = LogisticRegression(max_iter=1000).fit(X, Y)
     assert data["probabilities"] == pytest.approx(other.predict_proba(X[:20])[:, 1], abs=1e-6)
     assert data["measures"] is None
-    ran = fsmeu("predict", model, rows, "-o", tmp_path / "new" / "z.txt")
-    assert (tmp_path / "new" / "z.txt").read_text().split() == [str(z) for z in data["classes"]]
+    ran = fsmeu("predict", model, rows, "-o", tmp_path / "z.txt")
+    assert (tmp_path / "z.txt").read_text().split() == [str(z) for z in data["classes"]]
     assert "20" in ran.out
 
 
@@ -194,9 +194,9 @@ def test_plots_of_decisions(fsmeu, tmp_path, words, measure, monkeypatch):
     as_csv(tmp_path / "b.csv", X[TEST], Y[TEST])
     options = ["-c", *words.split(), "--test", tmp_path / "b.csv"]
     command = ["train", tmp_path / "a.csv", "-o", tmp_path / "m.npz", *options]
-    ran = fsmeu(*command, "--plot", tmp_path / "new" / "t.png")
+    ran = fsmeu(*command, "--plot", tmp_path / "t.png")
     assert ran.code == 0, ran.err
-    assert (tmp_path / "new" / "t.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
     found = fsmeu("predict", tmp_path / "m.npz", tmp_path / "b.csv", "--plot", tmp_path / "t.svg")
     value = measure(Y[TEST], np.array([int(line) for line in found.out.split()]))
     shown = [axes.lines[1].get_ydata()[0] for axes in drawn]
@@ -294,9 +294,9 @@ def test_files_of_curves(fsmeu, files):
     both = ("OFOClassifier", "OnlineLogisticClassifier")
     command = ["train", "--online", files / "train.csv", "-c", both[0], "-c", both[1]]
     for ending in ("csv", "json"):
-        assert fsmeu(*command, "--shuffles", 2, "--plot", files / f"out/c.{ending}").code == 0
-    lines = list(csv.DictReader((files / "out/c.csv").read_text().splitlines()))
-    whole = json.loads((files / "out/c.json").read_text())
+        assert fsmeu(*command, "--shuffles", 2, "--plot", files / f"c.{ending}").code == 0
+    lines = list(csv.DictReader((files / "c.csv").read_text().splitlines()))
+    whole = json.loads((files / "c.json").read_text())
     assert whole["seen"] == list(range(1, 61))
     assert len(lines) == 2 * 2 * 60
     for row, name in zip(whole["learners"], both, strict=True):
@@ -366,16 +366,16 @@ def test_predict_and_eval(fsmeu, folder):
     """The tagged file has the given tags and the predicted ones; seqeval agrees on their F1."""
     test = folder / "test.txt"
     test.write_text("the DT B-NP\nfish NN I-NP\nsat VBD B-NP\n\na DT B-NP\ncat NN I-NP\n")
-    ran = fsmeu("predict", folder / "m.npz", test, "-o", folder / "out" / "z.txt")
+    ran = fsmeu("predict", folder / "m.npz", test, "-o", folder / "z.txt")
     assert ran.code == 0, ran.err
-    blocks = (folder / "out" / "z.txt").read_text().strip().split("\n\n")
+    blocks = (folder / "z.txt").read_text().strip().split("\n\n")
     rows = [[line.split() for line in block.splitlines()] for block in blocks]
     assert [[row[:3] for row in one] for one in rows] == [
         [line.split() for line in block.splitlines()]
         for block in test.read_text().strip().split("\n\n")
     ]
     y, z = ([[row[k] for row in one] for one in rows] for k in (2, 3))
-    command = ["score", folder / "out" / "z.txt", "--by-type"]
+    command = ["score", folder / "z.txt", "--by-type"]
     found = fsmeu(*command, "--json").json
     whole = {row["loss"]: row for row in found["scores"] if row["level"] == "corpus"}
     for name, score in (

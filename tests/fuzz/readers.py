@@ -24,8 +24,9 @@ from fsmeu.exchange.openfst import read_constraint
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load, save
 from fsmeu.losses.loss import grammar_folder, read_spec
+from fsmeu.searn.column_tagger import ColumnTagger
 from fsmeu.searn.features import template_set
-from fsmeu.searn.searn import ColumnTagger, Searn
+from fsmeu.searn.searn import Searn
 from tests.fst.machines import images
 from tests.learning.test_saving import DEEP, ONLINE, WITHIN
 from tests.searn import stubs

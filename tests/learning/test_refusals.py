@@ -10,7 +10,7 @@ from fsmeu import learning
 from fsmeu.errors import InputError
 from fsmeu.learning.saving import load, save
 from fsmeu.searn import Searn
-from fsmeu.searn.searn import ColumnTagger
+from fsmeu.searn.column_tagger import ColumnTagger
 from fsmeu.searn.spaces import CustomSpace
 from tests.searn.stubs import ROWS, TAGS, few
 

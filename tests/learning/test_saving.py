@@ -22,7 +22,7 @@ from fsmeu.errors import InputError
 from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier, saving
 from fsmeu.learning.base import BinaryClassifier
 from fsmeu.learning.saving import load, register, save
-from fsmeu.searn.searn import ColumnTagger
+from fsmeu.searn.column_tagger import ColumnTagger
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight
 from tests.searn.stubs import ROWS, TAGS, few

@@ -9,7 +9,7 @@ from fsmeu.expectation.expect import ENGINES
 from fsmeu.learning.saving import load, save
 from fsmeu.searn import CostOracles, Searn
 from fsmeu.searn import search as searches
-from fsmeu.searn.searn import ColumnTagger
+from fsmeu.searn.column_tagger import ColumnTagger
 from tests.searn.stubs import ROWS, TAGS, PlainTagging, few
 
 X = [[{"w": word} for word, _ in row] for row in ROWS]

@@ -12,9 +12,9 @@ import fsmeu
 from fsmeu.corpora.score import are_chunk_tags
 from fsmeu.errors import FsmeuError, InputError
 from fsmeu.searn import Searn
+from fsmeu.searn.column_tagger import ColumnTagger
 from fsmeu.searn.learners.linear import Logistic
 from fsmeu.searn.learners.reductions import Multiclass
-from fsmeu.searn.searn import ColumnTagger
 from fsmeu.searn.spaces.tagging import LeftToRight
 from tests.searn.stubs import ROWS, TAGS, PlainTagging, few, running_sums, words
 
