@@ -55,6 +55,7 @@ def forget():
 def module_of(path, source, name="loops"):
     """A module of this source under a name, as another process would load it."""
     path.write_text(source, encoding="utf-8")
+    Path(importlib.util.cache_from_source(path)).unlink(missing_ok=True)  # it knows seconds alone
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module

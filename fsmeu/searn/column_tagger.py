@@ -1,4 +1,4 @@
-"""``ColumnTagger``: ``Searn`` for rows of texts, with feature templates, as ``fsmeu train`` has it."""
+"""``ColumnTagger``: ``Searn`` for rows of texts, with feature templates; for ``fsmeu train``."""
 
 from __future__ import annotations
 

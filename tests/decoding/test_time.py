@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding import candidates, decode, problem
+from fsmeu.decoding import decode, problem
 from fsmeu.expectation import expect
 from fsmeu.trellis import engine, kept
 
@@ -89,7 +89,7 @@ def test_a_search_is_not_made_where_it_could_gain_nothing():
     ):
         found = fsmeu.decode(fsmeu.load("mcc"), chain(40))
     assert (found.method, found.exact) == ("counting", False)
-    assert candidates.HIDDEN in found.why
+    assert problem.HIDDEN in found.why
 
 
 def test_one_label_is_changed_only_where_that_could_prove_something():
