@@ -41,6 +41,7 @@ def test_every_script_is_asked():
     assert mains == SCRIPTS.keys() | WITHOUT
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("exists", [False, True], ids=["no folder", "an empty folder"])
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_scripts_say_what_is_missing(script, exists, tmp_path):
@@ -66,6 +67,7 @@ NEEDS = re.compile(r"data_file\(|documents\(")
 NEEDING = [path for path in NOTEBOOKS if any(NEEDS.search(text) for text, _ in cells(path))]
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("path", NEEDING, ids=lambda path: path.stem)
 def test_notebooks_say_what_is_missing(path, tmp_path):
     """The cell that needs data ends in a sentence; other notebooks need none."""
