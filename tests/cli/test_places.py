@@ -123,6 +123,7 @@ def test_an_interrupted_corpus_without_a_file_says_what_would_have_helped():
 # -- help ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("columns", [40, 50, 60, 71, 72, 80, 100, 140])
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_is_whole_at_any_width(fsmeu, command, columns, monkeypatch):

@@ -67,7 +67,7 @@ def test_an_interruption_is_quiet():
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     process = subprocess.Popen([sys.executable, "-c", start, "check", "-"], **pipes)
     assert process.stdout.readline() == b"ready\n"
-    time.sleep(0.5)
+    time.sleep(2)  # so that it waits for its input, and does not import modules
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (INTERRUPTED, b"", b"")

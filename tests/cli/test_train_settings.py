@@ -54,6 +54,7 @@ def learned(path):
     return arrays, header
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize(
     "words",
     [

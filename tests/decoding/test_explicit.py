@@ -59,6 +59,7 @@ def length(loss):
     return {2: 5, 3: 4}[len(loss.labels)]
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("name", LOSSES)
 def test_every_method_against_enumeration(name, kind, rounds):
@@ -119,6 +120,7 @@ LONG = {
 }
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("order", [0, 1, 2])
 @pytest.mark.parametrize("name", LONG)
 def test_as_the_default_engine_at_length_40(name, order):

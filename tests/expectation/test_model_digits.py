@@ -78,6 +78,7 @@ def assert_held(z, model, chances, widest=1e-13):
     assert Decimal(kept.lower) <= truth <= Decimal(kept.upper)
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("seed", range(25))
 def test_fields(size, seed):
@@ -101,6 +102,7 @@ def test_decisions_under_fields(size):
         assert abs(Decimal(decision.value) - wrong_share(decision.labels, chances)) <= 1e-13
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("size", SIZES[:4])
 @pytest.mark.parametrize("seed", range(5))
 def test_models_made_of_fields(size, seed):

@@ -141,6 +141,7 @@ def test_more_sequences_than_the_budget_are_refused():
         fsmeu.decode(jaccard, CHAIN, method="exhaustive", budget=3, constraint="0* 1*")
 
 
+@pytest.mark.nightly
 def test_long_random_losses(rounds):
     """Decisions at lengths from 8 to 40."""
     cases = len(rounds(40, 10))

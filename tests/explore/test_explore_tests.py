@@ -20,6 +20,7 @@ from tests.support.thresholds import lower_thresholds
 SEED = 20
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("low", [False, True])
 @pytest.mark.parametrize("seed", range(SEED, SEED + 6))
 def test_fixed_cases_pass(seed, low, rounds, monkeypatch):

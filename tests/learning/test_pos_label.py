@@ -51,6 +51,7 @@ def test_every_binary_classifier_is_here():
     assert all(made.get_params()["pos_label"] is None for made in MADE)
 
 
+@pytest.mark.thirds
 @EACH
 @pytest.mark.parametrize("names", [("ok", "fraud"), (1, 0), (True, False), (7.0, -3.0)], ids=str)
 def test_any_class_can_be_the_positive_one(made, names):

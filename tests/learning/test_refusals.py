@@ -65,6 +65,7 @@ def test_weights(kind, weights):
         kind().fit(X, Y, weights)
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "rows", [[], np.zeros((0, 1)), np.zeros((2, 3)), None, b"01", [["a"]]], ids=str

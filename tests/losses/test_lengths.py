@@ -44,6 +44,7 @@ def paths(graph, z, y):
     return [weight + node["final"] for node, weight in ends if node["ending"]]
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("kind", MACHINES)
 @pytest.mark.parametrize("name", LOSSES)
 def test_only_pairs_of_its_length_have_paths(name, kind):

@@ -51,6 +51,7 @@ def exact_fscore(z, rows):
     return total
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("n", [999, 1000])
 @pytest.mark.parametrize("rare", [0.05, 1e-9], ids=["rare", "very rare"])
 def test_long_sequences_hold_the_exact_value(n, rare):

@@ -41,7 +41,7 @@ def test_every_script_is_asked():
     assert mains == SCRIPTS.keys() | WITHOUT
 
 
-@pytest.mark.thirds
+@pytest.mark.nightly
 @pytest.mark.parametrize("exists", [False, True], ids=["no folder", "an empty folder"])
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_scripts_say_what_is_missing(script, exists, tmp_path):

@@ -81,6 +81,7 @@ def walked(oracle, y):
     return [oracle.costs(z) for z in prefixes], [oracle.value(z) for z in prefixes]
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("name", LOSSES)
 def test_eight_threads_ask_one_loss(name):
     alone = {key: bits(ask()) for key, ask in questions(name).items()}

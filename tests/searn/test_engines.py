@@ -42,6 +42,7 @@ def trained(space, loss, y, monkeypatch, **given):
     return made.fit(X, y), seen
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("learner", ["perceptron-argmin", "logistic"])
 @pytest.mark.parametrize(("space", "loss", "y", "given"), CASES)
 def test_both_engines_train_the_same_model(space, loss, y, given, learner, monkeypatch):

@@ -131,6 +131,7 @@ def test_costs_equal_enumeration_after_every_prefix(name, kind, engine):
         assert oracle.value(z) == pytest.approx(value, rel=0, abs=1e-12)
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["fscore", "pk", "hamming", "mcc"])
 def test_a_model_that_is_certain_is_a_reference(name, engine):

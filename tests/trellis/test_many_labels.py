@@ -85,6 +85,7 @@ def test_a_common_amount_makes_no_difference(name, monkeypatch):
             fsmeu.expect_corpus(loss, [z], [chain])
 
 
+@pytest.mark.nightly
 def test_amounts_of_too_many_pairs_are_refused_in_time(monkeypatch):
     """A cost for each pair of labels has no amount in common: those that are built are counted."""
     labels, n = 2_000, 2

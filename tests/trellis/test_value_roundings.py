@@ -50,6 +50,7 @@ def truth_and_error(text, z, y):
     return value, World(read(text), (0, 1), n).run(z, y), error
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("value", [*EXACT, *ROUNDED])
 def test_values_are_within_bounds_of_the_truth(value):
     lost = 0
