@@ -87,6 +87,7 @@ NEARLY_RATIOS = [
 LABELS = ((6, 0.1, 7, 0.4), (4, 0.3, 0, 0.5), (2, 0.25, 3, 0.6), (1, 0.3, 1, 0.7))
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("kind", ["utility", "loss"])
 @pytest.mark.parametrize("value", every_third(NEARLY_RATIOS))
 def test_nearly_ratios(value, kind, rounds):

@@ -54,6 +54,7 @@ ALGEBRA = {
 BY_ALGEBRA = ("ranking_fast", "additive", "counting", "viterbi", "ranking")
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("name", every_third(fsmeu.library()))
 def test_shelf(name, rounds):
     """Decisions of every method under random models: values always, optima where claimed."""

@@ -11,6 +11,7 @@ from tests.decoding.listing import random_model, shelf_listing
 from tests.expectation.test_many import some_pairs
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("name", ["fscore", "jaccard", "hamming", "g_mean", "zero_one"])
 def test_many_are_each(name):
     """The same decisions as one at a time, in the same order."""

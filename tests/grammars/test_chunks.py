@@ -68,6 +68,7 @@ def strict(scheme):
     return lambda rows: [[e.to_tuple() for e in row] for row in Entities(rows, scheme).entities]
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("types", TYPES)
 @pytest.mark.parametrize(
     ("name", "extract", "matched"),

@@ -75,6 +75,7 @@ WHOLE = [
 ]  # fmt: skip
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize(("name", "params", "score"), WHOLE)
 def test_scores_of_both_labels(name, params, score):
     """These scores have no form for many pairs at once, and see labels through that table only."""

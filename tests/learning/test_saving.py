@@ -136,6 +136,7 @@ FITTED = [
 ]
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize(("made", "rows", "labels"), FITTED)
 def test_estimators_come_back(made, rows, labels, tmp_path):
     """They predict the same, can be fitted again, and learn on as if nothing had happened."""

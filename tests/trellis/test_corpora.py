@@ -60,6 +60,7 @@ def test_expectations_of_a_ragged_corpus(name, scores):
     assert fsmeu.expect_many(loss, zs, models) == pytest.approx(found, rel=1e-14)
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("rule", [None, bio()])
 @pytest.mark.parametrize("kind", [("potentials", 200), ("potentials", 1), ("mixture", 1)])
 @pytest.mark.parametrize("name", LOSSES)

@@ -216,6 +216,7 @@ def test_labels_that_are_nearly_sure(name, p):
     assert found.value == pytest.approx(1.0, abs=1e-5)
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize(
     ("name", "order", "rate"),
     [

@@ -59,6 +59,7 @@ def outcome(decision):
     return decision.labels, decision.value.hex(), decision.exact
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_query_depends_on_nothing_else(name, shared):
