@@ -151,7 +151,7 @@ def test_compiling_is_announced_and_what_it_gives_is_kept(tmp_path):
         run.cumulant_sums(table[0, 0], table[0], table[0].copy())
         print(run.chain_marginals(table, np.zeros(2)) > 0)
     """
-    there = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    there = {**os.environ, "FSMEU_CACHE": str(tmp_path)}
     runs = [
         subprocess.run([sys.executable, "-c", script], env=there, text=True, capture_output=True)
         for _ in range(2)
