@@ -224,11 +224,11 @@ def test_variables_name_the_folder(monkeypatch, variables, found):
     assert str(jit._user_folder()) == found
 
 
-@pytest.mark.parametrize("home", ["/there/is/none", "."])
-def test_a_home_that_does_not_exist_is_not_made(monkeypatch, home):
+@pytest.mark.parametrize("home", ["none", "."])
+def test_a_home_that_does_not_exist_is_not_made(monkeypatch, tmp_path, home):
     for name in ("FSMEU_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", home)
+    monkeypatch.setenv("HOME", home if home == "." else str(tmp_path / home))
     with pytest.raises(OSError, match="it does not exist"):
         jit._user_folder()
 
