@@ -63,9 +63,8 @@ class Potentials(Chain):
     fixed_support: ClassVar[bool] = True
     order: ClassVar[int] = 1
     title = "linear-chain conditional random field"
-    _score_roundings: ClassVar[int] = (
-        0  # those behind exp(score), where potentials were rounded before
-    )
+    # Roundings behind exp(score), where potentials were rounded before.
+    _score_roundings: ClassVar[int] = 0
     _arguments = ("unary", "pairwise", "labels")
 
     def __init__(
