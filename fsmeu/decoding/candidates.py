@@ -12,9 +12,9 @@ from fsmeu.decoding.problem import (
     Changes,
     Method,
     Problem,
-    judged,
+    certify,
     one_by_one,
-    reach_beyond,
+    optimality_gap,
     with_best_of_all,
 )
 from fsmeu.errors import FsmeuError, SizeLimitError, message
@@ -168,7 +168,7 @@ def _best_listed(
     answer = Answer(candidates[best], False, late or why, len(values), value, error)
     if late or not everything or problem.keep is not None:
         return answer
-    return judged(problem, answer, reach_beyond(signed, errors, best))
+    return certify(problem, answer, optimality_gap(signed, errors, best))
 
 
 def valued_candidates(

@@ -28,7 +28,7 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.decoding import corpus_moments
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.explicit_lists import best_corpus_hypotheses
-from fsmeu.decoding.moments import ByNumber, best_number
+from fsmeu.decoding.moments import CountSearch, branch_and_bound
 from fsmeu.decoding.problem import PRECISION, Clock
 from fsmeu.decoding.split import unmet_condition
 from fsmeu.errors import InputError, SizeLimitError, message, one_of
@@ -44,9 +44,9 @@ from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import Model, arc_weights_many
 from fsmeu.parallel import checked_jobs
 from fsmeu.trellis.batches import Scores
-from fsmeu.trellis.engine import Structure
+from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.roundings import relative_error
-from fsmeu.trellis.tapes import values_at
+from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
 
 CORPUS_WINDOW_CELLS = 1 << 26  # cells of the counts of all sentences but one, for each: 512 MB
@@ -228,7 +228,7 @@ def _best_of_corpus(
         errors[ks] = rounding * (np.abs(h) @ window.masses)
     if window.lost:
         errors += window.lost * max(0.0, totals.most)
-    search = ByNumber(
+    search = CountSearch(
         low=int(places[0]) - 1,  # neither this nor the next is tried: all between may be
         high=int(places[-1]) + 1,
         first=int(places[np.abs(places - window.counts @ window.masses).argmin()]),
@@ -239,7 +239,7 @@ def _best_of_corpus(
         bounds_at=totals.bounds_at,
         best_at=lambda k: totals.best(totals.scores(k)[0], totals.counts[k](k)),
     )
-    best, upper = best_number(search, gap=gap, stop=stop)
+    best, upper = branch_and_bound(search, gap=gap, stop=stop)
     return search.best_at(best), upper, len(search.tried)
 
 
@@ -292,7 +292,9 @@ class _Totals:
         size = max(1, WINDOW_CELLS // width)
         for begin in range(0, len(ks), size):
             hyp = ks[begin : begin + size, None]
-            slopes, offset = values_at(self.form, self.corpus.n, hyp, ref, self.hyp[hyp] & possible)
+            slopes, offset = value_coefficients(
+                self.form, self.corpus.n, hyp, ref, self.hyp[hyp] & possible
+            )
             part = slice(begin, begin + len(hyp))
             yield part, [self.sign * slope for slope in slopes], self.sign * offset
 
@@ -308,7 +310,7 @@ class _Totals:
         self.off[k] = error + rounding
         return np.where(self.hyp, sums, 0.0)
 
-    def bounds_at(self, search: ByNumber, ks: Ints, first: int, last: int) -> Floats:
+    def bounds_at(self, search: CountSearch, ks: Ints, first: int, last: int) -> Floats:
         """Upper bounds on values with totals ks, by those of two that were tried, and by both."""
         bounds = np.full(len(ks), self.most)
         tried = sorted({first, last} & set(search.tried))
@@ -345,7 +347,7 @@ class _Totals:
     def scores(self, k: int) -> tuple[list[Scores], float, Floats]:
         """The scores of steps of each block, a bound on the error of all sums, and g_q(k, r)."""
         ref = np.arange(len(self.ref))
-        tables, _ = values_at(self.form, self.corpus.n, k, ref, self.ref)
+        tables, _ = value_coefficients(self.form, self.corpus.n, k, ref, self.ref)
         at = self.sign * np.array(tables).reshape(self.greatest.shape[1], len(ref))
         check_finite("decode_corpus", at)
         steepest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
@@ -379,7 +381,7 @@ class _Totals:
         return by_sentence(groups, map(best_of, groups, scores, ones))
 
 
-def _expected(structure: Structure, models: ArcWeights) -> tuple[Floats, Floats]:
+def _expected(structure: SplitTrellis, models: ArcWeights) -> tuple[Floats, Floats]:
     """Bounds on the sums of E|joint count|, (counts,), and P(count of y), (batch, counter)."""
     n, counts = models.n, structure.counts
     ones = np.ones((len(models.arcs), counts, int(structure.r.columns[n])))

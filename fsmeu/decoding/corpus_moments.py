@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.moments import ByNumber, best_number, chords
+from fsmeu.decoding.moments import CountSearch, branch_and_bound, chords
 from fsmeu.expectation.corpus import Corpus, Group, by_sentence
 from fsmeu.limits import CORPUS_SCORE_CELLS
 from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
@@ -39,7 +39,7 @@ from fsmeu.trellis import moments as tm
 from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.roundings import relative_error
-from fsmeu.trellis.tapes import values_at
+from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.twofold import UNIT
 
 EXACT_SUMS = 1 << 26  # sums of scores up to which those of all totals are exact: .1 s
@@ -109,12 +109,12 @@ def best_by_moments(
             spread = deviation * abs(float(steep / (below + steep * counts.mean)))
             needed = tm.jet_order(tm.needed_order(spread, _ENOUGH, 4))
         search = _search(blocks, counts, ratio, sign, largest, pool)
-        best, upper = best_number(search)
+        best, upper = branch_and_bound(search)
         zs, total, score = search.best_at(best)
     value = float(search.gain[best] * score)
     error = float(search.bounds_at(search, np.array([best]), best, best)[0]) - value
     ref = np.arange(min(1, most), most + 1)  # hypotheses that count nothing have T = 0
-    _, offset = values_at(form, corpus.n, 0, ref, np.ones(len(ref), bool))
+    _, offset = value_coefficients(form, corpus.n, 0, ref, np.ones(len(ref), bool))
     chance = float(counts.moments[-1]) / counts.mean**order
     if (sign * offset).max(initial=-np.inf) + 2 * largest * chance > search.value(best):
         return None
@@ -147,7 +147,7 @@ def _search(
     sign: float,
     largest: float,
     pool: ThreadPoolExecutor,
-) -> ByNumber:
+) -> CountSearch:
     """The values by total, 1 or more, if the ratio is greater than ``largest`` nowhere."""
     _, slope, _ = sign * ratio.top
     below, _, steep = ratio.below
@@ -200,7 +200,7 @@ def _search(
 
     first = high  # scores hardly depend on the total, and the ends are tried anyway
     bounds_at = chords(u, over_at)
-    search = ByNumber(1, high, first, gain, zero, zero, sums_at, bounds_at, best_at)
+    search = CountSearch(1, high, first, gain, zero, zero, sums_at, bounds_at, best_at)
     for _ in range(6):  # the best total at the best total before
         total = 1 + int((gain * search.sums(first))[1:].argmax())
         if total in search.tried:

@@ -29,15 +29,15 @@ from fsmeu.decoding.problem import (
     Method,
     Problem,
     RefusalError,
-    checked,
     in_range,
+    revalued,
 )
 from fsmeu.decoding.ranking import RANKING, RANKING_FAST
 from fsmeu.decoding.split import ADDITIVE, COUNTING
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
 from fsmeu.expectation.composition import advising_default
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.expectation.query import alike, bind_labels, fitted, model_at, together
+from fsmeu.expectation.query import batch_size, bind_labels, fitted, group_by_structure, model_at
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
@@ -162,14 +162,14 @@ def decode_many(
             left[row] = fitted(loss, model_at(model, where), where)[1]
     places, apart = list(left), list[int]()  # what other processes decide
     blocks = list[dict[int, Problem]]()
-    for group in alike([*left.values()]):
+    for group in group_by_structure([*left.values()]):
         rows = [places[k] for k in group]
         first, size = left[rows[0]], 1
         bound = bind_labels(loss, first.alphabet, "decode_many")
         allowed = as_constraint(constraint, first.alphabet, first.n)
         problems = [Problem(bound, left[row], allowed, *limits, Clock(seconds)) for row in rows]
         if scheduler is None and _are_decided_together(problems[0], method, engine):
-            size = min(DECISIONS_AT_ONCE, together(first, len(left), threads))
+            size = min(DECISIONS_AT_ONCE, batch_size(first, len(left), threads))
         elif scheduler is not None or threads > 1:
             apart += rows
             continue
@@ -251,7 +251,7 @@ def _ranked_together(
             yield {  # labels are their own indices
                 rows[k]: Decision(z, value, RANKING_FAST.name, True, n + 1, ranking.WHY_FAST)
                 for k, z, value, reach in answers
-                if reach <= PRECISION * abs(value) < np.inf  # else by ``judged``
+                if reach <= PRECISION * abs(value) < np.inf  # else by ``certify``
             }
 
 
@@ -269,7 +269,7 @@ class _Engine:
 
 
 _ENGINES = {
-    "lattice": _Engine(METHODS, EXACT, _UNPROVEN, checked),
+    "lattice": _Engine(METHODS, EXACT, _UNPROVEN, revalued),
     "openfst": _Engine(EXPLICIT, tuple(EXPLICIT), (), in_range),
 }
 

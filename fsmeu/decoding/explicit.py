@@ -38,7 +38,7 @@ from fsmeu.decoding.problem import (
     Decision,
     Method,
     Problem,
-    judged,
+    certify,
     one_by_one,
 )
 from fsmeu.decoding.ranking import RANKING, WHY, ranked, ranked_answers
@@ -62,7 +62,7 @@ from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import LossLike
 from fsmeu.models import NBest, as_model
 from fsmeu.trellis.roundings import LEAST, relative_error
-from fsmeu.trellis.tapes import values_at
+from fsmeu.trellis.tapes import value_coefficients
 
 LISTED_PATHS = 4  # shortest paths that are valued in doubles
 
@@ -98,7 +98,7 @@ class TapeSearch:
         """The slopes of each joint count and the offset, (ends of z, ends of y) each."""
         hyp, ref = self.hypotheses.ends[0], self.reference.ends[0]
         possible = np.ones((len(hyp), len(ref)), bool)
-        return values_at(self.form, self.problem.n, hyp[:, None], ref[None, :], possible)
+        return value_coefficients(self.form, self.problem.n, hyp[:, None], ref[None, :], possible)
 
     def worth(self, end: int) -> Worth:
         """What each step adds to the expected value of a hypothesis with this end."""
@@ -178,8 +178,8 @@ def _split_answer(problem: Problem) -> Answer | str:
     if tried < len(offsets):
         counts = f"{tried} of {len(offsets)} counts of z were tried"
         only = f"only {counts} before {problem.clock.ran_out}"
-        return judged(problem, answer, np.inf, only, thorough=False)
-    return judged(problem, answer, reach)
+        return certify(problem, answer, np.inf, only, thorough=False)
+    return certify(problem, answer, reach)
 
 
 # -- the most probable sequence --------------------------------------------------------------------
@@ -218,7 +218,7 @@ def _viterbi(problem: Problem) -> Answer:
     assert equality is not None
     chance = float(np.exp(-paths.costs[0])) if paths.costs[0] else 1.0
     reach = abs(equality[0] - equality[1]) * chance * float(np.expm1(gap))
-    return judged(problem, Answer(labels, False, WHY_EQUAL, 1, value, error), reach)
+    return certify(problem, Answer(labels, False, WHY_EQUAL, 1, value, error), reach)
 
 
 # -- ranked hypotheses -----------------------------------------------------------------------------

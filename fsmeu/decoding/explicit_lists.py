@@ -33,7 +33,7 @@ from fsmeu.limits import CANDIDATES, KEPT_CELLS_PER_STATE
 from fsmeu.losses.language.syntax import Number
 from fsmeu.losses.protocol import Loss, counts_read, state_of_totals, value_of_totals
 from fsmeu.models import as_model
-from fsmeu.trellis.roundings import LEAST, Sums
+from fsmeu.trellis.roundings import LEAST, BoundedValues
 from fsmeu.trellis.value_roundings import register_errors, value_errors
 from fsmeu.twofold import two_sum
 
@@ -79,7 +79,7 @@ def _sums_of_inputs(built: Composition, sequences: Ints, behind: int) -> tuple[F
         total, size = total + sign * weights, size + weights
         # Determinization sums, multiplies and divides where a sum over paths only sums.
         roundings = max(roundings, 3 * composition.path_roundings(table, built.machine.n))
-    return total, Sums(total, size, size, roundings + behind).errors
+    return total, BoundedValues(total, size, size, roundings + behind).errors
 
 
 def _best(
@@ -159,7 +159,9 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
     values = value_of_totals(bound, corpus.n, read, totals.shape[1])
     at_end = state_of_totals(bound, corpus.n, read, totals.shape[1])
     roundings += totals.shape[1]
-    expected = Sums(chances @ values, chances.sum(axis=1), chances @ np.abs(values), roundings)
+    expected = BoundedValues(
+        chances @ values, chances.sum(axis=1), chances @ np.abs(values), roundings
+    )
     off = value_errors(bound, corpus.n, at_end, lost, totals.shape[1])
     known = np.isfinite(off)
     unknown = np.where((chances[:, ~known] > 0).any(axis=1), np.inf, 0.0)

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.problem import Answer, Method, Problem, judged, one_by_one, reach_beyond
+from fsmeu.decoding.problem import Answer, Method, Problem, certify, one_by_one, optimality_gap
 from fsmeu.decoding.ranking import NO_TABLE, ranked, ranked_answers
 from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.algebra.confusion import Confusion
@@ -88,7 +88,7 @@ def _by_moments(problem: Problem) -> Answer | str:
 
 
 @dataclass(eq=False)
-class ByNumber:
+class CountSearch:
     """Best values by a number k from low to high: gain * sum of scores + offset, greater is better.
 
     For a long sequence, k is its number of ones; for a corpus, the total of the hypotheses' counts.
@@ -102,7 +102,7 @@ class ByNumber:
     errors: Floats  # bounds on the errors of ``offset``, by k
     sums_at: Callable[[int], Floats]  # the greatest sums of the scores at k, by number
     # Upper bounds on values at some numbers, between two that were tried, or at one.
-    bounds_at: Callable[[ByNumber, Ints, int, int], Floats]
+    bounds_at: Callable[[CountSearch, Ints, int, int], Floats]
     best_at: Callable[[int], Any]  # a hypothesis of the greatest sum at k, and more of a corpus
     tried: dict[int, Floats] = field(default_factory=dict)  # the sums by the number that was tried
 
@@ -119,13 +119,13 @@ class ByNumber:
 
 def chords(
     u: Floats, over_at: Callable[[int, Ints], Floats]
-) -> Callable[[ByNumber, Ints, int, int], Floats]:
+) -> Callable[[CountSearch, Ints, int, int], Floats]:
     """The chord bound as ``bounds_at``, given the factor u of x in D / d, by k.
 
     ``over_at`` bounds what the sums at one k lack of the true ones, for several numbers.
     """
 
-    def bounds_at(search: ByNumber, ks: Ints, first: int, last: int) -> Floats:
+    def bounds_at(search: CountSearch, ks: Ints, first: int, last: int) -> Floats:
         span = float(u[last] - u[first])
         t = (u[ks] - u[first]) / span if span else np.zeros(len(ks))
         between = (t > -1e-12) & (t < 1.0 + 1e-12)
@@ -155,7 +155,7 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
             return answer or str(error)
         if search is None:
             continue
-        best, upper = best_number(search, max(value - error for value, error in constant))
+        best, upper = branch_and_bound(search, max(value - error for value, error in constant))
         z = search.best_at(best)
         expected = tm.chain_value(form, z, chain)
         assert expected is not None  # as all other numbers of ones
@@ -164,15 +164,15 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
         z = z if row == len(constant) else np.full(n, row)
         why = f"{_WHY}; {len(search.tried)} numbers of ones were tried, all others are bounded"
         answer = Answer(z, False, why, n + 1, sign * float(values[row]), float(errors[row]))
-        reach, last = reach_beyond(values, errors, row), searched is _rare_search
-        answer = judged(problem, answer, reach, "bounds reach beyond its value", thorough=last)
+        reach, last = optimality_gap(values, errors, row), searched is _rare_search
+        answer = certify(problem, answer, reach, "bounds reach beyond its value", thorough=last)
         if answer.exact:
             break
     return answer or _NO_SERIES
 
 
-def best_number(
-    search: ByNumber,
+def branch_and_bound(
+    search: CountSearch,
     lower: float = -np.inf,
     gap: float = 0.0,
     stop: Callable[[float, float], bool] | None = None,
@@ -230,7 +230,7 @@ def _by_scores(
     return sums_at, best_at
 
 
-def _search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | None:
+def _search(form: Confusion, chain: tm.Chain, sign: float) -> CountSearch | None:
     """The values by the number of ones; None where moments do not suffice.
 
     Roundings: E[y_i x^j] is off by a part 2 n g of (3 |x|)^j at most, as in ``chain_value``, E[x^j]
@@ -279,10 +279,10 @@ def _search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | None:
     gain, offset = (top[1] - top[2]) * scale, offset + apart[0]
     sums_at, best_at = _by_scores(scores_at, 2 * n * UNIT)
     bounds_at = chords(u, over_at)
-    return ByNumber(1, n - 1, first, gain, offset, errors, sums_at, bounds_at, best_at)
+    return CountSearch(1, n - 1, first, gain, offset, errors, sums_at, bounds_at, best_at)
 
 
-def _rare_search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | None:
+def _rare_search(form: Confusion, chain: tm.Chain, sign: float) -> CountSearch | None:
     """The values by the number of ones, by sums of exponentials; None where there are too many.
 
     With D = v + c ref, v depending on k, Q_i(v) = E[y_i D^-a] is convex in v for any counts, and
@@ -322,7 +322,7 @@ def _rare_search(form: Confusion, chain: tm.Chain, sign: float) -> ByNumber | No
     first = max(1, min(n - 1, round(fsum(chain.marginals))))
     gain, (sums_at, best_at) = top[1] - top[2], _by_scores(scores_at)
     bounds_at = chords(v, over_at)
-    return ByNumber(1, n - 1, first, gain, offset, errors, sums_at, bounds_at, best_at)
+    return CountSearch(1, n - 1, first, gain, offset, errors, sums_at, bounds_at, best_at)
 
 
 def _single_ratio(

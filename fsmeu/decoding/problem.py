@@ -45,7 +45,7 @@ from fsmeu.losses.semantics.domains import RangeError, check_range, declared_ran
 from fsmeu.models import Model
 from fsmeu.models.paths import most_probable
 from fsmeu.trellis.roundings import LEAST
-from fsmeu.trellis.walk import Mover, Steps, steps_of
+from fsmeu.trellis.walk import LayerStep, Steps, steps_of
 
 PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scale
 NEAR = 1e-6  # nothing is searched for that can be better by no more than this part of the scale
@@ -318,7 +318,7 @@ class Changes:
     def __init__(self, problem: Problem) -> None:
         self._clock, self._size = problem.clock, len(problem.loss.alphabet)
         self._view = problem.loss.view(problem.n, None, weights=True)
-        self._mover = Mover(problem.model.layered(), self._view.linear)
+        self._mover = LayerStep(problem.model.layered(), self._view.linear)
 
     def values(self, indices: Ints) -> Floats:
         """The expected value with the label at i replaced by a, (n, labels), if there is time."""
@@ -365,13 +365,13 @@ def _numbered(targets: Ints, gains: Floats | None, after: Ints) -> Steps:
 
 
 @np.errstate(invalid="ignore")
-def reach_beyond(values: Floats, errors: Floats, best: Any) -> Any:
+def optimality_gap(values: Floats, errors: Floats, best: Any) -> Any:
     """Bounds, (...), on how far others are above the best of (..., values), given their errors."""
     at = (*np.indices(np.shape(best)), best)
     return (values + errors).max(axis=-1) - values[at] + errors[at]
 
 
-def judged(
+def certify(
     problem: Problem, answer: Answer, reach: float, but: str = HIDDEN, thorough: bool = True
 ) -> Answer:
     """The answer, exact where a reach beyond its value is at most ``PRECISION``; else with a but.
@@ -396,7 +396,7 @@ def _greatest_step(problem: Problem) -> float:
     return high - low
 
 
-def checked(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:
+def revalued(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:
     """The answers, if any, with their values by ``expect``, where that is cheap or none is known.
 
     An answer is claimed to be exact no longer if the method had found another value. An InputError
@@ -432,7 +432,7 @@ def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
 
 
 def in_range(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:
-    """The answers, if any, whose values a method knows, as they are: errors are as of ``checked``.
+    """The answers, if any, whose values a method knows, as they are: errors are as of ``revalued``.
 
     An answer is exact where its value is the best that a pair of sequences has.
     """

@@ -28,9 +28,9 @@ from fsmeu.decoding.problem import (
     Clock,
     Method,
     Problem,
-    judged,
+    certify,
     one_by_one,
-    reach_beyond,
+    optimality_gap,
 )
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
@@ -80,7 +80,7 @@ def best_ranked(
     """
     signed, (batch, n) = sign * values, order.shape
     best = signed.argmax(axis=1)
-    at, reach = (np.arange(batch), best), reach_beyond(signed, errors, best)
+    at, reach = (np.arange(batch), best), optimality_gap(signed, errors, best)
     indices = np.zeros((batch, n), np.int64)
     np.put_along_axis(indices, order, np.arange(n) < best[:, None], axis=1)
     return indices, values[at].tolist(), errors[at].tolist(), reach.tolist()
@@ -93,7 +93,7 @@ def ranked_answers(
     off = np.array([problem.binary.off if problem.binary else 0.0 for problem in problems])
     columns = best_ranked(problems[0].sign, order, values, errors + off[:, None])
     return [
-        judged(problem, Answer(z, False, why, problem.n + 1, value, error), reach)
+        certify(problem, Answer(z, False, why, problem.n + 1, value, error), reach)
         for problem, z, value, error, reach in zip(problems, *columns, strict=True)
     ]
 

@@ -42,7 +42,7 @@ from itertools import chain
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.decoding.problem import HIDDEN, Answer, Method, Problem, judged, reach_beyond
+from fsmeu.decoding.problem import HIDDEN, Answer, Method, Problem, certify, optimality_gap
 from fsmeu.decoding.ranking import ranked_answers, ranked_fault
 from fsmeu.expectation.query import allowed_layers
 from fsmeu.fst.compose import guard_size
@@ -52,10 +52,10 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Decided
-from fsmeu.trellis.engine import MOST_ENDS, Structure
-from fsmeu.trellis.kept import structure_of
+from fsmeu.trellis.engine import MOST_ENDS, SplitTrellis
 from fsmeu.trellis.roundings import LEAST, relative_error
-from fsmeu.trellis.tapes import UncountableError, values_at
+from fsmeu.trellis.tapes import NonIntegerCountError, value_coefficients
+from fsmeu.trellis.trellis_cache import split_trellis_of
 from fsmeu.trellis.windows import Window, count_window, without_each
 
 _SLOWER = 16  # how many times as slow as the estimate a machine that is busy may be
@@ -70,14 +70,14 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     try:
         limits = first.constraint
         allowed = None if limits is None else allowed_layers(first.model, limits).layers
-        structure = structure_of(first.loss, first.model, allowed)
+        structure = split_trellis_of(first.loss, first.model, allowed)
         if len(problems) > 1 and not _is_quick(structure, first):
             return [split_answers([problem])[0] for problem in problems]
         decided = _decided(structure, problems)
-    except UncountableError as error:
+    except NonIntegerCountError as error:
         return [str(error)] * len(problems)
     answers: list[Answer | str] = []
-    reach = reach_beyond(decided.values, decided.errors, decided.best)
+    reach = optimality_gap(decided.values, decided.errors, decided.best)
     for row, problem in enumerate(problems):
         values, errors, end = decided.values[row], decided.errors[row], int(decided.best[row])
         if end < 0 or not np.isfinite(errors).all() or np.isinf(values[end]):
@@ -90,17 +90,17 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
             counts = f"{decided.tried[row]} of {len(values)} counts of z were tried"
             but = f"only {counts} before {problem.clock.ran_out}"
         answer = Answer(path, False, why_split(problem), candidates, value, off)
-        answers.append(judged(problem, answer, reach[row], but))
+        answers.append(certify(problem, answer, reach[row], but))
     return answers
 
 
-def _is_quick(structure: Structure, problem: Problem) -> bool:
+def _is_quick(structure: SplitTrellis, problem: Problem) -> bool:
     """Whether all ends can be tried in the time of a problem, even on a slow machine."""
     ends = int(structure.h.columns[problem.n])
     return structure.ends_in(problem.n, problem.sign, problem.clock.left / _SLOWER) >= ends
 
 
-def _decided(structure: Structure, problems: Sequence[Problem]) -> Decided:
+def _decided(structure: SplitTrellis, problems: Sequence[Problem]) -> Decided:
     """The best hypotheses; of one problem that is not quick, by the ends that there is time for.
 
     How long an end takes is measured on a few of them, which are tried again with all others.
@@ -125,7 +125,7 @@ def _claim(problem: Problem) -> str:
     assert isinstance(problem.loss, SpecLoss)
     limits = problem.constraint
     allowed = None if limits is None else allowed_layers(problem.model, limits).layers
-    structure = structure_of(problem.loss, problem.model, allowed)
+    structure = split_trellis_of(problem.loss, problem.model, allowed)
     structure.guard("decode", problem.n)
     structure.check_values("decode", problem.n)
     return why_split(problem)
@@ -241,7 +241,7 @@ def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, F
         (tn, _), (_, tp) = table.amounts[part.counter] if part.counter else ((0, 0), (0, 1))
         counts.append(tn * (n - ones) + tp * ones)
     shape = np.ones((len(hyp), len(ref)), bool)
-    slopes, offset = values_at(form, problem.n, counts[0], counts[1], shape)
+    slopes, offset = value_coefficients(form, problem.n, counts[0], counts[1], shape)
     slope, size = np.zeros(shape.shape), np.abs(offset)
     for joint_count, g in zip(form.joint_counts, slopes, strict=True):
         (tn, fn), (fp, tp) = table.amounts[joint_count.register]

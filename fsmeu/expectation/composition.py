@@ -31,7 +31,7 @@ from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, LossLike
 from fsmeu.losses.sum_over_paths import Windows, signed_parts, windows
 from fsmeu.models import Parametrized, total
-from fsmeu.trellis.roundings import Sums
+from fsmeu.trellis.roundings import BoundedValues
 from fsmeu.trellis.value_roundings import machine_errors
 
 MUCH_TO_REMEMBER = 64  # contents of a window from which windows are summed; fewer are states
@@ -212,7 +212,7 @@ def explicit_expectation(query: Query, keep: int | None, max_states: int | None)
         if (built.values < 0).any():
             size = total_weight(built.plain, np.abs(built.values))
         mass = total(query.hypothesis) * total(query.model.layered())
-        sums = Sums._make((*np.array([[value], [mass], [size]]), roundings))
+        sums = BoundedValues._make((*np.array([[value], [mass], [size]]), roundings))
     return result.bounded_expectations([query], sums, partial(_levels, max_states, built))[0]
 
 
@@ -257,7 +257,7 @@ def window_form(query: Query) -> Windows | None:
     return form if form is not None and form.contents >= MUCH_TO_REMEMBER else None
 
 
-def summed_value(query: Query, max_states: int | None) -> Sums:
+def summed_value(query: Query, max_states: int | None) -> BoundedValues:
     """The expected value by machines of the loss whose paths add up, in a batch of one."""
     model = query.model.layered()
     mass = total(query.hypothesis) * total(model)
@@ -270,7 +270,7 @@ def summed_value(query: Query, max_states: int | None) -> Sums:
         value += sign * (part - shift)
         size += part + shift
         roundings = max(roundings, path_roundings(table, query.n))
-    return Sums._make((*np.array([[value], [mass], [size]]), roundings + behind))
+    return BoundedValues._make((*np.array([[value], [mass], [size]]), roundings + behind))
 
 
 def _roundings_behind(query: Query) -> int:

@@ -30,15 +30,15 @@ from fsmeu.fst.constraint import Constraint, as_constraint
 from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
 from fsmeu.losses import protocol
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.view import SpecView
+from fsmeu.losses.machine.view import SpecAutomaton
 from fsmeu.losses.protocol import LossLike, as_loss
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import Independent, Model, arc_weights_many
 from fsmeu.models.chains import binary_marginals
-from fsmeu.trellis.engine import Structure
-from fsmeu.trellis.kept import structure_of
+from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.roundings import relative_error
-from fsmeu.trellis.tapes import PLAIN_PAIRS, UncountableError, values_at
+from fsmeu.trellis.tapes import PLAIN_PAIRS, NonIntegerCountError, value_coefficients
+from fsmeu.trellis.trellis_cache import split_trellis_of
 from fsmeu.trellis.walk import walk
 from fsmeu.trellis.windows import Window, product_tree, sum_of_all
 from fsmeu.twofold import UNIT
@@ -52,7 +52,7 @@ class Group(NamedTuple):
 
     rows: list[int]  # their places in the corpus
     n: int  # their length
-    structure: Structure  # of both tapes, their models, and of what is allowed
+    structure: SplitTrellis  # of both tapes, their models, and of what is allowed
     models: list[Model]
 
 
@@ -92,17 +92,17 @@ class Corpus:
     def groups(self) -> list[Group]:
         """The sentences that are swept together, the longest first."""
         groups = []
-        for rows in query.alike(self.models):
+        for rows in query.group_by_structure(self.models):
             first, allowed = self.models[rows[0]], self.allowed(rows[0])
             layers = None if allowed is None else query.allowed_layers(first, allowed).layers
-            structure = structure_of(self.losses[rows[0]], first, layers)
+            structure = split_trellis_of(self.losses[rows[0]], first, layers)
             if structure.common.any():
                 must = (
                     f"what is counted of a corpus may look at up to {PLAIN_PAIRS:,} pairs of labels"
                 )
                 got = f"{len(first.labels):,} labels"
                 raise SizeLimitError(message("corpus", must, got, "Use fewer labels"))
-            size = query.together(first, len(rows), 1)
+            size = query.batch_size(first, len(rows), 1)
             for begin in range(0, len(rows), size):
                 some = rows[begin : begin + size]
                 groups.append(Group(some, first.n, structure, [self.models[row] for row in some]))
@@ -157,7 +157,7 @@ def expect_corpus(loss: LossLike, zs: Iterable[Any], models: Iterable[Any]) -> E
     form, joined = corpus.loss.split, corpus.as_one()
     is_short = joined is None or corpus.n < LONG_SEQUENCE
     if form is not None and form.counted and is_short:
-        with suppress(UncountableError):
+        with suppress(NonIntegerCountError):
             return linear_expectation(corpus, indices)
     if joined is not None:
         return expect(corpus.loss, joined.alphabet.decode(np.concatenate(indices)), joined)
@@ -172,7 +172,11 @@ def mass_to_cut(corpus: Corpus) -> float:
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
-    """The expected value if the loss splits by tape; UncountableError unless counts are whole."""
+    """The expected value if the loss splits by tape.
+
+    Raises:
+        NonIntegerCountError: a counter does not grow by whole numbers.
+    """
     loss, n = corpus.loss, corpus.n
     assert loss.split is not None
     counts = len(loss.split.joint_counts)
@@ -194,7 +198,7 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         windows.append([Window(0, tables, 0.0, operations) for tables in ending])
     total = sum_of_all(by_sentence(corpus.groups, windows), mass_to_cut(corpus), 1 + counts)
     masses, *expected = total.tables
-    slopes, offset = values_at(loss.split, n, hyp, total.counts, masses > 0)
+    slopes, offset = value_coefficients(loss.split, n, hyp, total.counts, masses > 0)
     value, size, error = float(masses @ offset), float(masses @ np.abs(offset)), 0.0
     for joint, slope, lost, part in zip(expected, slopes, cancelled, off, strict=True):
         value += float(joint @ slope)
@@ -226,7 +230,7 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     bound, names, parts = corpus.loss.bound, protocol.counts_read(corpus.loss.bound), list[_Table]()
     least = size = np.zeros(1 + len(names))  # the first axis has one place, as there may be no name
     for loss, z, model in zip(corpus.losses, zs, corpus.models, strict=True):
-        view = SpecView(loss.bound, len(z), z, merge=False)
+        view = SpecAutomaton(loss.bound, len(z), z, merge=False)
         final = walk(view, model.layered())
         occurs = final.mass[0] > 0
         registers, lengths = view.registers(final.codes[occurs]), np.full(int(occurs.sum()), len(z))

@@ -24,7 +24,14 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, check_int, message
 from fsmeu.expectation import composition, result
 from fsmeu.expectation.composition import window_form
-from fsmeu.expectation.query import Query, alike, binary_labels, queries_of, query_of, together
+from fsmeu.expectation.query import (
+    Query,
+    batch_size,
+    binary_labels,
+    group_by_structure,
+    queries_of,
+    query_of,
+)
 from fsmeu.expectation.result import Expectation, Levels, bounded_expectations, check_finite
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights
@@ -40,7 +47,7 @@ from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
 from fsmeu.trellis.roundings import (
     DIGITS,
-    Sums,
+    BoundedValues,
     joined,
     least_error_of_sweep,
     relative_error,
@@ -49,7 +56,7 @@ from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_gradient, walk_many, walk
 from fsmeu.trellis.windows import Window, count_window
 
 if TYPE_CHECKING:
-    from fsmeu.trellis.engine import Structure
+    from fsmeu.trellis.engine import SplitTrellis
 
 T = TypeVar("T")
 
@@ -151,10 +158,10 @@ def values_and_errors(queries: Sequence[Query], jobs: int = 1) -> Floats:
     With several jobs, they are nan where queries are not computed together: processes may do that.
     """
     out, blocks = np.full((2, len(queries)), np.nan), list[Sequence[int]]()
-    for rows in alike(queries):
+    for rows in group_by_structure(queries):
         first, size = queries[rows[0]], 1
         if _go_together(first):
-            size = together(first.model, len(queries), jobs)
+            size = batch_size(first.model, len(queries), jobs)
         elif jobs > 1:
             continue
         blocks += [rows[begin : begin + size] for begin in range(0, len(rows), size)]
@@ -244,7 +251,7 @@ def _go_together(query: Query) -> bool:
     return space is not None and space <= SMALL_SPACE
 
 
-def _sums(queries: Sequence[Query], max_states: int | None) -> Sums:
+def _sums(queries: Sequence[Query], max_states: int | None) -> BoundedValues:
     """The expected values of one query, or of several that go together."""
     first, loss, sums = queries[0], queries[0].loss, None
     zs, models = [x.z for x in queries if x.z is not None], [x.model for x in queries]
@@ -262,7 +269,7 @@ def _sums(queries: Sequence[Query], max_states: int | None) -> Sums:
     return sums or joined([walked(query, max_states) for query in queries])
 
 
-def walked(query: Query, max_states: int | None = None, *, weights: bool = True) -> Sums:
+def walked(query: Query, max_states: int | None = None, *, weights: bool = True) -> BoundedValues:
     """The expectation by a walk; without linear counts in weights, only values can cancel."""
     return walk(query.view(weights=weights), query.input(), max_states=max_states).sums()
 
@@ -283,7 +290,7 @@ def _walked_levels(query: Query, keep: int | None, max_states: int | None) -> tu
 def by_structure(
     loss: SpecLoss,
     models: Sequence[Model],
-    ask: Callable[[Structure, ArcWeights], T],
+    ask: Callable[[SplitTrellis, ArcWeights], T],
     max_states: int | None = None,
 ) -> T | None:
     """The answer of the structure of both tapes and the models, which are alike, or None.
@@ -293,16 +300,16 @@ def by_structure(
     """
     if loss.split is None or not loss.split.counted:
         return None
-    from fsmeu.trellis.kept import structure_of
-    from fsmeu.trellis.tapes import UncountableError
+    from fsmeu.trellis.tapes import NonIntegerCountError
+    from fsmeu.trellis.trellis_cache import split_trellis_of
 
     try:
-        structure, n = structure_of(loss, models[0]), models[0].n
+        structure, n = split_trellis_of(loss, models[0]), models[0].n
         h, r = structure.h, structure.r
         for cells in (int(h.columns[n]), (1 + structure.counts) * int(r.width[n])):
             guard_size("composition", int(r.columns[n]) * cells // CELLS_PER_STATE, max_states)
         return ask(structure, arc_weights_many(models))
-    except (errors.LossFileError, SizeLimitError, UncountableError):
+    except (errors.LossFileError, SizeLimitError, NonIntegerCountError):
         return None
 
 
@@ -355,7 +362,7 @@ def value_and_gradient_many(
             raise InputError(message("gradient", must, type(query.model).__name__))
         fitting.append(query.model)
     values, slopes = np.empty(len(queries)), dict[int, Gradient]()
-    for rows in alike(queries):
+    for rows in group_by_structure(queries):
         derivatives = _derivatives([queries[row] for row in rows], engine)
         for row, (value, per_arc) in zip(rows, derivatives, strict=True):
             check_finite("gradient", np.concatenate([[value], *per_arc]))

@@ -14,7 +14,7 @@ from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, reordered, string_layers
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.view import View
+from fsmeu.losses.machine.view import LossAutomaton
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import Model, as_model
@@ -57,7 +57,7 @@ class Query:
         """The length of the sequences."""
         return self.model.n
 
-    def view(self, weights: bool) -> View:
+    def view(self, weights: bool) -> LossAutomaton:
         """The loss as the lattice engine walks it."""
         return self.loss.view(self.n, self.z, weights)
 
@@ -169,7 +169,7 @@ def allowed_layers(model: Model, constraint: Constraint | None) -> Layered:
     return free if constraint is None else restricted(free, constraint)
 
 
-def alike(items: Sequence[Query | Model]) -> list[list[int]]:
+def group_by_structure(items: Sequence[Query | Model]) -> list[list[int]]:
     """Rows grouped by length, label order and structure of the model; distributions are alone.
 
     So are sequences without labels, of which chains of any order are one structure. The longest
@@ -184,7 +184,7 @@ def alike(items: Sequence[Query | Model]) -> list[list[int]]:
     return sorted(groups.values(), key=lambda rows: -items[rows[0]].n)
 
 
-def together(model: Model, count: int, jobs: int) -> int:
+def batch_size(model: Model, count: int, jobs: int) -> int:
     """How many of so many models like this one, at least one, a thread takes at a time."""
     arcs = sum(len(layer.weight) for layer in model.layered().layers)
     share = count if jobs == 1 else count // (TASKS_PER_JOB * jobs) + 1

@@ -22,7 +22,7 @@ from fsmeu.fst.distinct import same_up_to_rounding
 from fsmeu.fst.layers import pair_layers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import check_range, declared_range
-from fsmeu.trellis.roundings import Sums, relative_error
+from fsmeu.trellis.roundings import BoundedValues, relative_error
 
 _SHOWN = 8  # values in a representation
 _ROUNDING = 1e-12  # of probabilities: a product of some thousand factors
@@ -136,7 +136,7 @@ def check_finite(where: str, numbers: float | Floats) -> None:
 
 
 def bounded_expectations(
-    queries: Sequence[Query], sums: Sums, levels: Callable[[Query], Levels]
+    queries: Sequence[Query], sums: BoundedValues, levels: Callable[[Query], Levels]
 ) -> list[Expectation]:
     """The expectation of each query, with bounds that rounding does not reach past."""
     check_finite(queries[0].where, sums.values)
@@ -168,7 +168,9 @@ def kept_expectation(query: Query, levels: Levels, roundings: int) -> Expectatio
     roundings += 8 * (query.n + 1)  # of the mass of the model
     values, probabilities = levels.ungrouped
     size = np.abs(values) @ probabilities
-    sums = Sums._make((*np.array([[levels.mean], [probabilities.sum()], [size]]), roundings))
+    sums = BoundedValues._make(
+        (*np.array([[levels.mean], [probabilities.sum()], [size]]), roundings)
+    )
     [pruned] = bounded_expectations([query], sums, lambda query: levels)
     lost = max(0.0, float(query.model.total_mass()) - pruned.kept)
     ends = np.array(_value_range(query))

@@ -28,7 +28,7 @@ from fsmeu.losses.language.syntax import (
     needed_registers,
     tapes,
 )
-from fsmeu.losses.machine.view import SpecView
+from fsmeu.losses.machine.view import SpecAutomaton
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.bind import bind
 from fsmeu.losses.semantics.domains import domain_of
@@ -170,10 +170,10 @@ class SpecLoss(Loss):
         with_y = [name for name, reads in tapes(self.spec).items() if "y" in reads]
         return linear_registers(self.spec, tuple(with_y) if z_given else None)
 
-    def view(self, n: int, z: Ints | None = None, weights: bool = False) -> SpecView:
+    def view(self, n: int, z: Ints | None = None, weights: bool = False) -> SpecAutomaton:
         """The loss as an engine walks it."""
         linear = self.linear(z is not None) if weights else ()
-        return SpecView(self.bound, n, z, linear, memo=self.memo((n, z is not None, linear)))
+        return SpecAutomaton(self.bound, n, z, linear, memo=self.memo((n, z is not None, linear)))
 
     def memo(self, key: Hashable) -> dict[Hashable, Any]:
         """The cache for views of a kind, or for a length; those used last are kept."""

@@ -18,7 +18,7 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
 from fsmeu.losses.language.syntax import names_read, steps
 from fsmeu.losses.machine import machine as machines
-from fsmeu.losses.machine.view import View
+from fsmeu.losses.machine.view import LossAutomaton
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant_at
 from fsmeu.losses.semantics.walk import registers_at, registers_of_pairs, value_of_state
 
@@ -54,7 +54,7 @@ class Loss(Card):
         """The loss whose value for (z, y) is that of this one for (y, z)."""
         raise NotImplementedError
 
-    def view(self, n: int, z: Ints | None = None, weights: bool = False) -> View:
+    def view(self, n: int, z: Ints | None = None, weights: bool = False) -> LossAutomaton:
         """The loss as an engine walks it; with ``weights``, linear registers are in the weight."""
         raise NotImplementedError
 
@@ -296,7 +296,7 @@ class _Swapped:
         return self.function.step(state, y, z)
 
 
-class _FunctionView(View):
+class _FunctionAutomaton(LossAutomaton):
     """The view of a Python loss: states are numbered as they are reached, steps computed once."""
 
     def __init__(
@@ -383,9 +383,9 @@ class FunctionLoss(Loss):
         """The loss whose value for (z, y) is that of this one for (y, z)."""
         return replace(self, function=_Swapped(self.function))
 
-    def view(self, n: int, z: Ints | None = None, weights: bool = False) -> View:
+    def view(self, n: int, z: Ints | None = None, weights: bool = False) -> LossAutomaton:
         """The loss as an engine walks it; no register is kept in the weight."""
-        return _FunctionView(self.function, self.alphabet, n, z)
+        return _FunctionAutomaton(self.function, self.alphabet, n, z)
 
     def pair_values(self, z: Sequence[Ints] | Ints, y: Sequence[Ints] | Ints) -> Floats:
         """The value of each pair of rows of label indices, (rows,)."""

@@ -42,7 +42,7 @@ def add(into, goal, shift, factor, row, at, size):
 
 
 @inner
-def spread_out(rows, classes, size, copies):
+def fill_shifted_copies(rows, classes, size, copies):
     """Rows serve for all that is counted: there is nothing to fill."""
 
 

@@ -1,7 +1,7 @@
 """Queries of a split loss under models of one structure: batches for kernels, and their answers.
 
 The answer for a sentence depends on that sentence alone: which structure serves it depends on its
-length (``kept.py``), and kernels go through a batch one sentence after the other.
+length (``trellis_cache.py``), and kernels go through a batch one sentence after the other.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from fsmeu.trellis.batches import (
 from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.composed import Composed, classes_of, counts_met
 from fsmeu.trellis.nonnegative import stays_nonnegative
-from fsmeu.trellis.roundings import DIGITS, LEAST, Sums, relative_error
+from fsmeu.trellis.roundings import DIGITS, LEAST, BoundedValues, relative_error
 from fsmeu.trellis.structure import Hypotheses, References, padded, uncounted, with_moments
-from fsmeu.trellis.tapes import Amounts, Tapes, values_at
+from fsmeu.trellis.tapes import Amounts, Tapes, value_coefficients
 
 _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
 
@@ -50,7 +50,7 @@ _NEGLIGIBLE = 1e-22
 
 
 @dataclass(eq=False)
-class Structure:
+class SplitTrellis:
     """Both tapes of a split loss composed with a kind of model and with what is allowed."""
 
     tapes: Tapes
@@ -71,13 +71,13 @@ class Structure:
         """The number of joint counts."""
         return len(self.tapes.form.joint_counts)
 
-    def moments(self, size: int) -> Structure:
+    def moments(self, size: int) -> SplitTrellis:
         """The structure with rows of E[count^j] / j!, j < size, in place of counts: for scores."""
         key = ("moments", size)
         if key not in self._memo:
             r = with_moments(self.r, size)
             self._memo[key] = replace(self, r=r, rows=f"jet_kernels:{size}", _memo={})
-        structure: Structure = self._memo[key]
+        structure: SplitTrellis = self._memo[key]
         return structure
 
     def guard(self, where: str, n: int) -> None:
@@ -144,7 +144,7 @@ class Structure:
             run.mean_batch(self.r, self.h, amounts, batch, buffers, sums, ended)
         return sums, ended
 
-    def expectations(self, models: ArcWeights, zs: Sequence[Ints]) -> Sums:
+    def expectations(self, models: ArcWeights, zs: Sequence[Ints]) -> BoundedValues:
         """The expected value of each hypothesis under its model."""
         sums, ended = self.sums(models, zs)
         tables, gained = self._tables(n := models.n)
@@ -160,7 +160,7 @@ class Structure:
             some = models._replace(arcs=arcs, start=start, final=final)
             terms = self.sums(some, [zs[row] for row in far.tolist()], absolute=True)[0]
             sizes[far] = (terms * np.abs(coefficients[far])).reshape(len(far), -1).sum(axis=1)
-        return Sums(values, sums[:, 0].sum(axis=1), sizes, roundings)
+        return BoundedValues(values, sums[:, 0].sum(axis=1), sizes, roundings)
 
     @cached_property
     def _absolute(self) -> Amounts:
@@ -173,7 +173,7 @@ class Structure:
         if ("tables", n) not in self._memo:
             z, y = self.counts_met(n)  # other counts have the value 0
             hyp, ref = np.arange(len(z))[:, None], np.arange(len(y))[None, :]
-            slopes, offset = values_at(self.tapes.form, n, hyp, ref, z[:, None] & y)
+            slopes, offset = value_coefficients(self.tapes.form, n, hyp, ref, z[:, None] & y)
             offset = sum((n * x * s for x, s in zip(self.common, slopes, strict=True) if x), offset)
             lost = np.where(self.amounts.signs(self.counts)[0], self.greatest[:, n], 0.0)
             worst = np.append(0.0, lost)[:, None]

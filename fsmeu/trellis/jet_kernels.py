@@ -54,7 +54,7 @@ def add_arcs(into, goal, shift, size, rows, stride, arc, begin, end, weights, fi
 
 
 @inner
-def spread_out(rows, classes, size, copies):
+def fill_shifted_copies(rows, classes, size, copies):
     """Fills the rows of classes for arcs that count 1, ..., copies - 1, from those that do not."""
     fill(rows, classes * SIZE, classes * SIZE * copies, 0.0)
     for counted in range(1, copies):

@@ -27,7 +27,7 @@ def least_error_of_sweep(n: int) -> float:
     return relative_error(2 * n)
 
 
-class Sums(NamedTuple):
+class BoundedValues(NamedTuple):
     """Expectations as sums of terms, and what bounds their rounding errors."""
 
     values: Floats  # the expectations, (batch,)
@@ -43,8 +43,8 @@ class Sums(NamedTuple):
         return errors
 
 
-def joined(parts: Sequence[Sums]) -> Sums:
+def joined(parts: Sequence[BoundedValues]) -> BoundedValues:
     """The sums of several batches as one batch."""
     values, masses, sizes, roundings = zip(*parts, strict=True)
     whole = (np.concatenate(column) for column in (values, masses, sizes))
-    return Sums._make((*whole, max(roundings)))
+    return BoundedValues._make((*whole, max(roundings)))

@@ -27,7 +27,12 @@ from fsmeu.trellis.compiled import entry, inner, part, ring, within
 
 _rows = part(ring())
 add, add_arcs, add_flow = _rows.add, _rows.add_arcs, _rows.add_flow
-fill, padded, spread_out, usable = _rows.fill, _rows.padded, _rows.spread_out, _rows.usable
+fill, padded, fill_shifted_copies, usable = (
+    _rows.fill,
+    _rows.padded,
+    _rows.fill_shifted_copies,
+    _rows.usable,
+)
 
 
 @inner
@@ -59,7 +64,7 @@ def class_sums(r, i, f, layer, sums):
             add_pair(row, r.class_of[p] * size, 0, 1.0, f, layer, p)
             total[r.class_of[p]] += before[p]
     if copies > 1:
-        spread_out(row, classes, size, copies)
+        fill_shifted_copies(row, classes, size, copies)
         for c in range(classes, classes * copies):
             total[c] = total[c - classes]
 
@@ -148,7 +153,7 @@ def class_values(r, i, values, back):
         for e in range(r.class_sets[kind, c], r.class_sets[kind, c + 1]):
             add(back, c * size, 0, 1.0, values, (r.class_set[e] - r.arc_sets[kind]) * size, size)
     if r.copies[0] > 1:
-        spread_out(back, len(r.member), size, r.copies[0])
+        fill_shifted_copies(back, len(r.member), size, r.copies[0])
 
 
 @inner
@@ -161,7 +166,7 @@ def ending_values(r, n, end, final, back):
         for k in range(r.columns[n]):
             back[c * size + k] = weight * end[k]
     if r.copies[0] > 1:
-        spread_out(back, len(r.member), size, r.copies[0])
+        fill_shifted_copies(back, len(r.member), size, r.copies[0])
 
 
 @inner
@@ -193,7 +198,7 @@ def flows(r, amounts, weights, weight_at, n, end, final, f, negligible, group, q
         set_sums(r, i, weights, weight_at[i], older, values)
         begin, sets = r.arc_sets[kind], r.arc_sets[kind + 1] - r.arc_sets[kind]
         if copies > 1:
-            spread_out(values, sets, size, copies)
+            fill_shifted_copies(values, sets, size, copies)
         width, alive = r.width[i], f.total[i]
         for u in range(r.source_features[kind], r.source_features[kind + 1]):
             p = at_source[u, 0]

@@ -32,7 +32,7 @@ from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.limits import AMOUNTS_PER_STATE
 from fsmeu.losses.algebra.split import Split, TapeLoss, slope, starts_of, terms_of_sum
 from fsmeu.losses.language.syntax import Expr, Unary, fault, names_read
-from fsmeu.losses.machine.view import SpecView
+from fsmeu.losses.machine.view import SpecAutomaton
 from fsmeu.losses.semantics.evaluator import (
     Scope,
     constant_at,
@@ -46,7 +46,7 @@ PLAIN_PAIRS = 1 << 22  # pairs of feature values up to which amounts are kept as
 _AHEAD = 1 << 20  # steps that are computed at once, at most
 
 
-class UncountableError(InputError):
+class NonIntegerCountError(InputError):
     """The counter of a tape does not grow by whole numbers of at least 0."""
 
 
@@ -74,7 +74,7 @@ class Tape:
         names += [part.counter] if part.counter is not None else []
         # What only the value looks at is not in this spec, so it would be merged away.
         merge = not set(part.ends) - {part.counter}
-        self._view = SpecView(part.bound, n, np.zeros(n, np.int64), tuple(names), merge=merge)
+        self._view = SpecAutomaton(part.bound, n, np.zeros(n, np.int64), tuple(names), merge=merge)
         names = list(self._view.linear_names)
         self._columns = [[names.index(f"#{k}") for k in term] for term in terms]
         self._counter = names.index(part.counter) if part.counter is not None else None
@@ -120,7 +120,7 @@ class Tape:
         counted: Ints = gained.astype(np.int64)
         if (counted != gained).any() or (counted < 0).any():
             must = "the counts that the value looks at must grow by whole numbers"
-            raise UncountableError(message("decode by counting", must))
+            raise NonIntegerCountError(message("decode by counting", must))
         return codes, targets, counted, [_rows_of(gains[columns]) for columns in self._columns]
 
     def rows(self, term: int) -> Floats:
@@ -174,7 +174,7 @@ class Tapes:
         self.y = Tape(form.y, n, [term.y for term in self.terms])
 
 
-def values_at(
+def value_coefficients(
     form: Split, n: int, hyp: Any, ref: Any, possible: Bools
 ) -> tuple[list[Floats], Floats]:
     """The slopes of each joint count and the offset for counts of z and y; 0 where impossible.

@@ -26,12 +26,12 @@ from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.fst.layers import ArcWeights, Layer, Layered, all_arcs, arc_weights, arcs_by_label
 from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE, KEPT_STEPS, STEPS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.view import SpecView, View, quotient_given_z
+from fsmeu.losses.machine.view import LossAutomaton, SpecAutomaton, quotient_given_z
 from fsmeu.losses.semantics.walk import trajectories
 from fsmeu.losses.sum_over_paths import Windows
 from fsmeu.models.paths import backward, forward
 from fsmeu.trellis.compiled import kernels
-from fsmeu.trellis.roundings import Sums, joined
+from fsmeu.trellis.roundings import BoundedValues, joined
 
 SMALL_SPACE = 4096  # states of a space that are walked all at once, for many sentences, not merged
 MOST_DENSE_STEPS = 1 << 25  # steps, or masses of a layer, past which reached states alone are met
@@ -44,7 +44,7 @@ _IN_PAIRS = 64  # roundings of the sum of an array, which numpy adds up in pairs
 class Final:
     """The last layer: loss states and the masses in which the sentences of a batch end there."""
 
-    view: View  # the loss with the first hypothesis
+    view: LossAutomaton  # the loss with the first hypothesis
     codes: Ints  # states of the loss
     masses: Floats  # (1 + linear registers, batch, states); row 0 is probability
     cancelled: Floats  # (linear registers, batch): gains without signs at most; 0: none is negative
@@ -57,48 +57,48 @@ class Final:
         mass: Floats = self.masses[:, 0]
         return mass
 
-    def sums(self) -> Sums:
+    def sums(self) -> BoundedValues:
         """The expected value of each sentence, and what bounds its error."""
         mass, shape = self.masses, self.masses.shape[1:]
         if self.ends is None:
             value, slopes = self.view.values(self.codes)
             value, slopes = value[None], slopes[:, None]
         else:
-            assert isinstance(self.view, SpecView)
+            assert isinstance(self.view, SpecAutomaton)
             value, slopes = self.view.values_with(self.ends, self.codes, shape, mass[0] > 0)
         terms = mass * np.concatenate([value[None], slopes])  # (1 + linear, batch, states)
         sizes = (np.abs(mass[1:]) + self.cancelled[:, :, None] * mass[:1]) * np.abs(slopes)
         size = (mass[0] * np.abs(value)).sum(axis=-1) + sizes.sum(axis=-1).sum(axis=0)
         values, masses = terms.sum(axis=-1).sum(axis=0), mass[0].sum(axis=-1)
-        return Sums(values, masses, size, self.roundings + _IN_PAIRS)
+        return BoundedValues(values, masses, size, self.roundings + _IN_PAIRS)
 
 
 def walk(
-    view: View, layered: Layered, keep: int | None = None, max_states: int | None = None
+    view: LossAutomaton, layered: Layered, keep: int | None = None, max_states: int | None = None
 ) -> Final:
     """The mass at the end of the composition of a loss and a layered acceptor, in a batch of one.
 
     Symbols of the loss are those of the model. ``keep`` expands only so many of the most probable
     states of each layer, which has ``max_states`` at most.
     """
-    space = view.space if keep is None and isinstance(view, SpecView) else None
+    space = view.space if keep is None and isinstance(view, SpecAutomaton) else None
     small = space is not None and space <= SMALL_SPACE
     merged = view if small else _merged_view(view, layered)
     if merged is view and space is not None and space * view.symbols <= MOST_DENSE_STEPS:
         ends = max(len(layered.start), len(layered.final))
         guard_size("composition", space * ends // CELLS_PER_STATE, max_states)
-        assert isinstance(view, SpecView)
+        assert isinstance(view, SpecAutomaton)
         z = np.zeros((1, view.n), np.int64) if view.z is None else view.z[None, :]
         rows = _rows(layered, acceptor := acceptor_of(layered), arc_weights(layered), 1)
-        final = _span(lambda row: view, z, acceptor, rows, layered.roundings)
+        final = dense_walk(lambda row: view, z, acceptor, rows, layered.roundings)
         if final is not None:
             return final
     return _walk(merged, layered, keep, max_states)
 
 
-def _merged_view(view: View, layered: Layered) -> View:
+def _merged_view(view: LossAutomaton, layered: Layered) -> LossAutomaton:
     """The view, with states merged that z leaves alike where that is worth it."""
-    if not (isinstance(view, SpecView) and view.merge):
+    if not (isinstance(view, SpecAutomaton) and view.merge):
         return view
     return quotient_given_z(view, max(len(layered.start), len(layered.final))) or view
 
@@ -162,7 +162,7 @@ def steps_of(targets: Ints, gains: Floats | None, width: int) -> Steps:
     return Steps(targets.T.flatten(), gains.transpose(0, 2, 1).flatten(), width, most, cancelling)
 
 
-class Mover:
+class LayerStep:
     """Moves masses and backward values over the arcs of a layered acceptor.
 
     ``i`` is a position, counted from 0, ``mass`` the masses before it, ``beyond`` the backward
@@ -217,9 +217,9 @@ class Mover:
 # -- layers of reached states ----------------------------------------------------------------------
 
 
-def _walk(view: View, layered: Layered, keep: int | None, max_states: int | None) -> Final:
+def _walk(view: LossAutomaton, layered: Layered, keep: int | None, max_states: int | None) -> Final:
     """As ``walk``, the states that are reached."""
-    mover, codes = Mover(layered, view.linear), np.array([view.start], np.int64)
+    mover, codes = LayerStep(layered, view.linear), np.array([view.start], np.int64)
     mass, cancelled = mover.start, np.zeros(view.linear)
     guard_size("composition", len(layered.start), max_states)
     done = roundings = 0
@@ -242,7 +242,7 @@ def _walk(view: View, layered: Layered, keep: int | None, max_states: int | None
 
 
 def _next_layer(
-    view: View, i: int, codes: Ints, layer: Layer, mass: Floats | None
+    view: LossAutomaton, i: int, codes: Ints, layer: Layer, mass: Floats | None
 ) -> tuple[Ints, Steps]:
     """The states after position i, from 0 on, ascending, and the steps that lead there.
 
@@ -261,7 +261,7 @@ def _next_layer(
 
 
 def _possible_steps(
-    view: View, i: int, codes: Ints, layer: Layer, mass: Floats
+    view: LossAutomaton, i: int, codes: Ints, layer: Layer, mass: Floats
 ) -> tuple[Ints, Floats | None]:
     """Targets and gains of the steps that have positive probability."""
     targets = np.full((len(codes), view.symbols), -1, np.int64)
@@ -292,13 +292,13 @@ def _most_probable(codes: Ints, mass: Floats, keep: int) -> tuple[Ints, Floats]:
     return _drop_empty(codes, mass * mask.reshape(mass.shape[1:]))
 
 
-def walk_gradient(view: View, layered: Layered, fixed: bool) -> tuple[float, list[Floats]]:
+def walk_gradient(view: LossAutomaton, layered: Layered, fixed: bool) -> tuple[float, list[Floats]]:
     """The expected value, and for each position its derivatives with respect to arcs' weights.
 
     ``fixed`` says whether what has probability 0 keeps it, and so may be undefined.
     """
     view = _merged_view(view, layered)
-    mover, codes = Mover(layered, view.linear), np.array([view.start], np.int64)
+    mover, codes = LayerStep(layered, view.linear), np.array([view.start], np.int64)
     masses, taken, cells = [mover.start], list[Steps](), 0
     for i, layer in enumerate(layered.layers):
         codes, steps = _next_layer(view, i, codes, layer, masses[-1] if fixed else None)
@@ -338,8 +338,8 @@ def _rows(layered: Layered, acceptor: Acceptor, weights: ArcWeights, batch: int)
     return Rows(arcs, model, first, weights.start[model], weights.final[model])
 
 
-def _span(
-    view_of: Callable[[int], SpecView], z: Ints, acceptor: Acceptor, rows: Rows, behind: int
+def dense_walk(
+    view_of: Callable[[int], SpecAutomaton], z: Ints, acceptor: Acceptor, rows: Rows, behind: int
 ) -> Final | None:
     """The ends of sentences with hypotheses z (batch, n); None as ``walk_many``.
 
@@ -379,7 +379,7 @@ def _span(
 
 
 def _kept_steps(
-    view: SpecView, view_of: Callable[[int], SpecView], cells: Floats, row: int, i: int
+    view: SpecAutomaton, view_of: Callable[[int], SpecAutomaton], cells: Floats, row: int, i: int
 ) -> Steps:
     """The steps of all states of a space at a position of a sentence, cached on the loss."""
     cache: dict[Sequence[float], Steps] = view.memo.setdefault("steps", {})
@@ -391,7 +391,9 @@ def _kept_steps(
     return steps
 
 
-def walk_many(loss: SpecLoss, z: Ints, layered: Layered, weights: ArcWeights) -> Sums | None:
+def walk_many(
+    loss: SpecLoss, z: Ints, layered: Layered, weights: ArcWeights
+) -> BoundedValues | None:
     """The expected value of each hypothesis under its model.
 
     None where arrays cannot span the states of the loss: there are too many, or a step is undefined
@@ -405,10 +407,12 @@ def walk_many(loss: SpecLoss, z: Ints, layered: Layered, weights: ArcWeights) ->
     """
     acceptor = acceptor_of(layered)
     rows = _rows(layered, acceptor, weights, len(z))
-    return _span_many(loss, z, acceptor, rows, weights.roundings)
+    return dense_walk_many(loss, z, acceptor, rows, weights.roundings)
 
 
-def _span_many(loss: SpecLoss, z: Ints, acceptor: Acceptor, rows: Rows, behind: int) -> Sums | None:
+def dense_walk_many(
+    loss: SpecLoss, z: Ints, acceptor: Acceptor, rows: Rows, behind: int
+) -> BoundedValues | None:
     """The expected values of sentences, block by block; None where ``walk_many`` has none."""
     n, parts = z.shape[1], []
     view = loss.view(n, z[0], weights=True)
@@ -418,17 +422,17 @@ def _span_many(loss: SpecLoss, z: Ints, acceptor: Acceptor, rows: Rows, behind: 
     for block in (slice(begin, begin + size) for begin in range(0, len(z), size)):
         zs, columns = z[block], (column[block] for column in rows[1:])
 
-        def view_of(row: int, zs: Ints = zs) -> SpecView:
+        def view_of(row: int, zs: Ints = zs) -> SpecAutomaton:
             return loss.view(n, zs[row], weights=True)
 
-        final = _span(view_of, zs, acceptor, Rows._make((rows.weights, *columns)), behind)
+        final = dense_walk(view_of, zs, acceptor, Rows._make((rows.weights, *columns)), behind)
         if final is None:
             return None
         parts.append(final.sums())
     return joined(parts)
 
 
-def walk_windows(form: Windows, z: Ints, layered: Layered) -> Sums | None:
+def walk_windows(form: Windows, z: Ints, layered: Layered) -> BoundedValues | None:
     """The expected value of a sum over windows, in a batch of one.
 
     All windows are walked at once, each from the mass that the model has before it, with what it
@@ -444,7 +448,9 @@ def walk_windows(form: Windows, z: Ints, layered: Layered) -> Sums | None:
             start[i, : widths[i]], final[i, : widths[i + k]] = before[i], after[i + k]
         weights = arcs.weight[acceptor.order][None]
         rows = Rows(weights, 0 * first, first, start, final)
-        sums = _span_many(form.loss, sliding_window_view(z, k), acceptor, rows, layered.roundings)
+        sums = dense_walk_many(
+            form.loss, sliding_window_view(z, k), acceptor, rows, layered.roundings
+        )
         if sums is None:
             return None
         values, sizes, roundings = sums.values, sums.sizes, sums.roundings + _IN_PAIRS
@@ -452,4 +458,4 @@ def walk_windows(form: Windows, z: Ints, layered: Layered) -> Sums | None:
         roundings += 2 * len(z) * (degree + 4)
     value, size = form.base * mass + values.sum(), abs(form.base) * mass + sizes.sum()
     values, masses, sizes = np.array([[value], [mass], [size]])
-    return Sums(values, masses, sizes, roundings)
+    return BoundedValues(values, masses, sizes, roundings)

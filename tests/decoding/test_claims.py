@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding.problem import Answer, Problem, RefusalError, checked
+from fsmeu.decoding.problem import Answer, Problem, RefusalError, revalued
 from fsmeu.models import Bernoulli
 from tests.explore import decisions
 from tests.explore.cases import written_case
@@ -200,7 +200,7 @@ def test_a_value_that_is_not_found_again_is_not_claimed(off, exact):
     loss, p = fsmeu.load("fscore"), Bernoulli([0.3, 0.6, 0.8])
     value = fsmeu.expect(loss, "011", p).value
     answer = Answer(np.array([0, 1, 1]), True, "by a method", 4, value + off, 1e-3)
-    [found] = checked([Problem(loss, p)], [answer])
+    [found] = revalued([Problem(loss, p)], [answer])
     assert (found.exact, found.value) == (exact, value)
     assert ("rounding hides" in found.why) is not exact
 

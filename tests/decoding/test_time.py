@@ -10,7 +10,7 @@ import pytest
 import fsmeu
 from fsmeu.decoding import decode, problem
 from fsmeu.expectation import expect
-from fsmeu.trellis import engine, kept
+from fsmeu.trellis import engine, trellis_cache
 
 COSINE = """utility cosine "cosine of two sets"
 labels 0 1
@@ -71,8 +71,8 @@ def test_counting_tries_the_ends_that_there_is_time_for(ticks, monkeypatch):
 def test_the_time_of_a_search_is_what_exact_methods_left(ticks):
     """Structures are built first, and take all of it."""
     loss = fsmeu.load("chunk_fscore_iob1")
-    slow = mock.Mock(side_effect=kept.SizeLimitError("too large"))
-    with mock.patch.object(kept, "_structure", slow):
+    slow = mock.Mock(side_effect=trellis_cache.SizeLimitError("too large"))
+    with mock.patch.object(trellis_cache, "_structure", slow):
         model = fsmeu.models.from_potentials(np.zeros((9, 3)), np.eye(3), ["O", "I-A", "B-A"])
         found = fsmeu.decode(loss, model, seconds=1)
     assert "the 1 seconds were over" in found.why
@@ -98,16 +98,16 @@ def test_one_label_is_changed_only_where_that_could_prove_something():
     one = problem.Problem(fsmeu.load("kappa"), chain(5))
     answer = problem.Answer(np.zeros(5, np.int64), False, "x", 1, 0.3, 0.0)
     with mock.patch.object(problem, "_step", fail):
-        judged = problem.judged(one, answer, 0.1)
+        judged = problem.certify(one, answer, 0.1)
     assert (judged.exact, judged.near) == (False, False)
 
 
 def test_what_is_too_large_is_built_once(monkeypatch):
     """Two methods ask for the structure of WindowDiff: the second is refused at once."""
     monkeypatch.setenv("FSMEU_MAX_STATES", "1000")
-    build = mock.Mock(side_effect=kept._structure)
+    build = mock.Mock(side_effect=trellis_cache._structure)
     loss = fsmeu.load("windowdiff", k=14)
-    with mock.patch.object(kept, "_structure", build):
+    with mock.patch.object(trellis_cache, "_structure", build):
         found = fsmeu.decode(loss, np.full(40, 0.3), seconds=5)
         assert not found.exact
         assert build.call_count == 1  # for up to 96 labels: fewer of them are too many already

@@ -52,7 +52,10 @@ def test_batches_equal_single_oracles(kind):
         held = oracles.lengths[sentences] > t
         sentences, states = sentences[held], states[held]
         prefixes = [z for z, here in zip(prefixes, held, strict=True) if here]
-        costs, values = oracles.costs_at(sentences, states), oracles.values_at(sentences, states)
+        costs, values = (
+            oracles.costs_at(sentences, states),
+            oracles.value_coefficients(sentences, states),
+        )
         for k, z in enumerate(prefixes):
             for one in (CostOracle(loss, ys[sentences[k]]), oracles.oracle(sentences[k])):
                 np.testing.assert_array_equal(costs[k], one.costs(z))

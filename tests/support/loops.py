@@ -11,7 +11,7 @@ import numpy as np
 import fsmeu
 from fsmeu.learning import online
 from fsmeu.searn import CostOracle, Searn
-from fsmeu.trellis.kept import structure_of
+from fsmeu.trellis.trellis_cache import split_trellis_of
 from tests.support.kernels import kernels_that_run
 
 TAGS = ["O", "B-A", "I-A"]
@@ -43,7 +43,7 @@ def sentences():
 def long_ones():
     """Long sequences and large corpora, by moments of the orders that tests need; learners."""
     loss, model, _ = field()
-    arcs, structure = model.arc_weights(), structure_of(loss, model)
+    arcs, structure = model.arc_weights(), split_trellis_of(loss, model)
     for order in (4, 8):
         structure.moments(order + 1).scores(arcs, np.zeros((1, 1, order + 1)))
     f1, p = fsmeu.load("fscore"), np.linspace(0.1, 0.9, 1000)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fsmeu.losses.machine.view import SpecView
+from fsmeu.losses.machine.view import SpecAutomaton
 
 CHANCES = {
     "uniform": lambda random, n: random.random(n),
@@ -33,14 +33,14 @@ def value_table(loss, hypotheses, references):
 
 def watched_cells(monkeypatch):
     """A list that gets the cells of every step that a view is asked for from now on."""
-    asked, plain = [], SpecView.advance
+    asked, plain = [], SpecAutomaton.advance
 
     def advance(self, i, codes, symbols=None):
         asked.append(len(codes) * (self.symbols if symbols is None else len(symbols)))
         assert asked[-1] <= 40_000_000
         return plain(self, i, codes, symbols)
 
-    monkeypatch.setattr(SpecView, "advance", advance)
+    monkeypatch.setattr(SpecAutomaton, "advance", advance)
     return asked
 
 

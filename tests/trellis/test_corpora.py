@@ -13,7 +13,7 @@ from fsmeu.expectation.expect import value_and_gradient, value_and_gradient_many
 from fsmeu.expectation.query import allowed_layers
 from fsmeu.fst.tags import bio
 from fsmeu.models import Mixture, NBest, from_potentials
-from fsmeu.trellis.kept import structure_of
+from fsmeu.trellis.trellis_cache import split_trellis_of
 from tests.decoding.listing import make_listing
 from tests.label_models import by_name, plain_model
 from tests.support.nightly import every_third
@@ -78,20 +78,25 @@ def test_decisions_of_a_ragged_corpus(name, kind, rule):
 def test_steps_that_do_not_look_at_the_length_are_found_once():
     loss, reads_n = LOSSES["chunk_fscore"](), LOSSES["reads_n"]()
     models = dict(zip(LENGTHS, corpus(1)[1], strict=True))
-    assert structure_of(loss, models[2]) is structure_of(loss, models[3])
-    assert structure_of(loss, models[3]).n > 3
-    assert [structure_of(reads_n, models[n]).n for n in (2, 3)] == [2, 3]
+    assert split_trellis_of(loss, models[2]) is split_trellis_of(loss, models[3])
+    assert split_trellis_of(loss, models[3]).n > 3
+    assert [split_trellis_of(reads_n, models[n]).n for n in (2, 3)] == [2, 3]
     softmax = fsmeu.models.Independent(np.full((3, 5), 0.2), TAGS)
-    assert len(structure_of(loss, softmax).r.member) == 3  # O and each type, whatever their ages
+    assert (
+        len(split_trellis_of(loss, softmax).r.member) == 3
+    )  # O and each type, whatever their ages
 
 
 def test_models_with_the_same_arcs_share_a_structure():
     loss = LOSSES["chunk_fscore"]()
     fields = [from_potentials(x, COSTS, TAGS) for x in (COSTS, [COSTS[0]] * 6)]
-    mixed = [structure_of(loss, Mixture([field] * 2, [0.5, 0.5])) for field in fields]
+    mixed = [split_trellis_of(loss, Mixture([field] * 2, [0.5, 0.5])) for field in fields]
     limits = [allowed_layers(field, bio().over(field.alphabet)).layers for field in fields]
-    pairs = [map(structure_of, [loss] * 2, fields, limits), map(structure_of, [loss] * 2, fields)]
-    lists = [structure_of(loss, NBest([TAGS, TAGS[::-1]], [1, w])) for w in (1, 3)]
+    pairs = [
+        map(split_trellis_of, [loss] * 2, fields, limits),
+        map(split_trellis_of, [loss] * 2, fields),
+    ]
+    lists = [split_trellis_of(loss, NBest([TAGS, TAGS[::-1]], [1, w])) for w in (1, 3)]
     assert len({id(one) for two in (mixed, lists, *pairs) for one in two}) == 4
     many = [Mixture([fields[0]] * 2, [0.5, 0.5]) for _ in range(3)]
     fsmeu.decode_many(loss, many)
@@ -166,7 +171,7 @@ def test_every_end_is_valued_or_bounded_from_above(seed, most):
     listing = make_listing(loss, TAGS, 3)
     worth = listing.worths({y: one.probability(y) for y in listing.sequences})
     ends = np.array([len(get_entities(list(z))) for z in listing.sequences])
-    found = structure_of(loss, one).decide(one.arc_weights(), 1.0, most)
+    found = split_trellis_of(loss, one).decide(one.arc_weights(), 1.0, most)
     for k in range(4):
         assert found.values[0, k] + found.errors[0, k] >= worth[ends == k].max() - 1e-15
         assert most == 1 or found.values[0, k] <= found.values[0, int(found.best[0])]
@@ -190,7 +195,7 @@ def test_counts_that_are_proven_not_to_be_negative(amounts, later):
         "utility f labels 0 1 memory mz of z last 1 memory my of y last 1 "
         f"count tp by {' + '.join(terms)} + {later} * (old mz[0] == 1 and old my[0] == 1) value tp"
     )
-    if structure_of(loss, fsmeu.models.Bernoulli([0.4, 0.3, 0.6])).is_nonnegative:
+    if split_trellis_of(loss, fsmeu.models.Bernoulli([0.4, 0.3, 0.6])).is_nonnegative:
         for n in (1, 2, 3):
             assert all(loss(*both) >= 0 for both in product(product((0, 1), repeat=n), repeat=2))
 
@@ -203,6 +208,6 @@ def test_a_range_that_is_declared_wrongly_prunes_nothing():
         "value tp / (hyp + ref) or 1 when hyp + ref == 0 range 0 .. 1"
     )
     one = fsmeu.models.Bernoulli(np.array([0.4, 0.3, 0.6, 0.2]))
-    structure = structure_of(loss, one)
+    structure = split_trellis_of(loss, one)
     assert not structure.is_nonnegative
     assert structure.decide(one.arc_weights(), 1.0).tried[0] == 5

@@ -26,7 +26,7 @@ _CLEAR = 1e-9  # a sum is not 0 if it is more than this part of its terms withou
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class CountPolytope:
     """The vertices of what two counts can be, (vertices, ks), and which ks have them.
 
     Where not ``a_known``, no function of the first count has a value.
@@ -88,7 +88,7 @@ class _Sum(Form):
     """
 
     affine: Floats
-    places: Places
+    places: CountPolytope
     ratios: tuple[tuple[Floats, Floats, float], ...] = ()
     rooted: bool = False
     scale: Floats | float = 1.0
@@ -152,7 +152,7 @@ def _value(affine: Floats, a: Floats, b: Floats | float) -> Floats:
 
 
 def _ratios(
-    bound: BoundLoss, n: int, places: Places, registers: Mapping[str, Floats]
+    bound: BoundLoss, n: int, places: CountPolytope, registers: Mapping[str, Floats]
 ) -> list[tuple[Floats, Floats, float]]:
     """Numerators, denominators, powers of ratios whose sum the value is; registers are (3, ks)."""
     zero = _Sum(np.zeros((3, len(places.a[0]))), places)
@@ -178,7 +178,7 @@ def sum_of_ratios(form: Confusion, n: int, ks: Floats) -> RatioSum | None:
     corners = [(one, zero), (zero, one), (ks, zero), (zero, rest), (ks, rest - 1), (ks - 1, rest)]
     a, b = (np.stack(side) for side in zip(*corners, strict=True))
     inside = (a >= 0) & (a <= ks) & (b >= 0) & (b <= rest) & (a + b >= 1) & (a + b < n)
-    places = Places(a, b, inside)
+    places = CountPolytope(a, b, inside)
     registers = {}
     for register in form.bound.spec.registers:
         (tn, fn), (fp, tp) = form.amounts[register.name]
@@ -200,7 +200,11 @@ def sum_of_ratios(form: Confusion, n: int, ks: Floats) -> RatioSum | None:
 
 
 def _bounded(
-    places: Places, apart: Iterable[tuple[Floats, Floats]], top: Floats, below: Floats, power: float
+    places: CountPolytope,
+    apart: Iterable[tuple[Floats, Floats]],
+    top: Floats,
+    below: Floats,
+    power: float,
 ) -> Ratio:
     """The ratio with its bounds; a NoFormError where D is not above 0 at some table."""
     values, clear = places.values(below)
@@ -247,7 +251,7 @@ def ratio_of_totals(form: Split, n: int, ks: Floats, most: float) -> Ratio | Non
             registers[name][column] = 1.0 if column else ks
     zero = np.zeros((2, len(ks)))
     b = zero + np.array([[0.0], [most]])
-    places = Places(zero, b, zero == 0, a_known=False)
+    places = CountPolytope(zero, b, zero == 0, a_known=False)
     try:
         (top, below, power), *others = _ratios(form.bound, n, places, registers)
         values, clear = places.values(below)

@@ -30,7 +30,7 @@ from fsmeu.fst.layers import Layer, Layered, arcs_by_label
 from fsmeu.fst.lengths import unrolled
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import steps, tapes, unread_registers
-from fsmeu.losses.machine.view import SpecView, View
+from fsmeu.losses.machine.view import LossAutomaton, SpecAutomaton
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import trajectories
 
@@ -143,7 +143,7 @@ class Machine(Compiled):
 
 def machine_view(
     bound: BoundLoss, n: int, z: Ints | None, merge: bool = False, linear: tuple[str, ...] = ()
-) -> SpecView:
+) -> SpecAutomaton:
     """The view whose steps are the same at every position, as a machine needs it.
 
     The position is a register where a step looks at it. With z given, registers that read z alone
@@ -160,7 +160,7 @@ def machine_view(
         read = ast.needed_registers(registers, [r.update for r in registers if r.name not in names])
         tracks = trajectories(plain, n, z[None, :], names)
         ends = {name: float(tracks[name][0, n]) for name in sorted(names - read)}
-    return SpecView(bound, n, None, linear, ends=ends, merge=merge)
+    return SpecAutomaton(bound, n, None, linear, ends=ends, merge=merge)
 
 
 def refuse_large(
@@ -213,7 +213,7 @@ def _sums(m: int, ranks: list[int]) -> int:
 def build_machine(
     name: str,
     alphabet: Alphabet,
-    view: View,
+    view: LossAutomaton,
     pairs: Layered | None = None,
     max_states: int | None = None,
 ) -> Machine:
@@ -229,7 +229,7 @@ def build_machine(
 
 
 def explore(
-    name: str, view: View, pairs: Layered | None, size: int, max_states: int | None
+    name: str, view: LossAutomaton, pairs: Layered | None, size: int, max_states: int | None
 ) -> tuple[Ints, Ints, Bools, Floats]:
     """The states that pairs of length n, or those of an acceptor of pairs z * size + y, can reach.
 
@@ -290,7 +290,7 @@ def _ending(targets: Ints, n: int) -> Bools:
 class _Explored:
     """The states so far, and their steps as far as they are known."""
 
-    def __init__(self, name: str, view: View, pairs: int, max_states: int | None) -> None:
+    def __init__(self, name: str, view: LossAutomaton, pairs: int, max_states: int | None) -> None:
         self.name, self.view, self.max_states = name, view, max_states
         self.codes = np.array([view.start], np.int64)
         self.steps = np.full((1, pairs), _UNKNOWN)

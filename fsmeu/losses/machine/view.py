@@ -35,7 +35,7 @@ from fsmeu.losses.semantics.evaluator import (
 from fsmeu.losses.semantics.walk import at_end, trajectories
 
 
-class View:
+class LossAutomaton:
     """A loss as engines read it; states are int64 codes."""
 
     n: int  # the length of the sequences
@@ -68,7 +68,7 @@ class View:
         raise NotImplementedError
 
 
-class SpecView(View):
+class SpecAutomaton(LossAutomaton):
     """The view of a loss written in the language, z being a hypothesis or None to leave it free.
 
     ``linear`` registers are kept in the weight, ``ends`` has last values of registers that are left
@@ -92,7 +92,7 @@ class SpecView(View):
         self.memo = {} if memo is None else memo
         self.linear_names = tuple(r.name for r in spec.registers if r.name in linear)
         self.ends = dict(ends or {})
-        self.quotient: tuple[SpecView, list[_Layer]] | None = None
+        self.quotient: tuple[SpecAutomaton, list[_Layer]] | None = None
         self.clock = any(r.sugar == "clock" for r in spec.registers)
         self.linear = len(linear)
         self.memories = domains.memories_of(bound, n)
@@ -356,7 +356,7 @@ _Layer = tuple[Ints, dict[str, Floats]]
 """The contents of the core after a position, ascending, and what stands for each, by register."""
 
 
-def quotient_given_z(view: SpecView, copies: int) -> View | None:
+def quotient_given_z(view: SpecAutomaton, copies: int) -> LossAutomaton | None:
     """The view (with z given) with states merged that nothing can tell apart; None if no gain.
 
     The core has all registers that only add up in the weight; what they add on every continuation
@@ -375,7 +375,7 @@ def quotient_given_z(view: SpecView, copies: int) -> View | None:
     beside = copies * int(np.prod([float(min(sizes[name], view.n + 1)) for name in sums]))
     if size < _SMALL_CORE or beside < _SMALL_CORE:
         return None
-    core = SpecView(view.bound, view.n, view.z, (*view.linear_names, *sums))
+    core = SpecAutomaton(view.bound, view.n, view.z, (*view.linear_names, *sums))
     layers = _walk(core, names)
     if layers is None:
         return None
@@ -385,7 +385,7 @@ def quotient_given_z(view: SpecView, copies: int) -> View | None:
     return merged
 
 
-def _walk(core: SpecView, names: list[str]) -> list[_Layer] | None:
+def _walk(core: SpecAutomaton, names: list[str]) -> list[_Layer] | None:
     """The layers of the core, if merging makes them much smaller."""
     codes = [np.array([core.start], np.int64)]
     steps: list[tuple[Ints, Ints]] = []

@@ -126,7 +126,7 @@ class CostOracles:
         """The cost of each label, (batch, labels); 0 marks the best."""
         return np.asarray(self._tables.costs(self._numbers(sentences), np.asarray(states)))
 
-    def values_at(self, sentences: Any, states: Ints) -> Floats:
+    def value_coefficients(self, sentences: Any, states: Ints) -> Floats:
         """The best value that can be reached, (batch,)."""
         scores = self._tables.scores(self._numbers(sentences), np.asarray(states))
         return np.asarray(self._sign * scores + 0.0)
@@ -233,7 +233,7 @@ class _ReferenceCosts:
 
     def value_at(self, state: Any) -> float:
         """The best value that can be reached from a state."""
-        return float(self._oracles.values_at(self._number, _batch(state))[0])
+        return float(self._oracles.value_coefficients(self._number, _batch(state))[0])
 
     def exact_at(self, state: Any) -> bool:
         """True in every state that has costs: every completion is considered."""

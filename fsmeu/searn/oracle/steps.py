@@ -17,7 +17,7 @@ from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.losses.algebra.split import slope, starts_of
 from fsmeu.losses.language.syntax import is_affine, names_read, steps, tapes, unread_registers
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.view import SpecView
+from fsmeu.losses.machine.view import SpecAutomaton
 from fsmeu.losses.semantics import domains
 from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
 from fsmeu.losses.semantics.walk import at_end
@@ -48,7 +48,7 @@ class Steps:
         swapped = loss.swapped  # z of it is the reference, y of it the labels that are chosen
         self.n, self.shared, self._bound, self._amounts = len(y), shared, swapped.bound, amounts
         spec = self._bound.spec
-        view = SpecView(self._bound, self.n, y, _sums_of(swapped), merge=not shared)
+        view = SpecAutomaton(self._bound, self.n, y, _sums_of(swapped), merge=not shared)
         self._view, reads, reach = view, names_read(spec.value), tapes(spec)
         self.labels, self.start = view.symbols, view.start
         self._sums = [name for name in view.linear_names if name in reads]

@@ -22,7 +22,7 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.models.base import Model, arcs_key
 from fsmeu.models.chains import Chain
 from fsmeu.trellis.composed import LayersTooLargeError, compose, features_met
-from fsmeu.trellis.engine import Structure
+from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.structure import hypotheses, references
 from fsmeu.trellis.tapes import Tapes, amounts_of
 
@@ -37,7 +37,9 @@ def capacity(n: int) -> int:
     return next((size for size in (12, 32, 96, 288) if n <= size), n)
 
 
-def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None = None) -> Structure:
+def split_trellis_of(
+    loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None = None
+) -> SplitTrellis:
     """The structure of a loss that splits by tape with a model, and with other models of its kind.
 
     ``allowed`` has the arcs of the acceptor of allowed sequences at each position, None for all.
@@ -45,12 +47,12 @@ def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None =
     Raises:
         LossFileError: a step is undefined, be it only for sequences that no model gives.
         SizeLimitError: there are too many steps to keep.
-        UncountableError: a counter does not grow by whole numbers.
+        NonIntegerCountError: a counter does not grow by whole numbers.
     """
     form, n = loss.split, model.n
     assert form is not None
     with _BUILDING:  # a thread that asks for the same structure waits for it
-        cached: dict[Hashable, Structure | None] = loss.memo("structures")
+        cached: dict[Hashable, SplitTrellis | None] = loss.memo("structures")
         kind = model.structure, None if allowed is None else arcs_key(allowed)
         longest, same = capacity(n), (*kind, n)
         repeats = _repeats(model) and (allowed is None or _repeat(allowed))
@@ -73,7 +75,7 @@ def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None =
 
 def _unless_refused(
     loss: SpecLoss, model: Model, n: int, allowed: Sequence[Layer] | None, kind: Hashable
-) -> Structure:
+) -> SplitTrellis:
     """The structure for sequences of length n, unless one like it was too large before.
 
     Two methods of deciding ask for the same structure one after the other, and one for a greater
@@ -93,7 +95,7 @@ def _unless_refused(
         raise
 
 
-def _serves(structure: Structure, n: int) -> bool:
+def _serves(structure: SplitTrellis, n: int) -> bool:
     """Whether it is the structure of sequences of length n as well; no step looks at the length."""
     if n not in structure.serves:
         sides = ((structure.tapes.z, structure.z), (structure.tapes.y, structure.y))
@@ -122,7 +124,9 @@ def _repeat(layers: Sequence[Layer]) -> bool:
     return len(arcs_key(last)) < len(last) and len(last[-1].source) > last[-1].width
 
 
-def _structure(form: Split, layered: Layered, n: int, allowed: Sequence[Layer] | None) -> Structure:
+def _structure(
+    form: Split, layered: Layered, n: int, allowed: Sequence[Layer] | None
+) -> SplitTrellis:
     """The structure for sequences of length n, the last layers repeated up to there."""
     tapes, alphabet = Tapes(form, n), form.bound.alphabet
     layers = [*layered.layers, *layered.layers[-1:] * (n - layered.n)]
@@ -137,4 +141,4 @@ def _structure(form: Split, layered: Layered, n: int, allowed: Sequence[Layer] |
     weight_at = np.append(0, np.cumsum([len(layer.weight) for layer in layers], dtype=np.int64))
     adds, scored = (np.diff(at).sum(axis=0) > 0 for at in (amounts.begins, amounts.row_begins))
     r, h = references(y, adds), hypotheses(z, len(alphabet), scored[:-1])
-    return Structure(tapes, n, y, z, r, h, amounts, common, weight_at)
+    return SplitTrellis(tapes, n, y, z, r, h, amounts, common, weight_at)
