@@ -1,7 +1,7 @@
 """The best hypotheses for a corpus: those of the greatest expected value of the corpus as a whole.
 
 Counts are summed over sentences, and the value is taken once, as ``evaluate_corpus`` has it. A
-large corpus is decided by moments (``corpus_moments.py``), others by branch and bound over the
+large corpus is decided by lanes (``decoding/lanes.py``), others by branch and bound over the
 total of the hypotheses' counts. For totals k of the hypothesis and r of the reference the value is
 the sum over joint counts c_q of c_q g_q(k, r), and h(k, r); losses with the opposite sign. For
 hypotheses with a total k, one more of a joint count in a sentence whose reference counts a is worth
@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from itertools import pairwise
 from numbers import Real
 from operator import or_
@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.decoding import corpus_moments
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.explicit_lists import best_corpus_hypotheses
+from fsmeu.decoding.hulls import best_sums
+from fsmeu.decoding.lanes import TotalsDecision, best_by_lanes
 from fsmeu.decoding.moments import CountSearch, branch_and_bound
 from fsmeu.decoding.problem import PRECISION, Clock
 from fsmeu.decoding.split import unmet_condition
@@ -36,6 +37,7 @@ from fsmeu.expectation import corpus as corpora
 from fsmeu.expectation.corpus import Corpus, by_sentence
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.result import check_finite
+from fsmeu.expectation.totals import TotalsProblem
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, LONG_SEQUENCE, WINDOW_CELLS
@@ -45,6 +47,7 @@ from fsmeu.models import Model, arc_weights_many
 from fsmeu.parallel import checked_jobs
 from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.engine import SplitTrellis
+from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
@@ -154,12 +157,12 @@ def decode_corpus(
         return clock.over()
 
     clock.over()  # begins here
-    large = corpus_moments.best_by_moments(corpus, sign, threads)
-    answer = large or (*_best_of_corpus(corpus, sign, float(gap), stop), None)
-    decision = _decided(free, *answer, sign)
+    large = best_by_lanes(_totals_problem(corpus, sign), threads)
     if large is not None:
+        decision = _decided_by_lanes(corpus, large, sign)
         tell(decision.lower, decision.upper)
-    return decision
+        return decision
+    return _decided(free, *_best_of_corpus(corpus, sign, float(gap), stop), sign)
 
 
 def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
@@ -174,20 +177,34 @@ def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
     return CorpusDecision(labels, value, low, high, decision.exact, decision.candidates)
 
 
+def _totals_problem(corpus: Corpus, sign: float) -> TotalsProblem:
+    """The corpus as sentences to be decided for a value of their totals."""
+    assert corpus.loss.split is not None
+    sides = declared_range(corpus.loss.bound, corpus.n)
+    groups = [LaneGroup(g.structure, arc_weights_many(g.models)) for g in corpus.groups]
+    return TotalsProblem(corpus.loss.split, corpus.n, sign, max(map(abs, sides)), groups)
+
+
+def _decided_by_lanes(corpus: Corpus, found: TotalsDecision, sign: float) -> CorpusDecision:
+    """The decision by lanes; sentences are those of the groups, one after the other."""
+    order = [row for group in corpus.groups for row in group.rows]
+    by_row = dict(zip(order, found.labels, strict=True))
+    zs = [by_row[row] for row in range(len(by_row))]
+    low = found.value - found.error
+    high = max(found.value + found.error, found.upper)
+    sides = sorted((sign * low, sign * high))
+    exact = bool(high - low <= 2 * PRECISION * abs(found.value))
+    return CorpusDecision(
+        _named(corpus, zs), sign * found.value, sides[0], sides[1], exact, found.tried
+    )
+
+
 def _decided(
-    corpus: Corpus,
-    zs: list[Ints],
-    upper: float,
-    totals: int,
-    estimate: tuple[float, float] | None,
-    sign: float,
+    corpus: Corpus, zs: list[Ints], upper: float, totals: int, sign: float
 ) -> CorpusDecision:
-    """The decision for zs, given a bound on sign times all values, and maybe (value, error)."""
-    if estimate is None:
-        expectation = corpora.linear_expectation(corpus, zs)
-        value, low, high = expectation.value, expectation.lower, expectation.upper
-    else:
-        value, low, high = estimate[0], estimate[0] - estimate[1], estimate[0] + estimate[1]
+    """The decision for zs, given a bound on sign times all values."""
+    expectation = corpora.linear_expectation(corpus, zs)
+    value, low, high = expectation.value, expectation.lower, expectation.upper
     low, high = (low, max(high, upper)) if sign > 0 else (min(low, -upper), high)
     reach = (high - low) / (2 * PRECISION)
     exact = bool(reach <= abs(value) or reach <= _step(corpus, zs, value))
@@ -306,7 +323,7 @@ class _Totals:
         tables = self.best(scores)
         for table in tables:
             check_finite("decode_corpus", np.where(np.isneginf(table), 0.0, table))
-        sums, self.counts[k], rounding = corpus_moments.best_sums(tables)
+        sums, self.counts[k], rounding = best_sums(tables)
         self.off[k] = error + rounding
         return np.where(self.hyp, sums, 0.0)
 
@@ -376,16 +393,19 @@ class _Totals:
     def best(self, scores: Sequence[Scores], ends: Ints | None = None) -> list[Any]:
         """The best sums of scores by count of each sentence; or paths, where counts are given."""
         groups = self.corpus.groups
-        ones = (np.ones((len(group.rows), 1)) for group in groups)
-        best_of = partial(corpus_moments.best_of, ends=ends)
-        return by_sentence(groups, map(best_of, groups, scores, ones))
+        found = []
+        for group, own in zip(groups, scores, strict=True):
+            at = None if ends is None else ends[group.rows]
+            best = group.structure.best(own, np.ones((len(group.rows), 1)), group.n, at)
+            found.append(best[0] if at is None else best[1])
+        return by_sentence(groups, found)
 
 
 def _expected(structure: SplitTrellis, models: ArcWeights) -> tuple[Floats, Floats]:
     """Bounds on the sums of E|joint count|, (counts,), and P(count of y), (batch, counter)."""
     n, counts = models.n, structure.counts
-    ones = np.ones((len(models.arcs), counts, int(structure.r.columns[n])))
-    scores, chances = structure.scores(models, ones, absolute=True)
+    ones = np.ones((len(models.arcs), counts, int(structure.y_tables.columns[n])))
+    scores, (chances, _, _) = structure.scores(models, ones, absolute=True)
     cells, bounds = structure.score_cells(n), np.zeros(counts)
     if len(cells):
         term = np.searchsorted(structure.z.first_feature, cells[:, 1], side="right")

@@ -81,7 +81,7 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     for row, problem in enumerate(problems):
         values, errors, end = decided.values[row], decided.errors[row], int(decided.best[row])
         if end < 0 or not np.isfinite(errors).all() or np.isinf(values[end]):
-            answers.append("the worth of a step must be a number that doubles can hold")
+            answers.append("expected gains overflow doubles")
             continue
         path, but = decided.labels[row, : problem.n], HIDDEN
         value, off = problem.sign * float(values[end]), float(errors[end])
@@ -96,7 +96,7 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
 
 def _is_quick(structure: SplitTrellis, problem: Problem) -> bool:
     """Whether all ends can be tried in the time of a problem, even on a slow machine."""
-    ends = int(structure.h.columns[problem.n])
+    ends = int(structure.z_tables.columns[problem.n])
     return structure.ends_in(problem.n, problem.sign, problem.clock.left / _SLOWER) >= ends
 
 

@@ -182,10 +182,11 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     counts = len(loss.split.joint_counts)
     windows, hyp, (cancelled, off) = list[list[Window]](), 0, np.zeros((2, counts))
     for rows, length, structure, models in corpus.groups:
-        cells = (1 + counts) * int(structure.r.columns[length] * structure.r.width[length])
+        y_tables = structure.y_tables
+        cells = (1 + counts) * int(y_tables.columns[length] * y_tables.width[length])
         guard_size("expect_corpus", cells // CELLS_PER_STATE)
         weights = arc_weights_many(models)
-        ending, hyps = structure.sums(weights, [zs[row] for row in rows])
+        ending, hyps, _, _ = structure.sums(weights, [zs[row] for row in rows])
         hyp += int(hyps.sum())
         # Where a joint count also subtracts, its sums have errors relative to sums of absolute
         # values. Products of the tree have errors relative to the sums, if these are not negative.

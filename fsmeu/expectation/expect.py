@@ -305,9 +305,10 @@ def by_structure(
 
     try:
         structure, n = split_trellis_of(loss, models[0]), models[0].n
-        h, r = structure.h, structure.r
-        for cells in (int(h.columns[n]), (1 + structure.counts) * int(r.width[n])):
-            guard_size("composition", int(r.columns[n]) * cells // CELLS_PER_STATE, max_states)
+        columns = int(structure.y_tables.columns[n])
+        width = int(structure.y_tables.width[n])
+        for cells in (int(structure.z_tables.columns[n]), (1 + structure.counts) * width):
+            guard_size("composition", columns * cells // CELLS_PER_STATE, max_states)
         return ask(structure, arc_weights_many(models))
     except (errors.LossFileError, SizeLimitError, NonIntegerCountError):
         return None

@@ -64,6 +64,10 @@ class ArcWeights(NamedTuple):
     final: Floats
     roundings: int = 0  # as those of ``Layered``, the most of all acceptors
 
+    def rows(self, rows: slice | Ints) -> ArcWeights:
+        """The weights of some of the acceptors."""
+        return self._replace(arcs=self.arcs[rows], start=self.start[rows], final=self.final[rows])
+
     def joined(self) -> Floats:
         """Start weights, weights of arcs and final weights, a row for each acceptor."""
         return np.concatenate([self.start, self.arcs, self.final], axis=1)

@@ -18,6 +18,7 @@ from fsmeu.files import read_text
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text, plain
 from fsmeu.fst.tags import chunk_types, tag_labels
 from fsmeu.losses.algebra.confusion import Confusion, confusion
+from fsmeu.losses.algebra.saturation import ages_of, saturated_spec
 from fsmeu.losses.algebra.split import Split, split, swapped_spec
 from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
@@ -152,6 +153,19 @@ class SpecLoss(Loss):
     def swapped(self) -> SpecLoss:
         """The loss whose value for (z, y) is that of this one for (y, z)."""
         return replace(self, spec=swapped_spec(self.spec))
+
+    @cached_property
+    def ages(self) -> Mapping[str, str]:
+        """The tape of each register that may stop at a cap, by name (``algebra/saturation.py``)."""
+        return ages_of(self.spec)
+
+    def saturated(self, cap: int) -> SpecLoss:
+        """The loss whose ages stop at a cap, above all numbers that they are compared with."""
+        memo = self.memo("saturated")
+        if cap not in memo:
+            memo[cap] = replace(self, spec=saturated_spec(self.spec, cap))
+        loss: SpecLoss = memo[cap]
+        return loss
 
     @cached_property
     def outputs(self) -> Mapping[str, SpecLoss]:

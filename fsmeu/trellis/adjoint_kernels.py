@@ -5,136 +5,256 @@ Kernels as those of ``sum_kernels.py``: plain Python, or compiled.
 
 from __future__ import annotations
 
-from fsmeu.trellis.compiled import entry, inner, part, within
+from fsmeu.arrays import Floats
+from fsmeu.trellis.batches import AdjointBuffers, Batch, ForwardLayers, RowSlice, Sentence
+from fsmeu.trellis.count_rows import dot_counted, fill, padded, pull
+from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
+from fsmeu.trellis.structure import YTables, ZTables
+from fsmeu.trellis.sum_kernels import (
+    add_means,
+    class_sums,
+    class_values,
+    ending,
+    ending_values,
+    forward,
+    hypothesis_gains,
+    pair_row,
+    sentence_of,
+    set_sums,
+    weights_at,
+)
+from fsmeu.trellis.tapes import Amounts
 
-_rows, _sums = part("count_kernels"), part("sum_kernels")
-add, dot, fill, flow_of, padded = _rows.add, _rows.dot, _rows.fill, _rows.flow_of, _rows.padded
-add_means, forward, hypothesis_gains = _sums.add_means, _sums.forward, _sums.hypothesis_gains
-class_sums, class_values, set_sums = _sums.class_sums, _sums.class_values, _sums.set_sums
-ending, ending_values = _sums.ending, _sums.ending_values
 
-
-@within
-def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, buffers, slopes):
+@jit_inline
+def adjoint(
+    y_tables: YTables,
+    z_tables: ZTables,
+    amounts: Amounts,
+    sentence: Sentence,
+    ends: Floats,
+    buffers: AdjointBuffers,
+    slopes: Floats,
+) -> float:
     """Fills ``slopes`` with dE/d(weight of each arc), every arc a free variable; returns E.
 
     Forward: masses of pairs, and expectations of joint counts by class, of all layers. Backward:
     what one unit of an expectation adds (by class: g times what follows), and what one unit of mass
     adds (by pair: h, and the gains that follow). An arc's derivative is the sum, over all numbers
     that it multiplies, of the number times what the one it leads to adds.
+
+    Args:
+        y_tables: the tape of y with the model.
+        z_tables: the tape of z.
+        amounts: what terms add.
+        sentence: the weights of the model, and the hypothesis.
+        ends: h, and g of each joint count, for the hypothesis's count, as rows, (1 + counts, row).
+        buffers: arrays to work in.
+        slopes: (arcs,).
     """
-    f, sums, mean, mean_at, back, older, sets = buffers[0]
-    mass_back, mass_older, class_back, gain, states, chance = buffers[1]
-    counts, state, ended = len(back), 0, 0
-    forward(r, weights, weight_at, n, start, f, sums, 0.0)
-    for q in range(counts):
-        fill(mean[q], 0, mean_at[n + 1] + 4, 0.0)
-    for i in range(n):
-        states[i] = state
-        hypothesis_gains(h, amounts, i, state, labels[i], gain, 1.0)
-        for q in range(counts):
-            add_means(
-                r, i, weights, weight_at[i], f, i, i + 1, mean[q, mean_at[i] :],
-                mean[q, mean_at[i + 1] :], gain[q],
-            )  # fmt: skip
-        hypothesis_gains(h, amounts, i, state, labels[i], gain, 0.0)
-        ended += h.step[h.kind[i], state, labels[i], 2]
-        state = h.step[h.kind[i], state, labels[i], 0]
-    size, at, value = padded(r.columns[n]), ended * r.columns[n], 0.0
+    f = buffers.f
+    n = sentence.n
+    gain = buffers.gain
+    mean_at = buffers.mean_at
+    back = buffers.back
+    older = buffers.older
+    mass_back = buffers.mass_back
+    mass_older = buffers.mass_older
+    counts = len(back)
+    forward(y_tables, sentence, f, 0.0)
+    forward_means(y_tables, z_tables, amounts, sentence, buffers)
+    size = padded(y_tables.columns[n])
+    value = 0.0
     fill(mass_back, 0, len(mass_back), 0.0)
-    for p in range(r.width[n]):
-        for k in range(r.columns[n]):
-            mass_back[p * size + k] = final[r.state[p]] * values.offset[at + k]
-    fill(chance, 0, len(chance), 0.0)
-    ending(r, n, final, f, n, chance)
-    for k in range(r.columns[n]):
-        value += values.offset[at + k] * chance[k]
+    for p in range(y_tables.width[n]):
+        for k in range(y_tables.columns[n]):
+            mass_back[p * size + k] = sentence.final[y_tables.state[p]] * ends[0, k]
+    fill(buffers.count_probability, 0, len(buffers.count_probability), 0.0)
+    ending(y_tables, sentence, f, buffers.count_probability)
+    for k in range(y_tables.columns[n]):
+        value += ends[0, k] * buffers.count_probability[k]
     for q in range(counts):
-        ending_values(r, n, values.slope[q, at:], final, back[q])
-        for c in range(r.classes[n] * size):
-            value += back[q, c] * mean[q, mean_at[n] + c]
+        ending_values(y_tables, sentence, ends[1 + q], back[q])
+        for c in range(y_tables.classes[n] * size):
+            value += back[q, c] * buffers.mean[q, mean_at[n] + c]
     for i in range(n - 1, -1, -1):
-        first, kind = weight_at[i], r.kind[i]
-        size, wider = padded(r.columns[i]), padded(r.columns[i + 1])
-        hypothesis_gains(h, amounts, i, states[i], labels[i], gain, 1.0)
-        fill(slopes, first, weight_at[i + 1], 0.0)
+        kind = y_tables.kind[i]
+        size = padded(y_tables.columns[i])
+        wider = padded(y_tables.columns[i + 1])
+        step = z_tables.step[z_tables.kind[i], buffers.states[i], sentence.labels[i]]
+        hypothesis_gains(z_tables, amounts, i, step, gain, False)
+        fill(slopes, sentence.weight_at[i], sentence.weight_at[i + 1], 0.0)
         for q in range(counts):  # gains at pairs after, times what follows
-            for u in range(r.target_features[kind], r.target_features[kind + 1]):
-                p, amount = r.target_feature[u, 0], gain[q, r.target_feature[u, 1]]
-                if p >= r.width[i + 1]:
+            for u in range(y_tables.target_features[kind], y_tables.target_features[kind + 1]):
+                p = y_tables.target_feature[u, 0]
+                if p >= y_tables.width[i + 1]:
                     break
+                amount = gain[q, y_tables.target_feature[u, 1]]
                 if amount != 0.0:
-                    add(mass_back, p * wider, 0, amount, back[q], r.class_of[p] * wider, wider)
-        entry_slopes(r, i, weights, first, f, sums, mass_back, mass_older, class_back, slopes)
+                    into = RowSlice(mass_back, p * wider, wider)
+                    row = RowSlice(back[q], y_tables.class_of[p] * wider, wider)
+                    pull(y_tables.lanes, into, row, amount, 0)
+        mass_slopes(y_tables, sentence, i, buffers, mass_back, mass_older, slopes)
         for q in range(counts):
-            set_sums(r, i, weights, first, back[q], sets)
-            before = mean[q, mean_at[i] :]
-            mean_slopes(r, i, before, f, weights, first, back[q], gain[q], slopes)
-            for u in range(r.source_features[kind], r.source_features[kind + 1]):
-                p, amount = r.source_feature[u, 0], gain[q, r.source_feature[u, 2]]
-                if p >= r.width[i]:
+            set_sums(y_tables, sentence, i, back[q], buffers.sets)
+            before = buffers.mean[q, mean_at[i] :]
+            mean_slopes(y_tables, sentence, i, before, back[q], slopes)
+            gain_slopes(y_tables, sentence, i, f, gain[q], back[q], slopes)
+            for u in range(y_tables.source_features[kind], y_tables.source_features[kind + 1]):
+                p = y_tables.source_feature[u, 0]
+                if p >= y_tables.width[i]:
                     break
+                amount = gain[q, y_tables.source_feature[u, 2]]
                 if amount != 0.0:
-                    at = (r.source_feature[u, 1] - r.arc_sets[kind]) * size
-                    add(mass_older, p * size, 0, amount, sets, at, size)
-            class_values(r, i, sets, older[q])
-        hypothesis_gains(h, amounts, i, states[i], labels[i], gain, 0.0)
+                    at = (y_tables.source_feature[u, 1] - y_tables.arc_sets[kind]) * size
+                    into = RowSlice(mass_older, p * size, size)
+                    pull(y_tables.lanes, into, RowSlice(buffers.sets, at, size), amount, 0)
+            class_values(y_tables, i, buffers.sets, older[q])
+        hypothesis_gains(z_tables, amounts, i, step, gain, True)
         mass_back, mass_older = mass_older, mass_back
         back, older = older, back
     return value
 
 
-@inner
-def entry_slopes(r, i, weights, first, f, sums, mass_back, mass_older, class_back, slopes):
+@jit_helper
+def forward_means(
+    y_tables: YTables,
+    z_tables: ZTables,
+    amounts: Amounts,
+    sentence: Sentence,
+    buffers: AdjointBuffers,
+) -> None:
+    """Fills the expectations of joint counts by class of all layers, and the pairs of z."""
+    mean_at = buffers.mean_at
+    gain = buffers.gain
+    counts = len(buffers.back)
+    state = 0
+    for q in range(counts):
+        fill(buffers.mean[q], 0, mean_at[sentence.n + 1] + 4, 0.0)
+    for i in range(sentence.n):
+        buffers.states[i] = state
+        step = z_tables.step[z_tables.kind[i], state, sentence.labels[i]]
+        hypothesis_gains(z_tables, amounts, i, step, gain, False)
+        for q in range(counts):
+            before = buffers.mean[q, mean_at[i] :]
+            after = buffers.mean[q, mean_at[i + 1] :]
+            add_means(y_tables, sentence, i, buffers.f, before, after, gain[q])
+        hypothesis_gains(z_tables, amounts, i, step, gain, True)
+        state = step[0]
+
+
+@jit_helper
+def mass_slopes(
+    y_tables: YTables,
+    sentence: Sentence,
+    i: int,
+    buffers: AdjointBuffers,
+    mass_back: Floats,
+    mass_older: Floats,
+    slopes: Floats,
+) -> None:
     """The share of mass: fills ``mass_older`` by pair before, and adds to the slopes of arcs."""
-    kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
-    fill(mass_older, 0, r.width[i] * size + 4, 0.0)
-    fill(class_back, 0, len(r.member) * size, 0.0)
-    class_sums(r, i, f, i, sums)
-    for g in range(r.groups[kind], r.groups[kind + 1]):
-        ahead = r.group[g, 0] * wider + r.group[g, 1]
-        if r.group[g, 0] >= r.width[i + 1]:
+    f = buffers.f
+    lanes = y_tables.lanes
+    kind = y_tables.kind[i]
+    size = padded(y_tables.columns[i])
+    wider = padded(y_tables.columns[i + 1])
+    first = sentence.weight_at[i]
+    classes = len(y_tables.member)
+    class_back = buffers.class_back
+    fill(mass_older, 0, y_tables.width[i] * size + 4, 0.0)
+    fill(class_back, 0, classes * size, 0.0)
+    class_sums(y_tables, i, f)
+    for g in range(y_tables.target_groups[kind], y_tables.target_groups[kind + 1]):
+        if y_tables.target_group[g, 0] >= y_tables.width[i + 1]:
             break
-        for e in range(r.group[g, 2], r.group[g + 1, 2]):
-            group, arc = r.entry[e, 0] * size, first + r.entry[e, 2]
-            slopes[arc] += dot(sums[0], group, mass_back, ahead, size)
-            add(class_back, group, 0, weights[arc], mass_back, ahead, size)
-    for e in range(r.links[kind], r.links[kind + 1]):
-        source, arc = r.link[e, 1], first + r.link[e, 2]
-        if source >= r.width[i]:
+        ahead = RowSlice(mass_back, y_tables.target_group[g, 0] * wider, wider)
+        counted = y_tables.target_group[g, 1]
+        for e in range(y_tables.target_group[g, 2], y_tables.target_group[g + 1, 2]):
+            at = (y_tables.class_arc[e, 0] % classes) * size
+            arc = first + y_tables.class_arc[e, 2]
+            slopes[arc] += dot_counted(lanes, RowSlice(f.class_row, at, size), ahead, counted)
+            pull(lanes, RowSlice(class_back, at, size), ahead, sentence.weights[arc], counted)
+    for e in range(y_tables.pair_arcs[kind], y_tables.pair_arcs[kind + 1]):
+        source = y_tables.pair_arc[e, 1]
+        if source >= y_tables.width[i]:
             break
-        ahead = r.link[e, 0] * wider + r.link[e, 3]
+        arc = first + y_tables.pair_arc[e, 2]
+        ahead = RowSlice(mass_back, y_tables.pair_arc[e, 0] * wider, wider)
+        counted = y_tables.pair_arc[e, 3]
         if f.total[i, source] > 0.0:
-            slopes[arc] += flow_of(f, i, source, mass_back, ahead)
-        add(mass_older, source * size, 0, weights[arc], mass_back, ahead, size)
-    for p in range(r.width[i]):
-        add(mass_older, p * size, 0, 1.0, class_back, r.class_of[p] * size, size)
+            before = f.place[i, source, 1]
+            row = pair_row(f, i, source)
+            slopes[arc] += f.scale[i, source] * dot_counted(lanes, row, ahead, before + counted)
+        into = RowSlice(mass_older, source * size, size)
+        pull(lanes, into, ahead, sentence.weights[arc], counted)
+    for p in range(y_tables.width[i]):
+        into = RowSlice(mass_older, p * size, size)
+        pull(lanes, into, RowSlice(class_back, y_tables.class_of[p] * size, size), 1.0, 0)
 
 
-@inner
-def mean_slopes(r, i, mean, f, weights, first, back, gain, slopes):
-    """The share of expectations of a joint count, and of what is gained at pairs before."""
-    kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
-    for c in range(r.classes[i]):
-        for e in range(r.class_sets[kind, c], r.class_sets[kind, c + 1]):
-            for a in range(r.arc_set[r.class_set[e]], r.arc_set[r.class_set[e] + 1]):
-                to = r.arc[a, 0] * wider + r.arc[a, 1]
-                slopes[first + r.arc[a, 2]] += dot(mean, c * size, back, to, size)
-    for u in range(r.source_features[kind], r.source_features[kind + 1]):
-        p, s, amount = r.source_feature[u, 0], r.source_feature[u, 1], gain[r.source_feature[u, 2]]
-        if p >= r.width[i]:
+@jit_helper
+def mean_slopes(
+    y_tables: YTables, sentence: Sentence, i: int, mean: Floats, back: Floats, slopes: Floats
+) -> None:
+    """Adds to the slopes of arcs the share of expectations of a joint count."""
+    kind = y_tables.kind[i]
+    size = padded(y_tables.columns[i])
+    wider = padded(y_tables.columns[i + 1])
+    first = weights_at(sentence, i).begin
+    for c in range(y_tables.classes[i]):
+        row = RowSlice(mean, c * size, size)
+        for e in range(y_tables.class_sets[kind, c], y_tables.class_sets[kind, c + 1]):
+            held = y_tables.class_set[e]
+            for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
+                ahead = RowSlice(back, y_tables.arc_target[a, 0] * wider, wider)
+                counted = y_tables.arc_target[a, 1]
+                slope = dot_counted(y_tables.lanes, row, ahead, counted)
+                slopes[first + y_tables.arc[a, 2]] += slope
+
+
+@jit_helper
+def gain_slopes(
+    y_tables: YTables,
+    sentence: Sentence,
+    i: int,
+    f: ForwardLayers,
+    gain: Floats,
+    back: Floats,
+    slopes: Floats,
+) -> None:
+    """Adds to the slopes of arcs the share of what is gained at pairs before."""
+    kind = y_tables.kind[i]
+    wider = padded(y_tables.columns[i + 1])
+    first = weights_at(sentence, i).begin
+    for u in range(y_tables.source_features[kind], y_tables.source_features[kind + 1]):
+        p = y_tables.source_feature[u, 0]
+        if p >= y_tables.width[i]:
             break
+        amount = gain[y_tables.source_feature[u, 2]]
         if amount != 0.0 and f.total[i, p] > 0.0:
-            for a in range(r.arc_set[s], r.arc_set[s + 1]):
-                to = r.arc[a, 0] * wider + r.arc[a, 1]
-                slopes[first + r.arc[a, 2]] += amount * flow_of(f, i, p, back, to)
+            row = pair_row(f, i, p)
+            before = f.place[i, p, 1]
+            held = y_tables.source_feature[u, 1]
+            for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
+                ahead = RowSlice(back, y_tables.arc_target[a, 0] * wider, wider)
+                counted = before + y_tables.arc_target[a, 1]
+                flow = f.scale[i, p] * dot_counted(y_tables.lanes, row, ahead, counted)
+                slopes[first + y_tables.arc[a, 2]] += amount * flow
 
 
-@entry
-def adjoint_batch(r, h, amounts, values, batch, buffers, slopes, expected):
+@jit_entry
+def adjoint_batch(
+    y_tables: YTables,
+    z_tables: ZTables,
+    amounts: Amounts,
+    batch: Batch,
+    ends: Floats,
+    buffers: AdjointBuffers,
+    slopes: Floats,
+    expected: Floats,
+) -> None:
     """Fills ``expected`` (batch,) and ``slopes`` (as the weights of the batch), see ``adjoint``."""
     for s in range(len(batch.weights)):
-        expected[s] = adjoint(
-            r, h, amounts, values, batch.weights[s], batch.weight_at, batch.n, batch.start[s],
-            batch.final[s], batch.labels[s], buffers, slopes[s],
-        )  # fmt: skip
+        sentence = sentence_of(batch, s)
+        expected[s] = adjoint(y_tables, z_tables, amounts, sentence, ends[s], buffers, slopes[s])

@@ -1,4 +1,4 @@
-"""Batches of sentences as arrays, and what kernels fill for them."""
+"""Batches of sentences as arrays, and what kernels fill for them: records that numba knows."""
 
 from __future__ import annotations
 
@@ -9,29 +9,116 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints, Places
 
 
+class RowSlice(NamedTuple):
+    """A row: so many numbers of an array from a place on."""
+
+    values: Floats
+    begin: int
+    size: int
+
+
+class Lanes(NamedTuple):
+    """What counting does to lanes, t = exp(-x) being that of a lane; without lanes both are empty.
+
+    Lanes that pad rows have the power 0.
+    """
+
+    powers: Floats  # t^c by what is counted, (counts + 1, lanes)
+    rises: Floats  # expm1(x c) by what an arc counts, (counts + 1, lanes)
+
+
+class Batch(NamedTuple):
+    """Sentences of length n, as arrays."""
+
+    n: int
+    weights: Floats  # the weights of all arcs of the models, (batch, arcs)
+    weight_at: Ints  # where those of each position begin
+    start: Floats  # start weights, (batch, states)
+    final: Floats  # final weights, (batch, states)
+    labels: Ints  # label indices, (batch, n)
+
+
+class Sentence(NamedTuple):
+    """One sentence of a batch."""
+
+    n: int
+    weights: Floats  # the weights of all arcs of the model, (arcs,)
+    weight_at: Ints  # where those of each position begin
+    start: Floats  # start weights, (states,)
+    final: Floats  # final weights, (states,)
+    labels: Ints  # label indices, (n,)
+
+
 class ForwardLayers(NamedTuple):
-    """Masses of the pairs of layers, or of two of them, by the value of y's counter."""
+    """Masses of the pairs of all layers, or of two of them, as rows.
+
+    The mass of pair p of a layer is ``scale`` times a row of ``mass``, which begins at
+    ``place[..., 0]``, has the length ``place[..., 2]`` and stands for ``place[..., 1]`` items less
+    than are counted. It is looked at only where ``total``, its plain sum, is above 0.
+    """
 
     mass: Floats  # rows of masses, one after the other
-    place: Places  # where the row of a pair begins, its first count and length, (layers, pairs, 3)
+    place: Places  # where the row of a pair begins, what it has not counted, length, (layers, p, 3)
     scale: Floats  # what that row is multiplied by, (layers, pairs)
-    total: Floats  # the sums of masses, (layers, pairs)
+    total: Floats  # the probability of each pair, (layers, pairs)
+    top: Ints  # where the next row begins, (1,)
     keeps: Bools  # whether pairs may have rows of earlier layers, (1,)
+    class_row: Floats  # rows of classes before a position
+    class_total: Floats  # their probabilities
+    part: Floats  # a row to work in
+    deficit: Floats  # what counting takes from the mass, by lane; without lanes empty
+    escaped: Floats  # the probability that an age of y reaches its cap, or more, (1,)
 
 
 def totals_of(f: ForwardLayers) -> ForwardLayers:
-    """Views of the sums of masses as rows of one number."""
-    place = np.stack([np.arange(f.total.size), *np.broadcast_to([[0], [1]], (2, f.total.size))], 1)
-    place = place.reshape(f.place.shape).astype(np.uint32)
-    return f._replace(mass=f.total.ravel(), place=place, scale=np.ones_like(f.total))
+    """Views of the probabilities as rows of one number."""
+    size = f.total.size
+    place = np.zeros((size, 3), np.uint32)
+    place[:, 0] = np.arange(size)
+    place[:, 2] = 1
+    return f._replace(
+        mass=f.total.ravel(), place=place.reshape(f.place.shape), scale=np.ones_like(f.total)
+    )
+
+
+class BackwardRows(NamedTuple):
+    """Arrays for backward values, as rows one after the other."""
+
+    after: Floats  # of classes after a position
+    before: Floats  # of classes before it
+    sets: Floats  # of arc sets
+
+
+class Flow(NamedTuple):
+    """Which flows are asked for: E[amount f(y's count)] of the joint counts of a group."""
+
+    group: Ints  # for each joint count the first that is asked for together with it
+    q: int  # the group
+    ends: Floats  # f as a row
+    lanes: int  # how many numbers a flow has
+    prune_below: float  # pairs of a smaller probability are left out
 
 
 class BestLayers(NamedTuple):
-    """Best scores of paths to the pairs of layers, by the value of z's counter."""
+    """Best scores of paths to the pairs of layers, by the value of z's counter.
+
+    Layers are those of all positions, or of a block of them.
+    """
 
     value: Floats  # rows of scores, one after the other
     place: Ints  # where the row of a pair begins, its first count and length, (layers, pairs, 3)
     offset: Floats  # what is added to that row, (layers, pairs)
+    first: Ints  # which layer the first one is, (1,)
+    top: Ints  # where the next row begins, (1,)
+
+
+class SavedLayers(NamedTuple):
+    """The first layers of blocks of positions, as those of ``BestLayers``."""
+
+    value: Floats  # rows of scores, one layer after the other
+    begin: Ints  # where those of each layer begin, (layers + 1,)
+    place: Ints  # where the row of a pair begins in its layer, first count, length, (layers, p, 3)
+    offset: Floats  # (layers, pairs)
 
 
 class Values(NamedTuple):
@@ -44,10 +131,91 @@ class Values(NamedTuple):
     cap: Floats  # bounds on the joint count of a hypothesis by its own count, (k,)
     rounding: float  # a bound on relative errors of sums without signs
     underflow: float  # what is lost where numbers are too small for doubles
-    negligible: float  # a mass up to which it is not moved on, as long as that bounds errors well
-    lost: float  # a bound on the mass that is then not moved on
+    prune_below: float  # smaller masses are dropped, as long as that bounds errors well
+    lost: float  # a bound on the sum of the masses that are then dropped
     prunes: bool  # whether one end bounds the others
     one_sign: bool  # whether nothing that is added up is below 0, or nothing above
+
+
+class DecisionBuffers(NamedTuple):
+    """Arrays in which a sentence is decided."""
+
+    f: ForwardLayers
+    uncounted: ForwardLayers  # the probabilities of f as rows of one number
+    back: BackwardRows
+    score: Floats  # scores of the steps of z, (n, score rows)
+    best: BestLayers
+    count_probability: Floats  # P(y's counter ends at s)
+    offset: Floats  # expected offsets by end of z's counter, (k,)
+    reached: Floats  # best scores by end, (k,)
+    lost: Floats  # what dropped masses may have been worth, by end, (k,)
+    is_open: Bools  # ends that may still be best, (k,)
+
+
+class ScoreBuffers(NamedTuple):
+    """Arrays in which scores of steps are computed."""
+
+    f: ForwardLayers
+    back: BackwardRows
+    score: Floats  # (n, score rows * lanes)
+    group: Ints  # each joint count by itself, (counts,)
+
+
+class FoundScores(NamedTuple):
+    """What is found of the scores of the steps of sentences."""
+
+    cells: Ints  # position and score row of each cell, (cells, 2)
+    least: Floats  # scores that exceed this in no lane are left out, (lanes,)
+    scores: Floats  # (batch, cells, lanes)
+    kept: Bools  # whether some lane exceeds it, (batch, cells)
+    count_probability: Floats  # the masses at the end by count or lane, (batch, row)
+    deficit: Floats  # what counting took from the mass, by lane, (batch, lanes); without lanes none
+    escaped: Floats  # bounds on the probability that an age of y reaches its cap, (batch,)
+
+
+class FoundMeans(NamedTuple):
+    """What is found of the joint counts of hypotheses."""
+
+    totals: Floats  # masses and expectations of joint counts as rows, (batch, 1 + counts, row)
+    ended: Ints  # where the counter of z ends, (batch,)
+    deficit: Floats  # what counting took from the mass, by lane, (batch, lanes); without lanes none
+    escaped: Floats  # bounds on the probability that an age of y reaches its cap, (batch,)
+
+
+class FoundPaths(NamedTuple):
+    """What is found of the best paths of z."""
+
+    cells: Ints  # position and score row of each cell, (cells, 2)
+    factors: Floats  # what the lanes of scores are multiplied by, (batch, lanes)
+    by_count: Floats  # the best score of a path by its count at the end, (batch, k)
+    ends: Ints  # the counts that labels end with, (batch,)
+    labels: Ints  # labels of such a best path, (batch, n), or none, (0, n)
+
+
+class MeanBuffers(NamedTuple):
+    """Arrays in which expectations of joint counts are computed."""
+
+    f: ForwardLayers
+    mean: Floats  # by joint count, rows of classes before a position
+    after: Floats  # and after it
+    gain: Floats  # what joint counts gain beside each feature of y, (counts, features + 1)
+
+
+class AdjointBuffers(NamedTuple):
+    """Arrays in which derivatives are computed."""
+
+    f: ForwardLayers
+    mean: Floats  # expectations by joint count, class and position, rows one after the other
+    mean_at: Ints  # where those of each position begin, (n + 2,)
+    gain: Floats  # what joint counts gain beside each feature of y, (counts, features + 1)
+    states: Ints  # the pair of z before each position, (n,)
+    back: Floats  # by joint count, rows of classes: what a unit of an expectation adds
+    older: Floats  # the same before the position
+    mass_back: Floats  # rows of pairs: what a unit of mass adds
+    mass_older: Floats  # the same before the position
+    class_back: Floats  # rows of classes
+    sets: Floats  # rows of arc sets
+    count_probability: Floats  # where y's counter ends
 
 
 def have_one_sign(tables: Floats, signs: Bools) -> bool:
@@ -56,26 +224,19 @@ def have_one_sign(tables: Floats, signs: Bools) -> bool:
     ``tables`` has slopes of joint counts, and the offset, (joint counts + 1, cells), ``signs``
     whether some amounts of joint counts are below 0, and above, (2, joint counts).
     """
-    below, above = (tables < 0).any(axis=1), (tables > 0).any(axis=1)
-    less, more = np.append(signs[0], False), np.append(signs[1], True)
-    return not (((below & more) | (above & less)).any() and ((above & more) | (below & less)).any())
+    below = (tables < 0).any(axis=1)
+    above = (tables > 0).any(axis=1)
+    less = np.append(signs[0], False)
+    more = np.append(signs[1], True)
+    sinks = (below & more) | (above & less)
+    rises = (above & more) | (below & less)
+    return not (sinks.any() and rises.any())
 
 
 def first_alike(rows: Floats) -> Ints:
     """For each row the number of the first that equals it, (rows,)."""
     first: dict[bytes, int] = {}
     return np.array([first.setdefault(row.tobytes(), k) for k, row in enumerate(rows)], np.int64)
-
-
-class Batch(NamedTuple):
-    """Sentences of length n, as arrays."""
-
-    n: int
-    weights: Floats  # the weights of all arcs of the models, (batch, arcs)
-    weight_at: Ints  # where those of each position begin
-    start: Floats  # start weights, (batch, states)
-    final: Floats  # final weights, (batch, states)
-    labels: Ints  # label indices, (batch, n)
 
 
 class Decided(NamedTuple):

@@ -8,180 +8,315 @@ p of layer i by count is ``b.offset[i, p]`` plus a row of ``b.value``; ``b.place
 for masses (``batches.BestLayers``).
 """
 
-# ruff: noqa: D417
-
 from __future__ import annotations
 
 import numpy as np
 
-from fsmeu.trellis.compiled import entry, inner, part, unsigned_of, within
+from fsmeu.arrays import Floats, Ints, Places
+from fsmeu.trellis.batches import (
+    Batch,
+    BestLayers,
+    DecisionBuffers,
+    Flow,
+    FoundPaths,
+    RowSlice,
+    SavedLayers,
+    Scores,
+    Sentence,
+    Values,
+)
+from fsmeu.trellis.count_rows import fill
+from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline, jit_small, unsigned
+from fsmeu.trellis.structure import FIRST, ONLY, YTables, ZTables
+from fsmeu.trellis.sum_kernels import ending, flows, forward, sentence_of
+from fsmeu.trellis.tapes import Amounts
 
-_sums = part("sum_kernels")
-ending, fill, flows, forward = _sums.ending, _sums.fill, _sums.flows, _sums.forward
-unsigned = unsigned_of()
 _HALVINGS = 40  # after which a factor is known to 1e-11 of the greatest
 _SURE = 0.4  # P(y's likeliest count) from which that is tried first for z: it is mostly the best
 
 
-@inner
-def shown(score, i, rows, k):
-    """The sum of scores of the rows that a colour, or a pair after, has."""
+@jit_small
+def shown(score: Floats, i: int, rows: Places, k: int) -> float:
+    """The sum of scores of the rows that a source feature set, or a pair after, has."""
     total = 0.0
     for t in range(rows.shape[1]):
         total += score[i, rows[k, t]]
     return total
 
 
-@inner
-def raise_row(into, goal, row, at, size, offset):
-    """The maximum of so many numbers of an array and of another, plus an offset, in place."""
-    goal, at = unsigned(goal), unsigned(at)
-    for c in range(unsigned(size)):
-        into[goal + c] = max(into[goal + c], row[at + c] + offset)
+@jit_small
+def raise_row(into: RowSlice, row: RowSlice, offset: float) -> None:
+    """The maximum of a row and of another, as long as that is, plus an offset, in place."""
+    goal = unsigned(into.begin)
+    at = unsigned(row.begin)
+    for c in range(unsigned(row.size)):
+        into.values[goal + c] = max(into.values[goal + c], row.values[at + c] + offset)
 
 
-@inner
-def raise_pair(into, goal, limit, b, i, p, offset):
-    """The maximum of a row, so many numbers long, and of that of a pair plus an offset."""
-    row, shift = b.place[i, p, 0], b.place[i, p, 1]
-    size = min(b.place[i, p, 2], limit - shift)
+@jit_small
+def raise_moved(into: RowSlice, row: RowSlice, counted: int, offset: float) -> None:
+    """The same, so much being counted after the other row; what has no place is left out."""
+    size = min(row.size, into.size - counted)
     if size > 0:
-        raise_row(into, goal + shift, b.value, row, size, offset)
+        goal = RowSlice(into.values, into.begin + counted, size)
+        raise_row(goal, RowSlice(row.values, row.begin, size), offset)
 
 
-@inner
-def raise_set(h, i, score, b, goal, size, begin, end):
-    """Fills a row with the maximum over the members of a source set.
+@jit_small
+def best_row(b: BestLayers, i: int, p: int) -> RowSlice:
+    """The row of a pair, to which its offset is added."""
+    return RowSlice(b.value, b.place[i, p, 0], b.place[i, p, 2])
 
-    Of several members that have one row, the one with the greatest offset is taken.
+
+@jit_helper
+def raise_set(
+    z_tables: ZTables, i: int, score: Floats, b: BestLayers, g: int, sets: RowSlice
+) -> None:
+    """Fills the row of a source set with the maximum over its members.
+
+    Of several members that have one row, the one with the greatest offset is taken. A member may be
+    a source set that was filled before.
+
+    Args:
+        z_tables: the tape of z.
+        i: the position.
+        score: scores of steps, (n, score rows).
+        b: best scores so far.
+        g: the set.
+        sets: where the rows of the position's sets begin, and their length.
     """
-    member, place, offset, rows = h.member, b.place[i], b.offset[i], h.source_rows
-    fill(b.value, goal, goal + size, -np.inf)
-    last, most = -1, -np.inf
-    for m in range(begin, end):
-        p = member[m, 0]
-        if p >= h.width[i]:
-            break
-        if offset[p] == -np.inf:
-            continue
-        if last < 0 or place[p, 0] != place[last, 0] or place[p, 1] != place[last, 1]:
+    first = z_tables.source_sets[z_tables.kind[i]]
+    layer = i - b.first[0]
+    into = RowSlice(b.value, sets.begin + (g - first) * sets.size, sets.size)
+    fill(b.value, into.begin, into.begin + into.size, -np.inf)
+    last = RowSlice(b.value, -1, 0)
+    moved = 0
+    most = -np.inf
+    for m in range(z_tables.source_set[g], z_tables.source_set[g + 1]):
+        p = z_tables.member[m, 0]
+        inner = z_tables.member[m, 1]
+        offset = shown(score, i, z_tables.source_rows, z_tables.member[m, 2])
+        row = RowSlice(b.value, sets.begin + inner * sets.size, sets.size)
+        counted = 0
+        if inner < 0:
+            if p >= z_tables.width[i]:
+                break  # members are sorted by pair
+            if b.offset[layer, p] == -np.inf:
+                continue
+            offset += b.offset[layer, p]
+            row = best_row(b, layer, p)
+            counted = b.place[layer, p, 1]
+        if row.begin != last.begin or counted != moved:
             if most > -np.inf:
-                raise_pair(b.value, goal, size, b, i, last, most)
-            last, most = p, -np.inf
-        most = max(most, offset[p] + shown(score, i, rows, member[m, 1]))
+                raise_moved(into, last, moved, most)
+            last = row
+            moved = counted
+            most = -np.inf
+        most = max(most, offset)
     if most > -np.inf:
-        raise_pair(b.value, goal, size, b, i, last, most)
+        raise_moved(into, last, moved, most)
 
 
-@inner
-def best(h, n, most, score, b):
-    """Fills b with the best score of a path to each pair by count up to ``most``."""
-    place, offset, way, rows = b.place, b.offset, h.way, h.source_rows
-    b.value[0], top = 0.0, 1
-    offset[0, 0], place[0, 0, 0], place[0, 0, 1], place[0, 0, 2] = 0.0, 0, 0, 1
-    for i in range(n):
-        kind, size, limit = h.kind[i], min(h.columns[i], most + 1), min(h.columns[i + 1], most + 1)
-        first, after_rows, sets = h.source_sets[kind], h.target_rows[kind], top
-        for g in range(first, h.source_sets[kind + 1]):
-            raise_set(h, i, score, b, top, size, h.source_set[g], h.source_set[g + 1])
-            top += size
-        fill(offset[i + 1], 0, h.width[i + 1], -np.inf)
-        for w in range(h.ways[kind], h.ways[kind + 1]):
-            p, source, counted, joins = way[w, 0], way[w, 1], way[w, 2], way[w, 4]
-            if p >= h.width[i + 1]:
+@jit_helper
+def begin_best(b: BestLayers) -> None:
+    """Sets the first layer to that before the first position."""
+    b.first[0] = 0
+    b.top[0] = 1
+    b.value[0] = 0.0
+    b.offset[0, 0] = 0.0
+    b.place[0, 0, 0] = 0
+    b.place[0, 0, 1] = 0
+    b.place[0, 0, 2] = 1
+
+
+@jit_helper
+def best(z_tables: ZTables, end: int, most: int, score: Floats, b: BestLayers) -> None:
+    """Fills b with the best score of a path to each pair by count up to ``most``.
+
+    From its first layer, which is filled, up to the layer after ``end`` positions.
+    """
+    for i in range(b.first[0], end):
+        layer = i - b.first[0]
+        kind = z_tables.kind[i]
+        size = min(z_tables.columns[i], most + 1)
+        limit = min(z_tables.columns[i + 1], most + 1)
+        sets = RowSlice(b.value, b.top[0], size)
+        for g in range(z_tables.source_sets[kind], z_tables.source_sets[kind + 1]):
+            raise_set(z_tables, i, score, b, g, sets)
+            b.top[0] += size
+        fill(b.offset[layer + 1], 0, z_tables.width[i + 1], -np.inf)
+        for w in range(z_tables.ways[kind], z_tables.ways[kind + 1]):
+            p = z_tables.way[w, 0]
+            if p >= z_tables.width[i + 1]:
                 break
-            after = place[i + 1, p]
-            if joins == 1:
-                after[0], after[1], after[2] = top, 0, limit
-                offset[i + 1, p] = shown(score, i, after_rows, p)
-                fill(b.value, top, top + limit, -np.inf)
-                top += limit
-            gain = 0.0
+            source = z_tables.way[w, 1]
+            join = z_tables.way[w, 5]
+            after = b.place[layer + 1, p]
+            if join == FIRST:
+                after[0] = b.top[0]
+                after[1] = 0
+                after[2] = limit
+                b.offset[layer + 1, p] = shown(score, i, z_tables.target_rows[kind], p)
+                fill(b.value, b.top[0], b.top[0] + limit, -np.inf)
+                b.top[0] += limit
+            gain = shown(score, i, z_tables.source_rows, z_tables.way[w, 4])
+            counted = z_tables.way[w, 3]
+            row = RowSlice(b.value, sets.begin + z_tables.way[w, 2] * size, size)
             if source >= 0:
-                if source >= h.width[i] or offset[i, source] == -np.inf:
+                if source >= z_tables.width[i] or b.offset[layer, source] == -np.inf:
                     continue
-                gain = offset[i, source] + shown(score, i, rows, way[w, 3])
-            row, shift, length = sets + (-1 - source) * size, counted, size
-            if source >= 0:
-                row, length = place[i, source, 0], place[i, source, 2]
-                shift += place[i, source, 1]
-            if joins == 0:
-                after[0], after[1], after[2] = row, shift, length
-                offset[i + 1, p] = gain + shown(score, i, after_rows, p)
-            elif min(length, limit - shift) > 0:
-                length = min(length, limit - shift)
-                raise_row(b.value, after[0] + shift, b.value, row, length, gain)
+                gain += b.offset[layer, source]
+                row = best_row(b, layer, source)
+                counted += b.place[layer, source, 1]
+            if join == ONLY:
+                after[0] = row.begin
+                after[1] = counted
+                after[2] = row.size
+                b.offset[layer + 1, p] = gain + shown(score, i, z_tables.target_rows[kind], p)
+            else:
+                raise_moved(RowSlice(b.value, after[0], limit), row, counted, gain)
 
 
-@inner
-def score_of(b, i, p, count):
+@jit_helper
+def save_layer(z_tables: ZTables, i: int, b: BestLayers, saved: SavedLayers, k: int) -> None:
+    """Copies layer i with its rows; rows of pairs one after the other that are one are so again."""
+    layer = i - b.first[0]
+    top = saved.begin[k]
+    last = -1
+    for p in range(z_tables.width[i]):
+        saved.offset[k, p] = b.offset[layer, p]
+        if b.offset[layer, p] == -np.inf:
+            continue
+        row = best_row(b, layer, p)
+        if row.begin != last:
+            for c in range(row.size):
+                saved.value[top + c] = row.values[row.begin + c]
+            top += row.size
+            last = row.begin
+        saved.place[k, p, 0] = top - row.size - saved.begin[k]
+        saved.place[k, p, 1] = b.place[layer, p, 1]
+        saved.place[k, p, 2] = row.size
+    saved.begin[k + 1] = top
+
+
+@jit_helper
+def load_layer(z_tables: ZTables, i: int, b: BestLayers, saved: SavedLayers, k: int) -> None:
+    """Makes a saved layer i the first of b."""
+    begin = saved.begin[k]
+    size = saved.begin[k + 1] - begin
+    for c in range(size):
+        b.value[c] = saved.value[begin + c]
+    b.first[0] = i
+    b.top[0] = size
+    for p in range(z_tables.width[i]):
+        b.offset[0, p] = saved.offset[k, p]
+        for part in range(3):
+            b.place[0, p, part] = saved.place[k, p, part]
+
+
+@jit_small
+def score_of(b: BestLayers, i: int, p: int, count: int) -> float:
     """The best score of a path to a pair of a layer with that count; -inf where there is none."""
     at = count - b.place[i, p, 1]
     if b.offset[i, p] == -np.inf or at < 0 or at >= b.place[i, p, 2]:
         return -np.inf
-    return b.value[b.place[i, p, 0] + at] + b.offset[i, p]
+    return float(b.value[b.place[i, p, 0] + at] + b.offset[i, p])
 
 
-@inner
-def trace(h, n, count, score, b, labels):
-    """Fills ``labels`` with those of a best path whose count ends at ``count``."""
-    pair, most = -1, -np.inf
-    for p in range(h.width[n]):
-        if score_of(b, n, p, count) > most:
-            pair, most = p, score_of(b, n, p, count)
-    for i in range(n - 1, -1, -1):
-        kind, arc, most = h.kind[i], -1, -np.inf
-        for e in range(h.backs[kind, pair], h.backs[kind, pair + 1]):
-            p, before = h.back[e, 0], count - h.back[e, 2]
-            if p < h.width[i]:
-                total = score_of(b, i, p, before) + shown(score, i, h.source_rows, h.back[e, 1])
+@jit_helper
+def best_pair(z_tables: ZTables, n: int, count: int, b: BestLayers) -> int:
+    """The pair in which a best path ends whose count is ``count``."""
+    pair = -1
+    most = -np.inf
+    for p in range(z_tables.width[n]):
+        total = score_of(b, n - b.first[0], p, count)
+        if total > most:
+            pair = p
+            most = total
+    return pair
+
+
+@jit_helper
+def trace(
+    z_tables: ZTables, end: int, pair: int, count: int, score: Floats, b: BestLayers, labels: Ints
+) -> tuple[int, int]:
+    """Fills ``labels`` with those of a best path to a pair after ``end`` positions.
+
+    Up to the first layer of b; returns the pair and the count there.
+    """
+    for i in range(end - 1, b.first[0] - 1, -1):
+        layer = i - b.first[0]
+        kind = z_tables.kind[i]
+        arc = -1
+        most = -np.inf
+        for e in range(z_tables.backs[kind, pair], z_tables.backs[kind, pair + 1]):
+            p = z_tables.back[e, 0]
+            if p < z_tables.width[i]:
+                total = score_of(b, layer, p, count - z_tables.back[e, 2])
+                total += shown(score, i, z_tables.source_rows, z_tables.back[e, 1])
                 if total > most:
-                    arc, most = e, total
-        labels[i] = h.back[arc, 3]
-        pair, count = h.back[arc, 0], count - h.back[arc, 2]
+                    arc = e
+                    most = total
+        labels[i] = z_tables.back[arc, 3]
+        pair = z_tables.back[arc, 0]
+        count -= z_tables.back[arc, 2]
+    return pair, count
 
 
-@inner
-def best_ends(h, n, b, reached):
+@jit_helper
+def best_ends(z_tables: ZTables, n: int, b: BestLayers, reached: Floats) -> None:
     """Fills ``reached`` with the best score of a path by its count at the end."""
-    fill(reached, 0, h.columns[n], -np.inf)
-    for p in range(h.width[n]):
-        if b.offset[n, p] > -np.inf:
-            raise_pair(reached, 0, h.columns[n], b, n, p, b.offset[n, p])
+    layer = n - b.first[0]
+    into = RowSlice(reached, 0, min(z_tables.columns[n], len(reached)))
+    fill(reached, 0, into.size, -np.inf)
+    for p in range(z_tables.width[n]):
+        if b.offset[layer, p] > -np.inf:
+            raise_moved(into, best_row(b, layer, p), b.place[layer, p, 1], b.offset[layer, p])
 
 
-@inner
-def bound(reached, enough, chance, slope, other, cap):
+@jit_helper
+def bound(
+    reached: float,
+    enough: float,
+    count_probability: Floats,
+    slope: Floats,
+    other: Floats,
+    cap: float,
+) -> float:
     """An upper bound on what an end can have beside its offset (``decoding/split.py``).
 
-    It is the least value of  theta * reached + sum over s of chance * cap * max(0, slope - theta *
+    It is the least value of  theta * reached + sum over s of P * cap * max(0, slope - theta *
     other),  a convex function of theta >= 0, by halves. A bound below ``enough`` is as good as any.
 
     Args:
         reached: at least the best score of this end where scores are those of another end.
-        chance: P(y's counter ends at s).
+        enough: as above.
+        count_probability: P(y's counter ends at s).
         slope: g(j, s) of this end j.
         other: g(k, s) of the other.
         cap: the most that the joint count can be.
     """
     theta = 0.0
-    for s in range(len(chance)):  # the greatest ratio, if that is enough
-        if chance[s] > 0.0 and slope[s] > theta * other[s]:
+    for s in range(len(count_probability)):  # the greatest ratio, if that is enough
+        if count_probability[s] > 0.0 and slope[s] > theta * other[s]:
             theta = slope[s] / other[s] if other[s] > 0.0 else np.inf
     if theta * reached < enough:
         return theta * reached
-    low, high, least = 0.0, 0.0, np.inf
-    for s in range(len(chance)):
-        if chance[s] >= 1e-14 and other[s] > 0.0:
+    low = 0.0
+    high = 0.0
+    least = np.inf
+    for s in range(len(count_probability)):
+        if count_probability[s] >= 1e-14 and other[s] > 0.0:
             high = max(high, slope[s] / other[s])
     for step in range(_HALVINGS):
         theta = high if step == 1 else 0.5 * (low + high) if step > 1 else low
-        total, rise = theta * reached, reached
-        for r in range(len(chance)):
+        total = theta * reached
+        rise = reached
+        for r in range(len(count_probability)):
             over = slope[r] - theta * other[r]
             if over > 0.0:
-                total += chance[r] * cap * over
-                rise -= chance[r] * cap * other[r]
+                total += count_probability[r] * cap * over
+                rise -= count_probability[r] * cap * other[r]
         least = min(least, total)
         if least < enough or low == high:
             break
@@ -192,204 +327,367 @@ def bound(reached, enough, chance, slope, other, cap):
     return least
 
 
-@inner
-def first_bounds(values, size, chance, offset, error, lost, left):
-    """Fills offsets and bounds on errors by end, and the share of what was left out.
+@jit_helper
+def first_bounds(
+    values: Values,
+    count_probability: Floats,
+    buffers: DecisionBuffers,
+    error: Floats,
+    dropped: float,
+) -> bool:
+    """Fills offsets and bounds on errors by end, and the share of what was dropped.
 
     Returns whether that share is the greater one for some end.
 
     Args:
-        left: a bound on the mass that was not moved on.
+        values: the values of the length.
+        count_probability: P(y's counter ends at s).
+        buffers: ``offset`` and ``lost`` are filled.
+        error: bounds on errors, by end.
+        dropped: a bound on the mass that was dropped.
     """
-    counts, much = len(chance), False
-    for k in range(size):
-        offset[k], error[k], lost[k] = 0.0, values.underflow, 0.0
+    counts = len(count_probability)
+    much = False
+    for k in range(len(error)):
+        offset = 0.0
+        rounded = values.underflow
+        lost = 0.0
         for s in range(counts):
-            cell, part = k * counts + s, values.rounding * chance[s]
-            offset[k] += chance[s] * values.offset[cell]
-            error[k] += part * abs(values.offset[cell])
-            lost[k] += left * abs(values.offset[cell])
+            cell = k * counts + s
+            part = values.rounding * count_probability[s]
+            offset += count_probability[s] * values.offset[cell]
+            rounded += part * abs(values.offset[cell])
+            lost += dropped * abs(values.offset[cell])
             for q in range(values.slope.shape[0]):
-                error[k] += part * values.greatest[q] * abs(values.slope[q, cell])
-                lost[k] += left * values.greatest[q] * abs(values.slope[q, cell])
-        much = much or lost[k] > error[k]
-        error[k] += lost[k]
+                rounded += part * values.greatest[q] * abs(values.slope[q, cell])
+                lost += dropped * values.greatest[q] * abs(values.slope[q, cell])
+        much = much or lost > rounded
+        buffers.offset[k] = offset
+        buffers.lost[k] = lost
+        error[k] = rounded + lost
     return much
 
 
-@inner
-def likely_end(values, size, chance, offset, reached):
+@jit_helper
+def likely_end(
+    values: Values, size: int, count_probability: Floats, offset: Floats, reached: Floats
+) -> int:
     """The end that would be best if the joint count did not depend on where y's counter ends.
 
     Args:
+        values: the values of the length.
+        size: how many ends there are.
+        count_probability: P(y's counter ends at s).
+        offset: expected offsets by end.
         reached: the greatest expected joint count of each end.
     """
-    counts, end, most = len(chance), 0, -np.inf
+    counts = len(count_probability)
+    end = 0
+    most = -np.inf
     for k in range(size):
-        slope, at = 0.0, k * counts
+        slope = 0.0
         for s in range(counts):
-            slope += chance[s] * values.slope[0, at + s]
+            slope += count_probability[s] * values.slope[0, k * counts + s]
         if reached[k] > -np.inf and slope * reached[k] + offset[k] > most:
-            end, most = k, slope * reached[k] + offset[k]
+            end = k
+            most = slope * reached[k] + offset[k]
     return end
 
 
-@within
-def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, most, ends, buffers):
-    """Fills ``labels``, and ``ends`` (3, k): value, error, tried of each end k; returns the best.
+@jit_helper
+def first_end(
+    y_tables: YTables,
+    uncounted: YTables,
+    z_tables: ZTables,
+    amounts: Amounts,
+    values: Values,
+    sentence: Sentence,
+    buffers: DecisionBuffers,
+) -> int:
+    """The end that is tried first: y's likeliest count, or what seems best without counts."""
+    n = sentence.n
+    counts = y_tables.columns[n]
+    size = z_tables.columns[n]
+    count_probability = buffers.count_probability[:counts]
+    k = 0
+    mass = 0.0
+    for s in range(counts):
+        if count_probability[s] > count_probability[k]:
+            k = s
+        mass += count_probability[s]
+    if values.prunes and count_probability[k] < _SURE * mass:
+        score = buffers.score
+        for i in range(n):
+            fill(score[i], 0, score.shape[1], 0.0)
+        buffers.reached[0] = 1.0
+        ask = Flow(values.group, values.group[0], buffers.reached, 1, values.prune_below)
+        flows(uncounted, amounts, sentence, buffers.uncounted, ask, buffers.back, score)
+        begin_best(buffers.best)
+        best(z_tables, n, size, score, buffers.best)
+        best_ends(z_tables, n, buffers.best, buffers.reached)
+        k = likely_end(values, size, count_probability, buffers.offset, buffers.reached)
+    return int(min(k, size - 1))
+
+
+@jit_helper
+def exclude_ends(
+    values: Values,
+    count_probability: Floats,
+    buffers: DecisionBuffers,
+    k: int,
+    top: float,
+    ends: Floats,
+) -> int:
+    """Closes ends that cannot be best, given the scores at k; returns the one to be tried next.
+
+    Args:
+        values: the values of the length.
+        count_probability: P(y's counter ends at s).
+        buffers: ``reached`` has the best scores by end; ``is_open`` is changed.
+        k: the end that was tried.
+        top: the best value so far.
+        ends: upper bounds, and bounds on errors, by end, (2 or more, k).
+    """
+    counts = len(count_probability)
+    following = -1
+    for j in range(ends.shape[1]):
+        if not buffers.is_open[j]:
+            continue
+        if buffers.reached[j] == -np.inf:  # no hypothesis ends there
+            buffers.is_open[j] = False
+            ends[0, j] = -np.inf
+            continue
+        if values.prunes:
+            base = buffers.offset[j] + ends[1, j]
+            at_most = base + bound(
+                max(buffers.reached[j], 0.0) + ends[1, k],
+                top - base,
+                count_probability,
+                values.slope[0, j * counts : (j + 1) * counts],
+                values.slope[0, k * counts : (k + 1) * counts],
+                values.cap[j],
+            )
+            ends[0, j] = min(ends[0, j], at_most)
+            if ends[0, j] < top:
+                buffers.is_open[j] = False
+                continue
+        if following < 0 or ends[0, j] > ends[0, following]:
+            following = j
+    return following
+
+
+@jit_inline
+def decide(
+    y_tables: YTables,
+    uncounted: YTables,
+    z_tables: ZTables,
+    amounts: Amounts,
+    values: Values,
+    sentence: Sentence,
+    most: int,
+    ends: Floats,
+    buffers: DecisionBuffers,
+) -> int:
+    """Fills the labels, and ``ends`` (3, k): value, error, tried of each end k; returns the best.
 
     The value of an end that was not tried is an upper bound, which is not above the best unless
     ``most`` ends were tried.
     """
-    f, sums, back, score, b, lines, is_open, uncounted = buffers
-    size, counts, joint = h.columns[n], r.columns[n], values.slope.shape[0]
-    chance, offset = lines[0, :counts], lines[1, :size]
-    upper, error = ends[0, :size], ends[1, :size]
-    reached, lost, negligible = lines[2, :size], lines[3, :size], values.negligible
-    forward(r, weights, weight_at, n, start, f, sums, negligible)
-    fill(chance, 0, counts, 0.0)
-    ending(r, n, final, f, n, chance)
-    if first_bounds(values, size, chance, offset, error, lost, values.lost):
-        negligible = 0.0
-        forward(r, weights, weight_at, n, start, f, sums, negligible)
-        fill(chance, 0, counts, 0.0)
-        ending(r, n, final, f, n, chance)
-        first_bounds(values, size, chance, offset, error, lost, 0.0)
+    n = sentence.n
+    f = buffers.f
+    score = buffers.score
+    size = z_tables.columns[n]
+    counts = y_tables.columns[n]
+    count_probability = buffers.count_probability[:counts]
+    prune_below = values.prune_below
+    forward(y_tables, sentence, f, prune_below)
+    fill(count_probability, 0, counts, 0.0)
+    ending(y_tables, sentence, f, count_probability)
+    if first_bounds(values, count_probability, buffers, ends[1], values.lost):
+        prune_below = 0.0
+        forward(y_tables, sentence, f, prune_below)
+        fill(count_probability, 0, counts, 0.0)
+        ending(y_tables, sentence, f, count_probability)
+        first_bounds(values, count_probability, buffers, ends[1], 0.0)
     for k in range(size):
-        upper[k], is_open[k], ends[2, k] = np.inf, True, 0.0
-    k, mass = 0, 0.0
-    for s in range(counts):
-        k, mass = s if chance[s] > chance[k] else k, mass + chance[s]
-    if values.prunes and chance[k] < _SURE * mass:
-        reached[0] = 1.0
-        for i in range(n):
-            fill(score[i], 0, score.shape[1], 0.0)
-        flows(
-            uncounted[0], amounts, weights, weight_at, n, reached, final, uncounted[1], negligible,
-            values.group, values.group[0], back, score,
-        )  # fmt: skip
-        best(h, n, size, score, b)
-        best_ends(h, n, b, reached)
-        k = likely_end(values, size, chance, offset, reached)
-    top, best_k, k = -np.inf, -1, min(k, size - 1)
+        ends[0, k] = np.inf
+        ends[2, k] = 0.0
+        buffers.is_open[k] = True
+    k = first_end(y_tables, uncounted, z_tables, amounts, values, sentence, buffers)
+    top = -np.inf
+    best_k = -1
     while k >= 0:
-        is_open[k], ends[2, k] = False, 1.0
+        buffers.is_open[k] = False
+        ends[2, k] = 1.0
         for i in range(n):
             fill(score[i], 0, score.shape[1], 0.0)
-        for q in range(joint):
+        for q in range(values.slope.shape[0]):
             if values.group[q] == q:
-                flows(
-                    r, amounts, weights, weight_at, n, values.slope[q, k * counts :], final, f,
-                    negligible, values.group, q, back, score,
-                )  # fmt: skip
+                ask = Flow(values.group, q, values.slope[q, k * counts :], 1, prune_below)
+                flows(y_tables, amounts, sentence, f, ask, buffers.back, score)
         last = k
         for j in range(size):
-            if is_open[j]:
+            if buffers.is_open[j]:
                 last = max(last, j)
-        best(h, n, last, score, b)
-        best_ends(h, n, b, reached)
-        upper[k] = reached[k] + offset[k]
+        begin_best(buffers.best)
+        best(z_tables, n, last, score, buffers.best)
+        best_ends(z_tables, n, buffers.best, buffers.reached)
+        ends[0, k] = buffers.reached[k] + buffers.offset[k]
         if values.one_sign:  # errors of sums that cancel nothing are a part of these
-            rounded = values.rounding * abs(upper[k]) + lost[k] + values.underflow
-            error[k] = min(error[k], rounded)
-        if upper[k] > top or (upper[k] == top and k < best_k):
-            top, best_k = upper[k], k
-            trace(h, n, k, score, b, labels)
-        following = -1
-        for j in range(size):
-            if not is_open[j]:
-                continue
-            if reached[j] == -np.inf:  # no hypothesis ends there
-                is_open[j], upper[j] = False, -np.inf
-                continue
-            if values.prunes:
-                mine, others = j * counts, k * counts
-                base = offset[j] + error[j]
-                at_most = base + bound(
-                    max(reached[j], 0.0) + error[k], top - base, chance,
-                    values.slope[0, mine : mine + counts],
-                    values.slope[0, others : others + counts], values.cap[j],
-                )  # fmt: skip
-                upper[j] = min(upper[j], at_most)
-                if upper[j] < top:
-                    is_open[j] = False
-                    continue
-            if following < 0 or upper[j] > upper[following]:
-                following = j
+            rounded = values.rounding * abs(ends[0, k]) + buffers.lost[k] + values.underflow
+            ends[1, k] = min(ends[1, k], rounded)
+        if ends[0, k] > top or (ends[0, k] == top and k < best_k):
+            top = ends[0, k]
+            best_k = k
+            pair = best_pair(z_tables, n, k, buffers.best)
+            trace(z_tables, n, pair, k, score, buffers.best, sentence.labels)
+        k = exclude_ends(values, count_probability, buffers, k, top, ends)
         most -= 1
-        k = following if most > 0 else -1
+        if most <= 0:
+            k = -1
     return best_k
 
 
-@entry
-def decide_batch(r, h, amounts, values, batch, most, buffers, ends, best_of):
+@jit_entry
+def decide_batch(
+    y_tables: YTables,
+    uncounted: YTables,
+    z_tables: ZTables,
+    amounts: Amounts,
+    values: Values,
+    batch: Batch,
+    most: int,
+    ends: Floats,
+    best_of: Ints,
+    buffers: DecisionBuffers,
+) -> None:
     """Fills labels, ``ends`` (batch, 3, k) and the best ends of all sentences, see ``decide``."""
     for s in range(len(batch.weights)):
+        sentence = sentence_of(batch, s)
         best_of[s] = decide(
-            r, h, amounts, values, batch.weights[s], batch.weight_at, batch.n, batch.start[s],
-            batch.final[s], batch.labels[s], most, ends[s], buffers,
-        )  # fmt: skip
+            y_tables, uncounted, z_tables, amounts, values, sentence, most, ends[s], buffers
+        )
 
 
-@entry
-def best_batch(h, n, cells, scores, factors, buffers, ends, by_count, labels):
-    """Fills ``by_count`` (batch, k) with the best score of a path by its count at the end.
+@jit_helper
+def best_in_blocks(
+    z_tables: ZTables, n: int, score: Floats, b: BestLayers, saved: SavedLayers, most: int
+) -> None:
+    """Fills b with the best scores of the last block of positions; first layers are saved."""
+    block = len(b.offset) - 1
+    begin_best(b)
+    saved.begin[0] = 0
+    for k in range((n + block - 1) // block):
+        save_layer(z_tables, k * block, b, saved, k)
+        load_layer(z_tables, k * block, b, saved, k)
+        best(z_tables, min(n, (k + 1) * block), most, score, b)
 
-    And, where there are labels to fill, (batch, n), those of best paths that end at ``ends``.
+
+@jit_helper
+def trace_blocks(
+    z_tables: ZTables,
+    n: int,
+    score: Floats,
+    b: BestLayers,
+    saved: SavedLayers,
+    found: FoundPaths,
+    s: int,
+) -> None:
+    """Fills the labels of a best path of sentence s, block by block from the last."""
+    block = len(b.offset) - 1
+    most = found.by_count.shape[1] - 1
+    count = found.ends[s]
+    pair = best_pair(z_tables, n, count, b)
+    end = n
+    for k in range((n + block - 1) // block - 1, -1, -1):
+        if end < n:
+            load_layer(z_tables, k * block, b, saved, k)
+            best(z_tables, end, most, score, b)
+        pair, count = trace(z_tables, end, pair, count, score, b, found.labels[s])
+        end = k * block
+
+
+@jit_entry
+def best_batch(
+    z_tables: ZTables,
+    n: int,
+    scores: Scores,
+    score: Floats,
+    b: BestLayers,
+    saved: SavedLayers,
+    found: FoundPaths,
+) -> None:
+    """Fills best scores of paths by their count at the end, and labels of some of them.
 
     Args:
-        cells: position and score row of each cell.
-        scores: those that are not 0 (``batches.Scores``).
-        factors: what their lanes are multiplied by, (batch, lanes).
+        z_tables: the tape of z.
+        n: the length.
+        scores: those that are not 0, for several lanes.
+        score: zeros, (n, score rows); left as they are.
+        b: arrays to work in, for a block of positions.
+        saved: the first layers of blocks.
+        found: what is filled.
     """
-    score, b = buffers
-    for s in range(len(factors)):
-        begin, end = scores.begins[s], scores.begins[s + 1]
+    cells = found.cells
+    most = found.by_count.shape[1] - 1
+    for s in range(len(found.factors)):
+        begin = scores.begins[s]
+        end = scores.begins[s + 1]
         for e in range(begin, end):
-            total, c = 0.0, scores.cell[e]
-            for j in range(factors.shape[1]):
-                total += factors[s, j] * scores.value[e, j]
+            c = scores.cell[e]
+            total = 0.0
+            for m in range(found.factors.shape[1]):
+                total += found.factors[s, m] * scores.value[e, m]
             score[cells[c, 0], cells[c, 1]] = total
-        best(h, n, h.columns[n], score, b)
-        best_ends(h, n, b, by_count[s])
-        if len(labels) > 0:
-            trace(h, n, ends[s], score, b, labels[s])
+        best_in_blocks(z_tables, n, score, b, saved, most)
+        best_ends(z_tables, n, b, found.by_count[s])
+        if len(found.labels) > 0:
+            trace_blocks(z_tables, n, score, b, saved, found, s)
         for e in range(begin, end):
-            score[cells[scores.cell[e], 0], cells[scores.cell[e], 1]] = 0.0
+            c = scores.cell[e]
+            score[cells[c, 0], cells[c, 1]] = 0.0
 
 
-@entry
-def most_by_count(h, n, score, b, by_count):
+@jit_entry
+def most_by_count(
+    z_tables: ZTables, n: int, score: Floats, b: BestLayers, by_count: Floats
+) -> None:
     """Fills ``by_count`` (n + 1, k): the best score of a path of each length by its count."""
-    best(h, n, h.columns[n], score, b)
+    begin_best(b)
+    best(z_tables, n, by_count.shape[1] - 1, score, b)
     for i in range(n + 1):
-        best_ends(h, i, b, by_count[i, : h.columns[i]])
+        size = min(z_tables.columns[i], by_count.shape[1])
+        best_ends(z_tables, i, b, by_count[i, :size])
 
 
-@entry
-def corners(tables, slopes, places):
+@jit_entry
+def corners(tables: Floats, slopes: Floats, places: Ints) -> None:
     """Fills ``slopes`` (tables, k): at each corner of the concave hull the slope to it, else NaN.
 
     The slope to the first corner is infinite; slopes never rise, whatever rounding does.
 
     Args:
         tables: numbers by count, -inf where there is none, (tables, k).
+        slopes: what is filled.
         places: a buffer for as many places, (k,).
     """
     for s in range(len(tables)):
-        table, count = tables[s], 0
+        table = tables[s]
+        count = 0
         for j in range(len(table)):
             slopes[s, j] = np.nan
             if table[j] == -np.inf:
                 continue
             while count > 1:
-                a, b = places[count - 2], places[count - 1]
+                a = places[count - 2]
+                b = places[count - 1]
                 if (table[b] - table[a]) * (j - b) > (table[j] - table[b]) * (b - a):
                     break  # the slope falls at b, which stays
                 count -= 1
             places[count] = j
             count += 1
         for c in range(count):
-            a, b = places[max(c - 1, 0)], places[c]
+            a = places[max(c - 1, 0)]
+            b = places[c]
             slope = (table[b] - table[a]) / (b - a) if c > 0 else np.inf
             slopes[s, b] = min(slope, slopes[s, a]) if c > 0 else slope

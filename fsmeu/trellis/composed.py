@@ -10,14 +10,21 @@ positions of all lengths, and every sentence of a corpus.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fsmeu.arrays import Bools, Ints
 from fsmeu.errors import SizeLimitError
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.distinct import by_first, distinct, distinct_rows, distinct_sets, row_keys
+from fsmeu.fst.distinct import (
+    by_first,
+    distinct,
+    distinct_rows,
+    distinct_sets,
+    first_places,
+    row_keys,
+)
 from fsmeu.fst.layers import Layer
 from fsmeu.trellis.tapes import Tape
 
@@ -39,6 +46,7 @@ class Composed:
     state: Ints  # the acceptor's state of each pair
     columns: Ints  # how many values the counter may have in each layer, (n + 1,)
     first_feature: Ints  # the first feature of each term among those of all, and their number
+    at_cap: Bools  # which pairs have an age at the cap
 
 
 class _Kind:
@@ -104,11 +112,21 @@ class _Pairs:
         return np.array([self._number[pair] for pair in distinct_pairs], np.int64)[place]
 
 
-def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool) -> Composed:
+def compose(
+    tape: Tape,
+    layers: Sequence[Layer],
+    starts: int,
+    *,
+    weighted: bool,
+    cap: float | None = None,
+    stops: bool = False,
+) -> Composed:
     """A tape composed with the arcs of an acceptor at each position, all pairs that are reached.
 
     The acceptor starts in its first states, ``starts`` of them. Arcs count whatever their weight,
     so that one structure serves all weights; ``weighted`` says whether they are told apart by it.
+    With a ``cap``, pairs with an age there are known as such; with ``stops``, nothing is reached
+    from them.
     """
     n, columns = len(layers), 5 + tape.terms
     pairs, width, counts = _Pairs(tape.start, starts), [starts], [1]
@@ -122,6 +140,8 @@ def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool)
             kinds.append(_Kind(layer, columns))
         if not (repeats and kind[i] == kind[i - 1]):
             here, before = kinds[kind[i]], alive
+            if cap is not None and stops:
+                alive = alive & ~tape.at_cap(pairs.code[: len(alive)], cap)
             fresh = here.fresh(alive)
             if len(fresh):
                 cells += len(fresh) * here.degree
@@ -134,7 +154,11 @@ def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool)
     first = np.cumsum([0, *(len(tape.rows(k)) for k in range(tape.terms))])
     parts = (here.arcs() for here in kinds)
     tables = [arcs.take(distinct_rows(list(arcs))[0], axis=1) for arcs in parts]
-    return Composed(tables, kind, np.array(width), pairs.code, pairs.state, np.array(counts), first)
+    none = np.zeros(len(pairs.code), bool)
+    at_cap = none if cap is None else tape.at_cap(pairs.code, cap)
+    return Composed(
+        tables, kind, np.array(width), pairs.code, pairs.state, np.array(counts), first, at_cap
+    )
 
 
 class LayersTooLargeError(SizeLimitError):
@@ -172,6 +196,73 @@ def _expanded(tape: Tape, i: int, pairs: _Pairs, fresh: Ints, kind: _Kind, weigh
     weight = kind.arc[arc] if weighted else np.zeros_like(arc)
     shown = [table[state, label] for table in (steps.counted, *steps.features)]
     return np.stack([fresh[source], weight, target, *shown, label])
+
+
+def merged_at_cap(composed: Composed) -> Composed:
+    """The composition in which pairs at the cap with one state of the acceptor are one pair.
+
+    It has the arcs of all of them, so that it has more paths, and a maximum over its paths is an
+    upper bound; one that is reached by a path which does not go through such a pair is exact.
+    """
+    if np.count_nonzero(composed.at_cap) < 2:
+        return composed
+    representative = np.arange(len(composed.code))
+    places = np.flatnonzero(composed.at_cap)
+    first, number = distinct_rows([composed.state[places]])
+    representative[places] = places[first[number]]
+    return _with_representatives(composed, representative)
+
+
+def quotient_of(composed: Composed, adds: Bools) -> Composed:
+    """The composition in which pairs that no continuation tells apart are one pair.
+
+    Pairs are told apart by labels, what is counted, features that add to joint counts (``adds``,
+    by feature), and the acceptor's state at the end; those that are never expanded at the same kind
+    of position are, too (Moore 1956).
+    """
+    none = int(composed.first_feature[-1])
+    number = np.append(np.where(adds, np.arange(none), none), none)
+    kind = np.repeat(np.arange(len(composed.kinds)), [arcs.shape[1] for arcs in composed.kinds])
+    arcs = np.concatenate(composed.kinds, axis=1)
+    source = arcs[0]
+    target = arcs[2]
+    shown = [
+        number[row + begin] for row, begin in zip(arcs[4:-1], composed.first_feature, strict=False)
+    ]
+    fixed = distinct_rows([kind, arcs[3], arcs[-1], *shown])[1]
+    class_of = distinct(composed.state)[1]
+    count = 0
+    while True:
+        member = distinct_rows([fixed, class_of[target]])[1]
+        first = distinct_rows([source, member])[0]
+        sets = distinct_sets(source[first], member[first], len(class_of))[0]
+        class_of = distinct_rows([class_of, sets])[1]
+        now = int(class_of.max(initial=-1)) + 1
+        if now == count:
+            break
+        count = now
+    return _with_representatives(composed, first_places(class_of, count)[class_of])
+
+
+def _with_representatives(composed: Composed, representative: Ints) -> Composed:
+    """The composition with each pair replaced by its representative, the first of a class."""
+    kept = representative == np.arange(len(representative))
+    rank = (np.cumsum(kept) - 1)[representative]
+    kinds = []
+    for arcs in composed.kinds:
+        moved = arcs.copy()
+        moved[0] = rank[arcs[0]]
+        moved[2] = rank[arcs[2]]
+        once = distinct_rows(list(moved))[0] if moved.shape[1] else np.zeros(0, np.int64)
+        kinds.append(moved.take(once, axis=1))
+    return replace(
+        composed,
+        kinds=kinds,
+        width=np.append(0, np.cumsum(kept))[composed.width],
+        code=composed.code[kept],
+        state=composed.state[kept],
+        at_cap=composed.at_cap[kept],
+    )
 
 
 def classes_of(composed: Composed) -> Ints:

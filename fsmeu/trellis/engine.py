@@ -1,6 +1,6 @@
 """Queries of a split loss under models of one structure: batches for kernels, and their answers.
 
-The answer for a sentence depends on that sentence alone: which structure serves it depends on its
+The answer for a sentence depends on that sentence alone: which trellis serves it depends on its
 length (``trellis_cache.py``), and kernels go through a batch one sentence after the other.
 """
 
@@ -10,7 +10,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from types import ModuleType
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,25 +20,47 @@ from fsmeu.errors import InputError, message
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE
+from fsmeu.trellis import lane_rows
+from fsmeu.trellis.adjoint_kernels import adjoint_batch
 from fsmeu.trellis.batches import (
+    AdjointBuffers,
+    BackwardRows,
     Batch,
     BestLayers,
     Decided,
+    DecisionBuffers,
     ForwardLayers,
+    FoundMeans,
+    FoundPaths,
+    FoundScores,
+    MeanBuffers,
+    SavedLayers,
+    ScoreBuffers,
     Scores,
     Values,
     first_alike,
     have_one_sign,
     totals_of,
 )
-from fsmeu.trellis.compiled import kernels
+from fsmeu.trellis.best_kernels import best_batch, decide_batch, most_by_count
 from fsmeu.trellis.composed import Composed, classes_of, counts_met
+from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.nonnegative import stays_nonnegative
 from fsmeu.trellis.roundings import DIGITS, LEAST, BoundedValues, relative_error
-from fsmeu.trellis.structure import Hypotheses, References, padded, uncounted, with_moments
+from fsmeu.trellis.structure import (
+    ONLY,
+    YTables,
+    ZTables,
+    padded,
+    uncounted,
+    uncounted_paths,
+    with_lanes,
+)
+from fsmeu.trellis.sum_kernels import mass_batch, mean_batch, score_batch
 from fsmeu.trellis.tapes import Amounts, Tapes, value_coefficients
 
 _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
+B = TypeVar("B")
 
 _SUMS_PER_SECOND, _BOUND_SUMS = 3e9, 400
 """Sums and products of compiled loops; and of bounds, by end and count of y, for each end tried."""
@@ -45,8 +68,19 @@ _SUMS_PER_SECOND, _BOUND_SUMS = 3e9, 400
 MOST_ENDS = 1 << 31
 """More ends than any counter has."""
 
-_NEGLIGIBLE = 1e-22
-"""A mass that is not moved on, as long as bounds on errors hardly feel it."""
+_BLOCK = 128
+"""Positions of whose best scores all are kept; of longer sentences every 128th layer is."""
+
+_PRUNE_BELOW = 1e-22
+"""Smaller masses are dropped, as long as bounds on errors hardly feel it."""
+
+
+class LaneSums(NamedTuple):
+    """Masses of models by lane, E[t^(y's count)], and how much counting took from them."""
+
+    masses: Floats  # at the end, (batch, lanes)
+    deficits: Floats  # at the start less at the end, where weights are stochastic, (batch, lanes)
+    escaped: Floats  # bounds on the probability that an age of y reaches its cap, (batch,)
 
 
 @dataclass(eq=False)
@@ -57,12 +91,13 @@ class SplitTrellis:
     n: int  # the greatest length
     y: Composed
     z: Composed
-    r: References  # the tape of y with the model
-    h: Hypotheses  # the tape of z with what is allowed
+    y_tables: YTables  # the tape of y with the model
+    z_tables: ZTables  # the tape of z with what is allowed
     amounts: Amounts  # what terms add
     common: Floats  # what every position adds to each joint count beside that, (counts,)
     weight_at: Ints  # where the weights of each position begin among those of a model, (n + 1,)
-    rows: str = "count_kernels"  # of y's rows: numbers by count, or moments of the count
+    sources: list[Ints]  # the acceptor's state that each arc of a position leaves
+    row_type: ModuleType | None = None  # of y's rows: by count, or the module of lanes
     serves: dict[int, bool] = field(default_factory=dict)  # shorter lengths, where that was asked
     _memo: dict[Hashable, Any] = field(default_factory=dict)
 
@@ -71,14 +106,9 @@ class SplitTrellis:
         """The number of joint counts."""
         return len(self.tapes.form.joint_counts)
 
-    def moments(self, size: int) -> SplitTrellis:
-        """The structure with rows of E[count^j] / j!, j < size, in place of counts: for scores."""
-        key = ("moments", size)
-        if key not in self._memo:
-            r = with_moments(self.r, size)
-            self._memo[key] = replace(self, r=r, rows=f"jet_kernels:{size}", _memo={})
-        structure: SplitTrellis = self._memo[key]
-        return structure
+    def with_lanes(self, nodes: Floats) -> SplitTrellis:
+        """The trellis with rows of E[exp(-x count)] for nodes x, (lanes,), in place of counts."""
+        return replace(self, y_tables=with_lanes(self.y_tables, nodes), row_type=lane_rows)
 
     def guard(self, where: str, n: int) -> None:
         """Refuses sweeps of length n that would hold too many numbers.
@@ -86,8 +116,12 @@ class SplitTrellis:
         Raises:
             SizeLimitError: there would be too many.
         """
-        tables = int(self.r.columns[n]) * int(self.h.columns[n])
-        pairs = 5 * int(self.r.width[n]) + 4 * int(self.h.width[n]) + len(self.amounts.joint)
+        tables = int(self.y_tables.columns[n]) * int(self.z_tables.columns[n])
+        pairs = (
+            5 * int(self.y_tables.width[n])
+            + 4 * int(self.z_tables.width[n])
+            + len(self.amounts.joint)
+        )
         cells = int(self._mass_cells[n]) + int(self._best_cells[n]) + n * pairs
         guard_size(where, max(tables // CELLS_PER_STATE, cells // KEPT_CELLS_PER_STATE))
 
@@ -95,7 +129,7 @@ class SplitTrellis:
         """Refuses values of a length that no double holds, by an InputError."""
         tables, _ = self._tables(n)
         if not np.isfinite(tables).all():
-            must = "the worth of a step must be a number that doubles can hold"
+            must = "expected gains overflow doubles"
             raise InputError(message(where, must))
 
     def ends_in(self, n: int, sign: float, seconds: float) -> int:
@@ -103,7 +137,7 @@ class SplitTrellis:
         self.guard("decode", n)  # tables by count may be too large to be made
         work = 1 + self._work(n, 2 * max(1, self.counts))
         if self._values(n, sign).prunes:
-            work += _BOUND_SUMS * int(self.h.columns[n]) * int(self.r.columns[n])
+            work += _BOUND_SUMS * int(self.z_tables.columns[n]) * int(self.y_tables.columns[n])
         return int(min(max(1.0, seconds * _SUMS_PER_SECOND / work), MOST_ENDS))
 
     def decide(self, models: ArcWeights, sign: float, most: int = MOST_ENDS) -> Decided:
@@ -114,41 +148,76 @@ class SplitTrellis:
             sign: what values are multiplied by; -1 makes what is least the greatest.
             most: how many ends of z's counter are tried for each model, at most.
         """
-        batch, n = self._batch(models), models.n
+        n = models.n
+        batch = self._batch(models)
         self.guard("decode", n)
-        values, size, count = self._values(n, sign), int(self.h.columns[n]), len(models.arcs)
-        ends, best = np.zeros((count, 3, size)), np.zeros(count, np.int64)
-        work = self._work(n, 2 * max(1, self.counts))
-        tries = 2 if values.prunes else size
-        run = kernels("best_kernels", count * (tries * work + self._best_work(n)))
+        values = self._values(n, sign)
         values = values._replace(rounding=values.rounding + relative_error(models.roundings))
-        tables = self.r, self.h, self.amounts, values
+        size = int(self.z_tables.columns[n])
+        count = len(models.arcs)
+        ends = np.zeros((count, 3, size))
+        best = np.zeros(count, np.int64)
+        tries = 2 if values.prunes else size
+        work = tries * self._work(n, 2 * max(1, self.counts)) + self._best_work(n)
+        run = kernel(decide_batch, count * work)
         with self._buffers("decision", n, self._decision_buffers) as buffers:
-            run.decide_batch(*tables, batch, most, buffers, ends, best)
-        return Decided(batch.labels, best, ends[:, 0], ends[:, 1], ends[:, 2].sum(1).astype(int))
+            run(
+                self.y_tables, self._uncounted, self.z_tables, self.amounts, values, batch, most,
+                ends, best, buffers,
+            )  # fmt: skip
+        tried = ends[:, 2].sum(axis=1).astype(int)
+        return Decided(batch.labels, best, ends[:, 0], ends[:, 1], tried)
 
-    def sums(
-        self, models: ArcWeights, zs: Sequence[Ints], absolute: bool = False
-    ) -> tuple[Floats, Ints]:
-        """Masses and expectations of joint counts by the end of y's counter, and ends of z's.
+    @cached_property
+    def _uncounted(self) -> YTables:
+        """The tape of y with the model, nothing being counted."""
+        return uncounted(self.y_tables)
 
-        Without what is ``common`` to all positions. Arrays (batch, 1 + joint counts, counter) and
-        (batch,). ``absolute`` takes signs away from what joint counts add.
+    def sums(self, models: ArcWeights, zs: Sequence[Ints], absolute: bool = False) -> FoundMeans:
+        """Masses and expectations of joint counts, as rows, and ends of z's counter.
+
+        Without what is ``common`` to all positions. ``absolute`` takes signs away from what joint
+        counts add.
         """
-        batch, n, count = self._batch(models, zs), models.n, len(models.arcs)
-        sums = np.zeros((count, 1 + self.counts, int(self.r.columns[n])))
-        ended = np.zeros(count, np.int64)
-        run = kernels("sum_kernels", count * self._work(n, 1 + self.counts))
+        n = models.n
+        batch = self._batch(models, zs)
+        count = len(models.arcs)
+        found = FoundMeans(
+            np.zeros((count, 1 + self.counts, int(self.y_tables.columns[n]))),
+            np.zeros(count, np.int64),
+            np.zeros((count, self._lanes)),
+            np.zeros(count),
+        )
+        amounts = self._absolute if absolute else self.amounts
+        run = kernel(mean_batch, count * self._work(n, 1 + self.counts), self.row_type)
         with self._buffers("mean", n, self._mean_buffers) as buffers:
-            amounts = self._absolute if absolute else self.amounts
-            run.mean_batch(self.r, self.h, amounts, batch, buffers, sums, ended)
-        return sums, ended
+            run(self.y_tables, self.z_tables, amounts, batch, buffers, found)
+        return found
+
+    def lane_sums(self, models: ArcWeights) -> LaneSums:
+        """The masses of the models by lane; rows must be those of lanes."""
+        n = models.n
+        batch = self._batch(models)
+        ends = np.zeros((len(models.arcs), 2, self._lanes))
+        escaped = np.zeros(len(models.arcs))
+        run = kernel(mass_batch, len(models.arcs) * self._work(n, 1), self.row_type)
+        with self._buffers("masses", n, self._mass_buffers) as f:
+            run(self.y_tables, batch, f, ends, escaped)
+        lanes = int(self.y_tables.columns[n])
+        return LaneSums(ends[:, 0, :lanes], ends[:, 1, :lanes], escaped)
+
+    @property
+    def _lanes(self) -> int:
+        """The length of rows of lanes, 0 where rows are by count."""
+        return int(self.y_tables.lanes.powers.shape[1])
 
     def expectations(self, models: ArcWeights, zs: Sequence[Ints]) -> BoundedValues:
         """The expected value of each hypothesis under its model."""
-        sums, ended = self.sums(models, zs)
-        tables, gained = self._tables(n := models.n)
-        coefficients, batch = tables[ended], len(sums)  # (batch, 1 + joint counts, s)
+        n = models.n
+        sums, ended, _, _ = self.sums(models, zs)
+        tables, gained = self._tables(n)
+        batch = len(sums)
+        coefficients = tables[ended]  # (batch, 1 + joint counts, s)
         values = (sums * coefficients).reshape(batch, -1).sum(axis=1)
         terms = np.abs(sums)
         terms += gained * sums[:, :1]
@@ -158,7 +227,7 @@ class SplitTrellis:
         if len(far) and gained.any():  # what these hypotheses lose themselves, not any at most
             arcs, start, final = (rows[far] for rows in (models.arcs, models.start, models.final))
             some = models._replace(arcs=arcs, start=start, final=final)
-            terms = self.sums(some, [zs[row] for row in far.tolist()], absolute=True)[0]
+            terms = self.sums(some, [zs[row] for row in far.tolist()], absolute=True).totals
             sizes[far] = (terms * np.abs(coefficients[far])).reshape(len(far), -1).sum(axis=1)
         return BoundedValues(values, sums[:, 0].sum(axis=1), sizes, roundings)
 
@@ -185,55 +254,58 @@ class SplitTrellis:
         self, models: ArcWeights, zs: Sequence[Ints]
     ) -> tuple[Floats, list[list[Floats]]]:
         """The expected values, (batch,), and for each model dE/d(weight of arc) by position."""
-        batch, n = self._batch(models, zs), models.n
+        return self.adjoints(models, zs, self._tables(models.n)[0][self.hypothesis_counts(zs)])
+
+    def adjoints(
+        self, models: ArcWeights, zs: Sequence[Ints], ends: Floats
+    ) -> tuple[Floats, list[list[Floats]]]:
+        """Expectations of functions of counts, (batch,), and their derivatives by position.
+
+        Args:
+            models: weights of models of this structure.
+            zs: a hypothesis for each.
+            ends: the offset, and what each joint count is multiplied by, as rows,
+                (batch, 1 + joint counts, row).
+        """
+        n = models.n
+        batch = self._batch(models, zs)
         self.guard("gradient", n)
-        values = self._values(n, 1.0)
-        layer, classes = self._layer_cells(n)
-        rows = len(self.r.member) * padded(self.r.columns[: n + 1])
-        mean_at = np.append(0, np.cumsum(rows))
-        guard_size(
-            "gradient", (layer + classes + self.counts * mean_at[-1]) // KEPT_CELLS_PER_STATE
-        )
-        widest = int(np.diff(self.r.arc_sets).max(initial=0)) * int(padded(self.r.columns[n]))
-        buffers = (
-            self._forward_layers(n),
-            self._class_sums(n),
-            np.zeros((self.counts, mean_at[-1] + self._margin)),
-            mean_at,
-            np.zeros((self.counts, classes)),
-            np.zeros((self.counts, classes)),
-            np.zeros(widest + self._margin),
-        )
-        adjoints = (
-            np.zeros(layer),
-            np.zeros(layer),
-            np.zeros(classes),
-            np.zeros((self.counts, self.amounts.features + 1)),
-            np.zeros(n, np.int64),
-            np.zeros(int(self.r.columns[n])),
-        )
-        slopes, expected = np.zeros(batch.weights.shape), np.zeros(len(batch.weights))
-        run = kernels("adjoint_kernels", len(slopes) * self._work(n, 3 * (1 + self.counts)))
-        run.adjoint_batch(
-            self.r, self.h, self.amounts, values, batch, (buffers, adjoints), slopes, expected
-        )
+        buffers = self._adjoint_buffers(n)
+        slopes = np.zeros(batch.weights.shape)
+        expected = np.zeros(len(batch.weights))
+        work = len(slopes) * self._work(n, 3 * (1 + self.counts))
+        run = kernel(adjoint_batch, work, self.row_type)
+        run(self.y_tables, self.z_tables, self.amounts, batch, ends, buffers, slopes, expected)
         return expected, [np.split(row, self.weight_at[1:n]) for row in slopes]
+
+    def hypothesis_counts(self, zs: Sequence[Ints]) -> Ints:
+        """Where the counter of each hypothesis ends, (batch,); all have one length."""
+        labels = np.array(zs, np.int64)
+        state = np.zeros(len(labels), np.int64)
+        ended = np.zeros(len(labels), np.int64)
+        for i, kind in enumerate(self.z_tables.kind[: labels.shape[1]].tolist()):
+            step = self.z_tables.step[kind, state, labels[:, i]]
+            state = step[:, 0]
+            ended += step[:, 2]
+        return ended
 
     def score_cells(self, n: int) -> Ints:
         """Position and score row of every score that steps of length n may show, (cells, 2).
 
         By position, then by row.
         """
-        return self._cells[: np.searchsorted(self._cells[:, 0], n)]
+        if "cells" not in self._memo:
+            self._memo["cells"] = self._all_score_cells()
+        cells: Ints = self._memo["cells"]
+        return cells[: np.searchsorted(cells[:, 0], n)]
 
-    @cached_property
-    def _cells(self) -> Ints:
+    def _all_score_cells(self) -> Ints:
         """The same for the greatest length."""
         first = np.full((len(self.z.kinds), len(self.amounts.joint)), np.iinfo(np.int64).max)
         for kind, arcs in zip(first, self.z.kinds, strict=True):
             for feature, begin in zip(arcs[4:-1], self.z.first_feature, strict=False):
                 np.minimum.at(kind, feature + begin, arcs[0])
-        shown = first[self.h.kind] < self.h.width[:-1, None]  # (n, score rows + 1)
+        shown = first[self.z_tables.kind] < self.z_tables.width[:-1, None]  # (n, score rows + 1)
         return np.ascontiguousarray(np.argwhere(shown))
 
     def scores(
@@ -242,11 +314,11 @@ class SplitTrellis:
         ends: Floats,
         absolute: bool = False,
         least: Floats | None = None,
-    ) -> tuple[Scores, Floats]:
-        """Scores of steps, and where y's counter ends, (batch, row).
+    ) -> tuple[Scores, LaneSums]:
+        """Scores of steps, and the masses at the end by y's count or by lane.
 
-        A score is E[amount that a step adds, times f(y's count)]. There is one lane, or one for
-        each of the coefficients of E[amount exp(t count) f].
+        A score is E[amount that a step adds, times f(y's count)], or with lanes
+        E[amount exp(-x count)] f for each node x.
 
         Args:
             models: weights of models of this structure.
@@ -254,25 +326,35 @@ class SplitTrellis:
             absolute: whether amounts are taken without signs.
             least: scores that do not exceed it in any lane are left out, (lanes,).
         """
-        batch, n, count = self._batch(models), models.n, len(models.arcs)
-        cells, size = self.score_cells(n), int(self.r.columns[n])
-        lanes = 1 if self.rows == "count_kernels" else size
-        scores, chances = np.zeros((count, len(cells), lanes)), np.zeros((count, size))
-        kept = np.zeros(scores.shape[:2], bool)
-        run = kernels("sum_kernels", count * self._work(n, 2 * self.counts), self.rows)
+        n = models.n
+        batch = self._batch(models)
+        count = len(models.arcs)
+        cells = self.score_cells(n)
+        lanes = 1 if self.row_type is None else int(self.y_tables.columns[n])
+        found = FoundScores(
+            cells,
+            np.zeros(lanes) if least is None else least,
+            np.zeros((count, len(cells), lanes)),
+            np.zeros((count, len(cells)), bool),
+            np.zeros((count, int(self.y_tables.columns[n]))),
+            np.zeros((count, self._lanes)),
+            np.zeros(count),
+        )
         amounts = self._absolute if absolute else self.amounts
-        with self._buffers("decision", n, self._decision_buffers) as buffers:
-            f, sums, back, *_ = buffers
-            score = np.zeros((n, len(amounts.joint) * lanes))
-            run.score_batch(
-                self.r, amounts, ends, batch, cells, np.zeros(lanes) if least is None else least,
-                (f, sums, back, score, np.arange(self.counts)), scores, kept, chances,
-            )  # fmt: skip
-        begins = np.append(0, np.cumsum(kept.sum(axis=1)))
-        return Scores(begins, np.nonzero(kept)[1].copy(), scores[kept]), chances
+        run = kernel(score_batch, count * self._work(n, 2 * self.counts), self.row_type)
+        with self._buffers("scores", n, self._score_buffers) as buffers:
+            run(self.y_tables, amounts, batch, ends, buffers, found)
+        begins = np.append(0, np.cumsum(found.kept.sum(axis=1)))
+        scores = Scores(begins, np.nonzero(found.kept)[1].copy(), found.scores[found.kept])
+        return scores, LaneSums(found.count_probability, found.deficit[:, :lanes], found.escaped)
 
     def best(
-        self, scores: Scores, factors: Floats, n: int, ends: Ints | None = None
+        self,
+        scores: Scores,
+        factors: Floats,
+        n: int,
+        ends: Ints | None = None,
+        most: int | None = None,
     ) -> tuple[Floats, Ints]:
         """The best score of a path by its count at the end, (batch, k), and labels of best paths.
 
@@ -281,22 +363,39 @@ class SplitTrellis:
             factors: what their lanes are multiplied by, (batch, lanes).
             n: the length.
             ends: the counts that the labels, (batch, n), end with; without it there are none.
+            most: the greatest count that is looked at; without it all are.
         """
-        by_count = np.empty((len(factors), int(self.h.columns[n])))
-        labels = np.zeros((0 if ends is None else len(factors), n), np.int64)
+        columns = int(self.z_tables.columns[n])
+        most = columns - 1 if most is None else min(most, columns - 1)
+        found = FoundPaths(
+            self.score_cells(n),
+            factors,
+            np.full((len(factors), most + 1), -np.inf),
+            np.zeros(len(factors), np.int64) if ends is None else ends,
+            np.zeros((0 if ends is None else len(factors), n), np.int64),
+        )
         score = np.zeros((n, len(self.amounts.joint)))
-        run = kernels("best_kernels", len(factors) * self._best_work(n))
-        ended = np.zeros(len(factors), np.int64) if ends is None else ends
-        buffers = (score, self._best_layers(n))
-        cells = self.score_cells(n)
-        run.best_batch(self.h, n, cells, scores, factors, buffers, ended, by_count, labels)
-        return by_count, labels
+        block = min(n, _BLOCK) if n else 1
+        saved = self._saved_layers(n, block, most)
+        layers = self._best_layers(block, most, n)
+        run = kernel(best_batch, len(factors) * self._best_work(n))
+        run(self.z_tables, n, scores, score, layers, saved, found)
+        return found.by_count, found.labels
+
+    def best_of_all(self, scores: Scores, factors: Floats, n: int) -> tuple[Floats, Ints]:
+        """The best score of a path, whatever its count, (batch,), and its count, (batch,)."""
+        if "uncounted z" not in self._memo:
+            self._memo["uncounted z"] = replace(self, z_tables=uncounted_paths(self.z_tables))
+        trellis: SplitTrellis = self._memo["uncounted z"]
+        ends = np.zeros(len(factors), np.int64)
+        best, labels = trellis.best(scores, factors, n, ends)
+        return best[:, 0], self.hypothesis_counts(list(labels))
 
     def counts_met(self, n: int) -> tuple[Bools, Bools]:
         """Which counts hypotheses and references of length n end with, (k,) and (s,)."""
 
         def by_length(longest: int) -> list[tuple[Bools, Bools]]:
-            sides = ((self.z, classes_of(self.z)), (self.y, self.r.class_of))
+            sides = ((self.z, classes_of(self.z)), (self.y, self.y_tables.class_of))
             return list(zip(*(counts_met(*side, longest) for side in sides), strict=True))
 
         return self._up_to("counts met", n, by_length)[n]
@@ -314,7 +413,7 @@ class SplitTrellis:
     def _batch(self, models: ArcWeights, zs: Sequence[Ints] | None = None) -> Batch:
         (count, ends), n = models.final.shape, models.n
         # The pairs of the last layer are those of all layers before, of which some may be wider.
-        final = np.zeros((count, max(1 + int(self.r.state.max()), ends)))
+        final = np.zeros((count, max(1 + int(self.y_tables.state.max()), ends)))
         final[:, :ends] = models.final
         labels = np.zeros((count, n), np.int64)
         if zs is not None:
@@ -323,10 +422,11 @@ class SplitTrellis:
 
     def _work(self, n: int, sweeps: int) -> int:
         """Sums and products of so many sweeps over a sentence, about."""
-        r = self.r
-        steps = sum(map(len, (r.link, r.entry, r.arc, r.target_feature, r.source_feature)))
-        arcs = sweeps * (steps // max(1, len(r.links) - 1))
-        return n * arcs * (1 + int(r.columns[n]) // 2)
+        tables = self.y_tables
+        steps = len(tables.pair_arc) + len(tables.class_arc) + len(tables.arc)
+        steps += len(tables.target_feature) + len(tables.source_feature)
+        arcs = sweeps * (steps // max(1, len(tables.pair_arcs) - 1))
+        return n * arcs * (1 + int(tables.columns[n]) // 2)
 
     @cached_property
     def _margin(self) -> int:
@@ -335,101 +435,188 @@ class SplitTrellis:
         A row that is moved by what is counted may reach past its own by what it is padded with; by
         all that is counted, where no pair of the layer takes the step.
         """
-        counted = (self.r.arc[:, 1], self.r.group[:, 1], self.r.link[:, 3])
+        tables = self.y_tables
+        counted = (tables.arc[:, 1], tables.target_group[:, 1], tables.pair_arc[:, 3])
         return 4 + max(int(amounts.max(initial=0)) for amounts in counted)
 
     def _layer_cells(self, n: int) -> tuple[int, int]:
         """The size of an array of one layer's pairs, and of one of classes."""
-        columns = int(padded(self.r.columns[n]))
-        classes = len(self.r.member) * int(self.r.copies[0])
-        return int(self.r.width[n]) * columns + self._margin, classes * columns + self._margin
+        columns = int(padded(self.y_tables.columns[n]))
+        classes = len(self.y_tables.member) * int(self.y_tables.copies[0])
+        return int(
+            self.y_tables.width[n]
+        ) * columns + self._margin, classes * columns + self._margin
 
     @cached_property
     def _mass_cells(self) -> Ints:
         """How many numbers rows of masses have up to each layer, (n + 1,)."""
-        return np.cumsum(np.diff(self.r.rows) * padded(self.r.columns))
+        return np.cumsum(np.diff(self.y_tables.rows) * padded(self.y_tables.columns))
 
     @cached_property
     def _best_cells(self) -> Ints:
         """How many numbers rows of best scores have up to each layer, (n + 1,)."""
-        return np.cumsum(np.diff(self.h.rows) * self.h.columns)
+        return np.cumsum(np.diff(self.z_tables.rows) * self.z_tables.columns)
 
     def _forward_layers(self, n: int, layers: int | None = None) -> ForwardLayers:
         """Arrays for the masses of lengths up to n; of the last layers only, where so many do."""
-        shape = (n + 1 if layers is None else layers, int(self.r.width[n]))
-        cells, keeps = int(self._mass_cells[n]), bool((self.r.link[:, 4] == 0).any())
+        shape = (n + 1 if layers is None else layers, int(self.y_tables.width[n]))
+        keeps = bool((self.y_tables.pair_arc[:, 4] == 0).any())
+        cells = int(self._mass_cells[n])
         if layers is not None and not keeps:
-            cells = 2 * int(
-                (np.diff(self.r.rows) * padded(self.r.columns))[: n + 1].max() + self._margin
-            )
+            by_layer = np.diff(self.y_tables.rows) * padded(self.y_tables.columns)
+            cells = 2 * int(by_layer[: n + 1].max() + self._margin)
         guard_size("masses", cells, 1 << 32)  # where rows begin has 32 bits
-        mass, place = np.zeros(cells + self._margin), np.zeros((*shape, 3), np.uint32)
-        return ForwardLayers(mass, place, np.zeros(shape), np.zeros(shape), np.array([keeps]))
+        return ForwardLayers(
+            mass=np.zeros(cells + self._margin),
+            place=np.zeros((*shape, 3), np.uint32),
+            scale=np.zeros(shape),
+            total=np.zeros(shape),
+            top=np.zeros(1, np.int64),
+            keeps=np.array([keeps]),
+            class_row=np.zeros(self._layer_cells(n)[1]),
+            class_total=np.zeros(len(self.y_tables.member) * self.y_tables.copies[0]),
+            part=np.zeros(max(1, self._lanes)),
+            deficit=np.zeros(self._lanes),
+            escaped=np.zeros(1),
+        )
 
-    def _best_layers(self, n: int) -> BestLayers:
-        """Arrays for the best scores of lengths up to n."""
-        shape = (n + 1, int(self.h.width[n]))
-        place = np.zeros((*shape, 3), np.int64)
-        return BestLayers(np.empty(int(self._best_cells[n])), place, np.empty(shape))
+    def _best_layers(
+        self, layers: int, most: int | None = None, n: int | None = None
+    ) -> BestLayers:
+        """Arrays for the best scores of so many positions, for counts up to ``most`` if given.
+
+        They may be any of n positions, if that is given; else the first ones.
+        """
+        last = layers if n is None else n
+        shape = (layers + 1, int(self.z_tables.width[last]))
+        columns = self.z_tables.columns[: last + 1]
+        if most is not None:
+            columns = np.minimum(columns, most + 1)
+        cells = np.append(0, np.cumsum(np.diff(self.z_tables.rows)[: last + 1] * columns))
+        widest = int((cells[layers + 1 :] - cells[: len(cells) - layers - 1]).max())
+        carried = 0 if n is None else self._live_rows * int(columns[-1])
+        return BestLayers(
+            value=np.empty(widest + carried),
+            place=np.zeros((*shape, 3), np.int64),
+            offset=np.empty(shape),
+            first=np.zeros(1, np.int64),
+            top=np.zeros(1, np.int64),
+        )
+
+    def _saved_layers(self, n: int, block: int, most: int) -> SavedLayers:
+        """Arrays for the first layers of blocks of n positions."""
+        count = -(-n // block) if n else 0
+        columns = np.minimum(self.z_tables.columns[:n:block], most + 1)
+        width = int(self.z_tables.width[n])
+        cells = int(columns.sum()) * self._live_rows
+        guard_size("decode", cells // KEPT_CELLS_PER_STATE)
+        return SavedLayers(
+            value=np.empty(cells),
+            begin=np.zeros(count + 1, np.int64),
+            place=np.zeros((count, width, 3), np.int64),
+            offset=np.empty((count, width)),
+        )
+
+    @property
+    def _live_rows(self) -> int:
+        """How many rows of best scores the pairs of a layer have at most."""
+        if "live rows" not in self._memo:
+            self._memo["live rows"] = _live_rows(self.z_tables)
+        rows: int = self._memo["live rows"]
+        return rows
 
     def _best_work(self, n: int) -> int:
         """Sums and maxima of a best path, about."""
-        return int(self._best_cells[n]) + int(self.h.width[: n + 1].sum())
-
-    def _class_sums(self, n: int) -> tuple[Floats, Floats]:
-        """Arrays for the rows and totals of classes."""
-        return np.zeros(self._layer_cells(n)[1]), np.zeros(len(self.r.member) * self.r.copies[0])
+        return int(self._best_cells[n]) + int(self.z_tables.width[: n + 1].sum())
 
     @contextmanager
-    def _buffers(
-        self, kind: str, n: int, make: Callable[[int], tuple[Any, ...]]
-    ) -> Iterator[tuple[Any, ...]]:
+    def _buffers(self, kind: str, n: int, make: Callable[[int], B]) -> Iterator[B]:
         """Arrays to work in for lengths up to n; kept for the next query, one for each thread.
 
         After an exception they are not kept: kernels rely on zeros that they leave at the end.
         """
-        free: list[tuple[int, tuple[Any, ...]]] = self._memo.setdefault(("buffers", kind), [])
+        free: list[tuple[int, B]] = self._memo.setdefault((kind, self._lanes), [])
         try:
             size, buffers = free.pop()
         except IndexError:
             size = -1
         if size < n:
-            size, buffers = n, make(n)
+            size = n
+            buffers = make(n)
         yield buffers
         free.append((size, buffers))
 
-    def _mean_buffers(self, n: int) -> tuple[Any, ...]:
+    def _mass_buffers(self, n: int) -> ForwardLayers:
+        return self._forward_layers(n, 2)
+
+    def _mean_buffers(self, n: int) -> MeanBuffers:
         classes = self._layer_cells(n)[1]
-        return (
-            self._forward_layers(n, 2),
-            np.zeros((self.counts, classes)),
-            np.zeros((self.counts, classes)),
-            self._class_sums(n),
-            np.zeros((self.counts, self.amounts.features + 1)),
+        return MeanBuffers(
+            f=self._forward_layers(n, 2),
+            mean=np.zeros((self.counts, classes)),
+            after=np.zeros((self.counts, classes)),
+            gain=np.zeros((self.counts, self.amounts.features + 1)),
         )
 
-    def _decision_buffers(self, n: int) -> tuple[Any, ...]:
-        columns, most = int(padded(self.r.columns[n])), int(self.h.columns[n])
+    def _backward_rows(self, n: int) -> BackwardRows:
         classes = self._layer_cells(n)[1]
-        sets, f = int(np.diff(self.r.arc_sets).max(initial=0)), self._forward_layers(n)
-        widest = sets * int(self.r.copies[0]) * columns + self._margin
-        return (
-            f,
-            self._class_sums(n),
-            (np.zeros(classes), np.zeros(classes), np.zeros(widest)),
-            np.zeros((n, len(self.amounts.joint))),
-            self._best_layers(n),
-            np.empty((4, max(columns, most))),
-            np.empty(most, bool),
-            (uncounted(self.r), totals_of(f)),
+        sets = int(np.diff(self.y_tables.arc_sets).max(initial=0))
+        cells = sets * int(padded(self.y_tables.columns[n])) + self._margin
+        return BackwardRows(np.zeros(classes), np.zeros(classes), np.zeros(cells))
+
+    def _score_buffers(self, n: int) -> ScoreBuffers:
+        lanes = 1 if self.row_type is None else int(self.y_tables.columns[n])
+        return ScoreBuffers(
+            f=self._forward_layers(n),
+            back=self._backward_rows(n),
+            score=np.zeros((n, len(self.amounts.joint) * lanes)),
+            group=np.arange(self.counts),
+        )
+
+    def _decision_buffers(self, n: int) -> DecisionBuffers:
+        f = self._forward_layers(n)
+        most = int(self.z_tables.columns[n])
+        return DecisionBuffers(
+            f=f,
+            uncounted=totals_of(f),
+            back=self._backward_rows(n),
+            score=np.zeros((n, len(self.amounts.joint))),
+            best=self._best_layers(n),
+            count_probability=np.zeros(int(padded(self.y_tables.columns[n]))),
+            offset=np.zeros(most),
+            reached=np.zeros(most),
+            lost=np.zeros(most),
+            is_open=np.zeros(most, bool),
+        )
+
+    def _adjoint_buffers(self, n: int) -> AdjointBuffers:
+        layer, classes = self._layer_cells(n)
+        rows = len(self.y_tables.member) * padded(self.y_tables.columns[: n + 1])
+        mean_at = np.append(0, np.cumsum(rows))
+        cells = layer + classes + self.counts * mean_at[-1]
+        guard_size("gradient", cells // KEPT_CELLS_PER_STATE)
+        return AdjointBuffers(
+            f=self._forward_layers(n),
+            mean=np.zeros((self.counts, mean_at[-1] + self._margin)),
+            mean_at=mean_at,
+            gain=np.zeros((self.counts, self.amounts.features + 1)),
+            states=np.zeros(n, np.int64),
+            back=np.zeros((self.counts, classes)),
+            older=np.zeros((self.counts, classes)),
+            mass_back=np.zeros(layer),
+            mass_older=np.zeros(layer),
+            class_back=np.zeros(classes),
+            sets=self._backward_rows(n).sets,
+            count_probability=np.zeros(int(self.y_tables.columns[n])),
         )
 
     @cached_property
     def _lost(self) -> Floats:
         """Bounds on the mass that is not moved on, by the length, (n + 1,)."""
-        tables = self.r.links, self.r.source_features, self.r.target_features
-        entries = np.diff(tables).sum(axis=0)
-        lost: Floats = _NEGLIGIBLE * np.append(0.0, np.cumsum(entries[self.r.kind]))
+        tables = self.y_tables
+        begins = tables.pair_arcs, tables.source_features, tables.target_features
+        entries = np.diff(begins).sum(axis=0)
+        lost: Floats = _PRUNE_BELOW * np.append(0.0, np.cumsum(entries[tables.kind]))
         return lost
 
     @cached_property
@@ -441,8 +628,8 @@ class SplitTrellis:
     @cached_property
     def roundings(self) -> Ints:
         """Bounds on the roundings behind each number by the length, (n + 1,)."""
-        steps = self.r.operations[self.r.kind] + len(self.tapes.terms) + 1
-        ends = self.amounts.longest + self.r.columns + self.r.width + 16
+        steps = self.y_tables.operations[self.y_tables.kind] + len(self.tapes.terms) + 1
+        ends = self.amounts.longest + self.y_tables.columns + self.y_tables.width + 16
         bounds: Ints = np.append(0, np.cumsum(steps)) + ends
         return bounds
 
@@ -454,12 +641,24 @@ class SplitTrellis:
 
         def by_length(longest: int) -> Floats:
             score = self.amounts.greatest_of_rows()[self.amounts.table]
-            most = np.zeros((longest + 1, int(self.h.columns[longest])))
-            run = kernels("best_kernels", self._best_work(longest))
-            run.most_by_count(self.h, longest, score, self._best_layers(longest), most)
+            most = np.zeros((longest + 1, int(self.z_tables.columns[longest])))
+            run = kernel(most_by_count, self._best_work(longest))
+            run(self.z_tables, longest, score, self._best_layers(longest), most)
             return np.maximum(most, 0.0)
 
         return self._up_to("caps", n, by_length)
+
+    def joint_of_none(self, n: int) -> float:
+        """The greatest joint count of hypotheses of a length that count nothing themselves."""
+        key = ("joint of none", n)
+        if key not in self._memo:
+            score = self.amounts.greatest_of_rows()[self.amounts.table]
+            most = np.zeros((n + 1, 1))
+            run = kernel(most_by_count, self._best_work(n))
+            run(self.z_tables, n, score, self._best_layers(n, 0), most)
+            self._memo[key] = max(0.0, float(most[n, 0]))
+        joint: float = self._memo[key]
+        return joint
 
     @cached_property
     def is_nonnegative(self) -> bool:
@@ -483,8 +682,45 @@ class SplitTrellis:
                 np.ascontiguousarray(tables[:-1]), first_alike(tables[:-1]),
                 np.ascontiguousarray(tables[-1]), np.ascontiguousarray(self.greatest[:, n]),
                 self.caps(n)[n] if prunes else np.zeros(1), relative_error(1) * roundings,
-                LEAST * roundings, _NEGLIGIBLE, float(self._lost[n]), prunes,
+                LEAST * roundings, _PRUNE_BELOW, float(self._lost[n]), prunes,
                 have_one_sign(tables, self.amounts.signs(self.counts)),
             )  # fmt: skip
         values: Values = self._memo[key]
         return values
+
+
+def _live_rows(z_tables: ZTables) -> int:
+    """How many rows of best scores the pairs of a layer have, at most.
+
+    A pair to which there is one way has the row of where that comes from. Rows of adjacent pairs
+    that are the same count once, as ``best_kernels.save_layer`` copies them.
+    """
+    row = np.zeros(int(z_tables.width[-1]), np.int64)
+    alive = np.zeros(len(row), bool)
+    alive[0] = True
+    greatest = 1
+    opened = 1
+    before = (-1, b"")
+    for i, kind in enumerate(z_tables.kind.tolist()):
+        ways = z_tables.way[z_tables.ways[kind] : z_tables.ways[kind + 1]]
+        ways = ways[ways[:, 0] < z_tables.width[i + 1]]
+        from_pair = ways[:, 1] >= 0
+        open_ways = ways[~from_pair | alive[np.maximum(ways[:, 1], 0)]]
+        after = np.zeros_like(row)
+        single = open_ways[(open_ways[:, 5] == ONLY) & (open_ways[:, 1] >= 0)]
+        others = open_ways[(open_ways[:, 5] != ONLY) | (open_ways[:, 1] < 0)]
+        after[others[:, 0]] = opened + others[:, 0]
+        shared = others[(others[:, 5] == ONLY)]
+        after[shared[:, 0]] = -1 - shared[:, 2] - opened  # the row of a source set
+        after[single[:, 0]] = row[single[:, 1]]
+        alive = np.zeros_like(alive)
+        alive[open_ways[:, 0]] = True
+        opened += len(row) + 1
+        row = after
+        rows = row[alive]
+        greatest = max(greatest, 1 + int(np.count_nonzero(np.diff(rows))))
+        shape = (kind, (alive.tobytes()))
+        if shape == before and i > 2 * _BLOCK:
+            break  # nothing is reached any more that was not before
+        before = shape
+    return greatest

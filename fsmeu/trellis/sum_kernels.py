@@ -1,346 +1,554 @@
-"""Sums over the tables of a structure: one call for all positions of all sentences of a batch.
+"""Sums over the tape of y: one call for all positions of all sentences of a batch.
 
-    forward     masses of pairs by the value of y's counter (real semiring)
-    means       mass, and beside it expectations of joint counts (expectation semiring, Eisner 2002)
-    flows       backward values, and what flows through every feature of y
+    forward     masses of the pairs of all layers, as rows
+    flows       E[amount f(y's count)] for every feature of z and position: backward, with masses
+    means       masses, and expectations of joint counts for one hypothesis, at the end
 
-Kernels are plain Python, and run as such or compiled by numba (``compiled.py``): the same
-operations in the same order, so the same bits. Loops are written out, because array expressions
-and assigned slices take numba seconds to compile.
-
-What a row is, another module says: numbers by the value of y's counter (``count_kernels.py``), or,
-for flows, moments of it (``jet_kernels.py``).
-
-The mass of pair p of layer i by count is ``f.scale[i, p]`` times a row of ``f.mass``, which begins
-at ``f.place[i, p, 0]``, has the length ``f.place[i, p, 2]`` and counts from ``f.place[i, p, 1]`` on
-(``batches.ForwardLayers``). It is looked at only where ``f.total[i, p]``, its sum, is above 0.
+Kernels are plain Python, run as such or compiled by numba (``kernels.py``): the same operations in
+the same order, so the same bits. Loops are written out, because array expressions and assigned
+slices take numba seconds to compile. What a row is, another module says: numbers by the value of
+y's counter (``count_rows.py``), or by lane (``lane_rows.py``).
 """
 
-# Arguments are arrays and tuples of arrays, whose types numba reads: r is References, h Hypotheses,
-# f ForwardLayers, amounts Amounts, values Values, batch Batch (``structure.py``, ``tapes.py``,
+# Arguments are records of arrays, whose fields numba reads (``structure.py``, ``tapes.py``,
 # ``batches.py``).
-# ruff: noqa: D417
 
 from __future__ import annotations
 
-from fsmeu.trellis.compiled import entry, inner, part, ring, within
-
-_rows = part(ring())
-add, add_arcs, add_flow = _rows.add, _rows.add_arcs, _rows.add_flow
-fill, padded, fill_shifted_copies, usable = (
-    _rows.fill,
-    _rows.padded,
-    _rows.fill_shifted_copies,
-    _rows.usable,
+from fsmeu.arrays import Floats, Ints
+from fsmeu.trellis.batches import (
+    BackwardRows,
+    Batch,
+    Flow,
+    ForwardLayers,
+    FoundMeans,
+    FoundScores,
+    MeanBuffers,
+    RowSlice,
+    ScoreBuffers,
+    Sentence,
 )
+from fsmeu.trellis.count_rows import (
+    add,
+    add_arcs,
+    add_class_arcs,
+    count_loss,
+    fill,
+    fill_shifted_copies,
+    flow_into,
+    padded,
+    start_row,
+    usable,
+)
+from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline, jit_small
+from fsmeu.trellis.structure import YTables, ZTables
+from fsmeu.trellis.tapes import Amounts
 
 
-@inner
-def begin_row(f, layer, p, row, size, first, total):
-    """Gives a pair a row of its own, all 0 but the first number; returns where the next begins."""
+@jit_small
+def sentence_of(batch: Batch, s: int) -> Sentence:
+    """A sentence of a batch."""
+    return Sentence(
+        batch.n,
+        batch.weights[s],
+        batch.weight_at,
+        batch.start[s],
+        batch.final[s],
+        batch.labels[s],
+    )
+
+
+@jit_small
+def weights_at(sentence: Sentence, i: int) -> RowSlice:
+    """The weights of a position."""
+    first = sentence.weight_at[i]
+    return RowSlice(sentence.weights, first, sentence.weight_at[i + 1] - first)
+
+
+@jit_small
+def layer_at(f: ForwardLayers, i: int) -> int:
+    """Where layer i is kept: there are places for all layers, or for two."""
+    return i % len(f.total)
+
+
+# -- masses ----------------------------------------------------------------------------------------
+
+
+@jit_small
+def pair_row(f: ForwardLayers, layer: int, p: int) -> RowSlice:
+    """The row of a pair."""
+    return RowSlice(f.mass, f.place[layer, p, 0], f.place[layer, p, 2])
+
+
+@jit_small
+def begin_row(f: ForwardLayers, layer: int, p: int, size: int) -> None:
+    """Gives a pair a row of its own, all 0."""
+    row = f.top[0]
     fill(f.mass, row, row + size + 4, 0.0)
-    f.mass[row] = first
-    f.place[layer, p, 0], f.place[layer, p, 1], f.place[layer, p, 2] = row, 0, size
-    f.scale[layer, p], f.total[layer, p] = 1.0, total
-    return row + size
+    f.place[layer, p, 0] = row
+    f.place[layer, p, 1] = 0
+    f.place[layer, p, 2] = size
+    f.scale[layer, p] = 1.0
+    f.total[layer, p] = 0.0
+    f.top[0] = row + size
 
 
-@inner
-def add_pair(into, goal, counted, factor, f, layer, p):
-    """Adds a multiple of the masses of a pair to a row, so much being counted after it."""
-    row, shift, size = f.place[layer, p, 0], f.place[layer, p, 1] + counted, f.place[layer, p, 2]
-    add(into, goal, shift, factor * f.scale[layer, p], f.mass, row, size)
-
-
-@inner
-def class_sums(r, i, f, layer, sums):
-    """Fills ``sums`` with rows and totals of classes before position i, from those of pairs."""
-    size, classes, copies, before = padded(r.columns[i]), len(r.member), r.copies[0], f.total[layer]
-    row, total = sums
-    fill(row, 0, classes * size + 4, 0.0)
-    fill(total, 0, classes, 0.0)
-    for p in range(r.width[i]):
-        if before[p] > 0.0:
-            add_pair(row, r.class_of[p] * size, 0, 1.0, f, layer, p)
-            total[r.class_of[p]] += before[p]
+@jit_helper
+def class_sums(y_tables: YTables, i: int, f: ForwardLayers) -> None:
+    """Fills rows and probabilities of classes before position i, from those of pairs."""
+    layer = layer_at(f, i)
+    size = padded(y_tables.columns[i])
+    classes = len(y_tables.member)
+    copies = y_tables.copies[0]
+    fill(f.class_row, 0, classes * size + 4, 0.0)
+    fill(f.class_total, 0, classes, 0.0)
+    for p in range(y_tables.width[i]):
+        total = f.total[layer, p]
+        if total > 0.0:
+            c = y_tables.class_of[p]
+            into = RowSlice(f.class_row, c * size, size)
+            counted = f.place[layer, p, 1]
+            add(y_tables.lanes, into, pair_row(f, layer, p), f.scale[layer, p], counted)
+            f.class_total[c] += total
     if copies > 1:
-        fill_shifted_copies(row, classes, size, copies)
+        fill_shifted_copies(y_tables.lanes, f.class_row, classes, size, copies)
         for c in range(classes, classes * copies):
-            total[c] = total[c - classes]
+            f.class_total[c] = f.class_total[c - classes]
 
 
-@inner
-def advance(r, i, weights, first, f, here, there, top, sums, negligible):
-    """Fills layer ``there`` of f with the masses after position i, from those of layer ``here``.
-
-    Args:
-        weights: weights of arcs, those of the position from ``first`` on.
-        top: where new rows begin; where they end is returned.
-        sums: buffers for the sums of classes.
-        negligible: a mass up to which it is not moved on.
-    """
-    kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
-    width, wide, group, link = r.width[i], r.width[i + 1], r.group, r.link
-    before, behind, scale, place = f.total[here], f.total[there], f.scale, f.place
-    if len(r.entry) > 0:
-        class_sums(r, i, f, here, sums)
-    fill(behind, 0, wide, 0.0)
-    for g in range(r.groups[kind], r.groups[kind + 1]):
-        target, begin, end = group[g, 0], group[g, 2], group[g + 1, 2]
+@jit_helper
+def advance(
+    y_tables: YTables, sentence: Sentence, i: int, f: ForwardLayers, prune_below: float
+) -> None:
+    """Fills the masses after position i from those before it; masses up to a limit are dropped."""
+    here = layer_at(f, i)
+    there = layer_at(f, i + 1)
+    kind = y_tables.kind[i]
+    size = padded(y_tables.columns[i])
+    wider = padded(y_tables.columns[i + 1])
+    wide = y_tables.width[i + 1]
+    weights = weights_at(sentence, i)
+    if len(f.total) == 2 and not f.keeps[0]:  # rows before the last layer are not looked at again
+        f.top[0] = there * (len(f.mass) // 2)
+    if len(y_tables.class_arc) > 0:
+        class_sums(y_tables, i, f)
+    fill(f.total[there], 0, wide, 0.0)
+    for g in range(y_tables.target_groups[kind], y_tables.target_groups[kind + 1]):
+        target = y_tables.target_group[g, 0]
         if target >= wide:
             break
-        if group[g, 3]:
-            top = begin_row(f, there, target, top, wider, 0.0, 0.0)
-        goal, moved = place[there, target, 0], 0.0
-        add_arcs(
-            f.mass, goal, group[g, 1], size, sums[0], size, r.entry, begin, end, weights, first
-        )
-        for e in range(begin, end):
-            moved += weights[first + r.entry[e, 2]] * sums[1][r.entry[e, 0]]
-        behind[target] += moved
-    for e in range(r.links[kind], r.links[kind + 1]):
-        target, source = link[e, 0], link[e, 1]
-        if source >= width:
+        if y_tables.target_group[g, 3]:
+            begin_row(f, there, target, wider)
+        into = RowSlice(f.mass, f.place[there, target, 0], size)
+        group = y_tables.target_group[g : g + 2]
+        add_class_arcs(y_tables.lanes, f, into, y_tables.class_arc, group, weights)
+        moved = 0.0
+        for e in range(group[0, 2], group[1, 2]):
+            weight = weights.values[weights.begin + y_tables.class_arc[e, 2]]
+            moved += weight * f.class_total[y_tables.class_arc[e, 0]]
+        f.total[there, target] += moved
+    for e in range(y_tables.pair_arcs[kind], y_tables.pair_arcs[kind + 1]):
+        target = y_tables.pair_arc[e, 0]
+        source = y_tables.pair_arc[e, 1]
+        if source >= y_tables.width[i]:
             break
-        weight, counted = weights[first + link[e, 2]], link[e, 3]
-        moved = weight * before[source]
-        if moved > negligible:
-            behind[target] += moved
-            if link[e, 4]:
-                add_pair(f.mass, place[there, target, 0], counted, weight, f, here, source)
+        weight = weights.values[weights.begin + y_tables.pair_arc[e, 2]]
+        counted = y_tables.pair_arc[e, 3]
+        moved = weight * f.total[here, source]
+        if moved > prune_below:
+            f.total[there, target] += moved
+            before = f.place[here, source, 1]
+            scale = weight * f.scale[here, source]
+            row = pair_row(f, here, source)
+            if counted:
+                count_loss(y_tables.lanes, f, row, scale, before, counted)
+            if y_tables.pair_arc[e, 4]:
+                into = RowSlice(f.mass, f.place[there, target, 0], wider)
+                add(y_tables.lanes, into, row, scale, before + counted)
             else:
-                scale[there, target] = weight * scale[here, source]
-                place[there, target, 0] = place[here, source, 0]
-                place[there, target, 1] = place[here, source, 1] + counted
-                place[there, target, 2] = place[here, source, 2]
-    return top
+                f.scale[there, target] = scale
+                f.place[there, target, 0] = row.begin
+                f.place[there, target, 1] = before + counted
+                f.place[there, target, 2] = row.size
+    for a in range(len(y_tables.at_cap)):
+        if y_tables.at_cap[a] < wide:
+            f.escaped[0] += f.total[there, y_tables.at_cap[a]]
 
 
-@inner
-def begin_layers(r, start, f):
-    """Fills layer 0 of f; returns where the rows of the next layer begin."""
-    top = 0
-    for p in range(r.width[0]):
-        top = begin_row(f, 0, p, top, padded(r.columns[0]), start[p], start[p])
-    return top
+@jit_helper
+def begin_layers(y_tables: YTables, sentence: Sentence, f: ForwardLayers) -> None:
+    """Fills layer 0."""
+    f.top[0] = 0
+    f.escaped[0] = 0.0
+    fill(f.deficit, 0, len(f.deficit), 0.0)
+    for p in range(y_tables.width[0]):
+        begin_row(f, 0, p, padded(y_tables.columns[0]))
+        start_row(f.mass, f.place[0, p, 0], y_tables.columns[0], sentence.start[p])
+        f.total[0, p] = sentence.start[p]
 
 
-@inner
-def forward(r, weights, weight_at, n, start, f, sums, negligible):
-    """Fills layers 0, ..., n of f. A mass up to ``negligible`` is not moved on."""
-    top = begin_layers(r, start, f)
-    for i in range(n):
-        top = advance(r, i, weights, weight_at[i], f, i, i + 1, top, sums, negligible)
+@jit_helper
+def forward(y_tables: YTables, sentence: Sentence, f: ForwardLayers, prune_below: float) -> None:
+    """Fills layers 0, ..., n; masses up to a limit are dropped."""
+    begin_layers(y_tables, sentence, f)
+    for i in range(sentence.n):
+        advance(y_tables, sentence, i, f, prune_below)
 
 
-@inner
-def set_sums(r, i, weights, first, beyond, values):
+@jit_helper
+def ending(
+    y_tables: YTables, sentence: Sentence, f: ForwardLayers, count_probability: Floats
+) -> None:
+    """Adds to ``count_probability`` the masses of the last layer, by count or lane."""
+    n = sentence.n
+    layer = layer_at(f, n)
+    columns = y_tables.columns[n]
+    into = RowSlice(count_probability, 0, columns)
+    for p in range(y_tables.width[n]):
+        if f.total[layer, p] > 0.0:
+            row = pair_row(f, layer, p)
+            counted = f.place[layer, p, 1]
+            weight = sentence.final[y_tables.state[p]] * f.scale[layer, p]
+            size = min(row.size, usable(columns, counted))
+            add(y_tables.lanes, into, RowSlice(row.values, row.begin, size), weight, counted)
+
+
+# -- backward values -------------------------------------------------------------------------------
+
+
+@jit_helper
+def set_sums(y_tables: YTables, sentence: Sentence, i: int, beyond: Floats, values: Floats) -> None:
     """Fills ``values`` with the rows of all arc sets of position i, from those of classes after."""
-    kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
-    begin, end = r.arc_sets[kind], r.arc_sets[kind + 1]
+    kind = y_tables.kind[i]
+    size = padded(y_tables.columns[i])
+    rows = RowSlice(beyond, 0, padded(y_tables.columns[i + 1]))
+    weights = weights_at(sentence, i)
+    begin = y_tables.arc_sets[kind]
+    end = y_tables.arc_sets[kind + 1]
     fill(values, 0, (end - begin) * size, 0.0)
     for s in range(begin, end):
-        goal, a, b = (s - begin) * size, r.arc_set[s], r.arc_set[s + 1]
-        add_arcs(values, goal, 0, size, beyond, wider, r.arc, a, b, weights, first)
+        into = RowSlice(values, (s - begin) * size, size)
+        add_arcs(into, rows, y_tables.arc, y_tables.arc_set[s], y_tables.arc_set[s + 1], weights)
 
 
-@inner
-def class_values(r, i, values, back):
+@jit_helper
+def class_values(y_tables: YTables, i: int, values: Floats, back: Floats) -> None:
     """Fills ``back`` with the backward values of classes before position i, from arc sets'."""
-    kind, size = r.kind[i], padded(r.columns[i])
-    fill(back, 0, len(r.member) * size, 0.0)
-    for c in range(r.classes[i]):
-        for e in range(r.class_sets[kind, c], r.class_sets[kind, c + 1]):
-            add(back, c * size, 0, 1.0, values, (r.class_set[e] - r.arc_sets[kind]) * size, size)
-    if r.copies[0] > 1:
-        fill_shifted_copies(back, len(r.member), size, r.copies[0])
+    kind = y_tables.kind[i]
+    size = padded(y_tables.columns[i])
+    first = y_tables.arc_sets[kind]
+    fill(back, 0, len(y_tables.member) * size, 0.0)
+    for c in range(y_tables.classes[i]):
+        into = RowSlice(back, c * size, size)
+        for e in range(y_tables.class_sets[kind, c], y_tables.class_sets[kind, c + 1]):
+            row = RowSlice(values, (y_tables.class_set[e] - first) * size, size)
+            add(y_tables.lanes, into, row, 1.0, 0)
+    copies = y_tables.copies[0]
+    if copies > 1:
+        fill_shifted_copies(y_tables.lanes, back, len(y_tables.member), size, copies)
 
 
-@inner
-def ending_values(r, n, end, final, back):
-    """Fills ``back`` with the backward values of classes in the last layer, ``end`` by count."""
-    size = padded(r.columns[n])
+@jit_helper
+def ending_values(y_tables: YTables, sentence: Sentence, ends: Floats, back: Floats) -> None:
+    """Fills ``back`` with the backward values of classes in the last layer, ``ends`` as a row."""
+    n = sentence.n
+    size = padded(y_tables.columns[n])
     fill(back, 0, len(back), 0.0)
-    for c in range(r.classes[n]):
-        weight = final[r.state[r.member[c]]]
-        for k in range(r.columns[n]):
-            back[c * size + k] = weight * end[k]
-    if r.copies[0] > 1:
-        fill_shifted_copies(back, len(r.member), size, r.copies[0])
+    for c in range(y_tables.classes[n]):
+        weight = sentence.final[y_tables.state[y_tables.member[c]]]
+        for k in range(y_tables.columns[n]):
+            back[c * size + k] = weight * ends[k]
+    copies = y_tables.copies[0]
+    if copies > 1:
+        fill_shifted_copies(y_tables.lanes, back, len(y_tables.member), size, copies)
 
 
-@inner
-def flows(r, amounts, weights, weight_at, n, end, final, f, negligible, group, q, buffers, score):
-    """Adds to ``score`` (n, score rows + 1) the scores of steps of z by the row that they show.
+@jit_small
+def add_scores(
+    amounts: Amounts, table: int, feature: int, ask: Flow, flow: Floats, score: Floats
+) -> None:
+    """Adds to scores of rows of z what flows through a pair that shows a feature of y.
 
-    A score is E[amount that the step adds to joint counts, times f(y's counter at its end)]; the
-    numbers f are ``end``. Joint counts are those of group q.
+    Args:
+        amounts: what terms add.
+        table: the table of the position.
+        feature: the feature of y.
+        ask: the joint counts that are looked at.
+        flow: what flows through the pair, a number for each lane.
+        score: the scores of a position, (score rows * lanes,).
     """
-    back, older, values = buffers
-    at_target, at_source = r.target_feature, r.source_feature
-    classes, copies = len(r.member), r.copies[0]
-    ending_values(r, n, end, final, back)
-    for i in range(n - 1, -1, -1):
-        kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
-        table, row = amounts.table[i], score[i]
-        back, older = older, back
-        width, alive = r.width[i + 1], f.total[i + 1]
-        for u in range(r.target_features[kind], r.target_features[kind + 1]):
-            p = at_target[u, 0]
-            if p >= width:
-                break
-            if alive[p] > negligible:
-                at = r.class_of[p] * wider
-                add_flow(
-                    amounts, table, at_target[u, 1], group, q, f, i + 1, p, older, at,
-                    classes * wider, copies, row,
-                )  # fmt: skip
-        set_sums(r, i, weights, weight_at[i], older, values)
-        begin, sets = r.arc_sets[kind], r.arc_sets[kind + 1] - r.arc_sets[kind]
-        if copies > 1:
-            fill_shifted_copies(values, sets, size, copies)
-        width, alive = r.width[i], f.total[i]
-        for u in range(r.source_features[kind], r.source_features[kind + 1]):
-            p = at_source[u, 0]
-            if p >= width:
-                break
-            if alive[p] > negligible:
-                at = (at_source[u, 1] - begin) * size
-                add_flow(
-                    amounts, table, at_source[u, 2], group, q, f, i, p, values, at,
-                    sets * size, copies, row,
-                )  # fmt: skip
-        class_values(r, i, values, back)
+    for e in range(amounts.begins[table, feature], amounts.begins[table, feature + 1]):
+        row = amounts.row[e]
+        if ask.group[amounts.joint[row]] == ask.q:
+            amount = amounts.amount[e]
+            for m in range(ask.lanes):
+                score[row * ask.lanes + m] += amount * flow[m]
 
 
-@inner
-def hypothesis_gains(h, amounts, i, state, label, gain, sign):
-    """Adds ``sign`` times what a step of z adds beside each feature of y, (counts, features)."""
-    kind, table = h.kind[i], amounts.table[i]
-    after, colour = h.step[kind, state, label, 0], h.step[kind, state, label, 1]
-    for t in range(h.source_rows.shape[1]):
-        for row in (h.source_rows[colour, t], h.target_rows[kind, after, t]):
+@jit_helper
+def flows(
+    y_tables: YTables,
+    amounts: Amounts,
+    sentence: Sentence,
+    f: ForwardLayers,
+    ask: Flow,
+    back: BackwardRows,
+    score: Floats,
+) -> None:
+    """Adds to ``score`` E[amount f(y's count)] for every feature of z and position.
+
+    Args:
+        y_tables: the tape of y with the model.
+        amounts: what terms add.
+        sentence: the weights of the model.
+        f: the masses of all layers.
+        ask: the joint counts, f, and what is left out.
+        back: arrays to work in.
+        score: (n, score rows * lanes).
+    """
+    before = back.before
+    after = back.after
+    sets = back.sets
+    ending_values(y_tables, sentence, ask.ends, before)
+    for i in range(sentence.n - 1, -1, -1):
+        before, after = after, before
+        kind = y_tables.kind[i]
+        table = amounts.table[i]
+        wider = padded(y_tables.columns[i + 1])
+        for u in range(y_tables.target_features[kind], y_tables.target_features[kind + 1]):
+            p = y_tables.target_feature[u, 0]
+            if p >= y_tables.width[i + 1]:
+                break
+            if f.total[i + 1, p] > ask.prune_below:
+                beyond = RowSlice(after, y_tables.class_of[p] * wider, wider)
+                counted = f.place[i + 1, p, 1]
+                row = pair_row(f, i + 1, p)
+                flow_into(y_tables.lanes, f.part, row, beyond, f.scale[i + 1, p], counted)
+                add_scores(amounts, table, y_tables.target_feature[u, 1], ask, f.part, score[i])
+        set_sums(y_tables, sentence, i, after, sets)
+        size = padded(y_tables.columns[i])
+        begin = y_tables.arc_sets[kind]
+        for u in range(y_tables.source_features[kind], y_tables.source_features[kind + 1]):
+            p = y_tables.source_feature[u, 0]
+            if p >= y_tables.width[i]:
+                break
+            if f.total[i, p] > ask.prune_below:
+                beyond = RowSlice(sets, (y_tables.source_feature[u, 1] - begin) * size, size)
+                counted = f.place[i, p, 1]
+                row = pair_row(f, i, p)
+                flow_into(y_tables.lanes, f.part, row, beyond, f.scale[i, p], counted)
+                add_scores(amounts, table, y_tables.source_feature[u, 2], ask, f.part, score[i])
+        class_values(y_tables, i, sets, before)
+
+
+@jit_entry
+def score_batch(
+    y_tables: YTables,
+    amounts: Amounts,
+    batch: Batch,
+    ends: Floats,
+    buffers: ScoreBuffers,
+    found: FoundScores,
+) -> None:
+    """Fills scores of the steps of all sentences, where the counter ends, and deficits.
+
+    Args:
+        y_tables: the tape of y with the models.
+        amounts: what terms add.
+        batch: the sentences.
+        ends: the function of y's count for each joint count as a row, (batch, joint counts, row).
+        buffers: arrays to work in.
+        found: what is filled.
+    """
+    f = buffers.f
+    lanes = found.scores.shape[2]
+    score = buffers.score
+    for s in range(len(batch.weights)):
+        sentence = sentence_of(batch, s)
+        forward(y_tables, sentence, f, 0.0)
+        ending(y_tables, sentence, f, found.count_probability[s])
+        for m in range(len(f.deficit)):
+            found.deficit[s, m] = f.deficit[m]
+        found.escaped[s] = f.escaped[0]
+        for i in range(batch.n):
+            fill(score[i], 0, score.shape[1], 0.0)
+        for q in range(len(buffers.group)):
+            ask = Flow(buffers.group, q, ends[s, q], lanes, 0.0)
+            flows(y_tables, amounts, sentence, f, ask, buffers.back, score)
+        for c in range(len(found.cells)):
+            kept = False
+            for m in range(lanes):
+                number = score[found.cells[c, 0], found.cells[c, 1] * lanes + m]
+                found.scores[s, c, m] = number
+                kept = kept or abs(number) > found.least[m]
+            found.kept[s, c] = kept
+
+
+@jit_entry
+def mass_batch(
+    y_tables: YTables, batch: Batch, f: ForwardLayers, ends: Floats, escaped: Floats
+) -> None:
+    """Fills ``ends`` (batch, 2, row): the masses at the end, by count or lane, and deficits.
+
+    And ``escaped`` (batch,): bounds on the probability that an age of y reaches its cap.
+    """
+    for s in range(len(batch.weights)):
+        sentence = sentence_of(batch, s)
+        forward(y_tables, sentence, f, 0.0)
+        ending(y_tables, sentence, f, ends[s, 0])
+        for m in range(len(f.deficit)):
+            ends[s, 1, m] = f.deficit[m]
+        escaped[s] = f.escaped[0]
+
+
+# -- one hypothesis --------------------------------------------------------------------------------
+
+
+@jit_helper
+def hypothesis_gains(
+    z_tables: ZTables, amounts: Amounts, i: int, step: Ints, gain: Floats, clears: bool
+) -> None:
+    """Adds what a step of z adds beside each feature of y, (counts, features); or clears it.
+
+    ``step`` has the pair after, the source feature set, and what is counted.
+    """
+    kind = z_tables.kind[i]
+    table = amounts.table[i]
+    for t in range(z_tables.source_rows.shape[1]):
+        for row in (z_tables.source_rows[step[1], t], z_tables.target_rows[kind, step[0], t]):
             q = amounts.joint[row]
             if q >= 0:
                 for e in range(amounts.row_begins[table, row], amounts.row_begins[table, row + 1]):
-                    if sign == 0.0:
+                    if clears:
                         gain[q, amounts.feature[e]] = 0.0
                     else:
                         gain[q, amounts.feature[e]] += amounts.row_amount[e]
 
 
-@inner
-def add_means(r, i, weights, first, f, here, there, mean, after, gain):
+@jit_helper
+def add_means(
+    y_tables: YTables,
+    sentence: Sentence,
+    i: int,
+    f: ForwardLayers,
+    mean: Floats,
+    after: Floats,
+    gain: Floats,
+) -> None:
     """Adds to ``after`` the expectations of a joint count by class after position i.
 
     Args:
-        weights: weights of arcs, those of the position from ``first`` on.
-        f: the masses before, layer ``here``, and after, layer ``there``.
+        y_tables: the tape of y with the model.
+        sentence: the weights of the model.
+        i: the position.
+        f: the masses before it and after it.
         mean: expectations by class before, as rows one after the other; so are those after.
+        after: what they are added to.
         gain: what the joint count gains beside each feature of y.
     """
-    kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
-    for c in range(r.classes[i]):
-        for e in range(r.class_sets[kind, c], r.class_sets[kind, c + 1]):
-            for a in range(r.arc_set[r.class_set[e]], r.arc_set[r.class_set[e] + 1]):
-                to, weight = r.arc[a, 0] * wider, weights[first + r.arc[a, 2]]
-                add(after, to, r.arc[a, 1], weight, mean, c * size, size)
-    for u in range(r.source_features[kind], r.source_features[kind + 1]):
-        p, s, amount = r.source_feature[u, 0], r.source_feature[u, 1], gain[r.source_feature[u, 2]]
-        if p >= r.width[i]:
+    lanes = y_tables.lanes
+    here = layer_at(f, i)
+    there = layer_at(f, i + 1)
+    kind = y_tables.kind[i]
+    size = padded(y_tables.columns[i])
+    wider = padded(y_tables.columns[i + 1])
+    weights = weights_at(sentence, i)
+    for c in range(y_tables.classes[i]):
+        row = RowSlice(mean, c * size, size)
+        for e in range(y_tables.class_sets[kind, c], y_tables.class_sets[kind, c + 1]):
+            held = y_tables.class_set[e]
+            for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
+                weight = weights.values[weights.begin + y_tables.arc[a, 2]]
+                into = RowSlice(after, y_tables.arc_target[a, 0] * wider, wider)
+                add(lanes, into, row, weight, y_tables.arc_target[a, 1])
+    for u in range(y_tables.source_features[kind], y_tables.source_features[kind + 1]):
+        p = y_tables.source_feature[u, 0]
+        if p >= y_tables.width[i]:
             break
+        amount = gain[y_tables.source_feature[u, 2]]
         if amount != 0.0 and f.total[here, p] > 0.0:
-            for a in range(r.arc_set[s], r.arc_set[s + 1]):
-                to, weight = r.arc[a, 0] * wider, amount * weights[first + r.arc[a, 2]]
-                add_pair(after, to, r.arc[a, 1], weight, f, here, p)
-    for u in range(r.target_features[kind], r.target_features[kind + 1]):
-        p, amount = r.target_feature[u, 0], gain[r.target_feature[u, 1]]
-        if p >= r.width[i + 1]:
+            held = y_tables.source_feature[u, 1]
+            counted = f.place[here, p, 1]
+            scale = amount * f.scale[here, p]
+            for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
+                weight = scale * weights.values[weights.begin + y_tables.arc[a, 2]]
+                into = RowSlice(after, y_tables.arc_target[a, 0] * wider, wider)
+                row = pair_row(f, here, p)
+                add(lanes, into, row, weight, counted + y_tables.arc_target[a, 1])
+    for u in range(y_tables.target_features[kind], y_tables.target_features[kind + 1]):
+        p = y_tables.target_feature[u, 0]
+        if p >= y_tables.width[i + 1]:
             break
+        amount = gain[y_tables.target_feature[u, 1]]
         if amount != 0.0 and f.total[there, p] > 0.0:
-            add_pair(after, r.class_of[p] * wider, 0, amount, f, there, p)
+            into = RowSlice(after, y_tables.class_of[p] * wider, wider)
+            counted = f.place[there, p, 1]
+            add(lanes, into, pair_row(f, there, p), amount * f.scale[there, p], counted)
 
 
-@inner
-def ending(r, n, final, f, layer, chance):
-    """Adds to ``chance`` P(y's counter ends at s)."""
-    for p in range(r.width[n]):
-        if f.total[layer, p] > 0.0:
-            row, shift, size = f.place[layer, p, 0], f.place[layer, p, 1], f.place[layer, p, 2]
-            weight = final[r.state[p]] * f.scale[layer, p]
-            add(chance, 0, shift, weight, f.mass, row, min(size, usable(r.columns[n], shift)))
-
-
-@within
-def means(r, h, amounts, weights, weight_at, n, start, final, labels, buffers, totals):
-    """Fills ``totals`` (1 + counts, counter): mass and expectations of joint counts.
+@jit_inline
+def means(
+    y_tables: YTables,
+    z_tables: ZTables,
+    amounts: Amounts,
+    sentence: Sentence,
+    buffers: MeanBuffers,
+    totals: Floats,
+) -> int:
+    """Fills ``totals`` (1 + counts, row): mass and expectations of joint counts.
 
     Returns where the counter of z ends.
     """
-    f, mean, after, sums, gain = buffers
-    counts, state, ended = len(mean), 0, 0
-    top = begin_layers(r, start, f)
+    f = buffers.f
+    gain = buffers.gain
+    mean = buffers.mean
+    after = buffers.after
+    classes = len(y_tables.member)
+    counts = len(mean)
+    state = 0
+    ended = 0
+    begin_layers(y_tables, sentence, f)
     for q in range(counts):
-        fill(mean[q], 0, len(r.member) * padded(r.columns[0]), 0.0)
-    for i in range(n):
-        first, here = weight_at[i], i % 2
-        if not f.keeps[0]:  # rows before the last layer are not looked at again
-            top = (1 - here) * (len(f.mass) // 2)
-        top = advance(r, i, weights, first, f, here, 1 - here, top, sums, 0.0)
-        hypothesis_gains(h, amounts, i, state, labels[i], gain, 1.0)
+        fill(mean[q], 0, classes * padded(y_tables.columns[0]), 0.0)
+    for i in range(sentence.n):
+        step = z_tables.step[z_tables.kind[i], state, sentence.labels[i]]
+        advance(y_tables, sentence, i, f, 0.0)
+        hypothesis_gains(z_tables, amounts, i, step, gain, False)
         for q in range(counts):
-            fill(after[q], 0, len(r.member) * padded(r.columns[i + 1]) + 4, 0.0)
-            add_means(r, i, weights, first, f, here, 1 - here, mean[q], after[q], gain[q])
-        hypothesis_gains(h, amounts, i, state, labels[i], gain, 0.0)
-        ended += h.step[h.kind[i], state, labels[i], 2]
-        state = h.step[h.kind[i], state, labels[i], 0]
+            fill(after[q], 0, classes * padded(y_tables.columns[i + 1]) + 4, 0.0)
+            add_means(y_tables, sentence, i, f, mean[q], after[q], gain[q])
+        hypothesis_gains(z_tables, amounts, i, step, gain, True)
+        state = step[0]
+        ended += step[2]
         mean, after = after, mean
-    size = padded(r.columns[n])
+    n = sentence.n
+    size = padded(y_tables.columns[n])
     for q in range(1 + counts):
         fill(totals[q], 0, totals.shape[1], 0.0)
-    ending(r, n, final, f, n % 2, totals[0])
-    for c in range(r.classes[n]):
+    ending(y_tables, sentence, f, totals[0])
+    for c in range(y_tables.classes[n]):
+        weight = sentence.final[y_tables.state[y_tables.member[c]]]
         for q in range(counts):
-            for k in range(r.columns[n]):
-                totals[1 + q, k] += final[r.state[r.member[c]]] * mean[q, c * size + k]
+            for k in range(y_tables.columns[n]):
+                totals[1 + q, k] += weight * mean[q, c * size + k]
     return ended
 
 
-@entry
-def mean_batch(r, h, amounts, batch, buffers, totals, ended):
-    """Fills ``totals`` (batch, 1 + counts, counter) and ``ended`` (batch,), see ``means``."""
+@jit_entry
+def mean_batch(
+    y_tables: YTables,
+    z_tables: ZTables,
+    amounts: Amounts,
+    batch: Batch,
+    buffers: MeanBuffers,
+    found: FoundMeans,
+) -> None:
+    """Fills masses and expectations of joint counts of all sentences, see ``means``."""
+    deficit = buffers.f.deficit
     for s in range(len(batch.weights)):
-        ended[s] = means(
-            r, h, amounts, batch.weights[s], batch.weight_at, batch.n, batch.start[s],
-            batch.final[s], batch.labels[s], buffers, totals[s],
-        )  # fmt: skip
-
-
-@entry
-def score_batch(r, amounts, ends, batch, cells, least, buffers, scores, kept, chances):
-    """Fills ``scores`` (batch, cells, lanes): flows for a function of y's counter.
-
-    And ``kept`` (batch, cells), whether some lane exceeds ``least``, (lanes,), and ``chances``
-    (batch, row), where the counter ends.
-
-    Args:
-        ends: the function for each joint count, (batch, joint counts, row).
-        cells: position and score row of each score that is kept.
-    """
-    f, sums, back, score, group = buffers
-    lanes, n = scores.shape[2], batch.n
-    for s in range(len(batch.weights)):
-        weights = batch.weights[s]
-        forward(r, weights, batch.weight_at, n, batch.start[s], f, sums, 0.0)
-        ending(r, n, batch.final[s], f, n, chances[s])
-        for i in range(n):
-            fill(score[i], 0, score.shape[1], 0.0)
-        for q in range(len(group)):
-            flows(
-                r, amounts, weights, batch.weight_at, n, ends[s, q], batch.final[s], f, 0.0, group,
-                q, back, score,
-            )  # fmt: skip
-        for c in range(len(cells)):
-            for j in range(lanes):
-                number = score[cells[c, 0], cells[c, 1] * lanes + j]
-                scores[s, c, j], kept[s, c] = number, kept[s, c] or abs(number) > least[j]
+        sentence = sentence_of(batch, s)
+        totals = found.totals[s]
+        found.ended[s] = means(y_tables, z_tables, amounts, sentence, buffers, totals)
+        for m in range(len(deficit)):
+            found.deficit[s, m] = deficit[m]
+        found.escaped[s] = buffers.f.escaped[0]

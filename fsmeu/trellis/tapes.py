@@ -66,10 +66,13 @@ _CachedSteps = tuple[Ints, Ints, Ints, list[tuple[Ints, tuple[Floats, Ints]]]]
 class Tape:
     """One tape of a split loss for sequences of length n.
 
-    ``terms`` has for each term of a joint count the numbers of the part's features that it reads.
+    ``terms`` has for each term of a joint count the numbers of the part's features that it reads,
+    ``ages`` are registers that stop at a cap.
     """
 
-    def __init__(self, part: TapeLoss, n: int, terms: Sequence[Sequence[int]]) -> None:
+    def __init__(
+        self, part: TapeLoss, n: int, terms: Sequence[Sequence[int]], ages: Iterable[str] = ()
+    ) -> None:
         names = [f"#{k}" for k in range(part.features)]  # features and the counter are linear
         names += [part.counter] if part.counter is not None else []
         # What only the value looks at is not in this spec, so it would be merged away.
@@ -80,6 +83,7 @@ class Tape:
         self._counter = names.index(part.counter) if part.counter is not None else None
         self.terms, self.start = len(terms), self._view.start
         self.contexts = self._view.contexts()  # what steps of each position depend on beside states
+        self._ages = [r.name for r in self._view.carried if r.name in ages]
         self._rows: list[dict[bytes, int]] = [{} for _ in terms]
         self._last_codes: dict[Hashable, Ints] = {}
         self._cache: dict[Hashable, _CachedSteps] = {}
@@ -122,6 +126,14 @@ class Tape:
             must = "the counts that the value looks at must grow by whole numbers"
             raise NonIntegerCountError(message("decode by counting", must))
         return codes, targets, counted, [_rows_of(gains[columns]) for columns in self._columns]
+
+    def at_cap(self, codes: Ints, cap: float) -> Bools:
+        """Which states have an age at the cap where ages stop, (states,)."""
+        values = self._view.space_of.decode(codes)
+        full = np.zeros(len(codes), bool)
+        for name in self._ages:
+            full |= values[name] >= cap
+        return full
 
     def rows(self, term: int) -> Floats:
         """The distinct rows of feature values that a term has been shown, (rows, features)."""
@@ -168,10 +180,11 @@ def _numbered(index: dict[bytes, int], places: Ints, table: Floats, numbers: Int
 class Tapes:
     """The tapes of a split loss for sequences of length n, or of every length up to n."""
 
-    def __init__(self, form: Split, n: int) -> None:
-        self.form, self.terms = form, joint_terms(form)
-        self.z = Tape(form.z, n, [term.z for term in self.terms])
-        self.y = Tape(form.y, n, [term.y for term in self.terms])
+    def __init__(self, form: Split, n: int, ages: Iterable[str] = ()) -> None:
+        self.form = form
+        self.terms = joint_terms(form)
+        self.z = Tape(form.z, n, [term.z for term in self.terms], ages)
+        self.y = Tape(form.y, n, [term.y for term in self.terms], ages)
 
 
 def value_coefficients(

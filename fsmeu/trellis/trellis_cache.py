@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
+from functools import partial
 from threading import RLock
 from typing import Any
 
@@ -17,44 +18,62 @@ from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import max_states
 from fsmeu.fst.layers import Layer, Layered, any_layers
 from fsmeu.limits import MOST_TRELLISES
-from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models.base import Model, arcs_key
 from fsmeu.models.chains import Chain
-from fsmeu.trellis.composed import LayersTooLargeError, compose, features_met
+from fsmeu.trellis.composed import (
+    LayersTooLargeError,
+    compose,
+    features_met,
+    merged_at_cap,
+    quotient_of,
+)
 from fsmeu.trellis.engine import SplitTrellis
-from fsmeu.trellis.structure import hypotheses, references
+from fsmeu.trellis.structure import tables_of_y, tables_of_z
 from fsmeu.trellis.tapes import Tapes, amounts_of
 
 _BUILDING = RLock()
 
 
-def capacity(n: int) -> int:
+def capacity(n: int, cap: int | None = None) -> int:
     """The greatest length that the structure for sequences of length n serves.
 
-    One serves examples, one most sentences, and two the longer ones; long sequences have their own.
+    One serves examples, one most sentences, and two the longer ones; long sequences have their own,
+    unless ages stop at a ``cap``, so that structures do not grow with the length.
     """
-    return next((size for size in (12, 32, 96, 288) if n <= size), n)
+    longer = () if cap is None else (1152, 4608)
+    return next((size for size in (12, 32, 96, 288, *longer) if n <= size), n)
 
 
 def split_trellis_of(
-    loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None = None
+    loss: SpecLoss,
+    model: Model,
+    allowed: Sequence[Layer] | None = None,
+    cap: int | None = None,
 ) -> SplitTrellis:
     """The structure of a loss that splits by tape with a model, and with other models of its kind.
 
-    ``allowed`` has the arcs of the acceptor of allowed sequences at each position, None for all.
+    Args:
+        loss: the loss; where ages stop at a cap, it must have some (``SpecLoss.ages``).
+        model: the label model.
+        allowed: the arcs of the acceptor of allowed sequences at each position, None for all.
+        cap: where ages stop, None where they do not.
 
     Raises:
         LossFileError: a step is undefined, be it only for sequences that no model gives.
         SizeLimitError: there are too many steps to keep.
         NonIntegerCountError: a counter does not grow by whole numbers.
     """
-    form, n = loss.split, model.n
+    n = model.n
+    ages = tuple(loss.ages) if cap is not None else ()
+    loss = loss if cap is None else loss.saturated(cap)
+    form = loss.split
     assert form is not None
+    build = partial(_unless_refused, loss, model, allowed=allowed, ages=ages, cap=cap)
     with _BUILDING:  # a thread that asks for the same structure waits for it
         cached: dict[Hashable, SplitTrellis | None] = loss.memo("structures")
         kind = model.structure, None if allowed is None else arcs_key(allowed)
-        longest, same = capacity(n), (*kind, n)
+        longest, same = capacity(n, cap), (*kind, n)
         repeats = _repeats(model) and (allowed is None or _repeat(allowed))
         if longest > n and repeats and not form.reads_length:
             key, structure = (*kind, longest), None
@@ -62,19 +81,26 @@ def split_trellis_of(
                 structure = cached.pop(key)
             else:
                 with suppress(LossFileError, SizeLimitError):  # a later step may be undefined
-                    structure = _unless_refused(loss, model, longest, allowed, kind)
+                    structure = build(longest, kind=kind)
             _keep(cached, key, structure)
             if structure is not None and _serves(structure, n):
                 return structure
         structure = cached.pop(same, None)
         if structure is None:
-            structure = _unless_refused(loss, model, n, allowed, kind)
+            structure = build(n, kind=kind)
         _keep(cached, same, structure)
         return structure
 
 
 def _unless_refused(
-    loss: SpecLoss, model: Model, n: int, allowed: Sequence[Layer] | None, kind: Hashable
+    loss: SpecLoss,
+    model: Model,
+    n: int,
+    *,
+    allowed: Sequence[Layer] | None,
+    kind: Hashable,
+    ages: Sequence[str],
+    cap: int | None,
 ) -> SplitTrellis:
     """The structure for sequences of length n, unless one like it was too large before.
 
@@ -88,7 +114,8 @@ def _unless_refused(
     if n >= positions:
         raise SizeLimitError(reason)
     try:
-        return _structure(loss.split, model.layered(), n, allowed)
+        tapes = Tapes(loss.split, n, ages)
+        return _structure(tapes, model.layered(), n, allowed, cap)
     except SizeLimitError as error:
         positions = error.positions if isinstance(error, LayersTooLargeError) else n
         _keep(refused, key, (positions, str(error)))
@@ -125,20 +152,25 @@ def _repeat(layers: Sequence[Layer]) -> bool:
 
 
 def _structure(
-    form: Split, layered: Layered, n: int, allowed: Sequence[Layer] | None
+    tapes: Tapes, layered: Layered, n: int, allowed: Sequence[Layer] | None, cap: int | None
 ) -> SplitTrellis:
     """The structure for sequences of length n, the last layers repeated up to there."""
-    tapes, alphabet = Tapes(form, n), form.bound.alphabet
+    form = tapes.form
+    alphabet = form.bound.alphabet
     layers = [*layered.layers, *layered.layers[-1:] * (n - layered.n)]
     z_layers = list(any_layers(alphabet, n).layers if allowed is None else allowed)
     z_layers += z_layers[-1:] * (n - len(z_layers))
-    y = compose(tapes.y, layers, len(layered.start), weighted=True)
-    z = compose(tapes.z, z_layers, 1, weighted=False)
+    y = compose(tapes.y, layers, len(layered.start), weighted=True, cap=cap, stops=True)
+    z = merged_at_cap(compose(tapes.z, z_layers, 1, weighted=False, cap=cap))
     shown = [(tapes.z.rows(k), tapes.y.rows(k)) for k in range(len(tapes.terms))]
     amounts, common = amounts_of(
         form, tapes.terms, shown, n, lambda: zip(features_met(z), features_met(y), strict=True)
     )
     weight_at = np.append(0, np.cumsum([len(layer.weight) for layer in layers], dtype=np.int64))
     adds, scored = (np.diff(at).sum(axis=0) > 0 for at in (amounts.begins, amounts.row_begins))
-    r, h = references(y, adds), hypotheses(z, len(alphabet), scored[:-1])
-    return SplitTrellis(tapes, n, y, z, r, h, amounts, common, weight_at)
+    if cap is not None:
+        z = quotient_of(z, scored[:-1])
+    y_tables = tables_of_y(y, adds)
+    z_tables = tables_of_z(z, len(alphabet), scored[:-1])
+    sources = [layer.source for layer in layers]
+    return SplitTrellis(tapes, n, y, z, y_tables, z_tables, amounts, common, weight_at, sources)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -30,7 +30,8 @@ from fsmeu.losses.machine.view import LossAutomaton, SpecAutomaton, quotient_giv
 from fsmeu.losses.semantics.walk import trajectories
 from fsmeu.losses.sum_over_paths import Windows
 from fsmeu.models.paths import backward, forward
-from fsmeu.trellis.compiled import kernels
+from fsmeu.trellis import walk_kernels
+from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.roundings import BoundedValues, joined
 
 SMALL_SPACE = 4096  # states of a space that are walked all at once, for many sentences, not merged
@@ -180,7 +181,7 @@ class LayerStep:
     def forward(self, i: int, mass: Floats, steps: Steps, offset: int = 0) -> Floats:
         """The masses after position i."""
         after = np.zeros((len(mass), self.layered.widths[i + 1], steps.width))
-        self._run("push", i, mass, steps, offset, after.ravel())
+        self._run(walk_kernels.push, i, mass, steps, offset, after.ravel())
         return after
 
     def backward(
@@ -189,18 +190,24 @@ class LayerStep:
         """The backward values before position i, and derivatives with respect to its weights."""
         begin, end = self.acceptor.arcs[i : i + 2]
         before, (slopes, derivatives) = np.zeros(mass.shape), np.zeros((2, end - begin))
-        self._run("pull", i, mass, steps, offset, beyond.ravel(), before.ravel(), slopes)
+        self._run(walk_kernels.pull, i, mass, steps, offset, beyond.ravel(), before.ravel(), slopes)
         derivatives[self.acceptor.order[begin:end] - begin] = slopes
         return before, derivatives
 
     def changed(self, i: int, mass: Floats, steps: Steps, beyond: Floats, labels: int) -> Floats:
         """The expected value with each label z at position i, (labels,); symbols z * labels + y."""
         values = np.zeros(labels)
-        self._run("change", i, mass, steps, labels, beyond.ravel(), values)
+        self._run(walk_kernels.change, i, mass, steps, labels, beyond.ravel(), values)
         return values
 
     def _run(
-        self, name: str, i: int, mass: Floats, steps: Steps, number: int, *arrays: Floats
+        self,
+        function: Callable[..., Any],
+        i: int,
+        mass: Floats,
+        steps: Steps,
+        number: int,
+        *arrays: Floats,
     ) -> None:
         """Calls a kernel for a position."""
         quantities, _, states = mass.shape
@@ -209,9 +216,12 @@ class LayerStep:
         arcs, groups = (at[i + 1] - at[i] for at in (self.acceptor.arcs, self.acceptor.groups))
         self._work += int(arcs + 2 * groups) * quantities * states
         shape = (quantities, len(steps.step) // states, states, steps.width, 0, states)
-        row, run = np.empty(quantities * states), kernels("walk_kernels", self._work)
-        flat, step, gain, kernel = mass.ravel(), steps.step, steps.gain, getattr(run, name)
-        kernel(self.acceptor, i, self.weight, flat, shape, step, gain, number, row, *arrays)
+        row = np.empty(quantities * states)
+        run = kernel(function, self._work)
+        flat = mass.ravel()
+        run(
+            self.acceptor, i, self.weight, flat, shape, steps.step, steps.gain, number, row, *arrays
+        )
 
 
 # -- layers of reached states ----------------------------------------------------------------------
@@ -365,7 +375,7 @@ def dense_walk(
     gains = gains.reshape(len(by_kind), view.linear * size)
     buffers = np.zeros(layer), np.zeros(layer), np.empty(quantities * space)
     work = batch * quantities * space * (len(acceptor.arc) + 2 * len(acceptor.group))
-    kernels("walk_kernels", work).span(
+    kernel(walk_kernels.span, work)(
         acceptor, rows, kinds, (quantities, view.symbols, space), view.start, steps, gains, buffers,
         ending,
     )  # fmt: skip

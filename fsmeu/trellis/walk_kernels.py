@@ -20,26 +20,23 @@ which of these are among them.
 
 from __future__ import annotations
 
-from fsmeu.trellis.compiled import entry, inner, part, unsigned_of
-
-unsigned = unsigned_of()
-_rows = part("count_kernels")
-add_arcs, dot, fill = _rows.add_arcs, _rows.dot, _rows.fill
+from fsmeu.trellis.batches import RowSlice
+from fsmeu.trellis.count_rows import add_arcs, dot, fill
+from fsmeu.trellis.kernels import jit_entry, jit_helper, unsigned
 
 
-@inner
+@jit_helper
 def gather(acceptor, g, weight, mass, quantities, width, states, low, high, row):
     """Fills ``row`` (quantities, states) from low to high with the sums over a group's arcs."""
     begin, end = acceptor.group[g, 0], acceptor.group[g + 1, 0]
     for q in range(quantities):
         fill(row, q * states + low, q * states + high, 0.0)
-        masses = mass[q * width * states + low :]
-        add_arcs(
-            row, q * states, low, high - low, masses, states, acceptor.arc, begin, end, weight, 0
-        )
+        into = RowSlice(row, q * states + low, high - low)
+        masses = RowSlice(mass[q * width * states + low :], 0, states)
+        add_arcs(into, masses, acceptor.arc, begin, end, RowSlice(weight, 0, 0))
 
 
-@entry
+@jit_entry
 def push(acceptor, i, weight, mass, shape, step, gain, offset, row, after):
     """Adds to ``after`` the masses of the next layer; returns the range of the states reached.
 
@@ -72,7 +69,7 @@ def push(acceptor, i, weight, mass, shape, step, gain, offset, row, after):
     return (first, last) if last else (0, 0)
 
 
-@entry
+@jit_entry
 def pull(acceptor, i, weight, mass, shape, step, gain, offset, row, beyond, before, slopes):
     """Adds to ``before`` the backward values of a layer, from those ``beyond`` it.
 
@@ -105,7 +102,7 @@ def pull(acceptor, i, weight, mass, shape, step, gain, offset, row, beyond, befo
             slopes[e - acceptor.arcs[i]] = total
 
 
-@entry
+@jit_entry
 def change(acceptor, i, weight, mass, shape, step, gain, labels, row, beyond, values):
     """Adds to ``values`` the expected value with each label of z at a position, (labels,).
 
@@ -129,14 +126,14 @@ def change(acceptor, i, weight, mass, shape, step, gain, labels, row, beyond, va
             values[z] += total
 
 
-@inner
+@jit_helper
 def clear(mass, quantities, width, states, low, high):
     """Sets the masses of states low, ..., high - 1 to 0."""
     for k in range(quantities * width):
         fill(mass, k * states + low, k * states + high, 0.0)
 
 
-@entry
+@jit_entry
 def span(acceptor, rows, kinds, size, place, steps, gains, buffers, ending):
     """Adds to ``ending`` (batch, quantities * states) the masses in which sentences end.
 

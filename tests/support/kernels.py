@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 from unittest import mock
 
-from fsmeu.trellis import compiled, engine, walk
+from fsmeu.trellis import engine, kernels, walk
 
 MOST_PLAIN = 2_000_000
 """Sums and products, some seconds: what takes more is compiled whatever was asked for."""
@@ -14,8 +14,8 @@ def kernels_that_run(how):
     """A context in which queries run by plain kernels, up to MOST_PLAIN, or by compiled ones."""
     most = 0 if how == "compiled" else MOST_PLAIN
 
-    def chosen(name, work, rows="count_kernels"):
-        return (compiled.load_plain if work <= most else compiled.load_compiled)(name, rows)
+    def chosen(function, work, rows=None):
+        return (kernels.plain if work <= most else kernels.compiled)(function, rows)
 
-    with mock.patch.object(engine, "kernels", chosen), mock.patch.object(walk, "kernels", chosen):
+    with mock.patch.object(engine, "kernel", chosen), mock.patch.object(walk, "kernel", chosen):
         yield

@@ -21,7 +21,7 @@ from fsmeu.fst.compose import guard_pairs
 from fsmeu.fst.distinct import bits, group, refine, refine_layers
 from fsmeu.losses.algebra.split import slope, starts_of
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr, Register, names_read, steps, tapes
+from fsmeu.losses.language.syntax import Expr, Register, names_read, parts, steps, tapes
 from fsmeu.losses.semantics import domains
 from fsmeu.losses.semantics.evaluator import (
     BoundLoss,
@@ -137,13 +137,29 @@ class SpecAutomaton(LossAutomaton):
         """The numbers that make up the contexts of rows of z, (rows, positions, numbers)."""
         columns: list[Floats] = []
         if "i" in self._read and not self.clock:
-            columns.append(np.broadcast_to(np.arange(1.0, self.n + 1.0), z.shape))
+            columns += [np.broadcast_to(piece, z.shape) for piece in self._clock_pieces()]
         if self.z is not None and "z" in self._read:
             columns.append(z.astype(np.float64))
         for name, values in track.items():
             if name in self._read:
                 columns += [values[:, :-1], values[:, 1:]]
         return np.stack(columns, axis=-1) if columns else np.zeros((*z.shape, 0))
+
+    def _clock_pieces(self) -> list[Floats]:
+        """What steps read of the position: pieces of updates that read nothing else, (n,) each.
+
+        A loss that asks whether i == n has two kinds of positions, not n of them.
+        """
+        stepping = {*(r.name for r in self.carried), *self.linear_names}
+        current = {"i": np.arange(1.0, self.n + 1.0), "n": float(self.n)}
+        scope = Scope(self.bound, current, current, self.memories)
+        alone = frozenset({"i", "n", *self.bound.params})
+        pieces: dict[Expr, Floats] = {}
+        for register in self.bound.spec.registers:
+            if register.name in stepping:
+                for piece in _pieces_of(register.update, alone):
+                    pieces[piece] = np.asarray(evaluate(piece, scope), np.float64)
+        return list(pieces.values())
 
     def advance(
         self, i: int, codes: Ints, symbols: Ints | None = None
@@ -276,6 +292,18 @@ def _pieces(expr: Expr, name: str, free: frozenset[str]) -> Iterator[Expr]:
         yield ast.Name(name)
     for part in ast.parts(expr):
         yield from _pieces(part, name, free)
+
+
+def _pieces_of(expr: Expr, names: frozenset[str]) -> Iterator[Expr]:
+    """The largest pieces that read the position, and nothing beside these names."""
+    read = names_read(expr)
+    if "i" not in read:
+        return
+    if read <= names:
+        yield expr
+    else:
+        for part in parts(expr):
+            yield from _pieces_of(part, names)
 
 
 def _is_one_time(expr: Expr, name: str) -> bool:

@@ -1,0 +1,378 @@
+"""The best hypotheses where the value is a ratio of totals: documents, and corpora of sentences.
+
+The value is b T / D^a of totals over independent sentences: T >= 0 is the joint count, D affine in
+the reference's count S, k the hypotheses' count. With D = c (v + S), v and b depending on k, and a
+rule (v + S)^-a = sum over m of w_m exp(-x_m (v + S)) + R,
+
+    E[T (v + S)^-a]  =  sum over m of  w_m exp(-x_m v) E[T exp(-x_m S)]  +  E[T R],
+
+and E[T exp(-x S)] is a sum over the steps of the hypotheses: what a step adds to T has, in its own
+sentence, the expectation E[f exp(-x s)], found for all steps at once by sweeps over lanes
+(``trellis/lane_rows.py``), and all other sentences are a factor, the product of their G(x). So for
+one k, the best hypotheses are best paths. What the rule leaves out is at most E[T] max R, and the
+best E[T] by total, from the lane x = 0, excludes all k that are far: E[T / (v + S)^a] is at most
+E[T] / (v + l)^a, l being the least S but for a stated probability (``trellis/lanes.py``).
+
+Other totals near k are bounded by chords. With m = E[S] about, u = 1 / (v + m), the function
+E[T (1 + u (S - m))^-a] is convex in u; ``count_search`` has the search.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fsmeu.arrays import Floats, Ints
+from fsmeu.decoding.hulls import best_sums
+from fsmeu.decoding.moments import CountSearch, branch_and_bound, chords
+from fsmeu.expectation.totals import (
+    RatioByTotal,
+    TotalsProblem,
+    error_of_none,
+    left_out,
+    ratio_by_total,
+    rule_of_totals,
+    value_of_none,
+    wide_rule_of_totals,
+)
+from fsmeu.trellis.batches import Scores
+from fsmeu.trellis.lanes import TAIL, CountRange, LaneGroup, count_range, node_logs
+from fsmeu.trellis.rules import Rule
+
+SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each lane
+MOST_SCORES = 1 << 27  # scores that are kept: 1 GB
+
+_NEGLIGIBLE = 1e-16  # a score that is left out, at the lane x = 0
+
+
+class TotalsDecision(NamedTuple):
+    """The best hypotheses, by sentence, and what is known of their value."""
+
+    labels: list[Ints]  # label indices of each sentence
+    value: float  # the expected value, signed: greater is better
+    error: float  # a bound on its error
+    upper: float  # no hypotheses have a greater value
+    tried: int  # how many totals were tried
+
+
+class _Part(NamedTuple):
+    """Sentences that are swept together."""
+
+    rows: slice  # their places among all
+    group: LaneGroup
+
+
+class _Swept(NamedTuple):
+    """Scores of the steps of a part at the nodes of a rule."""
+
+    part: _Part
+    scores: Scores  # E[amount exp(-x count)], those that are not negligible
+    logs: Floats  # log G, (batch, lanes)
+    errors: Floats  # bounds on the errors of these, (batch, lanes)
+
+
+def _parts(groups: Sequence[LaneGroup]) -> list[_Part]:
+    """The groups, divided so that all scores of a part are few."""
+    parts = []
+    place = 0
+    for group in groups:
+        cells = max(1, len(group.trellis.score_cells(group.n)))
+        size = max(1, SCORES_AT_ONCE // cells)
+        for begin in range(0, group.size, size):
+            weights = group.weights.rows(slice(begin, begin + size))
+            part = LaneGroup(group.trellis, weights)
+            parts.append(_Part(slice(place, place + part.size), part))
+            place += part.size
+    return parts
+
+
+def _swept(nodes: Floats, part: _Part) -> _Swept:
+    """The scores of the steps of a part at nodes."""
+    group = part.group
+    trellis = group.trellis.with_lanes(nodes)
+    ends = np.ones((group.size, 1, len(nodes)))
+    scores, sums = trellis.scores(group.weights, ends, least=np.full(len(nodes), _NEGLIGIBLE))
+    logs = node_logs(group, sums.masses, sums.deficits)
+    return _Swept(part, scores, logs.logs, logs.errors)
+
+
+def best_by_lanes(problem: TotalsProblem, jobs: int = 1) -> TotalsDecision | None:
+    """The best hypotheses, or None where lanes do not serve them."""
+    ratio = ratio_by_total(problem)
+    if ratio is None:
+        return None
+    with ThreadPoolExecutor(jobs) as pool:  # kernels work side by side
+        return _Search(problem, ratio, pool).decision()
+
+
+class _Search:
+    """The search for the best hypotheses of a problem."""
+
+    def __init__(
+        self, problem: TotalsProblem, ratio: RatioByTotal, pool: ThreadPoolExecutor
+    ) -> None:
+        self.problem = problem
+        self.ratio = ratio
+        self.run: Callable[..., Any] = map if pool._max_workers == 1 else pool.map
+        self.parts = _parts(problem.groups)
+        self.sentences = sum(part.group.size for part in self.parts)
+        self.range: CountRange = count_range(problem.groups)
+        self.centre = ratio.v + self.range.mean  # (k,)
+        self.beyond = -np.inf  # an upper bound on the values of totals that are not looked at
+        # Roundings of sums of scores, and steps whose scores are left out, as amounts of T.
+        self.rounding = 0.0
+        self.greatest = 0.0
+        for group in problem.groups:
+            joint = group.size * float(group.trellis.greatest[0, group.n])
+            steps = 2 * len(group.trellis.tapes.terms) * group.n * group.size
+            self.rounding += 2 * group.rounding * joint + _NEGLIGIBLE * steps
+            self.greatest += joint
+
+    def decision(self) -> TotalsDecision | None:
+        """The best hypotheses."""
+        none = value_of_none(self.problem, self.range)
+        if none is None:
+            return None
+        plain = list(self.run(partial(_swept, np.zeros(1)), self.parts))
+        if sum(swept.scores.value.size for swept in plain) > MOST_SCORES:
+            return None
+        ones = [np.ones((swept.part.group.size, 1)) for swept in plain]
+        tables = self._tables(plain, ones, self._most_items(plain, ones))
+        expected, _, off = best_sums(tables)  # the greatest E[T] by total
+        lacking = np.full(len(self.ratio.v) - len(expected), -np.inf)
+        expected = np.append(expected + off + self.rounding, lacking)
+        near = self._near(expected, none)
+        if near is None:
+            return self._without_items(plain, expected, none)
+        return self._decided(expected, near, none, plain)
+
+    def _most_items(self, plain: Sequence[_Swept], ones: Sequence[Floats]) -> int | None:
+        """A total beyond which none is best, for one sentence; None where that is not known.
+
+        The greatest E[T] of all hypotheses bounds that of every total, and divided by a greater
+        denominator it falls below a value that is reached.
+        """
+        if self.sentences != 1:
+            return None
+        group = plain[0].part.group
+        best, counts = group.trellis.best_of_all(plain[0].scores, ones[0], group.n)
+        most = float(best[0]) + self.rounding
+        total = max(1, int(counts[0]))
+        ratio = self.ratio
+        least = most - 2 * self.rounding - TAIL * self.greatest
+        reached = ratio.gain[total] * max(0.0, least)
+        reached *= (ratio.v[total] + self.range.high) ** -ratio.power
+        bounds = ratio.gain * most * (ratio.v + self.range.low) ** -ratio.power
+        bounds += TAIL * self.problem.largest
+        bounds[0] = np.inf
+        above = np.flatnonzero(bounds >= reached * (1 - 1e-12))
+        last = int(above[-1])
+        self.beyond = float(bounds[last + 1 :].max(initial=-np.inf))
+        return last
+
+    def _tables(
+        self, swept: Sequence[_Swept], factors: Sequence[Floats], most: int | None = None
+    ) -> list[Floats]:
+        """The best sums of scores by count of each sentence, up to a count if given."""
+        return [table for found in self._best(swept, factors, None, most) for table in found[0]]
+
+    def _labels(
+        self, swept: Sequence[_Swept], factors: Sequence[Floats], ends: Ints, most: int | None
+    ) -> list[Ints]:
+        """The labels of best paths with these counts, by sentence."""
+        return [labels for found in self._best(swept, factors, ends, most) for labels in found[1]]
+
+    def _best(
+        self,
+        swept: Sequence[_Swept],
+        factors: Sequence[Floats],
+        ends: Ints | None,
+        most: int | None,
+    ) -> list[tuple[Floats, Ints]]:
+        """For each part, the best sums of scores by count, and labels where counts are given."""
+
+        def best(part: _Swept, own: Floats) -> tuple[Floats, Ints]:
+            at = None if ends is None else ends[part.part.rows]
+            group = part.part.group
+            return group.trellis.best(part.scores, own, group.n, at, most)
+
+        return list(self.run(best, swept, factors))
+
+    def _coarse(self, expected: Floats) -> Floats:
+        """Upper bounds on values by total: E[T] over the least denominator, (k,)."""
+        ratio = self.ratio
+        least = np.maximum(ratio.v + self.range.low, 1e-300)
+        bounds = ratio.gain * np.maximum(expected, 0.0) * least**-ratio.power
+        return np.where(np.isneginf(expected), -np.inf, bounds + TAIL * self.problem.largest)
+
+    def _near(self, expected: Floats, none: float) -> tuple[int, int, int] | None:
+        """The totals that may be best, from the first to the last, and the likeliest; or None."""
+        ratio = self.ratio
+        with np.errstate(invalid="ignore"):
+            likely = ratio.gain * expected * self.centre**-ratio.power
+        likely[0] = -np.inf
+        likeliest = int(np.argmax(np.where(np.isnan(likely), -np.inf, likely)))
+        if not np.isfinite(likely[likeliest]):
+            return None
+        least = float(expected[likeliest]) - 2 * self.rounding - TAIL * self.greatest
+        reached = float(ratio.gain[likeliest]) * max(0.0, least)
+        reached *= float(ratio.v[likeliest] + self.range.high) ** -ratio.power
+        coarse = self._coarse(expected)
+        coarse[0] = -np.inf
+        near = np.flatnonzero(coarse >= max(reached * (1 - 1e-12), none))
+        if not len(near):
+            return None
+        first = int(near[0])
+        last = int(near[-1])
+        return first, last, min(max(likeliest, first), last)
+
+    def _without_items(
+        self, plain: Sequence[_Swept], expected: Floats, none: float
+    ) -> TotalsDecision | None:
+        """Hypotheses that count nothing, which are best; None where none are allowed."""
+        if np.isneginf(expected[0]):
+            return None
+        ones = [np.ones((s.part.group.size, 1)) for s in plain]
+        labels = self._labels(plain, ones, np.zeros(self.sentences, np.int64), None)
+        error = error_of_none(self.problem, self.range)
+        return TotalsDecision(labels, none, error, none + error, 0)
+
+    def _decided(
+        self,
+        expected: Floats,
+        near: tuple[int, int, int],
+        none: float,
+        plain: Sequence[_Swept],
+    ) -> TotalsDecision | None:
+        """The best of the totals that may be, and of hypotheses that count nothing."""
+        first, last, likeliest = near
+        narrow = rule_of_totals(self.ratio, self.range, likeliest)
+        wide = wide_rule_of_totals(self.ratio, self.range, first, last)
+        decision = None
+        for rule in (narrow, wide) if narrow.is_one_sided else (wide,):
+            swept = list(self.run(partial(_swept, rule.nodes), self.parts))
+            if sum(part.scores.value.size for part in swept) > MOST_SCORES:
+                return decision
+            lanes = _Lanes(self, rule, swept, expected, near)
+            decision = self._with_rule(lanes, expected, none, plain)
+            if decision.upper <= decision.value + 2 * decision.error:
+                break
+        return decision
+
+    def _with_rule(
+        self, lanes: _Lanes, expected: Floats, none: float, plain: Sequence[_Swept]
+    ) -> TotalsDecision:
+        """The best of all totals, by the scores of a rule."""
+        first, last, _ = lanes.near
+        search = lanes.search()
+        search.sums(first)
+        search.sums(last)
+        error = error_of_none(self.problem, self.range)
+        allows_none = bool(np.isfinite(expected[0]))
+        best, upper = branch_and_bound(search, none - error if allows_none else -np.inf)
+        coarse = self._coarse(expected)
+        coarse[0] = none + error if allows_none else -np.inf
+        coarse[first : last + 1] = -np.inf
+        upper = max(upper, float(coarse.max()), self.beyond)
+        total, value, labels = lanes.hypotheses(best)
+        if allows_none and none >= value:
+            decision = self._without_items(plain, expected, none)
+            if decision is not None:
+                return decision._replace(upper=max(upper, decision.upper))
+        return TotalsDecision(labels, value, lanes.error(total), upper, len(search.tried))
+
+
+class _Lanes:
+    """Scores of steps for any total, from those at the nodes of a rule."""
+
+    def __init__(
+        self,
+        search: _Search,
+        rule: Rule,
+        swept: Sequence[_Swept],
+        expected: Floats,
+        near: tuple[int, int, int],
+    ) -> None:
+        self.owner = search
+        self.rule = rule
+        self.swept = swept
+        self.expected = np.maximum(expected, 0.0)
+        self.near = near
+        self.most = near[1] if search.sentences == 1 else None
+        logs = np.concatenate([part.logs for part in swept])  # (sentences, lanes)
+        self.logs = np.array([math.fsum(column) for column in logs.T])
+        self.log_errors = sum(part.errors.sum(axis=0) for part in swept)
+        self.scale = search.centre**rule.power  # (k,): sums of scores are of the size of T
+        self.rest = left_out(rule, search.ratio, search.range)  # (k,)
+        self.found: dict[int, Callable[[int], Ints]] = {}
+
+    def masses(self, k: int) -> Floats:
+        """w_m exp(-x_m v) G_m times the scale, for a total, (lanes,)."""
+        exponents = self.logs - self.rule.nodes * self.owner.ratio.v[k]
+        masses: Floats = self.rule.weights * np.exp(exponents) * self.scale[k]
+        return masses
+
+    def factors(self, k: int) -> list[Floats]:
+        """What the scores of each part are multiplied by for a total, (batch, lanes) each."""
+        masses = self.masses(k)
+        return [masses * np.exp(-part.logs) for part in self.swept]
+
+    def sums_at(self, k: int) -> Floats:
+        """The greatest sums of scores at a total, by total."""
+        tables = self.owner._tables(self.swept, self.factors(k), self.most)
+        sums, self.found[k], off = best_sums(tables)
+        size = len(self.owner.ratio.v)
+        return np.append(sums, np.full(max(0, size - len(sums)), -np.inf)) + off
+
+    def over_at(self, k: int, ks: Ints) -> Floats:
+        """Bounds on what the sums at a total lack of the true ones, for several totals."""
+        search = self.owner
+        masses = self.masses(k)
+        lost = float(masses.sum()) * search.rounding
+        lost += float(masses @ self.log_errors) * search.greatest
+        lost += TAIL * search.problem.largest * self.scale[k] / search.ratio.gain[k]
+        over: Floats = self.expected[ks] * self.rest[k] * self.scale[k] + lost
+        return over
+
+    def search(self) -> CountSearch:
+        """The values by total."""
+        search = self.owner
+        first, last, likeliest = self.near
+        gain = search.ratio.gain / self.scale
+        escaped = 2 * search.problem.largest * search.range.escaped
+        errors = np.full(len(gain), escaped)
+        bounds_at = chords(1.0 / search.centre, self.over_at)
+        offset = np.zeros(len(gain))
+        return CountSearch(
+            first, last, likeliest, gain, offset, errors, self.sums_at, bounds_at, self.hypotheses
+        )
+
+    def error(self, k: int) -> float:
+        """A bound on the error of the value of hypotheses with a total."""
+        gain = float(self.owner.ratio.gain[k] / self.scale[k])
+        escaped = 2 * self.owner.problem.largest * self.owner.range.escaped
+        return gain * float(self.over_at(k, np.array([k]))[0]) + escaped
+
+    def hypotheses(self, k: int) -> tuple[int, float, list[Ints]]:
+        """Hypotheses with a total, at k or near it, that total, and their value.
+
+        Where best sums are those of concave hulls, no hypotheses may have the total k with the sum
+        that bounds it: then those of the total next below, at the scores of that, and so on.
+        """
+        for _ in range(8):
+            if k not in self.found:
+                self.sums_at(k)
+            ends = self.found[k](k)
+            if int(ends.sum()) == k:
+                break
+            k = int(ends.sum())
+        found = self.owner._best(self.swept, self.factors(k), ends, self.most)
+        tables = [table for part in found for table in part[0]]
+        labels = [row for part in found for row in part[1]]
+        sums = [float(table[end]) for table, end in zip(tables, ends.tolist(), strict=True)]
+        return k, float(self.owner.ratio.gain[k] / self.scale[k]) * math.fsum(sums), labels

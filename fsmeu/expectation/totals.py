@@ -1,0 +1,201 @@
+"""Expected values that are ratios of totals, by lanes: documents, and corpora of sentences.
+
+The value is b T / D^a of totals over independent sentences: T >= 0 is the joint count, D affine in
+the reference's count S, k the hypotheses' count. With D = c (v + S), v and b depending on k, and a
+rule (v + S)^-a = sum over m of w_m exp(-x_m (v + S)) + R (``trellis/rules.py``),
+
+    E[T (v + S)^-a]  =  sum over m of  w_m exp(-x_m v) E[T exp(-x_m S)]  +  E[T R].
+
+T is a sum over sentences, and S one of independent counts, so that E[T exp(-x S)] is the product of
+all G_s(x) = E[exp(-x S_s)] times the sum over sentences of E[T_s exp(-x S_s)] / G_s(x): one sweep
+over lanes for each sentence (``trellis/lane_rows.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from fsmeu.arrays import Floats, Ints
+from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
+from fsmeu.losses.algebra.split import Split
+from fsmeu.trellis.lanes import TAIL, CountRange, LaneGroup, count_range, node_logs, rounded_rule
+from fsmeu.trellis.rules import Rule, rule_for, wide_rule
+from fsmeu.trellis.tapes import value_coefficients
+from fsmeu.twofold import UNIT
+
+_EPS = 1e-14  # the part of a value that a rule is meant to leave out
+_TINY = 1e-300  # stands for a denominator of 0, which has no mass
+
+
+@dataclass(frozen=True, eq=False)
+class TotalsProblem:
+    """Sentences to be decided for a value of their totals."""
+
+    form: Split  # the loss, split by tape
+    n: int  # the total length
+    sign: float  # 1 for a utility, -1 for a loss
+    largest: float  # the greatest absolute value that the file declares
+    groups: Sequence[LaneGroup]
+
+    @property
+    def most_counted(self) -> int:
+        """The greatest count of all references together."""
+        columns = (int(g.trellis.y_tables.columns[g.n]) for g in self.groups)
+        return sum(g.size * (c - 1) for g, c in zip(self.groups, columns, strict=True))
+
+    @property
+    def greatest(self) -> float:
+        """A bound on the joint count of all sentences together, signs aside."""
+        return sum(g.size * float(g.trellis.greatest[0, g.n]) for g in self.groups)
+
+
+class RatioByTotal(NamedTuple):
+    """The value as gain E[T (v + S)^-power], by the total k of hypotheses' counts, from 1 on."""
+
+    gain: Floats  # (k,); that of 0 is not looked at
+    v: Floats  # (k,)
+    power: float
+
+
+def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
+    """The value as a ratio of totals; None where lanes do not serve it.
+
+    It must be b T / D^a, derived from the text, in a finite declared range, more of T never worse,
+    T proven to be at least 0, and 0 for hypotheses that count nothing.
+    """
+    if not problem.groups or not math.isfinite(problem.largest):
+        return None
+    high = 0
+    for group in problem.groups:
+        trellis = group.trellis
+        if trellis.common.any() or not trellis.is_nonnegative or trellis.joint_of_none(group.n):
+            return None
+        high += group.size * (int(trellis.z_tables.columns[group.n]) - 1)
+    most = problem.most_counted
+    if high < 1 or most < 1:
+        return None
+    totals = np.maximum(np.arange(high + 1.0), 1.0)  # that of none stands apart
+    ratio = ratio_of_totals(problem.form, problem.n, totals, float(most))
+    if ratio is None or (problem.sign * ratio.top[1] <= 0).any():
+        return None
+    return _scaled(ratio, problem.sign)
+
+
+def _scaled(ratio: Ratio, sign: float) -> RatioByTotal | None:
+    """The ratio with a denominator v + S, or without S; None where S counts unevenly."""
+    steep = float(ratio.below[2, 0])
+    if (ratio.below[2] != steep).any() or steep <= 0:
+        return None
+    gain = sign * ratio.top[1] * steep**-ratio.power
+    return RatioByTotal(gain, ratio.below[0] / steep, ratio.power)
+
+
+def value_of_none(problem: TotalsProblem, reach: CountRange) -> float | None:
+    """The value of hypotheses that count nothing, signed; None where it depends on S from 1 on."""
+    most = problem.most_counted
+    ref = np.arange(most + 1)
+    _, offset = value_coefficients(problem.form, problem.n, 0, ref, np.ones(len(ref), bool))
+    if (offset[1:] != offset[-1]).any():
+        return None
+    some = float(offset[-1])
+    return problem.sign * (some + (float(offset[0]) - some) * reach.none)
+
+
+def error_of_none(problem: TotalsProblem, reach: CountRange) -> float:
+    """A bound on the error of the value of hypotheses that count nothing."""
+    rounding = sum(group.size * group.rounding for group in problem.groups)
+    return 2 * problem.largest * (rounding * reach.none + reach.escaped)
+
+
+def rule_of_totals(ratio: RatioByTotal, reach: CountRange, k: int) -> Rule:
+    """The rule with few nodes for the denominators of a total."""
+    low = float(ratio.v[k]) + reach.low
+    high = float(ratio.v[k]) + reach.high
+    centre = float(ratio.v[k]) + max(reach.mean, reach.low)
+    return rounded_rule(rule_for(max(low, 1e-9 * centre), high, centre, ratio.power, _EPS))
+
+
+def wide_rule_of_totals(ratio: RatioByTotal, reach: CountRange, first: int, last: int) -> Rule:
+    """The rule for the denominators of all totals from the first to the last."""
+    low = max(float(ratio.v[first]) + reach.low, _TINY)
+    return rounded_rule(wide_rule(low, float(ratio.v[last]) + reach.high, ratio.power))
+
+
+def left_out(rule: Rule, ratio: RatioByTotal, reach: CountRange) -> Floats:
+    """Bounds on |R| by total, where S lies in its range, (k,); with what rounds of the nodes."""
+    low = np.maximum(ratio.v + reach.low, _TINY)
+    with np.errstate(over="ignore"):
+        rest = rule.remainder(low, ratio.v + reach.high)
+        rounded: Floats = rest + (reach.high - reach.low) * UNIT * low**-rule.power
+    return rounded
+
+
+class TotalsValue(NamedTuple):
+    """The expected value of hypotheses, and a bound on its error."""
+
+    value: float
+    error: float
+
+
+def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> TotalsValue | None:
+    """The expected value of hypotheses, by group; None where lanes do not serve it.
+
+    No age of a hypothesis may reach the cap of its trellis, where there is one.
+    """
+    ratio = ratio_by_total(problem)
+    if ratio is None:
+        return None
+    pairs = list(zip(problem.groups, zs, strict=True))
+    k = sum(int(group.trellis.hypothesis_counts(own).sum()) for group, own in pairs)
+    reach = count_range(problem.groups)
+    if k == 0:
+        none = value_of_none(problem, reach)
+        error = error_of_none(problem, reach)
+        return None if none is None else TotalsValue(problem.sign * none, error)
+    rule = rule_of_totals(ratio, reach, k)
+    means = _MeanSums(len(rule.nodes))
+    for group, own in pairs:
+        means.add(group, own, rule.nodes)
+    masses = rule.weights * np.exp(means.logs - rule.nodes * ratio.v[k])
+    gain = float(ratio.gain[k])
+    value = gain * float(masses @ means.joint)
+    # T is at most T (v + S)^-a times the greatest (v + S)^a, but for the tail.
+    high = (float(ratio.v[k]) + reach.high) ** ratio.power
+    expected = abs(value) / gain * high * (1 + 1e-6) + TAIL * problem.greatest
+    error = gain * expected * float(left_out(rule, ratio, reach)[k])
+    error += gain * float(masses @ (means.rounding + means.log_errors * means.sizes))
+    error += 16 * UNIT * abs(value) + (TAIL + 2 * reach.escaped) * problem.largest
+    return TotalsValue(problem.sign * value, error)
+
+
+class _MeanSums:
+    """Sums over sentences, by lane: log G, and E[T exp(-x S)] / G with bounds on errors."""
+
+    def __init__(self, lanes: int) -> None:
+        self.logs = np.zeros(lanes)
+        self.log_errors = np.zeros(lanes)
+        self.joint = np.zeros(lanes)
+        self.sizes = np.zeros(lanes)  # the sums of the terms of T without their signs
+        self.rounding = np.zeros(lanes)
+
+    def add(self, group: LaneGroup, zs: Sequence[Ints], nodes: Floats) -> None:
+        """Adds the sentences of a group with their hypotheses."""
+        trellis = group.trellis.with_lanes(nodes)
+        found = trellis.sums(group.weights, zs)
+        lanes = len(nodes)
+        logs = node_logs(group, found.totals[:, 0], found.deficit[:, :lanes])
+        shares = np.exp(-logs.logs)
+        joint = found.totals[:, 1] * shares
+        sizes = joint
+        if trellis.amounts.signs(1)[0].any():
+            sizes = trellis.sums(group.weights, zs, absolute=True).totals[:, 1] * shares
+        self.logs += [math.fsum(column) for column in logs.logs.T]
+        self.log_errors += logs.errors.sum(axis=0)
+        self.joint += [math.fsum(column) for column in joint.T]
+        self.sizes += sizes.sum(axis=0)
+        self.rounding += ((2 * group.rounding + logs.errors) * sizes).sum(axis=0)

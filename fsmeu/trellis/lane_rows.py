@@ -1,0 +1,130 @@
+"""Rows of E[t^count] by lane, as kernels add them up: generating functions at a few nodes.
+
+A lane belongs to a node x of a rule (``rules.py``), and t = exp(-x): to count an item more
+multiplies its number by t. Rows have one number for each lane, padded by zeros to a length that
+four divides, or 1. Arcs do not move rows: the row of class c for an arc that counts m is row
+c + classes * m, and ``fill_shifted_copies`` makes it.
+
+What counting takes from the mass is added up in ``f.deficit``. Where weights are stochastic, so
+that the probabilities of all that may follow add up to 1, the mass at the end is that at the start
+less the deficit: a sum of positive terms which is small where little is counted, and as accurate as
+such sums are, while the mass itself would be rounded at every step.
+"""
+
+from __future__ import annotations
+
+from fsmeu.arrays import Floats, Places
+from fsmeu.trellis.batches import ForwardLayers, Lanes, RowSlice
+from fsmeu.trellis.count_rows import add_arcs, dot, fill, padded, row_of
+from fsmeu.trellis.kernels import jit_helper, jit_small, unsigned
+
+__all__ = [
+    "add", "add_arcs", "add_class_arcs", "count_loss", "dot", "dot_counted", "fill",
+    "fill_shifted_copies", "flow_into", "padded", "pull", "row_of", "start_row", "usable",
+]  # fmt: skip
+
+
+@jit_small
+def usable(columns: int, counted: int) -> int:
+    """The number of lanes, whatever is counted."""
+    return columns
+
+
+@jit_small
+def start_row(mass: Floats, begin: int, columns: int, number: float) -> None:
+    """Sets all lanes of a row to the mass of a pair that has counted nothing."""
+    for m in range(columns):
+        mass[begin + m] = number
+
+
+@jit_small
+def add(lanes: Lanes, into: RowSlice, source: RowSlice, factor: float, counted: int) -> None:
+    """Adds a multiple of a row to another, so much being counted after it."""
+    goal = unsigned(into.begin)
+    at = unsigned(source.begin)
+    if counted == 0:
+        for m in range(unsigned(source.size)):
+            into.values[goal + m] += factor * source.values[at + m]
+        return
+    for m in range(unsigned(source.size)):
+        into.values[goal + m] += factor * lanes.powers[counted, m] * source.values[at + m]
+
+
+@jit_small
+def pull(lanes: Lanes, into: RowSlice, source: RowSlice, factor: float, counted: int) -> None:
+    """Adds a multiple of a row of backward values to another, so much being counted before it."""
+    goal = unsigned(into.begin)
+    at = unsigned(source.begin)
+    for m in range(unsigned(into.size)):
+        into.values[goal + m] += factor * lanes.powers[counted, m] * source.values[at + m]
+
+
+@jit_small
+def dot_counted(lanes: Lanes, mass: RowSlice, back: RowSlice, counted: int) -> float:
+    """The sum over lanes of a row of masses times backward values, so much being counted."""
+    total = 0.0
+    a = unsigned(mass.begin)
+    b = unsigned(back.begin)
+    for m in range(unsigned(mass.size)):
+        total += mass.values[a + m] * lanes.powers[counted, m] * back.values[b + m]
+    return total
+
+
+@jit_small
+def add_class_arcs(
+    lanes: Lanes,
+    f: ForwardLayers,
+    into: RowSlice,
+    arcs: Places,
+    group: Places,
+    weights: RowSlice,
+) -> None:
+    """Adds to the row of a pair what the class arcs of a target group lead to.
+
+    The mass before it is counted is t^-c times what is added, so that counting takes
+    t^-c - 1 = expm1(x c) times it.
+    """
+    rows = RowSlice(f.class_row, 0, into.size)
+    counted = group[0, 1]
+    if counted == 0:
+        add_arcs(into, rows, arcs, group[0, 2], group[1, 2], weights)
+        return
+    fill(f.part, 0, into.size, 0.0)
+    moved = RowSlice(f.part, 0, into.size)
+    add_arcs(moved, rows, arcs, group[0, 2], group[1, 2], weights)
+    for m in range(unsigned(into.size)):
+        into.values[unsigned(into.begin) + m] += f.part[m]
+        f.deficit[m] += lanes.rises[counted, m] * f.part[m]
+
+
+@jit_small
+def count_loss(
+    lanes: Lanes, f: ForwardLayers, row: RowSlice, factor: float, before: int, counted: int
+) -> None:
+    """Adds to the deficit what counting takes from a multiple of a row."""
+    for m in range(unsigned(row.size)):
+        taken = lanes.rises[counted, m] * lanes.powers[before + counted, m]
+        f.deficit[m] += taken * factor * row.values[unsigned(row.begin) + m]
+
+
+@jit_helper
+def fill_shifted_copies(lanes: Lanes, rows: Floats, classes: int, size: int, copies: int) -> None:
+    """Fills the rows of classes for arcs that count 1, ..., copies - 1, from those that do not."""
+    for counted in range(1, copies):
+        shift = counted * classes * size
+        for c in range(classes):
+            at = unsigned(c * size)
+            goal = unsigned(c * size + shift)
+            for m in range(unsigned(size)):
+                rows[goal + m] = lanes.powers[counted, m] * rows[at + m]
+
+
+@jit_small
+def flow_into(
+    lanes: Lanes, flow: Floats, mass: RowSlice, back: RowSlice, scale: float, counted: int
+) -> None:
+    """Sets ``flow``, a number for each lane, to a row of masses times backward values."""
+    a = unsigned(mass.begin)
+    b = unsigned(back.begin)
+    for m in range(unsigned(mass.size)):
+        flow[m] = scale * lanes.powers[counted, m] * mass.values[a + m] * back.values[b + m]

@@ -1,0 +1,170 @@
+"""Counts of references of independent sentences, by lanes: what range they lie in, and their rules.
+
+A *lane* is a number t = exp(-x): in a sweep over a trellis, each item that y's counter counts is a
+factor t (``lane_rows.py``), so that the mass at the end is G(x) = E[exp(-x S)], S being the count.
+Counts of independent sentences add up, and their G are multiplied.
+
+**Range.** For any x > 0,  P(S <= l) <= exp(x l) G(x),  and for x < 0  P(S >= h) <= exp(x h) G(x)
+(Chernoff): a few lanes tell a range that all but a stated probability lies in, without a mean, a
+variance or independence.
+
+**Ratios.** If T >= 0, and all but a probability p of S lies in [l, h], then a rule
+(``rules.py``) for D = v + S on [v + l, v + h] leaves out of E[T / D^a] at most
+
+    E[T] max R  +  p max (T / D^a).
+
+**Roundings.** All terms are positive, so that n steps lose about as many units in the last place of
+G as there are operations behind it. Where weights are stochastic, G is 1 less the deficit, a sum of
+positive terms whose relative error is the same: what is lost of log G is a part of the deficit,
+which is about x E[S], and not of 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+
+from fsmeu.arrays import Floats
+from fsmeu.fst.layers import ArcWeights
+from fsmeu.trellis.engine import SplitTrellis
+from fsmeu.trellis.roundings import relative_error
+from fsmeu.trellis.rules import Rule
+
+TAIL = 1e-18  # the probability that a count lies outside of its range, at most
+_STEPS = np.array([0.4, 0.7, 1.0, 1.5, 2.5])  # parts of the likely best node that are tried
+_MOST_EXPONENT = 600.0  # x E[S] up to which G(x) is a double for certain
+_SMALL = 1e-7  # a node whose deficit tells the mean
+_NONE = 800.0  # a node whose powers are 0: only counts of 0 have mass
+_ROW_SUM = 1e-13  # how far from 1 the weights that leave a state may add up to be stochastic
+
+
+@dataclass(frozen=True, eq=False)
+class LaneGroup:
+    """Sentences of one length and structure."""
+
+    trellis: SplitTrellis
+    weights: ArcWeights
+
+    @property
+    def n(self) -> int:
+        """Their length."""
+        return self.weights.n
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.weights.arcs)
+
+    @cached_property
+    def is_stochastic(self) -> bool:
+        """Whether start weights, and weights that leave a state, add up to 1, or are all 0.
+
+        Final weights must be 1: then all that may follow a state has the mass 1.
+        """
+        if not (self.weights.final == 1.0).all():
+            return False
+        sums = [self.weights.start.sum(axis=1)]
+        places = self.trellis.weight_at
+        begin = 0
+        for _, run in groupby(range(self.n), key=lambda i: id(self.trellis.sources[i])):
+            positions = len(list(run))
+            end = begin + positions
+            arcs = self.weights.arcs[:, places[begin] : places[end]]
+            sums.append(_row_sums(arcs.reshape(self.size * positions, -1), begin, self.trellis))
+            begin = end
+        whole = np.concatenate(sums)
+        return bool((np.abs(whole[whole != 0.0] - 1.0) <= _ROW_SUM).all())
+
+    @property
+    def rounding(self) -> float:
+        """A bound on the relative error of a sum of positive terms over the positions."""
+        operations = int(self.trellis.roundings[self.n]) + 4 * self.n
+        return relative_error(operations + self.weights.roundings)
+
+
+def _row_sums(arcs: Floats, position: int, trellis: SplitTrellis) -> Floats:
+    """The sums of weights that leave a state, for rows of arcs (rows, arcs) of a position."""
+    sources = trellis.sources[position]
+    order = np.argsort(sources, kind="stable")
+    firsts = np.flatnonzero(np.diff(sources[order], prepend=-1))
+    return np.add.reduceat(arcs[:, order], firsts, axis=1).ravel()
+
+
+class CountRange(NamedTuple):
+    """Where the sum of the references' counts of all sentences lies."""
+
+    mean: float  # its expectation, about
+    low: float  # at most the probability TAIL is below it
+    high: float  # or above it
+    none: float  # the probability that nothing is counted
+    escaped: float  # the probability that an age of y reaches its cap, at most
+
+
+def count_range(groups: Sequence[LaneGroup]) -> CountRange:
+    """The range of the sum of the references' counts."""
+    deficit = 0.0
+    logs_none = 0.0
+    escaped = 0.0
+    most = 0
+    for group in groups:
+        lanes = group.trellis.with_lanes(np.array([_SMALL, _NONE]))
+        found = lanes.lane_sums(group.weights)
+        deficit += float(found.deficits[:, 0].sum())
+        with np.errstate(divide="ignore"):
+            logs_none += float(np.log(found.masses[:, 1]).sum())
+        escaped += float(found.escaped.sum())
+        most += group.size * int(group.trellis.y_tables.columns[group.n] - 1)
+    mean = deficit / _SMALL
+    likely = math.sqrt(2 * math.log(2 / TAIL) / max(0.5 * mean, 1.0))
+    steps = np.minimum(_STEPS * likely, _MOST_EXPONENT / max(mean, 1.0))
+    nodes = np.append(steps, -steps)
+    logs = np.zeros(len(nodes))
+    for group in groups:
+        masses = group.trellis.with_lanes(nodes).lane_sums(group.weights).masses
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs += np.log(masses).sum(axis=0) + group.size * group.rounding
+    usable = np.isfinite(logs)
+    ends = (math.log(TAIL / 2) - logs[usable]) / nodes[usable]
+    below = nodes[usable] > 0
+    low = float(max(0.0, ends[below].max(initial=0.0)))
+    high = float(min(float(most), ends[~below].min(initial=float(most))))
+    return CountRange(mean, low, max(low, high), math.exp(logs_none), escaped)
+
+
+class NodeLogs(NamedTuple):
+    """log G of sentences at the nodes of a rule."""
+
+    logs: Floats  # (batch, lanes)
+    errors: Floats  # bounds on their errors, (batch, lanes)
+
+
+def node_logs(group: LaneGroup, masses: Floats, deficits: Floats) -> NodeLogs:
+    """log G of the sentences of a group at nodes, from masses and deficits, (batch, lanes)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        plain = np.log(masses)
+        by_deficit = np.log1p(-deficits)
+        part = deficits / (1.0 - deficits)
+    small = (deficits < 0.5) & group.is_stochastic
+    logs = np.where(small, by_deficit, plain)
+    errors = np.where(small, part, 1.0) * group.rounding
+    return NodeLogs(logs, errors)
+
+
+def rounded_rule(rule: Rule) -> Rule:
+    """The rule whose factors exp(-x) are doubles, equal to the given one at its centre.
+
+    In a power of a rounded factor, its error is multiplied by the exponent. Here x is the logarithm
+    of the double, and the weight makes up for the difference at the centre, so that what is left is
+    multiplied by the distance from it.
+    """
+    factors = np.exp(-rule.nodes)
+    steep = rule.nodes > 0.5
+    nodes = np.where(steep, rule.nodes, -np.log1p(np.where(steep, 0.0, factors - 1.0)))
+    weights = rule.weights * np.exp((nodes - rule.nodes) * rule.centre)
+    return Rule(nodes, weights, rule.power, rule.centre, rule.off)
