@@ -10,7 +10,6 @@ import numpy as np
 
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.distinct import same_up_to_rounding
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.sum_over_paths import compile_summed
@@ -72,7 +71,7 @@ def growth(loss: Loss, longest: int = LONGEST, most_arcs: int = _MOST_ARCS) -> G
             n = len(sizes) + 1
             machine = loss.compile(n, max_states=most)
             small = loss.compile(n, max_states=most, minimize=True)
-            sums = compile_summed(loss, n) if isinstance(loss, SpecLoss) else machine
+            sums = machine if loss.bound is None else compile_summed(loss, n)
             counts = (machine.states, machine.arcs, small.states, sums.states)
             sizes.append(Size(n, *counts, distinct_values(machine)))
         except SizeLimitError:

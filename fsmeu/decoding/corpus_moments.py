@@ -33,7 +33,6 @@ from fsmeu.decoding.moments import CountSearch, branch_and_bound, chords
 from fsmeu.expectation.corpus import Corpus, Group, by_sentence
 from fsmeu.limits import CORPUS_SCORE_CELLS
 from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
-from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis import moments as tm
 from fsmeu.trellis.batches import Scores
@@ -73,7 +72,7 @@ def best_by_moments(
     finite declared range, T proven to be at least 0, and counts that are concentrated.
     """
     form, loss = corpus.loss.split, corpus.loss
-    bounds = declared_range(loss.bound, corpus.n)
+    bounds = loss.value_range(corpus.n)
     if form is None or not corpus.models or not all(map(math.isfinite, bounds)):
         return None
     high = most = 0

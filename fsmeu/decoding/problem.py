@@ -39,9 +39,8 @@ from fsmeu.fst.layers import any_layers, pair_layers
 from fsmeu.limits import CANDIDATES, CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.domains import RangeError, check_range, declared_range
+from fsmeu.losses.semantics.domains import RangeError
 from fsmeu.models import Model
 from fsmeu.models.paths import most_probable
 from fsmeu.trellis.roundings import LEAST
@@ -138,12 +137,12 @@ class Problem:
     @property
     def split(self) -> Split | None:
         """The loss split by tape, if it splits."""
-        return self.loss.split if isinstance(self.loss, SpecLoss) else None
+        return self.loss.split
 
     @property
     def confusion(self) -> Confusion | None:
         """The loss as a function of (tp, hyp, ref, n), if it is one."""
-        return self.loss.confusion if isinstance(self.loss, SpecLoss) else None
+        return self.loss.confusion
 
     @property
     def cheap_states(self) -> int:
@@ -162,12 +161,9 @@ class Problem:
 
     def cached(self, what: Hashable, derive: Callable[[], T]) -> T:
         """A property of the loss at this length, derived once and cached on a loss of a file."""
-        if not isinstance(self.loss, SpecLoss):
+        if self.loss.bound is None:
             return derive()
-        memo: dict[Hashable, T] = self.loss.memo(("decoding", self.n))
-        if what not in memo:
-            memo[what] = derive()
-        return memo[what]
+        return self.loss.derived.get(("decoding", self.n, what), derive)
 
     def query(self, indices: Ints) -> Query:
         """The query for the expected value of a sequence."""
@@ -381,19 +377,11 @@ def certify(
     scale = abs(answer.value or 0.0)
     if thorough and reach > PRECISION * scale:
         share = PRECISION if reach <= NEAR * scale else NEAR  # what a greater scale could show
-        if reach <= share * _greatest_step(problem):
+        if reach <= share * problem.loss.value_range(problem.n).width:
             scale = max(scale, _step(problem, answer.indices))
     exact = bool(reach <= PRECISION * scale)
     why = answer.why if exact else f"{answer.why}; but {but}"
     return replace(answer, exact=exact, near=bool(reach <= NEAR * scale), why=why)
-
-
-def _greatest_step(problem: Problem) -> float:
-    """A bound on what changing one label can cost: the width of the declared range."""
-    if not isinstance(problem.loss, SpecLoss):
-        return math.inf
-    low, high = declared_range(problem.loss.bound, problem.n)
-    return high - low
 
 
 def revalued(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:
@@ -443,12 +431,13 @@ def in_range(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> li
 def _in_range(problem: Problem, answer: Answer, known: bool = False) -> Answer:
     """The answer with a finite value in the declared range, if that is not known already."""
     check_finite("decode", answer.value)  # type: ignore[arg-type]
-    if not known and isinstance(problem.loss, SpecLoss):
-        value, bound = np.array([answer.value], np.float64), problem.loss.bound
+    if not known:
+        value = np.array([answer.value], np.float64)
         try:
-            check_range(bound, problem.n, value)
+            problem.loss.check_range(problem.n, value)
         except RangeError:  # the mass may be off 1
-            check_range(bound, problem.n, value / (problem.model.total_mass() or 1.0))
+            mass = problem.model.total_mass() or 1.0
+            problem.loss.check_range(problem.n, value / mass)
     return with_best_of_all(problem, answer)
 
 
@@ -486,8 +475,9 @@ def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
 def _ends(problem: Problem) -> Iterator[float]:
     """Bounds of the value on its better side: what the file declares; what one reference allows."""
     better = max if problem.sign > 0 else min
-    if isinstance(problem.loss, SpecLoss):
-        yield better(declared_range(problem.loss.bound, problem.n))
+    end = better(problem.loss.value_range(problem.n))
+    if math.isfinite(end):
+        yield end
     if np.isin(problem.model.marginals(), (0.0, 1.0)).all():
         pairs = pair_layers(any_layers(problem.loss.alphabet, problem.n), problem.model.layered())
         machine = problem.loss.compile(problem.n, None, CHEAP_STATES, pairs=pairs)

@@ -48,8 +48,6 @@ from fsmeu.expectation.query import allowed_layers
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra.split import Split
-from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Decided
 from fsmeu.trellis.engine import MOST_ENDS, SplitTrellis
@@ -66,7 +64,6 @@ COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then 
 def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     """The best sequence for each of several problems alike, or what is seen not to hold."""
     first = problems[0]
-    assert isinstance(first.loss, SpecLoss)
     try:
         limits = first.constraint
         allowed = None if limits is None else allowed_layers(first.model, limits).layers
@@ -122,7 +119,6 @@ def _decided(structure: SplitTrellis, problems: Sequence[Problem]) -> Decided:
 
 def _claim(problem: Problem) -> str:
     """Which property makes the answer exact; an error where counts are not whole, or too many."""
-    assert isinstance(problem.loss, SpecLoss)
     limits = problem.constraint
     allowed = None if limits is None else allowed_layers(problem.model, limits).layers
     structure = split_trellis_of(problem.loss, problem.model, allowed)
@@ -161,10 +157,9 @@ def unmet_condition(form: Split | None) -> str | None:
 
 def _by_counting(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     """The best sequences; of many independent labels by windows of their counts."""
-    first, form = problems[0], problems[0].split
-    assert form is not None
+    first = problems[0]
     few = first.n <= COUNTED_AT_ONCE or ranked_fault(first) is not None
-    if few or not math.isfinite(_greatest(form, first.n)):
+    if few or not math.isfinite(_greatest(first)):
         return split_answers(problems)
     return [_in_windows(problem) or split_answers([problem])[0] for problem in problems]
 
@@ -172,9 +167,9 @@ def _by_counting(problems: Sequence[Problem]) -> Sequence[Answer | str]:
 # -- many independent labels -----------------------------------------------------------------------
 
 
-def _greatest(form: Split, n: int) -> float:
+def _greatest(problem: Problem) -> float:
     """The greatest absolute value that the file declares."""
-    return max(map(abs, declared_range(form.bound, n)))
+    return max(map(abs, problem.loss.value_range(problem.n)))
 
 
 def _in_windows(problem: Problem) -> Answer | None:
@@ -200,7 +195,7 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
     """
     n, window, form = problem.n, count_window(p), problem.split
     assert form is not None
-    ref, mass, greatest = window.counts, window.masses, _greatest(form, n)
+    ref, mass, greatest = window.counts, window.masses, _greatest(problem)
     guard_size("decode", n * len(ref) // TABLES_PER_STATE)
     values, errors = np.empty((2, n + 1))
     joint, lost = np.zeros((1, len(ref))), window.lost  # E[tp; ref = s], (k, s)

@@ -23,7 +23,6 @@ from fsmeu.expectation.query import refuse_exchanged
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.image import ArcTable
 from fsmeu.losses.language.syntax import Spec, names_read, tapes
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, as_loss
 from fsmeu.models import Model, as_model
@@ -283,12 +282,12 @@ def _of_loss(subject: Subject) -> Automaton:
     automaton = _automaton(loss.compile(n, subject.z if alone else None, limit))
     if not subject.given_z:
         return automaton
-    if not isinstance(loss, SpecLoss):
+    if loss.bound is None:
         must = "what follows z alone is known of losses in files"
         raise InputError(message("given_z", must, type(loss).__name__, "Use registers=..."))
-    declared = {register.name for register in loss.spec.registers}
+    declared = {register.name for register in loss.bound.spec.registers}
     clock = [name for name in automaton.registers if name not in declared]
-    return project(automaton, [*clock, *registers_given_z(loss.spec)])
+    return project(automaton, [*clock, *registers_given_z(loss.bound.spec)])
 
 
 def _composition(loss: Loss, subject: Subject, limit: int) -> Automaton:

@@ -26,7 +26,6 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distance import backward, forward, total_weight
 from fsmeu.fst.image import ArcTable, Fst, fst_from_table, minus_log, symbol_table, table_from_fst
 from fsmeu.fst.layers import Layered, all_arcs, fst_from_layered, pair_layers
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, LossLike
 from fsmeu.losses.sum_over_paths import Windows, signed_parts, windows
@@ -199,7 +198,7 @@ def explicit_expectation(query: Query, keep: int | None, max_states: int | None)
             try:
                 built = _composition(query, max_states)
             except SizeLimitError:
-                if keep is not None or not isinstance(query.loss, SpecLoss):
+                if keep is not None or query.loss.bound is None:
                     raise
         if built is None:
             sums = summed_value(query, max_states)
@@ -253,7 +252,7 @@ def _pruned_masses(built: Composition, keep: int) -> Floats:
 
 def window_form(query: Query) -> Windows | None:
     """The loss as a sum over windows, where it is one with much to remember."""
-    form = windows(query.loss, query.n) if isinstance(query.loss, SpecLoss) else None
+    form = windows(query.loss, query.n)
     return form if form is not None and form.contents >= MUCH_TO_REMEMBER else None
 
 

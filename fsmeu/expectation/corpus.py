@@ -29,10 +29,8 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, as_constraint
 from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
 from fsmeu.losses import protocol
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecAutomaton
-from fsmeu.losses.protocol import LossLike, as_loss
-from fsmeu.losses.semantics.domains import declared_range
+from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.models import Independent, Model, arc_weights_many
 from fsmeu.models.chains import binary_marginals
 from fsmeu.trellis.engine import SplitTrellis
@@ -60,8 +58,8 @@ class Group(NamedTuple):
 class Corpus:
     """Sentences that are independent given the model."""
 
-    loss: SpecLoss  # over the labels of the first model in their order
-    losses: list[SpecLoss]  # the same over the labels of each model in their order
+    loss: Loss  # over the labels of the first model in their order
+    losses: list[Loss]  # the same over the labels of each model in their order
     models: list[Model]  # of each sentence
     constraint: Any = None  # what hypotheses must satisfy, as ``decode`` takes it
 
@@ -132,9 +130,7 @@ def corpus_of(loss: LossLike, models: Any, where: str, zs: Sequence[Any] = ()) -
     pairs = list(map(fit, models, names))
     first = pairs[0][0] if pairs else loss
     protocol.check_totals(first, where)
-    assert isinstance(first, SpecLoss)
-    losses = [loss for loss, _ in pairs if isinstance(loss, SpecLoss)]
-    return Corpus(first, losses, [model for _, model in pairs])
+    return Corpus(first, [loss for loss, _ in pairs], [model for _, model in pairs])
 
 
 def expect_corpus(loss: LossLike, zs: Iterable[Any], models: Iterable[Any]) -> Expectation:
@@ -166,8 +162,7 @@ def expect_corpus(loss: LossLike, zs: Iterable[Any], models: Iterable[Any]) -> E
 
 def mass_to_cut(corpus: Corpus) -> float:
     """The mass that each end of a window may lose: 0 where the file declares no finite range."""
-    sides = declared_range(corpus.loss.bound, corpus.n)
-    return _CUT if all(map(math.isfinite, sides)) else 0.0
+    return _CUT if corpus.loss.value_range(corpus.n).finite else 0.0
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
@@ -227,14 +222,17 @@ class _Table(NamedTuple):
 
 def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     """The expected value from a table with a cell for every tuple of totals that are looked at."""
-    bound, names, parts = corpus.loss.bound, protocol.counts_read(corpus.loss.bound), list[_Table]()
+    whole = protocol.check_totals(corpus.loss, "expect_corpus")
+    names = protocol.counts_read(whole)
+    parts = list[_Table]()
     least = size = np.zeros(1 + len(names))  # the first axis has one place, as there may be no name
     for loss, z, model in zip(corpus.losses, zs, corpus.models, strict=True):
-        view = SpecAutomaton(loss.bound, len(z), z, merge=False)
+        bound = protocol.check_totals(loss, "expect_corpus")
+        view = SpecAutomaton(bound, len(z), z, merge=False)
         final = walk(view, model.layered())
         occurs = final.mass[0] > 0
         registers, lengths = view.registers(final.codes[occurs]), np.full(int(occurs.sum()), len(z))
-        added = protocol.added_counts(loss.bound, registers, lengths)
+        added = protocol.added_counts(bound, registers, lengths)
         counts = np.stack([0.0 * lengths, *(added[name] for name in names)])
         low = counts.min(axis=1)
         places = (counts - low[:, None]).astype(np.int64)
@@ -255,7 +253,7 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     [table] = product_tree(parts or [_Table(none, none > 0, 0.0)], _plus)[-1]
     totals, masses = np.array(np.nonzero(table.possible)), table.masses[table.possible]
     added = dict(zip(names, (totals + least[:, None])[1:], strict=True))
-    values = protocol.value_of_totals(bound, corpus.n, added, len(masses))
+    values = protocol.value_of_totals(whole, corpus.n, added, len(masses))
     value = float(values @ masses)
     error = table.error * float(np.linalg.norm(values))
     error += relative_error(len(masses) + 8) * float(np.abs(values) @ masses)

@@ -386,7 +386,7 @@ def confusion_loss(model: Any) -> SpecLoss:
         return load("jaccard")
     if loss is None:
         return load("fscore", **{x: params[x] for x in ("alpha", "beta") if x in params})
-    if not isinstance(loss, SpecLoss) or loss.confusion is None:
+    if loss.confusion is None:
         must = "the value of the loss must depend on the confusion table alone"
         raise InputError(message("--plot", must, loss.name))
     return model._named_loss()  # type: ignore[no-any-return]

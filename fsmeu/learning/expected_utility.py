@@ -25,7 +25,6 @@ from fsmeu.expectation.expect import value_and_gradient
 from fsmeu.learning import base
 from fsmeu.learning.saving import register
 from fsmeu.losses.algebra.confusion import value_of_counts
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Independent
 
@@ -268,7 +267,7 @@ def batch_value(loss: Loss, y: Ints) -> base.Objective:
     the confusion table alone, true and false positives are independent counts: E is the sum over
     both of P(tp) P(fp) value(tp, fp), whatever the value is. Else the composition is summed.
     """
-    form = loss.confusion if isinstance(loss, SpecLoss) else None
+    form = loss.confusion
     if form is None:
         swapped, labels = loss.swapped, loss.alphabet.decode(y)
 
@@ -356,7 +355,7 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
         batches, signs = [np.arange(len(positive))], 2.0 * positive - 1.0
         if self.batch_size is not None:
             count = -(-len(positive) // check_int(where, "batch_size", self.batch_size))
-            if isinstance(loss, SpecLoss) and loss.confusion is not None:
+            if loss.confusion is not None:
                 shuffled = random.permutation(len(positive))
                 dealt = shuffled[np.argsort(positive[shuffled], kind="stable")]
                 batches = [np.sort(dealt[k::count]) for k in range(count)]

@@ -7,7 +7,6 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from fsmeu.losses.algebra.split import Split, split, swapped_spec
 from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import (
+    Number,
     Param,
     Spec,
     linear_registers,
@@ -37,8 +37,6 @@ from fsmeu.losses.semantics.walk import values_of_pairs
 
 Labels = Alphabet | Sequence[Label] | str | None  # a text has one label per character
 Types = Sequence[str] | None  # of chunks
-_MOST_MEMOS = 64  # lengths, or sets of labels, for which a loss has a cache
-_MEMOS = Lock()  # threads may ask one loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +50,6 @@ class SpecLoss(Loss):
     def __repr__(self) -> str:
         inside = ", ".join(f"{k}={_shown(v)}" for k, v in self.params_given.items())
         return f"<{self.kind} {self.name}({inside})>"
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The arguments; what follows from them is derived again by another process."""
-        return {name: self.__dict__[name] for name in ("spec", "params_given", "labels_given")}
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -73,7 +67,7 @@ class SpecLoss(Loss):
         return self.spec.labels is None and self.labels_given is None
 
     @cached_property
-    def bound(self) -> BoundLoss:  # type: ignore[override]
+    def bound(self) -> BoundLoss:
         """The spec with labels and parameters filled in."""
         return bind(self.spec, self.alphabet, self.params_given)
 
@@ -98,12 +92,9 @@ class SpecLoss(Loss):
 
     def with_labels(self, alphabet: Alphabet) -> SpecLoss:
         """The same loss over these labels: any where they are open, else its own in this order."""
-        memo = self.memo(("labels", alphabet))
-        if "loss" not in memo:
-            loss = replace(self, labels_given=alphabet)
-            memo["loss"] = loss if self.labels_open else self._reordered(alphabet)
-        relabelled: SpecLoss = memo["loss"]
-        return relabelled
+        if self.labels_open:
+            return self.derived.get(alphabet, lambda: replace(self, labels_given=alphabet))
+        return self.derived.get(alphabet, lambda: self._reordered(alphabet))
 
     def over(self, sequences: Iterable[Iterable[object]]) -> SpecLoss:
         """The same loss, over the labels of these sequences where its file leaves them open.
@@ -154,6 +145,11 @@ class SpecLoss(Loss):
         return replace(self, spec=swapped_spec(self.spec))
 
     @cached_property
+    def valueless(self) -> SpecLoss:
+        """The loss of the same registers whose value is 0."""
+        return replace(self, spec=replace(self.spec, value=Number(0.0), range=None))
+
+    @cached_property
     def outputs(self) -> Mapping[str, SpecLoss]:
         """For each further output that the file names, by name, the loss whose value it is."""
         losses, every = {}, self.spec.output_registers
@@ -173,19 +169,8 @@ class SpecLoss(Loss):
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> SpecAutomaton:
         """The loss as an engine walks it."""
         linear = self.linear(z is not None) if weights else ()
-        return SpecAutomaton(self.bound, n, z, linear, memo=self.memo((n, z is not None, linear)))
-
-    def memo(self, key: Hashable) -> dict[Hashable, Any]:
-        """The cache for views of a kind, or for a length; those used last are kept."""
-        with _MEMOS:
-            memo = self._memos[key] = self._memos.pop(key, {})
-            if len(self._memos) > _MOST_MEMOS:
-                del self._memos[next(iter(self._memos))]
-        return memo
-
-    @cached_property
-    def _memos(self) -> dict[Hashable, dict[Hashable, Any]]:
-        return {}
+        memo = self.derived.get(("view", n, z is not None, linear), dict[Hashable, Any])
+        return SpecAutomaton(self.bound, n, z, linear, memo=memo)
 
     def pair_values(self, z: Sequence[Ints] | Ints, y: Sequence[Ints] | Ints) -> Floats:
         """The value of each pair of rows of label indices, (rows,)."""

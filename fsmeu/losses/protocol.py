@@ -11,26 +11,34 @@ from typing import Any, Protocol
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.cache import Derives
 from fsmeu.display import Card
 from fsmeu.errors import InputError, SizeLimitError, as_whole, check_bool, message, one_of, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet, listed
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
+from fsmeu.losses.algebra.confusion import Confusion
+from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.language.syntax import names_read, steps
 from fsmeu.losses.machine import machine as machines
 from fsmeu.losses.machine.view import LossAutomaton
+from fsmeu.losses.semantics.domains import (
+    EVERY_VALUE,
+    ValueRange,
+    check_range,
+    declared_range,
+)
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant_at
 from fsmeu.losses.semantics.walk import registers_at, registers_of_pairs, value_of_state
 
 
-class Loss(Card):
+class Loss(Card, Derives):
     """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences."""
 
     name: str
     kind: str  # either "loss" or "utility"
     alphabet: Alphabet  # the labels of both tapes
     labels_open = False  # whether they may still be chosen
-    bound: BoundLoss | None = None  # the spec with labels and parameters filled in, if it has one
 
     def __call__(self, z: Iterable[object], y: Iterable[object]) -> float:
         """The value of one pair of sequences."""
@@ -40,6 +48,30 @@ class Loss(Card):
     def labels(self) -> tuple[Label, ...]:
         """The labels of both tapes."""
         return self.alphabet.labels
+
+    @property
+    def bound(self) -> BoundLoss | None:
+        """The spec with labels and parameters filled in; None for a loss without a file."""
+        return None
+
+    @property
+    def split(self) -> Split | None:
+        """The loss split by tape; None where it does not split, or nothing is known of it."""
+        return None
+
+    @property
+    def confusion(self) -> Confusion | None:
+        """The loss as a function of (tp, hyp, ref, n); None where it is none, or is not known."""
+        return None
+
+    def value_range(self, n: int) -> ValueRange:
+        """The range of values of sequences of length n that the loss declares."""
+        return EVERY_VALUE if self.bound is None else declared_range(self.bound, n)
+
+    def check_range(self, n: int, values: Floats) -> None:
+        """Refuses values, or means of them, outside of ``value_range``: a RangeError."""
+        if self.bound is not None:
+            check_range(self.bound, n, values)
 
     def over(self, sequences: Iterable[Iterable[object]]) -> Loss:
         """The same loss, over the labels of these sequences where they are open."""
@@ -52,6 +84,11 @@ class Loss(Card):
     @property
     def swapped(self) -> Loss:
         """The loss whose value for (z, y) is that of this one for (y, z)."""
+        raise NotImplementedError
+
+    @property
+    def valueless(self) -> Loss:
+        """The loss of the same registers whose value is 0 for every pair."""
         raise NotImplementedError
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> LossAutomaton:
@@ -303,7 +340,9 @@ class _FunctionAutomaton(LossAutomaton):
         self, function: SimpleFunction, alphabet: Alphabet, n: int, z: Ints | None
     ) -> None:
         self.function, self.alphabet, self.n, self.z = function, alphabet, n, z
-        self.linear, self.space, self.memo = 0, None, {}
+        self.linear = 0
+        self.space = None
+        self.memo = {}
         self.states: list[Hashable] = []
         self.numbers: dict[Hashable, int] = {}
         self.steps: dict[tuple[int, int, int], int] = {}

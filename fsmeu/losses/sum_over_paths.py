@@ -29,7 +29,7 @@ from fsmeu.losses.language.syntax import Expr, Register, names_read, steps, tape
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Compiled, explore, machine_view, minimize, refuse_large
 from fsmeu.losses.machine.view import merged_registers
-from fsmeu.losses.protocol import LossLike, as_loss, encoded
+from fsmeu.losses.protocol import Loss, LossLike, as_loss, encoded
 from fsmeu.losses.semantics.domains import memories_of
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import at_end, trajectories
@@ -55,14 +55,18 @@ class Windows:
 
 
 @lru_cache(maxsize=256)
-def windows(loss: SpecLoss, n: int) -> Windows | None:
+def windows(loss: Loss, n: int) -> Windows | None:
     """The value as a sum over windows; None where it is none, or where nothing is remembered.
 
     It is one when the value is affine in registers that need no states and looks at no other;
     when what they gain looks only at how much memories of one length k hold and at the position;
     and when they gain nothing before position k and the same way at every position from there on.
     """
-    bound, spec, linear = loss.bound, loss.spec, ast.linear_registers(loss.spec)
+    if loss.bound is None:
+        return None
+    bound = loss.bound
+    spec = bound.spec
+    linear = ast.linear_registers(spec)
     read = names_read(spec.value) & {r.name for r in spec.registers}
     if not linear or read - set(linear) or n > _LONGEST_WINDOWED:
         return None
@@ -225,7 +229,7 @@ def signed_parts(
 def _compiled(loss: LossLike, n: int, z: Any, max_states: int | None, sign: float) -> SummedMachine:
     """The machine of what has this sign, or of all, shifted."""
     loss = as_loss(loss, "compile_summed")
-    if not isinstance(loss, SpecLoss):
+    if loss.bound is None:
         must = "counts ride in the weight of losses from files; of a Python loss nothing is known"
         raise InputError(message("compile_summed", must, loss.name, "Use its compile"))
     given = encoded(loss, n, z)[0]  # what does not suit is refused
@@ -239,7 +243,7 @@ def _compiled(loss: LossLike, n: int, z: Any, max_states: int | None, sign: floa
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _over_windows(
-    loss: SpecLoss, n: int, name: str, form: Windows, max_states: int | None, sign: float
+    loss: Loss, n: int, name: str, form: Windows, max_states: int | None, sign: float
 ) -> SummedMachine:
     """Paths that wait in the start, read one window, pay what it adds, and go on in the end."""
     window = minimize(form.loss.compile(form.k, max_states=max_states), layered=True)
@@ -265,10 +269,11 @@ def _over_windows(
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _over_positions(
-    loss: SpecLoss, n: int, name: str, z: Any, max_states: int | None, sign: float
+    loss: Loss, n: int, name: str, z: Any, max_states: int | None, sign: float
 ) -> SummedMachine:
     """Paths that pay at one position, beside the path that pays the rest at the end."""
     z_indices, pairs = encoded(loss, n, z)
+    assert loss.bound is not None
     view = machine_view(loss.bound, n, z_indices, merge=True, linear=loss.linear(z is not None))
     size = len(loss.alphabet)
     if z is None:

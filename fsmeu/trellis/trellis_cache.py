@@ -18,9 +18,8 @@ from fsmeu.fst.compose import max_states
 from fsmeu.fst.layers import Layer, Layered, any_layers
 from fsmeu.limits import MOST_TRELLISES
 from fsmeu.losses.algebra.split import Split
-from fsmeu.losses.loss import SpecLoss
-from fsmeu.models.base import Model, arcs_key
-from fsmeu.models.chains import Chain
+from fsmeu.losses.protocol import Loss
+from fsmeu.models.base import Model, arcs_key, last_arcs_repeat
 from fsmeu.trellis.composed import LayersTooLargeError, compose, features_met
 from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.structure import hypotheses, references
@@ -38,7 +37,7 @@ def capacity(n: int) -> int:
 
 
 def split_trellis_of(
-    loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None = None
+    loss: Loss, model: Model, allowed: Sequence[Layer] | None = None
 ) -> SplitTrellis:
     """The structure of a loss that splits by tape with a model, and with other models of its kind.
 
@@ -52,10 +51,10 @@ def split_trellis_of(
     form, n = loss.split, model.n
     assert form is not None
     with _BUILDING:  # a thread that asks for the same structure waits for it
-        cached: dict[Hashable, SplitTrellis | None] = loss.memo("structures")
+        cached: dict[Hashable, SplitTrellis | None] = loss.derived.get("trellises", dict)
         kind = model.structure, None if allowed is None else arcs_key(allowed)
         longest, same = capacity(n), (*kind, n)
-        repeats = _repeats(model) and (allowed is None or _repeat(allowed))
+        repeats = model.repeats and (allowed is None or last_arcs_repeat(allowed))
         if longest > n and repeats and not form.reads_length:
             key, structure = (*kind, longest), None
             if key in cached:
@@ -74,7 +73,7 @@ def split_trellis_of(
 
 
 def _unless_refused(
-    loss: SpecLoss, model: Model, n: int, allowed: Sequence[Layer] | None, kind: Hashable
+    loss: Loss, model: Model, n: int, allowed: Sequence[Layer] | None, kind: Hashable
 ) -> SplitTrellis:
     """The structure for sequences of length n, unless one like it was too large before.
 
@@ -82,7 +81,7 @@ def _unless_refused(
     length is asked for first. What was too large after some positions is so for greater lengths.
     """
     assert loss.split is not None
-    refused: dict[Hashable, tuple[int, str]] = loss.memo("refused structures")
+    refused: dict[Hashable, tuple[int, str]] = loss.derived.get("refused trellises", dict)
     key = (kind, max_states(), n if loss.split.reads_length else None)
     positions, reason = refused.get(key, (n + 1, ""))
     if n >= positions:
@@ -109,19 +108,6 @@ def _keep(cached: dict[Any, Any], key: Hashable, structure: object) -> None:
     cached[key] = structure
     while len(cached) > MOST_TRELLISES:
         del cached[next(iter(cached))]
-
-
-def _repeats(model: Model) -> bool:
-    """Whether further positions of a longer model would have the arcs of the last one."""
-    if isinstance(model, Chain):  # of higher order, it spells its first state
-        return model.n > max(1, model.depth)
-    return _repeat(model.layered().layers)
-
-
-def _repeat(layers: Sequence[Layer]) -> bool:
-    """Whether the last two layers have the same arcs; not where each state is reached by one."""
-    last = layers[-2:]
-    return len(arcs_key(last)) < len(last) and len(last[-1].source) > last[-1].width
 
 
 def _structure(

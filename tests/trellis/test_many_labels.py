@@ -72,7 +72,7 @@ def test_a_common_amount_makes_no_difference(name, monkeypatch):
     slopes = fsmeu.gradient(plain, z, chain)
     monkeypatch.setattr(tapes, "PLAIN_PAIRS", 1)
     loss = load(name, **names)
-    loss.memo("structures").clear()
+    loss.forget()
     found = fsmeu.expect(loss, z, chain), fsmeu.decode(loss, chain)
     assert found[0].value == pytest.approx(wanted[0].value, rel=1e-13)
     assert found[0].lower <= wanted[0].value <= found[0].upper

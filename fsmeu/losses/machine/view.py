@@ -39,11 +39,13 @@ class LossAutomaton:
     """A loss as engines read it; states are int64 codes."""
 
     n: int  # the length of the sequences
+    z: Ints | None  # the label indices of the hypothesis, None where it is free
     symbols: int  # how many symbols a step can read: labels of y, or pairs z * L + y
     start: int  # the code of the start state
     linear: int  # how many registers are kept in the weight
     space: int | None  # the number of codes when arrays may span all of them
     memo: dict[Hashable, Any]  # the cache of engines between walks of one loss at one length
+    track: Mapping[str, Floats]  # registers that read z alone, (1, n + 1) by name
 
     def contexts(self) -> list[Hashable]:
         """For each position, what makes its step differ from the step at another position."""
@@ -65,6 +67,29 @@ class LossAutomaton:
 
     def registers(self, codes: Ints) -> dict[str, Any]:
         """The register values behind each code, where an explicit machine is made of the view."""
+        raise NotImplementedError
+
+    def merged_given_z(self, copies: int) -> LossAutomaton:
+        """The same with states merged that z leaves alike; itself where nothing is gained.
+
+        ``copies`` is how many times each state occurs: the number of states of the model.
+        """
+        return self
+
+    # Where arrays may span all codes, many hypotheses are walked over together:
+
+    def tracks(self, z: Ints) -> Mapping[str, Floats]:
+        """The registers that read z alone, for rows of z (rows, n), (rows, n + 1) by name."""
+        raise NotImplementedError
+
+    def context_cells(self, z: Ints, track: Mapping[str, Floats]) -> Floats:
+        """The numbers that make up the contexts of rows of z, (rows, positions, numbers)."""
+        raise NotImplementedError
+
+    def values_with(
+        self, tracks: Mapping[str, Any], codes: Ints, shape: tuple[int, ...], active: Bools | None
+    ) -> tuple[Floats, Floats]:
+        """Values and slopes when z-only registers end as given, where lanes are active."""
         raise NotImplementedError
 
 
@@ -132,6 +157,16 @@ class SpecAutomaton(LossAutomaton):
             return list(range(self.n))
         z = np.zeros((1, self.n), np.int64) if self.z is None else self.z[None, :]
         return list(map(tuple, self.context_cells(z, self.track)[0].tolist()))
+
+    def tracks(self, z: Ints) -> Mapping[str, Floats]:
+        """The registers that read z alone, for rows of z (rows, n), (rows, n + 1) by name."""
+        if len(z) == 1:
+            return self.track
+        return trajectories(self.bound, self.n, z, set(self.track))
+
+    def merged_given_z(self, copies: int) -> LossAutomaton:
+        """The same with states merged that z leaves alike; itself where nothing is gained."""
+        return (quotient_given_z(self, copies) if self.merge else None) or self
 
     def context_cells(self, z: Ints, track: Mapping[str, Floats]) -> Floats:
         """The numbers that make up the contexts of rows of z, (rows, positions, numbers)."""

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -327,13 +328,33 @@ class RangeError(LossFileError):
     """A value lies outside the range that its file declares."""
 
 
+class ValueRange(NamedTuple):
+    """The least and the greatest value that a loss declares, infinite where it declares none."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """The greatest value less the least."""
+        return self.high - self.low
+
+    @property
+    def finite(self) -> bool:
+        """True when both ends are declared."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+
+EVERY_VALUE = ValueRange(-math.inf, math.inf)
+
+
 @lru_cache(maxsize=256)
-def declared_range(bound: BoundLoss, n: int) -> tuple[float, float]:
-    """The least and the greatest value for sequences of length n; infinite where none is said."""
+def declared_range(bound: BoundLoss, n: int) -> ValueRange:
+    """The declared range of values for sequences of length n."""
     if bound.spec.range is None:
-        return -math.inf, math.inf
-    low, high = (constant_at(bound, side, n) for side in bound.spec.range)
-    return low, high
+        return EVERY_VALUE
+    low, high = bound.spec.range
+    return ValueRange(constant_at(bound, low, n), constant_at(bound, high, n))
 
 
 def check_range(bound: BoundLoss, n: int, values: Floats) -> None:
@@ -341,8 +362,8 @@ def check_range(bound: BoundLoss, n: int, values: Floats) -> None:
     spec = bound.spec
     if spec.range is None or not values.size:
         return
-    sides = low, high = declared_range(bound, n)
-    slack = _SLACK * (max((abs(side) for side in sides if math.isfinite(side)), default=0) or 1)
+    low, high = declared_range(bound, n)
+    slack = _SLACK * (max((abs(x) for x in (low, high) if math.isfinite(x)), default=0) or 1)
     for value in (values.min(), values.max()):
         if not low - slack <= value <= high + slack:
             said = f"a value of {value:g} occurs, the declared range is {low:g} .. {high:g}"

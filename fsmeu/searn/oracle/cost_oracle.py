@@ -25,7 +25,6 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import any_layers, string_layers
 from fsmeu.limits import CANDIDATES, SECONDS
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.models import Model
 from fsmeu.searn.oracle.expected import ExpectedCosts, Limits
@@ -98,7 +97,7 @@ class CostOracles:
             if (np.take_along_axis(fallback, fallback, axis=1) != fallback).any():
                 raise InputError(message("cost oracle", must, meanings))
         chosen = one_of("cost oracle", "engine", engine, ENGINES)
-        if chosen == "openfst" or not isinstance(loss, SpecLoss):  # of Python: nothing to derive
+        if chosen == "openfst" or loss.bound is None:  # of Python: nothing to derive
             paths = _explicit_paths(loss, self.ys, fallback, self._sign)
             self._tables: Any = ranked_tables(paths, count)
         else:

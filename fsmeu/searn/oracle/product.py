@@ -25,7 +25,7 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, message
 from fsmeu.fst.compose import guard_arcs, guard_size, max_states
 from fsmeu.fst.distinct import bits, distinct, distinct_rows, first_places, group
-from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics import domains
 from fsmeu.searn.oracle.steps import ORACLE_LENGTH_STEP, Steps, reads_length
 from fsmeu.trellis.roundings import relative_error
@@ -243,7 +243,7 @@ def guard_bytes(size: int) -> None:
 
 
 def machines_of(
-    loss: SpecLoss, ys: Sequence[Ints], fallback: Ints | None
+    loss: Loss, ys: Sequence[Ints], fallback: Ints | None
 ) -> tuple[list[Machine], Floats]:
     """The machine of each reference, and the amounts that their layers number, (sums, numbers).
 
@@ -252,7 +252,8 @@ def machines_of(
     an exception leaves of it is not asked again.
     """
     with _BUILDING:
-        cache = loss.memo(("oracles", None if fallback is None else fallback.tobytes()))
+        key = "oracles", None if fallback is None else fallback.tobytes()
+        cache = loss.derived.get(key, dict[Any, Any])
         lengths: dict[int, list[int]] = {}
         for k, y in enumerate(ys):
             lengths.setdefault(len(y), []).append(k)
@@ -266,7 +267,7 @@ def machines_of(
 
 
 def _walked(
-    loss: SpecLoss, references: Ints, cache: dict[Any, Any], fallback: Ints | None
+    loss: Loss, references: Ints, cache: dict[Any, Any], fallback: Ints | None
 ) -> list[Machine]:
     """The machines of references (rows, n), by the first product that serves; it is then cached."""
     products: dict[int, Product] = cache.setdefault("products", {})
@@ -289,7 +290,7 @@ def _walked(
 
 
 def _products(
-    loss: SpecLoss, y: Ints, cache: dict[Any, Any], fallback: Ints | None
+    loss: Loss, y: Ints, cache: dict[Any, Any], fallback: Ints | None
 ) -> Iterator[Product]:
     """Products that may serve: cached ones, a new one for several lengths, then for this one."""
     n, amounts = len(y), cache.setdefault("amounts", {})

@@ -15,9 +15,16 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.losses.algebra.split import slope, starts_of
-from fsmeu.losses.language.syntax import is_affine, names_read, steps, tapes, unread_registers
-from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.language.syntax import (
+    Spec,
+    is_affine,
+    names_read,
+    steps,
+    tapes,
+    unread_registers,
+)
 from fsmeu.losses.machine.view import SpecAutomaton
+from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics import domains
 from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
 from fsmeu.losses.semantics.walk import at_end
@@ -43,12 +50,16 @@ class Steps:
     """
 
     def __init__(
-        self, loss: SpecLoss, y: Ints, shared: bool, amounts: dict[tuple[float, ...], int]
+        self, loss: Loss, y: Ints, shared: bool, amounts: dict[tuple[float, ...], int]
     ) -> None:
-        swapped = loss.swapped  # z of it is the reference, y of it the labels that are chosen
-        self.n, self.shared, self._bound, self._amounts = len(y), shared, swapped.bound, amounts
-        spec = self._bound.spec
-        view = SpecAutomaton(self._bound, self.n, y, _sums_of(swapped), merge=not shared)
+        bound = loss.swapped.bound  # its z is the reference, its y the labels that are chosen
+        assert bound is not None
+        self.n = len(y)
+        self.shared = shared
+        self._bound = bound
+        self._amounts = amounts
+        spec = bound.spec
+        view = SpecAutomaton(bound, self.n, y, _sums_of(spec), merge=not shared)
         self._view, reads, reach = view, names_read(spec.value), tapes(spec)
         self.labels, self.start = view.symbols, view.start
         self._sums = [name for name in view.linear_names if name in reads]
@@ -238,9 +249,8 @@ def _ranks(values: Floats) -> Ints:
     return np.unique(values, return_inverse=True)[1].reshape(values.shape)
 
 
-def _sums_of(swapped: SpecLoss) -> tuple[str, ...]:
-    """Registers that read the tape which is chosen and only add up, nothing else reading them."""
-    spec = swapped.bound.spec
+def _sums_of(spec: Spec) -> tuple[str, ...]:
+    """Registers that read y and only add up, nothing else reading them."""
     unread, added, reach = unread_registers(spec), steps(spec), tapes(spec)
     return tuple(
         r.name
@@ -249,11 +259,13 @@ def _sums_of(swapped: SpecLoss) -> tuple[str, ...]:
     )
 
 
-def reads_length(loss: SpecLoss) -> bool:
+def reads_length(loss: Loss) -> bool:
     """Whether a step looks at the length; bounds of registers do not count, nor starts of sums."""
-    sums = _sums_of(loss.swapped)
+    bound = loss.swapped.bound
+    assert bound is not None
+    sums = _sums_of(bound.spec)
     read: list[Any] = []
-    for register in loss.spec.registers:
+    for register in bound.spec.registers:
         read += [register.update] if register.name in sums else [register.update, register.start]
         if register.depth is not None:
             read += [register.depth, register.low, register.high]
