@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-MOST_RESULTS = 256  # results that a cache keeps: one for each length of the sentences of a corpus
+MOST_RESULTS = 64  # results that a cache keeps unless it says otherwise
 
 
 class Cache:

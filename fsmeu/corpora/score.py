@@ -259,7 +259,7 @@ def _values(
     for size in np.unique(sizes):  # n is the same for corpora of one size
         rows = np.flatnonzero(sizes == size)
         added = {name: totals[rows, :, j].ravel() for j, name in enumerate(names)}
-        values = protocol.value_of_totals(bound, int(size), added, of_corpus[rows].size)
+        values = protocol.value_of_totals(bound.at(int(size)), added, of_corpus[rows].size)
         of_corpus[rows] = values.reshape(len(rows), -1)
     return {"sentence": means, "corpus": of_corpus}
 

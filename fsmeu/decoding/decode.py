@@ -42,7 +42,7 @@ from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
-from fsmeu.losses.semantics.domains import RangeError
+from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
 from fsmeu.models.checks import vector_of_numbers
 from fsmeu.parallel import checked_jobs, in_shares

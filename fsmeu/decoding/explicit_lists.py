@@ -155,13 +155,14 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
         totals, chances = reached, after.reshape(-1, reached.shape[1])
         roundings += more + len(place.T) + model.roundings
     read = dict(zip(names, totals[1:], strict=True))
-    values = value_of_totals(bound, corpus.n, read, totals.shape[1])
-    at_end = state_of_totals(bound, corpus.n, read, totals.shape[1])
+    at = bound.at(corpus.n)
+    values = value_of_totals(at, read, totals.shape[1])
+    registers = state_of_totals(at, read, totals.shape[1])
     roundings += totals.shape[1]
     expected = BoundedValues(
         chances @ values, chances.sum(axis=1), chances @ np.abs(values), roundings
     )
-    off = value_errors(bound, corpus.n, at_end, lost, totals.shape[1])
+    off = value_errors(at, registers, lost, totals.shape[1])
     known = np.isfinite(off)
     unknown = np.where((chances[:, ~known] > 0).any(axis=1), np.inf, 0.0)
     return expected.values, expected.errors + chances[:, known] @ off[known] + unknown

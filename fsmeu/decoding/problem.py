@@ -40,7 +40,7 @@ from fsmeu.limits import CANDIDATES, CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.domains import RangeError
+from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Model
 from fsmeu.models.paths import most_probable
 from fsmeu.trellis.roundings import LEAST
@@ -163,7 +163,7 @@ class Problem:
         """A property of the loss at this length, derived once and cached on a loss of a file."""
         if self.loss.bound is None:
             return derive()
-        return self.loss.derived.get(("decoding", self.n, what), derive)
+        return self.loss.bound.at(self.n).derived.get(("decoding", what), derive)
 
     def query(self, indices: Ints) -> Query:
         """The query for the expected value of a sequence."""

@@ -228,7 +228,7 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     least = size = np.zeros(1 + len(names))  # the first axis has one place, as there may be no name
     for loss, z, model in zip(corpus.losses, zs, corpus.models, strict=True):
         bound = protocol.check_totals(loss, "expect_corpus")
-        view = SpecAutomaton(bound, len(z), z, merge=False)
+        view = SpecAutomaton(bound.at(len(z)), z, merge=False)
         final = walk(view, model.layered())
         occurs = final.mass[0] > 0
         registers, lengths = view.registers(final.codes[occurs]), np.full(int(occurs.sum()), len(z))
@@ -253,7 +253,7 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     [table] = product_tree(parts or [_Table(none, none > 0, 0.0)], _plus)[-1]
     totals, masses = np.array(np.nonzero(table.possible)), table.masses[table.possible]
     added = dict(zip(names, (totals + least[:, None])[1:], strict=True))
-    values = protocol.value_of_totals(whole, corpus.n, added, len(masses))
+    values = protocol.value_of_totals(whole.at(corpus.n), added, len(masses))
     value = float(values @ masses)
     error = table.error * float(np.linalg.norm(values))
     error += relative_error(len(masses) + 8) * float(np.abs(values) @ masses)

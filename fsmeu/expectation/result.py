@@ -21,7 +21,7 @@ from fsmeu.expectation.query import Query
 from fsmeu.fst.distinct import same_up_to_rounding
 from fsmeu.fst.layers import pair_layers
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.domains import ValueRange
+from fsmeu.losses.semantics.at_length import ValueRange
 from fsmeu.trellis.roundings import BoundedValues, relative_error
 
 _SHOWN = 8  # values in a representation

@@ -24,14 +24,11 @@ from fsmeu.losses.language.syntax import (
     Number,
     Param,
     Spec,
-    linear_registers,
     needed_registers,
-    tapes,
 )
 from fsmeu.losses.machine.view import SpecAutomaton
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.bind import bind
-from fsmeu.losses.semantics.domains import domain_of
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import values_of_pairs
 
@@ -163,14 +160,15 @@ class SpecLoss(Loss):
 
     def linear(self, z_given: bool) -> tuple[str, ...]:
         """The registers that may be kept in the weight; with z given, z-only ones are constants."""
-        with_y = [name for name, reads in tapes(self.spec).items() if "y" in reads]
-        return linear_registers(self.spec, tuple(with_y) if z_given else None)
+        with_y = (name for name, reads in self.spec.tapes.items() if "y" in reads)
+        return self.spec.linear(with_y if z_given else None)
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> SpecAutomaton:
         """The loss as an engine walks it."""
         linear = self.linear(z is not None) if weights else ()
-        memo = self.derived.get(("view", n, z is not None, linear), dict[Hashable, Any])
-        return SpecAutomaton(self.bound, n, z, linear, memo=memo)
+        at = self.bound.at(n)
+        memo = at.derived.get(("view", z is not None, linear), dict[Hashable, Any])
+        return SpecAutomaton(at, z, linear, memo=memo)
 
     def pair_values(self, z: Sequence[Ints] | Ints, y: Sequence[Ints] | Ints) -> Floats:
         """The value of each pair of rows of label indices, (rows,)."""
@@ -220,9 +218,9 @@ def bind_loss(
         raise InputError(message(where, must, f"{len(alphabet)} labels"))
     loss = SpecLoss(spec, dict(params), alphabet)
     if not (spec.scheme and alphabet is None):
-        bound = loss.bound
+        at = loss.bound.at(1)
         for register in spec.registers:
-            domain_of(bound, register, n=1)
+            at.domain(register)
     return loss
 
 

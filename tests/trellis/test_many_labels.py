@@ -133,6 +133,6 @@ def test_machines_that_can_be_built_are_not_refused(name):
     loss = load(name, **given)
     for n in (3, 6, 9):
         weights, size = loss.linear(False), len(loss.alphabet)
-        view = machine_view(loss.bound, n, None, merge=True, linear=weights)
+        view = machine_view(loss.bound.at(n), merge=True, linear=weights)
         codes = explore(name, view, None, size, None)[0]
-        refuse_large(name, loss.bound, n, max(len(codes), len(codes) * size**2 // 4), weights)
+        refuse_large(name, loss.bound.at(n), max(len(codes), len(codes) * size**2 // 4), weights)

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from fsmeu.arrays import Floats
 from fsmeu.errors import LossFileError
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr, names_read, steps
-from fsmeu.losses.semantics.domains import check_range
-from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at, evaluate, number
+from fsmeu.losses.language.syntax import Expr, names_read
+from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, evaluate, number
 
 _ROUNDING = 4 * np.finfo(np.float64).eps
 
@@ -59,7 +58,7 @@ def confusion(bound: BoundLoss) -> Confusion | None:
     tapes = {"z": labels[:, None], "y": labels[None, :]}
     scope = Scope(bound, tapes, {}, {})
     for register in bound.spec.registers:
-        amount = steps(bound.spec)[register.name][0]
+        amount = bound.spec.amounts[register.name]
         if amount is None or not names_read(amount) <= free:
             return None
         table = np.broadcast_to(number(amount, scope), (2, 2)).astype(np.float64)
@@ -72,14 +71,15 @@ def value_of_counts(form: Confusion, n: int, tp: Any, hyp: Any, ref: Any) -> Flo
     tp, hyp, ref = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (tp, hyp, ref)))
     cells = [n - hyp - ref + tp, ref - tp, hyp - tp, tp]
     possible = np.min(cells, axis=0) >= 0
+    at = form.bound.at(n)
     current: dict[str, Any] = {"n": float(n)}
-    for r in form.bound.spec.registers:
-        parts = (a * b for a, b in zip(form.amounts[r.name].ravel(), cells, strict=True))
-        current[r.name] = constant_at(form.bound, r.start, n) + sum(parts)
+    for name, start in at.starts.items():
+        parts = (a * b for a, b in zip(form.amounts[name].ravel(), cells, strict=True))
+        current[name] = start + sum(parts)
     scope = Scope(form.bound, current, current, {})
     value = np.where(possible, number(form.bound.spec.value, scope, possible), np.nan)
     if form.bound.spec.range is not None:
-        check_range(form.bound, n, value[possible])
+        at.check_range(value[possible])
     return value
 
 

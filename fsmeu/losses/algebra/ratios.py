@@ -19,8 +19,8 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import LossFileError
 from fsmeu.losses.algebra.confusion import Confusion, Form, NoFormError, form_of, value_of_counts
-from fsmeu.losses.algebra.split import Split, starts_of
-from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at
+from fsmeu.losses.algebra.split import Split
+from fsmeu.losses.semantics.evaluator import BoundLoss, Scope
 
 _CLEAR = 1e-9  # a sum is not 0 if it is more than this part of its terms without signs
 
@@ -180,10 +180,10 @@ def sum_of_ratios(form: Confusion, n: int, ks: Floats) -> RatioSum | None:
     inside = (a >= 0) & (a <= ks) & (b >= 0) & (b <= rest) & (a + b >= 1) & (a + b < n)
     places = CountPolytope(a, b, inside)
     registers = {}
-    for register in form.bound.spec.registers:
-        (tn, fn), (fp, tp) = form.amounts[register.name]
-        base = constant_at(form.bound, register.start, n) + fp * ks + tn * rest
-        registers[register.name] = np.stack([base, one * (tp - fp), one * (fn - tn)])
+    for name, start in form.bound.at(n).starts.items():
+        (tn, fn), (fp, tp) = form.amounts[name]
+        base = start + fp * ks + tn * rest
+        registers[name] = np.stack([base, one * (tp - fp), one * (fn - tn)])
     apart = (zero, zero), (ks, rest)
     try:
         parts = _ratios(form.bound, n, places, registers)
@@ -244,7 +244,8 @@ def ratio_of_totals(form: Split, n: int, ks: Floats, most: float) -> Ratio | Non
         return None
     joint = form.joint_counts[0].register
     registers = {joint: np.zeros((3, len(ks)))}
-    registers[joint][0], registers[joint][1] = starts_of(form.bound, [joint], n)[joint], 1.0
+    registers[joint][0] = form.bound.at(n).starts[joint]
+    registers[joint][1] = 1.0
     for name, column in ((form.z.counter, 0), (form.y.counter, 2)):
         if name is not None:
             registers[name] = np.zeros((3, len(ks)))

@@ -29,7 +29,7 @@ from fsmeu.fst.constraint import Constraint
 from fsmeu.fst.layers import any_layers, pair_layers
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
-from fsmeu.losses.semantics.domains import ValueRange
+from fsmeu.losses.semantics.at_length import ValueRange
 from fsmeu.models import Model, as_model
 from fsmeu.searn.oracle.tables import refuse_states
 

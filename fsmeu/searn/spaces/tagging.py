@@ -26,7 +26,7 @@ from fsmeu.fst import tags
 from fsmeu.fst.alphabet import as_alphabet
 from fsmeu.learning.saving import register
 from fsmeu.learning.tagger import checked_labels, checked_sentences, share_of_labels, sorted_labels
-from fsmeu.losses.language.syntax import steps
+from fsmeu.losses.language.syntax import names_read
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.features import HashedSentences, hashed_sentences, history_columns, joined_rows
 from fsmeu.searn.oracle.cost_oracle import CostOracles
@@ -71,10 +71,10 @@ def is_order_free(loss: Loss) -> bool:
     if loss.bound is None:
         return False
     spec = loss.bound.spec
-    names = {register.name for register in spec.registers}
+    others = {"i", *(register.name for register in spec.registers)}
     return all(
-        amount is not None and not (read - {name}) & (names | {"i"})
-        for name, (amount, read) in steps(spec).items()
+        spec.amounts[r.name] is not None and not (names_read(r.update) - {r.name}) & others
+        for r in spec.registers
     )
 
 
