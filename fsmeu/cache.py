@@ -38,11 +38,21 @@ class Cache:
                 self._results[key] = result
                 return result
         result = compute()
+        self.put(key, result)
+        return result
+
+    def put(self, key: Hashable, result: object) -> None:
+        """Keeps a result, in the place of another of its key."""
         with self._lock:
-            result = self._results.setdefault(key, result)
+            self._results.pop(key, None)
+            self._results[key] = result
             while len(self._results) > self.most:
                 del self._results[next(iter(self._results))]
-        return result
+
+    def drop(self, key: Hashable) -> None:
+        """Forgets the result of a key."""
+        with self._lock:
+            self._results.pop(key, None)
 
 
 class Derives:

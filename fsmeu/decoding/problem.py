@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -43,7 +43,9 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Model
 from fsmeu.models.paths import most_probable
+from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.roundings import LEAST
+from fsmeu.trellis.trellis_cache import Refused, trellis_of
 from fsmeu.trellis.walk import LayerStep, Steps, steps_of
 
 PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scale
@@ -150,6 +152,14 @@ class Problem:
         return max(1, CHEAP_STATES // max(1, self.n))
 
     @cached_property
+    def trellis(self) -> SplitTrellis | Refused:
+        """The trellis of a loss that splits, with the model and the sequences that are allowed."""
+        allowed = None
+        if self.constraint is not None:
+            allowed = allowed_layers(self.model, self.constraint).layers
+        return trellis_of(self.loss, self.model, allowed)
+
+    @cached_property
     def binary(self) -> BinaryLabels | None:
         """The labels by the probability of the second, if two that are independent, else None."""
         return binary_labels(self.loss, self.model)
@@ -246,15 +256,30 @@ class RefusalError(errors.InputError):
         self.must = must or text
 
 
+class Fit(NamedTuple):
+    """Whether a method applies to a problem, as it is known before the method runs."""
+
+    unmet: str | None  # what must hold and does not, None where it applies
+    error: FsmeuError | None = None  # the error that says so, where it is no matter of a condition
+    cost: float = 1.0  # how many candidates are valued one after the other
+
+    @property
+    def applies(self) -> bool:
+        """True when nothing stands in the way."""
+        return self.unmet is None
+
+
 @dataclass(frozen=True)
 class Method:
     """A method by its name, its condition and its work.
 
-    The condition says what must hold of a problem and does not, None where the method fits; it may
-    raise what deriving a property raises. ``decide`` has the answers to problems alike, which
-    satisfy it, or what was seen not to hold while computing; ``together`` says that these are
-    decided faster than one by one. ``claim`` is why its answer is exact, rounding aside, without
-    deciding; it raises what deriving that raises. Without it, only an answer tells.
+    The condition says what must hold of a problem and does not, None where it holds; it may raise
+    what deriving a property raises. ``obstacle`` is the error that the work would meet where the
+    condition holds, None where it meets none, and ``cost`` the number of candidates that are valued
+    one after the other. ``decide`` has the answers to problems alike, to which the method applies,
+    or what was seen not to hold while computing; ``together`` says that these are decided faster
+    than one by one. ``claim`` is why the answer is exact, rounding aside, without deciding; without
+    it, only an answer tells.
     """
 
     name: str
@@ -262,33 +287,57 @@ class Method:
     decide: Callable[[Sequence[Problem]], Sequence[Answer | str]]
     together: bool = False
     claim: Callable[[Problem], str] | None = None
+    obstacle: Callable[[Problem], FsmeuError | None] = lambda problem: None
+    cost: Callable[[Problem], float] = lambda problem: 1.0
 
-    def fits(self, problem: Problem) -> bool:
-        """Whether the condition holds; values outside of the declared range are errors."""
+    def fit(self, problem: Problem) -> Fit:
+        """Whether the method applies, and at what cost; a RangeError where values leave the range.
+
+        A property that cannot be derived, as a value is undefined or there are too many of them,
+        does not hold: another method may do without.
+        """
         try:
-            return self.condition(problem) is None
-        except (errors.LossFileError, SizeLimitError) as error:  # another method may do without
-            if isinstance(error, RangeError):
-                raise
-            return False
+            unmet = self.condition(problem)
+        except RangeError:
+            raise
+        except (errors.LossFileError, SizeLimitError) as error:
+            return Fit(str(error), error)
+        if unmet is not None:
+            return Fit(unmet)
+        obstacle = self.obstacle(problem)
+        if isinstance(obstacle, RangeError):
+            raise obstacle.with_traceback(None)
+        if isinstance(obstacle, errors.LossFileError | SizeLimitError):
+            return Fit(str(obstacle), obstacle)
+        if obstacle is not None:
+            return Fit(str(obstacle))
+        return Fit(None, cost=self.cost(problem))
 
     def refusal(self, must: str) -> RefusalError:
         """The error that says what must hold of a problem and does not."""
         remedy = 'Use method="auto", or one that fits'
         return RefusalError(errors.message(f"decode by {self.name}", must, None, remedy), must)
 
+    def check(self, problem: Problem) -> None:
+        """Refuses a problem to which the method does not apply, by the error that says why."""
+        fit = self.fit(problem)
+        if fit.error is not None:
+            raise fit.error.with_traceback(None)
+        if fit.unmet is not None:
+            raise self.refusal(fit.unmet)
+
     def reason(self, problem: Problem) -> str | None:
-        """Why the answer is exact, None where it is not; a RefusalError where it does not fit."""
-        if self.claim is None:
-            answer = self(problem)
-            return answer.why if answer.exact else None
-        if (must := self.condition(problem)) is not None:
-            raise self.refusal(must)
-        return self.claim(problem)
+        """Why the answer is exact, None where it is not; an error where it does not apply."""
+        self.check(problem)
+        if self.claim is not None:
+            return self.claim(problem)
+        answer = self(problem)
+        return answer.why if answer.exact else None
 
     def __call__(self, problem: Problem) -> Answer:
-        """The answer to a problem; a RefusalError where the method does not fit."""
-        answer = self.condition(problem) or self.decide([problem])[0]
+        """The answer to a problem; an error where the method does not apply."""
+        self.check(problem)
+        answer = self.decide([problem])[0]
         if isinstance(answer, str):
             raise self.refusal(answer)
         return answer

@@ -44,7 +44,7 @@ import numpy as np
 from fsmeu.arrays import Floats
 from fsmeu.decoding.problem import HIDDEN, Answer, Method, Problem, certify, optimality_gap
 from fsmeu.decoding.ranking import ranked_answers, ranked_fault
-from fsmeu.expectation.query import allowed_layers
+from fsmeu.errors import FsmeuError
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra.split import Split
@@ -52,8 +52,8 @@ from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Decided
 from fsmeu.trellis.engine import MOST_ENDS, SplitTrellis
 from fsmeu.trellis.roundings import LEAST, relative_error
-from fsmeu.trellis.tapes import NonIntegerCountError, value_coefficients
-from fsmeu.trellis.trellis_cache import split_trellis_of
+from fsmeu.trellis.tapes import value_coefficients
+from fsmeu.trellis.trellis_cache import Refused, sweep_obstacle
 from fsmeu.trellis.windows import Window, count_window, without_each
 
 _SLOWER = 16  # how many times as slow as the estimate a machine that is busy may be
@@ -64,15 +64,12 @@ COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then 
 def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     """The best sequence for each of several problems alike, or what is seen not to hold."""
     first = problems[0]
-    try:
-        limits = first.constraint
-        allowed = None if limits is None else allowed_layers(first.model, limits).layers
-        structure = split_trellis_of(first.loss, first.model, allowed)
-        if len(problems) > 1 and not _is_quick(structure, first):
-            return [split_answers([problem])[0] for problem in problems]
-        decided = _decided(structure, problems)
-    except NonIntegerCountError as error:
-        return [str(error)] * len(problems)
+    structure = first.trellis
+    if isinstance(structure, Refused):
+        return [str(structure.error)] * len(problems)
+    if len(problems) > 1 and not _is_quick(structure, first):
+        return [split_answers([problem])[0] for problem in problems]
+    decided = _decided(structure, problems)
     answers: list[Answer | str] = []
     reach = optimality_gap(decided.values, decided.errors, decided.best)
     for row, problem in enumerate(problems):
@@ -117,14 +114,17 @@ def _decided(structure: SplitTrellis, problems: Sequence[Problem]) -> Decided:
     return decided
 
 
-def _claim(problem: Problem) -> str:
-    """Which property makes the answer exact; an error where counts are not whole, or too many."""
-    limits = problem.constraint
-    allowed = None if limits is None else allowed_layers(problem.model, limits).layers
-    structure = split_trellis_of(problem.loss, problem.model, allowed)
-    structure.guard("decode", problem.n)
-    structure.check_values("decode", problem.n)
-    return why_split(problem)
+def _obstacle(problem: Problem) -> FsmeuError | None:
+    """The error that a sweep over the trellis would meet; None where it meets none."""
+    if isinstance(problem.trellis, Refused):
+        return problem.trellis.error
+    return sweep_obstacle(problem.trellis, problem.n, "decode")
+
+
+def _ends(problem: Problem) -> float:
+    """The number of counts that a hypothesis may end with."""
+    trellis = problem.trellis
+    return 1.0 if isinstance(trellis, Refused) else float(trellis.h.columns[problem.n])
 
 
 def why_split(problem: Problem) -> str:
@@ -157,14 +157,18 @@ def unmet_condition(form: Split | None) -> str | None:
 
 def _by_counting(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     """The best sequences; of many independent labels by windows of their counts."""
-    first = problems[0]
-    few = first.n <= COUNTED_AT_ONCE or ranked_fault(first) is not None
-    if few or not math.isfinite(_greatest(first)):
+    if not _has_windows(problems[0]):
         return split_answers(problems)
     return [_in_windows(problem) or split_answers([problem])[0] for problem in problems]
 
 
 # -- many independent labels -----------------------------------------------------------------------
+
+
+def _has_windows(problem: Problem) -> bool:
+    """Whether labels are many and independent, so that windows of their counts may serve."""
+    few = problem.n <= COUNTED_AT_ONCE or ranked_fault(problem) is not None
+    return not few and math.isfinite(_greatest(problem))
 
 
 def _greatest(problem: Problem) -> float:
@@ -247,11 +251,15 @@ def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, F
     return slope, offset, size
 
 
-ADDITIVE = Method("additive", _is_additive, split_answers, together=True, claim=_claim)
+ADDITIVE = Method(
+    "additive", _is_additive, split_answers, together=True, claim=why_split, obstacle=_obstacle
+)
 COUNTING = Method(
     "counting",
     lambda problem: unmet_condition(problem.split),
     _by_counting,
     together=True,
-    claim=_claim,
+    claim=why_split,
+    obstacle=lambda problem: None if _has_windows(problem) else _obstacle(problem),
+    cost=lambda problem: problem.n + 1.0 if _has_windows(problem) else _ends(problem),
 )

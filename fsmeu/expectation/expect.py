@@ -32,7 +32,7 @@ from fsmeu.expectation.query import (
     query_of,
 )
 from fsmeu.expectation.result import Expectation, Levels, bounded_expectations, check_finite
-from fsmeu.fst.compose import guard_size
+from fsmeu.fst.compose import max_states as most_states
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES, LONG_SEQUENCE, WINDOW_CELLS
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
@@ -296,17 +296,17 @@ def by_structure(
     """
     if loss.split is None or not loss.split.counted:
         return None
-    from fsmeu.trellis.tapes import NonIntegerCountError
-    from fsmeu.trellis.trellis_cache import split_trellis_of
+    from fsmeu.trellis.trellis_cache import Refused, is_valued, trellis_of
 
-    try:
-        structure, n = split_trellis_of(loss, models[0]), models[0].n
-        h, r = structure.h, structure.r
-        for cells in (int(h.columns[n]), (1 + structure.counts) * int(r.width[n])):
-            guard_size("composition", int(r.columns[n]) * cells // CELLS_PER_STATE, max_states)
-        return ask(structure, arc_weights_many(models))
-    except (errors.LossFileError, SizeLimitError, NonIntegerCountError):
+    n = models[0].n
+    trellis = trellis_of(loss, models[0])
+    if isinstance(trellis, Refused):
         return None
+    rows = max(int(trellis.h.columns[n]), (1 + trellis.counts) * int(trellis.r.width[n]))
+    too_large = int(trellis.r.columns[n]) * rows // CELLS_PER_STATE > most_states(max_states)
+    if too_large or not is_valued(trellis, n):
+        return None
+    return ask(trellis, arc_weights_many(models))
 
 
 # -- derivatives -----------------------------------------------------------------------------------
@@ -375,9 +375,10 @@ def _derivatives(queries: Sequence[Query], engine: str) -> list[tuple[float, lis
     if zs and queries[0].n:
         models = [query.model for query in queries]
         prepare_many(models)  # so that they keep it: derivatives are pulled back over their layers
-        gradients = by_structure(loss, models, lambda s, w: s.gradients(w, zs))
-        if gradients is not None:
-            return list(zip(gradients[0].tolist(), gradients[1], strict=True))
+        with suppress(SizeLimitError):  # the walk below may hold fewer numbers
+            gradients = by_structure(loss, models, lambda s, w: s.gradients(w, zs))
+            if gradients is not None:
+                return list(zip(gradients[0].tolist(), gradients[1], strict=True))
     results = []
     for query in queries:
         fixed = isinstance(query.model, Parametrized) and query.model.fixed_support

@@ -7,13 +7,13 @@ the bits of an answer do not either.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from contextlib import suppress
 from threading import RLock
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from fsmeu.errors import LossFileError, SizeLimitError
+from fsmeu.cache import Cache
+from fsmeu.errors import FsmeuError, LossFileError, SizeLimitError
 from fsmeu.fst.compose import max_states
 from fsmeu.fst.layers import Layer, Layered, any_layers
 from fsmeu.limits import MOST_TRELLISES
@@ -23,7 +23,7 @@ from fsmeu.models.base import Model, arcs_key, last_arcs_repeat
 from fsmeu.trellis.composed import LayersTooLargeError, compose, features_met
 from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.structure import hypotheses, references
-from fsmeu.trellis.tapes import Tapes, amounts_of
+from fsmeu.trellis.tapes import NonIntegerCountError, Tapes, amounts_of
 
 _BUILDING = RLock()
 
@@ -36,62 +36,99 @@ def capacity(n: int) -> int:
     return next((size for size in (12, 32, 96, 288) if n <= size), n)
 
 
+class Refused(NamedTuple):
+    """Why a loss has no trellis with a model: a value, for who chooses another way."""
+
+    error: FsmeuError
+    positions: int  # sequences of so many labels have none, nor have longer ones
+
+
+def trellis_of(
+    loss: Loss, model: Model, allowed: Sequence[Layer] | None = None
+) -> SplitTrellis | Refused:
+    """The trellis of a loss that splits by tape with a model, and with other models of its kind.
+
+    ``allowed`` has the arcs of the acceptor of allowed sequences at each position, None for all.
+    There is none where a step is undefined (a LossFileError), be it only for sequences that no
+    model gives, where there are too many steps to keep (a SizeLimitError), or where a counter does
+    not grow by whole numbers (a NonIntegerCountError).
+    """
+    form = loss.split
+    assert form is not None
+    n = model.n
+    with _BUILDING:  # a thread that asks for the same trellis waits for it
+        kind = model.structure, None if allowed is None else arcs_key(allowed)
+        repeats = model.repeats and (allowed is None or last_arcs_repeat(allowed))
+        longest = capacity(n)
+        if longest > n and repeats and not form.reads_length:
+            found = _cached(loss, model, longest, allowed, kind)
+            if isinstance(found, SplitTrellis) and _serves(found, n):
+                return found
+        return _cached(loss, model, n, allowed, kind)
+
+
 def split_trellis_of(
     loss: Loss, model: Model, allowed: Sequence[Layer] | None = None
 ) -> SplitTrellis:
-    """The structure of a loss that splits by tape with a model, and with other models of its kind.
-
-    ``allowed`` has the arcs of the acceptor of allowed sequences at each position, None for all.
-
-    Raises:
-        LossFileError: a step is undefined, be it only for sequences that no model gives.
-        SizeLimitError: there are too many steps to keep.
-        NonIntegerCountError: a counter does not grow by whole numbers.
-    """
-    form, n = loss.split, model.n
-    assert form is not None
-    with _BUILDING:  # a thread that asks for the same structure waits for it
-        cached: dict[Hashable, SplitTrellis | None] = loss.derived.get("trellises", dict)
-        kind = model.structure, None if allowed is None else arcs_key(allowed)
-        longest, same = capacity(n), (*kind, n)
-        repeats = model.repeats and (allowed is None or last_arcs_repeat(allowed))
-        if longest > n and repeats and not form.reads_length:
-            key, structure = (*kind, longest), None
-            if key in cached:
-                structure = cached.pop(key)
-            else:
-                with suppress(LossFileError, SizeLimitError):  # a later step may be undefined
-                    structure = _unless_refused(loss, model, longest, allowed, kind)
-            _keep(cached, key, structure)
-            if structure is not None and _serves(structure, n):
-                return structure
-        structure = cached.pop(same, None)
-        if structure is None:
-            structure = _unless_refused(loss, model, n, allowed, kind)
-        _keep(cached, same, structure)
-        return structure
+    """As ``trellis_of``; where there is none, its error is raised."""
+    found = trellis_of(loss, model, allowed)
+    if isinstance(found, Refused):
+        raise found.error.with_traceback(None)
+    return found
 
 
-def _unless_refused(
-    loss: Loss, model: Model, n: int, allowed: Sequence[Layer] | None, kind: Hashable
-) -> SplitTrellis:
-    """The structure for sequences of length n, unless one like it was too large before.
-
-    Two methods of deciding ask for the same structure one after the other, and one for a greater
-    length is asked for first. What was too large after some positions is so for greater lengths.
-    """
-    assert loss.split is not None
-    refused: dict[Hashable, tuple[int, str]] = loss.derived.get("refused trellises", dict)
-    key = (kind, max_states(), n if loss.split.reads_length else None)
-    positions, reason = refused.get(key, (n + 1, ""))
-    if n >= positions:
-        raise SizeLimitError(reason)
+def sweep_obstacle(trellis: SplitTrellis, n: int, where: str) -> FsmeuError | None:
+    """The error that deciding by sweeps of length n would meet; None where it meets none."""
     try:
-        return _structure(loss.split, model.layered(), n, allowed)
-    except SizeLimitError as error:
-        positions = error.positions if isinstance(error, LayersTooLargeError) else n
-        _keep(refused, key, (positions, str(error)))
-        raise
+        trellis.guard(where, n)
+        trellis.check_values(where, n)
+    except FsmeuError as error:
+        return error
+    return None
+
+
+def is_valued(trellis: SplitTrellis, n: int) -> bool:
+    """Whether the value is a number for all pairs of counts that sequences of length n have."""
+    try:
+        trellis.check_values("expect", n)
+    except FsmeuError:
+        return False
+    return True
+
+
+def _cached(
+    loss: Loss, model: Model, n: int, allowed: Sequence[Layer] | None, kind: Hashable
+) -> SplitTrellis | Refused:
+    """The trellis for sequences of length n, unless one like it was refused before.
+
+    Two methods of deciding ask for the same trellis one after the other, and one for a greater
+    length is asked for first. What is refused after some positions is so for greater lengths.
+    """
+    form = loss.split
+    assert form is not None
+    trellises = loss.derived.get("trellises", lambda: Cache(MOST_TRELLISES))
+    refusals = loss.derived.get("refused trellises", lambda: Cache(MOST_TRELLISES))
+    like = kind, max_states(), n if form.reads_length else None
+    known: Refused | None = refusals.get(like, lambda: None)
+    if known is not None and n >= known.positions:
+        return known
+    found = trellises.get((kind, n), lambda: _built(form, model.layered(), n, allowed))
+    if isinstance(found, Refused):
+        trellises.drop((kind, n))
+        refusals.put(like, found)
+    return found
+
+
+def _built(
+    form: Split, layered: Layered, n: int, allowed: Sequence[Layer] | None
+) -> SplitTrellis | Refused:
+    """The trellis for sequences of length n, or the error that building it met."""
+    try:
+        return _structure(form, layered, n, allowed)
+    except LayersTooLargeError as error:
+        return Refused(error, error.positions)
+    except (LossFileError, SizeLimitError, NonIntegerCountError) as error:
+        return Refused(error, n)
 
 
 def _serves(structure: SplitTrellis, n: int) -> bool:
@@ -101,13 +138,6 @@ def _serves(structure: SplitTrellis, n: int) -> bool:
         within = (tape.keeps_bounds(one.code[: one.width[n]], n) for tape, one in sides)
         structure.serves[n] = all(within)
     return structure.serves[n]
-
-
-def _keep(cached: dict[Any, Any], key: Hashable, structure: object) -> None:
-    """Caches a structure, the last of few."""
-    cached[key] = structure
-    while len(cached) > MOST_TRELLISES:
-        del cached[next(iter(cached))]
 
 
 def _structure(
