@@ -64,7 +64,7 @@ def try_methods(loss: Loss, n: int | None = None) -> Tried:
     certain of others. Trying every sequence, which works for short ones, is not among them.
     """
     registers = () if loss.bound is None else loss.bound.spec.registers
-    parts = 1 + sum(1 for register in registers for _ in syntax.walk(register.update))
+    parts = 1 + sum(1 for register in registers for _ in syntax.subexpressions(register.update))
     if n is None:
         n = min(_LENGTH.get(len(loss.alphabet), _SHORT), max(_SHORT, _EFFORT // parts))
     labels, size = loss.alphabet.labels, len(loss.alphabet)

@@ -19,7 +19,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fsmeu.corpora.records import Item, LineError, Places, Record, Source, blocks, read_record
+from fsmeu.corpora.records import Item, LineError, Record, RecordFields, Source, blocks, read_record
 from fsmeu.corpora.score import ScoreQuestion
 from fsmeu.decoding.decode import decode, decode_many, explain
 from fsmeu.errors import EmptyError, FsmeuError, InputError, as_whole, message
@@ -42,7 +42,7 @@ class ModelQuestion:
     kind: str
     loss: SpecLoss
     form: str
-    places: Places
+    places: RecordFields
     explain: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     given: Any = None

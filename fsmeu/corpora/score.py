@@ -16,7 +16,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.bootstrap import drawn_weights, estimate
-from fsmeu.corpora.records import Item, LineError, Places
+from fsmeu.corpora.records import Item, LineError, RecordFields
 from fsmeu.decoding.corpus import CorpusDecision, decode_corpus
 from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import EmptyError, FsmeuError, InputError, as_number, message
@@ -84,7 +84,7 @@ class ScoreQuestion:
 
     losses: tuple[tuple[str, SpecLoss], ...]
     form: str = "jsonl"
-    places: Places = field(default_factory=Places)  # of references and decisions
+    places: RecordFields = field(default_factory=RecordFields)  # of references and decisions
     ways: tuple[str, ...] = WAYS  # how models decide
     given: Any = None  # the constraint on which models are conditioned
     by_type: bool = False  # whether chunks are counted by type

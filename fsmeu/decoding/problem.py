@@ -15,19 +15,18 @@ lost to every method, and no part of the claim.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
-from numbers import Real
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from fsmeu import errors
 from fsmeu.arrays import Floats, Ints
+from fsmeu.decoding.clock import Clock as Clock
 from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.expectation.expect import expectation_of, values_and_errors, with_errors
 from fsmeu.expectation.query import BinaryLabels, Query, allowed_layers, binary_labels
@@ -53,63 +52,6 @@ NEAR = 1e-6  # nothing is searched for that can be better by no more than this p
 FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
 CACHED_STEPS = 1 << 24  # cells of steps cached between two passes over single changes: 128 MB
 HIDDEN = "rounding hides which is best"
-_SHORTEST = 1e-3  # seconds of a first attempt, at least
-_BETWEEN = 0.1  # seconds between two calls of progress
-
-
-class Clock:
-    """The time since it was first read, against a limit in seconds, None for no limit.
-
-    ``progress`` is called with the share of the work that is done, 0 to 1, a few times a second.
-    """
-
-    def __init__(
-        self,
-        seconds: float | None = None,
-        progress: Callable[[float], None] | None = None,
-        where: str = "decode",
-    ) -> None:
-        limit: Any = math.inf if seconds is None else seconds
-        if isinstance(limit, bool) or not isinstance(limit, Real) or not float(limit) > 0:
-            must = "seconds must be a number above 0, or None for no limit"
-            raise errors.InputError(errors.message(where, must, seconds))
-        self.seconds, self.progress = float(limit), progress
-        self._begin: float | None = None
-        self._told = self._done = 0.0
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the clock was first read."""
-        now = time.monotonic()
-        self._begin = now if self._begin is None else self._begin
-        return now - self._begin
-
-    def over(self, done: float = 0.0) -> bool:
-        """True when there is no time left; takes note of, and tells, the share of work done."""
-        passed, self._done = self.elapsed, max(self._done, done)
-        if self.progress is not None and passed - self._told > _BETWEEN:
-            self._told = passed
-            self.progress(min(1.0, max(self._done, passed / self.seconds)))
-        return passed > self.seconds
-
-    @property
-    def left(self) -> float:
-        """Seconds that are left, 0 where there are none."""
-        return max(0.0, self.seconds - self.elapsed)
-
-    @property
-    def ran_out(self) -> str:
-        """The sentence that the time was over."""
-        return f"the {self.seconds:g} seconds were over (give it more with seconds=...)"
-
-    def half(self) -> Clock:
-        """A clock for a first attempt, which may take half of the time that is left."""
-        return Clock(max(self.left / 2, _SHORTEST), self.progress)
-
-    def check(self) -> None:
-        """Raises a TimeoutError when there is no time left; the best so far is then the answer."""
-        if self.over():
-            raise TimeoutError
 
 
 T = TypeVar("T")
@@ -417,20 +359,21 @@ def optimality_gap(values: Floats, errors: Floats, best: Any) -> Any:
 
 
 def certify(
-    problem: Problem, answer: Answer, reach: float, but: str = HIDDEN, thorough: bool = True
+    problem: Problem, answer: Answer, gap: float, reason: str = HIDDEN, thorough: bool = True
 ) -> Answer:
-    """The answer, exact where a reach beyond its value is at most ``PRECISION``; else with a but.
+    """The answer, exact where no other is better by more than a gap of ``PRECISION`` of its scale.
 
-    Changes of single labels are valued where the value is a small measure, if ``thorough``.
+    The scale is the value or, if ``thorough``, what changes of single labels cost, where that is
+    more. Where it is not exact, the answer has the reason.
     """
     scale = abs(answer.value or 0.0)
-    if thorough and reach > PRECISION * scale:
-        share = PRECISION if reach <= NEAR * scale else NEAR  # what a greater scale could show
-        if reach <= share * problem.loss.value_range(problem.n).width:
+    if thorough and PRECISION * scale < gap < math.inf:
+        share = PRECISION if gap <= NEAR * scale else NEAR  # what a greater scale could show
+        if gap <= share * problem.loss.value_range(problem.n).width:
             scale = max(scale, _step(problem, answer.indices))
-    exact = bool(reach <= PRECISION * scale)
-    why = answer.why if exact else f"{answer.why}; but {but}"
-    return replace(answer, exact=exact, near=bool(reach <= NEAR * scale), why=why)
+    exact = bool(gap <= PRECISION * scale)
+    why = answer.why if exact else f"{answer.why}; but {reason}"
+    return replace(answer, exact=exact, near=bool(gap <= NEAR * scale), why=why)
 
 
 def revalued(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:

@@ -57,6 +57,7 @@ from fsmeu.trellis.trellis_cache import Refused, sweep_obstacle
 from fsmeu.trellis.windows import Window, count_window, without_each
 
 _SLOWER = 16  # how many times as slow as the estimate a machine that is busy may be
+GAINS_OVERFLOW = "expected gains overflow doubles"
 COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then windows are faster
 
 
@@ -71,20 +72,21 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
         return [split_answers([problem])[0] for problem in problems]
     decided = _decided(structure, problems)
     answers: list[Answer | str] = []
-    reach = optimality_gap(decided.values, decided.errors, decided.best)
+    gaps = optimality_gap(decided.values, decided.errors, decided.best)
     for row, problem in enumerate(problems):
         values, errors, end = decided.values[row], decided.errors[row], int(decided.best[row])
         if end < 0 or not np.isfinite(errors).all() or np.isinf(values[end]):
-            answers.append("the worth of a step must be a number that doubles can hold")
+            answers.append(GAINS_OVERFLOW)
             continue
-        path, but = decided.labels[row, : problem.n], HIDDEN
-        value, off = problem.sign * float(values[end]), float(errors[end])
+        path = decided.labels[row, : problem.n]
+        value = problem.sign * float(values[end])
+        reason = HIDDEN
         candidates = 0 if _is_additive(problem) is None else len(values)
         if (values > values[end]).any():  # bounds of ends that there was no time to try
             counts = f"{decided.tried[row]} of {len(values)} counts of z were tried"
-            but = f"only {counts} before {problem.clock.ran_out}"
-        answer = Answer(path, False, why_split(problem), candidates, value, off)
-        answers.append(certify(problem, answer, reach[row], but))
+            reason = f"only {counts} before {problem.clock.ran_out}"
+        answer = Answer(path, False, why_split(problem), candidates, value, float(errors[end]))
+        answers.append(certify(problem, answer, gaps[row], reason))
     return answers
 
 

@@ -212,7 +212,7 @@ def _levels(corpus: Corpus, zs: Sequence[Ints]) -> Levels:
 # -- the joint distribution of all counts ----------------------------------------------------------
 
 
-class _Table(NamedTuple):
+class _JointCounts(NamedTuple):
     """A joint distribution of counts, with an axis for each, the least of each count at 0."""
 
     masses: Floats
@@ -224,7 +224,7 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     """The expected value from a table with a cell for every tuple of totals that are looked at."""
     whole = protocol.check_totals(corpus.loss, "expect_corpus")
     names = protocol.counts_read(whole)
-    parts = list[_Table]()
+    parts = list[_JointCounts]()
     least = size = np.zeros(1 + len(names))  # the first axis has one place, as there may be no name
     for loss, z, model in zip(corpus.losses, zs, corpus.models, strict=True):
         bound = protocol.check_totals(loss, "expect_corpus")
@@ -248,9 +248,9 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         masses = np.zeros(1 + places.max(axis=1))
         np.add.at(masses, tuple(places), final.mass[0, occurs])
         error = relative_error(final.roundings + 8) * float(np.linalg.norm(masses))
-        parts.append(_Table(masses, masses > 0, error))
+        parts.append(_JointCounts(masses, masses > 0, error))
     none = np.ones((1,) * len(least))
-    [table] = product_tree(parts or [_Table(none, none > 0, 0.0)], _plus)[-1]
+    [table] = product_tree(parts or [_JointCounts(none, none > 0, 0.0)], _plus)[-1]
     totals, masses = np.array(np.nonzero(table.possible)), table.masses[table.possible]
     added = dict(zip(names, (totals + least[:, None])[1:], strict=True))
     values = protocol.value_of_totals(whole.at(corpus.n), added, len(masses))
@@ -261,7 +261,7 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", estimate, levels)
 
 
-def _plus(left: _Table, right: _Table) -> _Table:
+def _plus(left: _JointCounts, right: _JointCounts) -> _JointCounts:
     """The joint distribution of the totals of two parts, by Fourier transforms."""
     shape = [a + b - 1 for a, b in zip(left.masses.shape, right.masses.shape, strict=True)]
     axes = tuple(range(len(shape)))
@@ -274,4 +274,4 @@ def _plus(left: _Table, right: _Table) -> _Table:
     norms = sum(float(np.linalg.norm(part.masses)) for part in (left, right))
     error = left.error + right.error + 32 * UNIT * math.log2(2 + masses.size) * norms
     occurs = possible > 0.5
-    return _Table(np.where(occurs, np.maximum(masses, 0.0), 0.0), occurs, error)
+    return _JointCounts(np.where(occurs, np.maximum(masses, 0.0), 0.0), occurs, error)

@@ -25,7 +25,7 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import ArcTable, trimmed
 from fsmeu.losses.algebra.split import partial_eval, replace_parts
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr, Register, names_read, walk
+from fsmeu.losses.language.syntax import Expr, Register, names_read, subexpressions
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Compiled, explore, machine_view, minimize, refuse_large
 from fsmeu.losses.machine.view import merged_registers
@@ -41,7 +41,7 @@ _ZERO = ast.Number(0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Windows:
+class WindowSum:
     """A value as ``base``, that of no window, and what every window adds.
 
     ``loss`` is what a window adds, as a loss of sequences of length ``k``; one ends at each of
@@ -54,16 +54,16 @@ class Windows:
     contents: int
 
 
-def windows(loss: Loss, n: int) -> Windows | None:
+def window_sum(loss: Loss, n: int) -> WindowSum | None:
     """The value as a sum over windows; None where it is none, or where nothing is remembered."""
     if loss.bound is None:
         return None
     at = loss.bound.at(n)
-    return at.derived.get("windows", lambda: _windows(at))
+    return at.derived.get("windows", lambda: _window_sum(at))
 
 
-def _windows(at: LossAtLength) -> Windows | None:
-    """As ``windows``.
+def _window_sum(at: LossAtLength) -> WindowSum | None:
+    """As ``window_sum``.
 
     It is one when the value is affine in registers that need no states and looks at no other;
     when what they gain looks only at how much memories of one length k hold and at the position;
@@ -101,12 +101,12 @@ def _windows(at: LossAtLength) -> Windows | None:
     alone = replace(spec, registers=registers, value=value, range=None, examples=())
     merged = merged_registers(at)
     sizes = (merged[x].size if x in merged else len(m.values) ** k for x, m in memories.items())
-    return Windows(SpecLoss(alone, bound.params, bound.alphabet), k, base, max(sizes))
+    return WindowSum(SpecLoss(alone, bound.params, bound.alphabet), k, base, max(sizes))
 
 
 def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
     """True when there are operations in it that some numbers have no result of."""
-    for node in walk(expr):
+    for node in subexpressions(expr):
         match node:
             case ast.Binary(operator="/" | "%" | "^") | ast.Call(function="sqrt" | "log" | "exp"):
                 return True
@@ -155,7 +155,7 @@ def _counted(at: LossAtLength, k: int, added: Expr) -> tuple[tuple[Register, ...
     memories: dict[str, Any] = {r.name: r for r in at.spec.registers}
     params = {p.name for p in at.spec.params}
     counts = dict[Expr, Register]()
-    for call in walk(added):
+    for call in subexpressions(added):
         if not isinstance(call, ast.Call) or call.function not in ("tally", "sum"):
             continue
         memory = memories[call.arguments[0].name]  # type: ignore[attr-defined]
@@ -219,7 +219,7 @@ def compile_summed(
     return _compiled(loss, n, z, max_states, _SHIFTED)
 
 
-def signed_parts(
+def signed_machines(
     loss: LossLike, n: int, z: Any = None, max_states: int | None = None
 ) -> list[tuple[float, SummedMachine]]:
     """Machines without a shift and the signs with which their weights add up to the loss.
@@ -240,7 +240,7 @@ def _compiled(loss: LossLike, n: int, z: Any, max_states: int | None, sign: floa
         must = "counts ride in the weight of losses from files; of a Python loss nothing is known"
         raise InputError(message("compile_summed", must, loss.name, "Use its compile"))
     given = encoded(loss, n, z)[0]  # what does not suit is refused
-    name, form = f"{loss.kind} {loss.name}, n = {n}, summed", windows(loss, n)
+    name, form = f"{loss.kind} {loss.name}, n = {n}, summed", window_sum(loss, n)
     if form is not None:
         machine = _over_windows(loss, n, name, form, max_states, sign)
     else:
@@ -250,7 +250,7 @@ def _compiled(loss: LossLike, n: int, z: Any, max_states: int | None, sign: floa
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _over_windows(
-    loss: Loss, n: int, name: str, form: Windows, max_states: int | None, sign: float
+    loss: Loss, n: int, name: str, form: WindowSum, max_states: int | None, sign: float
 ) -> SummedMachine:
     """Paths that wait in the start, read one window, pay what it adds, and go on in the end."""
     window = minimize(form.loss.compile(form.k, max_states=max_states), layered=True)

@@ -248,14 +248,14 @@ def sampled(space: Space, policy: Mixture, states: Any, seed: int, callback: Any
     return _ends(space, states, decide)
 
 
-Layer = tuple[Any, ...]  # states, and arrays beside them whose first axis is theirs
+BeamLayer = tuple[Any, ...]  # states, and arrays beside them whose first axis is theirs
 
 
-def _taken(layer: Layer, at: Any) -> Layer:
+def _taken(layer: BeamLayer, at: Any) -> BeamLayer:
     return layer[0].take(at), *(array[at] for array in layer[1:])
 
 
-def _joined(layers: Sequence[Layer]) -> Layer:
+def _joined(layers: Sequence[BeamLayer]) -> BeamLayer:
     states, *beside = zip(*layers, strict=True)
     return joined(states), *map(np.concatenate, beside)
 
@@ -264,7 +264,7 @@ class _Waiting:
     """States by progress, with arrays beside them."""
 
     def __init__(self, *first: Any) -> None:
-        self.parts: dict[int, list[Layer]] = {}
+        self.parts: dict[int, list[BeamLayer]] = {}
         self.add(*first)
 
     def add(self, *layer: Any) -> None:
@@ -273,7 +273,7 @@ class _Waiting:
             part = _taken(layer, np.flatnonzero(layer[0].progress == progress))
             self.parts.setdefault(progress, []).append(part)
 
-    def layers(self) -> Iterator[Layer]:
+    def layers(self) -> Iterator[BeamLayer]:
         """The states of least progress with what is beside them, until none are left."""
         while self.parts:
             yield _joined(self.parts.pop(min(self.parts)))

@@ -95,7 +95,7 @@ class SplitTrellis:
         """Refuses values of a length that no double holds, by an InputError."""
         tables, _ = self._tables(n)
         if not np.isfinite(tables).all():
-            must = "the worth of a step must be a number that doubles can hold"
+            must = "expected gains overflow doubles"
             raise InputError(message(where, must))
 
     def ends_in(self, n: int, sign: float, seconds: float) -> int:

@@ -49,7 +49,7 @@ class NonIntegerCountError(InputError):
     """The counter of a tape does not grow by whole numbers of at least 0."""
 
 
-class Steps(NamedTuple):
+class TapeSteps(NamedTuple):
     """The steps from some states; arrays have shape (states, labels)."""
 
     targets: Ints  # the codes of the states after, -1 where there is none
@@ -84,7 +84,7 @@ class Tape:
         self._last_codes: dict[Hashable, Ints] = {}
         self._cache: dict[Hashable, _CachedSteps] = {}
 
-    def steps(self, position: int, codes: Ints) -> Steps:
+    def steps(self, position: int, codes: Ints) -> TapeSteps:
         """The steps at a position, counted from 0, from states of these codes, ascending.
 
         Where a register grows by one at every step, as the age of a chunk does, the states of a
@@ -98,7 +98,7 @@ class Tape:
         states, targets, counted, tables = self._cache[context]
         rows, terms = np.searchsorted(states, codes), zip(self._rows, tables, strict=True)
         numbers = tuple(_numbered(index, places[rows], *table) for index, (places, table) in terms)
-        return Steps(targets[rows], counted[rows], numbers)
+        return TapeSteps(targets[rows], counted[rows], numbers)
 
     def _ahead(self, position: int, codes: Ints, last: Ints | None) -> _CachedSteps:
         """The steps of these states and, where all are the last moved alike, of those to come."""

@@ -27,7 +27,7 @@ from fsmeu.fst.layers import ArcWeights, Layer, Layered, all_arcs, arc_weights, 
 from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE, KEPT_STEPS, STEPS_PER_STATE
 from fsmeu.losses.machine.view import LossAutomaton
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.sum_over_paths import Windows
+from fsmeu.losses.sum_over_paths import WindowSum
 from fsmeu.models.paths import backward, forward
 from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.roundings import BoundedValues, joined
@@ -89,7 +89,7 @@ def walk(
         final = dense_walk(lambda row: view, z, acceptor, rows, layered.roundings)
         if final is not None:
             return final
-    return _walk(merged, layered, keep, max_states)
+    return _walk_reached(merged, layered, keep, max_states)
 
 
 def _most_ends(layered: Layered) -> int:
@@ -100,7 +100,7 @@ def _most_ends(layered: Layered) -> int:
 # -- the product of a loss and a model at one position ---------------------------------------------
 
 
-class Acceptor(NamedTuple):
+class AcceptorArcs(NamedTuple):
     """The arcs of a layered acceptor, those of a position sorted by state after and label."""
 
     widths: Ints  # states of each layer, (n + 1,)
@@ -112,7 +112,7 @@ class Acceptor(NamedTuple):
     largest: Ints  # the greatest number of arcs in a group, (1,)
 
 
-def acceptor_of(layered: Layered) -> Acceptor:
+def acceptor_of(layered: Layered) -> AcceptorArcs:
     """The arcs of a layered acceptor as kernels read them."""
     layers, widths, none = layered.layers, np.array(layered.widths, np.int64), np.zeros(0, np.int64)
     source = np.concatenate([none, *(layer.source for layer in layers)])
@@ -132,7 +132,7 @@ def acceptor_of(layered: Layered) -> Acceptor:
     arc = np.zeros((len(order), 3), np.int64)
     arc[:, 0], arc[:, 2] = source[order], np.arange(len(order))
     largest = np.array([(first[1:] - first[:-1]).max(initial=0)])
-    return Acceptor(widths, arcs, first.searchsorted(arcs), group, arc, order, largest)
+    return AcceptorArcs(widths, arcs, first.searchsorted(arcs), group, arc, order, largest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +211,9 @@ class LayerStep:
 # -- layers of reached states ----------------------------------------------------------------------
 
 
-def _walk(view: LossAutomaton, layered: Layered, keep: int | None, max_states: int | None) -> Final:
+def _walk_reached(
+    view: LossAutomaton, layered: Layered, keep: int | None, max_states: int | None
+) -> Final:
     """As ``walk``, the states that are reached."""
     mover, codes = LayerStep(layered, view.linear), np.array([view.start], np.int64)
     mass, cancelled = mover.start, np.zeros(view.linear)
@@ -325,7 +327,7 @@ class Rows(NamedTuple):
     final: Floats  # final weights, (batch, states)
 
 
-def _rows(layered: Layered, acceptor: Acceptor, weights: ArcWeights, batch: int) -> Rows:
+def _rows(layered: Layered, acceptor: AcceptorArcs, weights: ArcWeights, batch: int) -> Rows:
     """Sentences of whole length, from the weights of a model for each, or of one for all."""
     arcs, first = weights.arcs.take(acceptor.order, axis=1), np.zeros(batch, np.int64)
     model = np.arange(batch) if len(arcs) > 1 else first
@@ -333,7 +335,11 @@ def _rows(layered: Layered, acceptor: Acceptor, weights: ArcWeights, batch: int)
 
 
 def dense_walk(
-    view_of: Callable[[int], LossAutomaton], z: Ints, acceptor: Acceptor, rows: Rows, behind: int
+    view_of: Callable[[int], LossAutomaton],
+    z: Ints,
+    acceptor: AcceptorArcs,
+    rows: Rows,
+    behind: int,
 ) -> Final | None:
     """The ends of sentences with hypotheses z (batch, n); None as ``walk_many``.
 
@@ -403,7 +409,7 @@ def walk_many(loss: Loss, z: Ints, layered: Layered, weights: ArcWeights) -> Bou
 
 
 def dense_walk_many(
-    loss: Loss, z: Ints, acceptor: Acceptor, rows: Rows, behind: int
+    loss: Loss, z: Ints, acceptor: AcceptorArcs, rows: Rows, behind: int
 ) -> BoundedValues | None:
     """The expected values of sentences, block by block; None where ``walk_many`` has none."""
     n, parts = z.shape[1], []
@@ -424,7 +430,7 @@ def dense_walk_many(
     return joined(parts)
 
 
-def walk_windows(form: Windows, z: Ints, layered: Layered) -> BoundedValues | None:
+def walk_windows(form: WindowSum, z: Ints, layered: Layered) -> BoundedValues | None:
     """The expected value of a sum over windows, in a batch of one.
 
     All windows are walked at once, each from the mass that the model has before it, with what it

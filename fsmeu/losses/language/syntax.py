@@ -171,7 +171,7 @@ def with_parts(expr: Expr, inside: tuple[Expr, ...]) -> Expr:
     return replace(expr, **changed) if names else expr
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
+def subexpressions(expr: Expr) -> Iterator[Expr]:
     """The expression and everything inside it."""
     stack = [expr]
     while stack:

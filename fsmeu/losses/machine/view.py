@@ -118,7 +118,7 @@ class SpecAutomaton(LossAutomaton):
         self.memo = {} if memo is None else memo
         self.linear_names = tuple(r.name for r in spec.registers if r.name in linear)
         self.ends = dict(ends or {})
-        self.quotient: tuple[SpecAutomaton, list[_Layer]] | None = None
+        self.quotient: tuple[SpecAutomaton, list[_CoreLayer]] | None = None
         self.clock = any(r.sugar == "clock" for r in spec.registers)
         self.linear = len(linear)
         self.memories = at.memories
@@ -324,7 +324,7 @@ def _pieces(expr: Expr, name: str, free: frozenset[str]) -> Iterator[Expr]:
 def _is_one_time(expr: Expr, name: str) -> bool:
     """True when a register is read as it is, or as it was, but not both; and nothing is updated."""
     times = set()
-    for node in ast.walk(expr):
+    for node in ast.subexpressions(expr):
         if isinstance(node, ast.Arcs | ast.Push):
             return False
         read = "state" if isinstance(node, ast.At) else getattr(node, "name", "")
@@ -398,16 +398,16 @@ def _look(
 
 _SMALL_CORE = 64  # values, of what may be merged given z and beside it, below which none is
 _WORTH_MERGING = 2.0  # the factor by which layers must get smaller to be walked
-_Layer = tuple[Ints, dict[str, Floats]]
+_CoreLayer = tuple[Ints, dict[str, Floats]]
 """The contents of the core after a position, ascending, and what stands for each, by register."""
 
 
 def quotient_given_z(view: SpecAutomaton, copies: int) -> LossAutomaton | None:
     """The view (with z given) with states merged that nothing can tell apart; None if no gain.
 
-    The core has all registers that only add up in the weight; what they add on every continuation
-    makes its contents after positions 0, ..., n one. Of the age of the open chunk of y, all that
-    matters is whether z's is the same. ``copies`` is how many times each content of the core occurs
+    In the core, all registers that only add up are in the weight. States of it that no continuation
+    tells apart, given z, are merged layer by layer: of the age of the open chunk of y, all that
+    matters is whether z's is the same. ``copies`` is how many times each state of the core occurs
     beside what the view itself adds up: the number of states of the model.
     """
     spec = view.bound.spec
@@ -422,7 +422,7 @@ def quotient_given_z(view: SpecAutomaton, copies: int) -> LossAutomaton | None:
     if size < _SMALL_CORE or beside < _SMALL_CORE:
         return None
     core = SpecAutomaton(view.at, view.z, (*view.linear_names, *sums))
-    layers = _walk(core, names)
+    layers = _core_layers(core, names)
     if layers is None:
         return None
     merged = copy.copy(view)
@@ -434,7 +434,7 @@ def quotient_given_z(view: SpecAutomaton, copies: int) -> LossAutomaton | None:
     return merged
 
 
-def _walk(core: SpecAutomaton, names: list[str]) -> list[_Layer] | None:
+def _core_layers(core: SpecAutomaton, names: list[str]) -> list[_CoreLayer] | None:
     """The layers of the core, if merging makes them much smaller."""
     codes = [np.array([core.start], np.int64)]
     steps: list[tuple[Ints, Ints]] = []

@@ -27,7 +27,7 @@ ORACLE_LENGTH_STEP = 32  # lengths whose steps are computed together: most sente
 _Context = tuple[int, int, dict[str, Floats]]  # position, label, constants before and after it
 
 
-class Steps:
+class ReferenceSteps:
     """The steps of a loss from a file, which the evaluator computes for each context.
 
     ``y`` are label indices of a reference of the greatest length; where steps are ``shared``,

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, LossFileError, message
 from fsmeu.searn.oracle.product import (
-    Layer,
+    CostLayer,
     Machine,
     Path,
     Small,
@@ -119,7 +119,7 @@ class Ends(NamedTuple):
 class FrontierTables(Tables):
     """Frontiers; a state ends in (sum gained, sum counted).
 
-    ``amounts`` say what each number of ``Layer.kinds`` adds to these, (2, numbers): whole numbers.
+    ``amounts`` say what each number of ``CostLayer.kinds`` adds to these, (2, numbers); whole.
     """
 
     @property
@@ -428,7 +428,9 @@ class _Pool:
             self._weights[key] = _Weights(key, np.array(whole, object), errors, unit)
         return sign * affine[0], scale, self._weights[key]
 
-    def before(self, layer: Layer, weights: _Weights, ahead: int) -> tuple[int, int, int, float]:
+    def before(
+        self, layer: CostLayer, weights: _Weights, ahead: int
+    ) -> tuple[int, int, int, float]:
         """The number of best sums before a position, from that after; row, greatest sum, error."""
         key = (id(layer), weights.key, ahead)
         if key not in self._cache:
