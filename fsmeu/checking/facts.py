@@ -61,7 +61,7 @@ def _property_facts(report: Report, props: Properties) -> list[tuple[str, str]]:
     form = None if report.loss is None else window_sum(report.loss, _PAST_WINDOWS)
     if form is not None:
         linear += f"; a sum over windows of {form.k} positions, which need not be remembered"
-    additive = "no: what reads both tapes is more than counts in which the value is linear"
+    additive = "no: z and y interact beyond linear counts"
     if props.additive:
         additive = "yes: a sum over positions, each tape's share of which is known"
     elif props.splits:

@@ -92,7 +92,7 @@ def distinct_values(machine: Machine) -> int:
 
 
 def _at_most(order: Order | None, bound: Order | None) -> Order | None:
-    """The order, or that of numbers which are never smaller, if a fit went past it."""
+    """The order, capped by that of an upper bound."""
     if order is None or bound is None or _rank(order) <= _rank(bound):
         return order
     return replace(bound, about=True)

@@ -234,7 +234,7 @@ def _print_tables(facts: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None
                 cells += [[f"  {name}", *_cells(side, "difference_", "+")]]
         out.emit(cells, ("decision", *heads), right=heads)
         if "corpus" not in levels:
-            out.note(f"{loss}: no value of the corpus, as it is no function of sums over sentences")
+            out.note(f"{loss}: no corpus score: not a function of summed counts")
 
 
 def _cells(rows: Sequence[dict[str, Any]], kind: str = "", sign: str = "") -> list[str]:

@@ -116,7 +116,7 @@ def blocks(source: Source, form: str) -> Iterator[list[Record]]:
 
 
 class LineError(InputError):
-    """A fault of one line of a corpus, counted from 1, which its message does not name."""
+    """A fault of one line of a corpus; it carries ``line``, from 1, which the caller adds."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)

@@ -28,7 +28,7 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.parallel import Workers
 
 Data = dict[str, Any]
-Take = Callable[[list[Data]], None]
+Sink = Callable[[list[Data]], None]
 
 
 @dataclass(eq=False)
@@ -67,7 +67,7 @@ class ModelQuestion:
         ]
 
 
-Question: TypeAlias = ModelQuestion | ScoreQuestion
+Task: TypeAlias = ModelQuestion | ScoreQuestion
 """The query for every record; it can be pickled."""
 _cached = threading.local()  # as a pair the last question of a thread, pickled, and with caches
 
@@ -80,7 +80,7 @@ def answer_block(question: bytes, block: bytes) -> dict[int, Data | str]:
     return _answers(last[1], pickle.loads(block))
 
 
-def _answers(question: Question, records: list[Record]) -> dict[int, Data | str]:
+def _answers(question: Task, records: list[Record]) -> dict[int, Data | str]:
     """The answers for records by their numbers; where one is bad, halves are answered apart."""
     try:
         items = [read_record(r, question.form, question.places, question.given) for r in records]
@@ -102,7 +102,7 @@ _BEGIN = b'{"record": '
 
 
 @contextmanager
-def open_output(path: Path, resume: bool) -> Iterator[tuple[Take, Data | None]]:
+def open_output(path: Path, resume: bool) -> Iterator[tuple[Sink, Data | None]]:
     """A function that appends results to a file, and the last one in it where a run is resumed.
 
     The file must be new or empty, unless a run is resumed: it goes on after the last complete line.
@@ -144,7 +144,7 @@ _SAME = 1e-9  # how far, relatively, a value may be from the one that was writte
 
 
 def run(
-    question: Question,
+    question: Task,
     source: Source,
     workers: Workers,
     bad: str = "stop",

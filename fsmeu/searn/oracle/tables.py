@@ -405,7 +405,7 @@ class _Pool:
         self._cache: dict[tuple[int, bytes, int], tuple[int, int, int, float]] = {}
 
     def weights(self, machine: Machine, sign: float) -> tuple[float, float, _Weights]:
-        """The score without any amount, what amounts are multiplied by, and the amounts."""
+        """The intercept, the scale and the integer amounts of the score."""
         n = len(machine.layers)
         affine = None if machine.ends.shape[1] else machine.steps.slopes(n, machine.constants)
         if affine is None or not np.isfinite([affine[0], *affine[1]]).all():
@@ -431,7 +431,7 @@ class _Pool:
     def before(
         self, layer: CostLayer, weights: _Weights, ahead: int
     ) -> tuple[int, int, int, float]:
-        """The number of best sums before a position, from that after; row, greatest sum, error."""
+        """The table of best sums before a position: its id, row, maximum and error."""
         key = (id(layer), weights.key, ahead)
         if key not in self._cache:
             sums = weights.amounts[layer.kinds] + self.best[ahead][layer.next]

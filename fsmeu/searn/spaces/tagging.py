@@ -120,8 +120,8 @@ class Gold:
         loss_labels = loss.alphabet.labels
         fallback = np.where(allowed, np.arange(len(labels)), allowed.argmax(axis=1)[:, None])
         lines = [[loss_labels[k] for k in line[::order]] for line in self.lines]
-        meanings = None if allowed.all() else fallback
-        self.oracles = CostOracles(loss, lines, meanings=meanings, engine=engine)
+        fallback_labels = None if allowed.all() else fallback
+        self.oracles = CostOracles(loss, lines, fallback_labels=fallback_labels, engine=engine)
 
     @cached_property
     def chunk_ends(self) -> Ints:
