@@ -12,7 +12,7 @@ LONGEST_FILE = 500
 ENGINE = {"pynini", "pywrapfst", "_pynini", "_pywrapfst"}
 # The package itself ("") gathers what the floors below it offer; the command line is the door.
 LEVELS = [
-    "arrays display errors jit limits",
+    "arrays cache display errors jit limits",
     "bootstrap files fst parallel twofold",
     "constraints losses models",
     "trellis",

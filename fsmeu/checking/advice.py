@@ -22,7 +22,7 @@ from fsmeu.errors import FsmeuError
 from fsmeu.losses.algebra.split import replace_parts, separated, split
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.read import read
-from fsmeu.losses.language.syntax import Expr, Register, Spec, names_read, tapes
+from fsmeu.losses.language.syntax import Expr, Register, Spec, names_read
 from fsmeu.losses.language.write import file_text
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.evaluator import constant
@@ -46,8 +46,8 @@ class Rewrite:
 def obstacle(loss: SpecLoss) -> str:
     """The statement that keeps ``additive`` and ``counting`` from a loss, and why; "" if none."""
     spec = separated(loss.bound).spec
-    reach, linear = tapes(spec), ast.linear_registers(spec)
-    joint = [r for r in spec.registers if reach[r.name] >= _BOTH and r.name not in linear]
+    linear = spec.linear()
+    joint = [r for r in spec.registers if spec.tapes[r.name] >= _BOTH and r.name not in linear]
     value_line = spec.value.place.line
     for r in joint:
         if r.sugar != "count":
@@ -115,7 +115,7 @@ def _apart(loss: SpecLoss) -> Spec | None:
     spec, params = loss.spec, {param.name for param in loss.spec.params}
     changed = [r for r in spec.registers if _condition(r) is not None]
     changed = [r for r in changed if names_read(_condition(r) or r.start) <= _BOTH | params]
-    changed = [r for r in changed if tapes(spec)[r.name] >= _BOTH]
+    changed = [r for r in changed if spec.tapes[r.name] >= _BOTH]
     depths = {r.name: _depth(loss, r) for r in changed}
     if not changed or not all(1 <= depth <= _DEEPEST for depth in depths.values()):
         return None

@@ -23,7 +23,6 @@ from fsmeu.errors import FsmeuError
 from fsmeu.losses.algebra.split import replace_parts
 from fsmeu.losses.language import syntax
 from fsmeu.losses.language.syntax import Binary, Name, Spec, names_read
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Bernoulli, Independent, Markov
 
@@ -64,8 +63,8 @@ def try_methods(loss: Loss, n: int | None = None) -> Tried:
     Each is tried at one length (without n, a short one for long files), which says nothing for
     certain of others. Trying every sequence, which works for short ones, is not among them.
     """
-    registers = loss.spec.registers if isinstance(loss, SpecLoss) else ()
-    parts = 1 + sum(1 for register in registers for _ in syntax.walk(register.update))
+    registers = () if loss.bound is None else loss.bound.spec.registers
+    parts = 1 + sum(1 for register in registers for _ in syntax.subexpressions(register.update))
     if n is None:
         n = min(_LENGTH.get(len(loss.alphabet), _SHORT), max(_SHORT, _EFFORT // parts))
     labels, size = loss.alphabet.labels, len(loss.alphabet)

@@ -13,7 +13,7 @@ from fsmeu.fst.tags import KINDS, is_tag
 from fsmeu.losses.language.syntax import Example, Spec
 from fsmeu.losses.loss import bind_loss
 from fsmeu.losses.protocol import evaluate
-from fsmeu.losses.semantics.evaluator import constant, constant_at
+from fsmeu.losses.semantics.evaluator import constant
 
 TOLERANCE = 1e-9  # relative, of a value from the example's: ten digits may be written out
 
@@ -63,7 +63,7 @@ def run_examples(
             loss = bind_loss(spec, common | bindings, chosen)
             texts = ((example.z, "hypothesis z"), (example.y, "reference y"))
             z, y = (loss.alphabet.decode(loss.alphabet.parse(*text)) for text in texts)
-            expected = constant_at(loss.bound, example.value, len(z))
+            expected = loss.bound.at(len(z)).constant(example.value)
             value = evaluate(loss, z, y)
         except FsmeuError as fault:
             error = str(fault)

@@ -14,7 +14,7 @@ from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report
 from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.describe import Properties, header_data, whole_or_float
-from fsmeu.losses.sum_over_paths import windows
+from fsmeu.losses.sum_over_paths import window_sum
 
 _ROWS = 7
 _SHOWN_ENTRIES = 64  # entries of a table that are written out
@@ -58,10 +58,10 @@ def underived_methods(tried: Tried) -> list[tuple[str, str]]:
 
 def _property_facts(report: Report, props: Properties) -> list[tuple[str, str]]:
     linear = f"linear in {_join(props.linear)}" if props.linear else "not linear in any count"
-    form = None if report.loss is None else windows(report.loss, _PAST_WINDOWS)
+    form = None if report.loss is None else window_sum(report.loss, _PAST_WINDOWS)
     if form is not None:
         linear += f"; a sum over windows of {form.k} positions, which need not be remembered"
-    additive = "no: what reads both tapes is more than counts in which the value is linear"
+    additive = "no: z and y interact beyond linear counts"
     if props.additive:
         additive = "yes: a sum over positions, each tape's share of which is known"
     elif props.splits:

@@ -10,7 +10,6 @@ import numpy as np
 
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.distinct import same_up_to_rounding
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.sum_over_paths import compile_summed
@@ -72,7 +71,7 @@ def growth(loss: Loss, longest: int = LONGEST, most_arcs: int = _MOST_ARCS) -> G
             n = len(sizes) + 1
             machine = loss.compile(n, max_states=most)
             small = loss.compile(n, max_states=most, minimize=True)
-            sums = compile_summed(loss, n) if isinstance(loss, SpecLoss) else machine
+            sums = machine if loss.bound is None else compile_summed(loss, n)
             counts = (machine.states, machine.arcs, small.states, sums.states)
             sizes.append(Size(n, *counts, distinct_values(machine)))
         except SizeLimitError:
@@ -93,7 +92,7 @@ def distinct_values(machine: Machine) -> int:
 
 
 def _at_most(order: Order | None, bound: Order | None) -> Order | None:
-    """The order, or that of numbers which are never smaller, if a fit went past it."""
+    """The order, capped by that of an upper bound."""
     if order is None or bound is None or _rank(order) <= _rank(bound):
         return order
     return replace(bound, about=True)

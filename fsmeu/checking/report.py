@@ -164,7 +164,7 @@ def report(
 
 def register_facts(loss: SpecLoss) -> tuple[RegisterFacts, ...]:
     """The registers in order, each with the tapes it depends on and where it is stored."""
-    reach = syntax.tapes(loss.spec)
+    reach = loss.spec.tapes
     free, given = loss.linear(False), loss.linear(True)
     rows = []
     for register in loss.spec.registers:
@@ -199,7 +199,7 @@ def _closes(bound: BoundLoss, state: syntax.Register) -> bool:
     before = 0
     with suppress(FsmeuError):
         for n in _LENGTHS:
-            view = machine_view(part, n, None)
+            view = machine_view(part.at(n))
             machine = build_machine("", bound.alphabet, view, None, _MOST_CLOSED)
             if machine.states == before:
                 return True

@@ -12,7 +12,7 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import CorpusAnswers, CorpusRun, ModelSource
 from fsmeu.cli.output import file_for, note, progress, write_output
 from fsmeu.corpora.records import Source, format_of, open_corpus
-from fsmeu.corpora.run import Data, Question, Take, open_output, run
+from fsmeu.corpora.run import Data, Sink, Task, open_output, run
 from fsmeu.errors import one_of
 from fsmeu.files import STDIN
 from fsmeu.parallel import checked_jobs, workers
@@ -46,7 +46,7 @@ def check_run(options: CorpusRun) -> None:
 
 
 def run_corpus(
-    question: Question, options: CorpusRun, source: Source, take: Take, last: Data | None = None
+    question: Task, options: CorpusRun, source: Source, take: Sink, last: Data | None = None
 ) -> Counter[str]:
     """The numbers of "records" answered, of those "proven" best, and of "bad" ones skipped.
 
@@ -69,7 +69,7 @@ def run_corpus(
 
 
 def answer_corpus(
-    ask: Callable[[str], Question], options: CorpusAnswers, loss: str, show: Callable[[Data], str]
+    ask: Callable[[str], Task], options: CorpusAnswers, loss: str, show: Callable[[Data], str]
 ) -> Counter[str]:
     """The numbers of records of a corpus that ``run_corpus`` counts.
 
@@ -113,7 +113,7 @@ def corpus_source(name: str, loss_name: str = "") -> AbstractContextManager[Sour
 @contextmanager
 def _output(
     options: CorpusAnswers, show: Callable[[Data], str]
-) -> Iterator[tuple[Take, Data | None]]:
+) -> Iterator[tuple[Sink, Data | None]]:
     """A function that writes results, and the last result that the file has already."""
     if options.output is None:
 

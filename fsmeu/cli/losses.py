@@ -205,7 +205,7 @@ def _advice(report: Report) -> list[tuple[str, str]]:
 
 def _methods_text(methods: tuple[Applies, ...]) -> str:
     if not methods:
-        return "none but trying every sequence; search, where these are too many, proves nothing"
+        return "exhaustive for short sequences; otherwise an unproven search"
     texts = []
     for any_model, under in ((True, "any model"), (False, "independent labels")):
         names = [m.method for m in methods if m.any_model is any_model]

@@ -17,7 +17,7 @@ from typing import Any, get_type_hints
 import typer
 
 
-class Later(ModuleType):
+class LazyModule(ModuleType):
     """A module that is imported when one of its names is first used: help does not wait for it."""
 
     def __getattr__(self, name: str) -> Any:

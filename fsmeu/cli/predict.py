@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from fsmeu.learning.examples import Examples
 
 base, named, examples, saving, searn = (
-    opt.Later(f"fsmeu.{name}")
+    opt.LazyModule(f"fsmeu.{name}")
     for name in (
         "learning.base", "learning.classes", "learning.examples", "learning.saving", "searn",
     )
@@ -131,7 +131,7 @@ def _probabilities(estimator: Any, rows: Any) -> Floats:
         refuse("--probabilities", must, type(estimator).__name__)
     with estimating("predict", "deciding"):
         if getattr(estimator, "columns_", None) is None:
-            return np.asarray(base.positive_chances(estimator, rows)[:, None])
+            return np.asarray(base.positive_probabilities(estimator, rows)[:, None])
         return np.asarray(estimator.predict_proba(rows))
 
 
@@ -260,7 +260,7 @@ def plot_decision(path: Path | None, model: Any, data: Examples, predicted: NDAr
     loss = base.confusion_loss(model)
     kind = "probability" if hasattr(model, "predict_proba") else "score"
     with estimating("--plot", "deciding"):
-        scores = base.positive_chances(model, data.rows)
+        scores = base.positive_probabilities(model, data.rows)
     pos_label = model.classes_[model.positive_]
     positive, decided = (classes == pos_label for classes in (data.labels, predicted))
 

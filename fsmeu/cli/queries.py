@@ -14,7 +14,7 @@ from fsmeu.cli.corpus import answer_corpus, check_corpus_options
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, read_model, sequence, words
 from fsmeu.cli.options import argument, option
-from fsmeu.corpora.records import Places
+from fsmeu.corpora.records import RecordFields
 from fsmeu.corpora.run import ModelQuestion, as_line
 from fsmeu.decoding.candidates import EXHAUSTIVE
 from fsmeu.decoding.decode import METHODS, Compared, compare_methods, decode
@@ -83,7 +83,7 @@ def expect_value(
             if form != "conll" and column is not None:
                 refuse("--column", "it is for a corpus in columns", form)
             condition, loaded = read_constraint("--given", given), load_loss(loss, binding)
-            places = Places("", (str(column or "z"),))
+            places = RecordFields("", (str(column or "z"),))
             return ModelQuestion("expect", loaded, form, places, given=condition)
 
         show = as_line if as_json else lambda data: repr(data["value"])
@@ -198,7 +198,9 @@ def decode_labels(
         def ask(form: str) -> ModelQuestion:
             options["method"] = one_of("decode", "method", method, ["auto", *METHODS])
             condition, loaded = read_constraint("--given", given), load_loss(loss, binding)
-            return ModelQuestion("decode", loaded, form, Places(""), explain, options, condition)
+            return ModelQuestion(
+                "decode", loaded, form, RecordFields(""), explain, options, condition
+            )
 
         totals = answer_corpus(ask, typed, loss, as_line if as_json else _text_line)
         if not as_json or typed.output is not None or totals["bad"]:

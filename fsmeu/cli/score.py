@@ -18,7 +18,7 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, words
 from fsmeu.cli.options import argument, option
 from fsmeu.corpora import score
-from fsmeu.corpora.records import Places, blocks, format_of, read_record
+from fsmeu.corpora.records import RecordFields, blocks, format_of, read_record
 from fsmeu.drawing.plots import plot_intervals, save_plot
 from fsmeu.errors import InputError, one_of
 from fsmeu.exchange.openfst import read_constraint
@@ -103,7 +103,9 @@ def score_corpus(
     check_run(typed)
     if columns is not None and kind != "conll":
         refuse("--columns", "it is for a corpus in columns", kind)
-    places = Places(gold or None, tuple(dict.fromkeys(system or ())), tuple(words(columns or "")))
+    places = RecordFields(
+        gold or None, tuple(dict.fromkeys(system or ())), tuple(words(columns or ""))
+    )
     named = _with_k(loss or (list(_BY_TYPE) if by_type else []), name, kind, places)
     if not named:
         refuse(
@@ -164,7 +166,7 @@ def _checked_form(as_json: bool, output: str | None) -> tuple[str, Path]:
     return kind, out.file_for("--output", output)
 
 
-def _with_k(losses: list[str], name: str, form: str, places: Places) -> list[str]:
+def _with_k(losses: list[str], name: str, form: str, places: RecordFields) -> list[str]:
     """The losses, with half the mean segment of the references where a parameter is auto."""
     if not any(_AUTO.search(text.rpartition(":")[2]) for text in losses):
         return losses
@@ -232,7 +234,7 @@ def _print_tables(facts: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None
                 cells += [[f"  {name}", *_cells(side, "difference_", "+")]]
         out.emit(cells, ("decision", *heads), right=heads)
         if "corpus" not in levels:
-            out.note(f"{loss}: no value of the corpus, as it is no function of sums over sentences")
+            out.note(f"{loss}: no corpus score: not a function of summed counts")
 
 
 def _cells(rows: Sequence[dict[str, Any]], kind: str = "", sign: str = "") -> list[str]:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from fsmeu.learning.examples import Examples
     from fsmeu.learning.online import OnlineClassifier, Outcome
 
-online_learners, sets = opt.Later("fsmeu.learning.online"), opt.Later("fsmeu.searn.features")
+online_learners, sets = (
+    opt.LazyModule("fsmeu.learning.online"),
+    opt.LazyModule("fsmeu.searn.features"),
+)
 
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
 _PLOTS = (*PLOT_FORMATS, "csv", "json")

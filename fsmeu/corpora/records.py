@@ -116,14 +116,14 @@ def blocks(source: Source, form: str) -> Iterator[list[Record]]:
 
 
 class LineError(InputError):
-    """A fault of one line of a corpus, counted from 1, which its message does not name."""
+    """A fault of one line of a corpus; it carries ``line``, from 1, which the caller adds."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
         self.line = line
 
 
-class Places(NamedTuple):
+class RecordFields(NamedTuple):
     """The places of the sequences of a record: keys, or columns by number or name.
 
     The reference is "y", or the last column but one, where it is None: the only decision without
@@ -148,7 +148,7 @@ class Item(NamedTuple):
     lines: Sequence[int] = ()  # that of each label, in columns
 
 
-def read_record(record: Record, form: str, places: Places, given: Any = None) -> Item:
+def read_record(record: Record, form: str, places: RecordFields, given: Any = None) -> Item:
     """The record of a "jsonl" or "conll" corpus as data, its model on a condition if given."""
     text = _text(record)
     system_places, name, lines = {system: system for system in places.systems}, None, list[int]()

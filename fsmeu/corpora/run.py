@@ -19,7 +19,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fsmeu.corpora.records import Item, LineError, Places, Record, Source, blocks, read_record
+from fsmeu.corpora.records import Item, LineError, Record, RecordFields, Source, blocks, read_record
 from fsmeu.corpora.score import ScoreQuestion
 from fsmeu.decoding.decode import decode, decode_many, explain
 from fsmeu.errors import EmptyError, FsmeuError, InputError, as_whole, message
@@ -28,7 +28,7 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.parallel import Workers
 
 Data = dict[str, Any]
-Take = Callable[[list[Data]], None]
+Sink = Callable[[list[Data]], None]
 
 
 @dataclass(eq=False)
@@ -42,7 +42,7 @@ class ModelQuestion:
     kind: str
     loss: SpecLoss
     form: str
-    places: Places
+    places: RecordFields
     explain: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     given: Any = None
@@ -67,7 +67,7 @@ class ModelQuestion:
         ]
 
 
-Question: TypeAlias = ModelQuestion | ScoreQuestion
+Task: TypeAlias = ModelQuestion | ScoreQuestion
 """The query for every record; it can be pickled."""
 _cached = threading.local()  # as a pair the last question of a thread, pickled, and with caches
 
@@ -80,7 +80,7 @@ def answer_block(question: bytes, block: bytes) -> dict[int, Data | str]:
     return _answers(last[1], pickle.loads(block))
 
 
-def _answers(question: Question, records: list[Record]) -> dict[int, Data | str]:
+def _answers(question: Task, records: list[Record]) -> dict[int, Data | str]:
     """The answers for records by their numbers; where one is bad, halves are answered apart."""
     try:
         items = [read_record(r, question.form, question.places, question.given) for r in records]
@@ -102,7 +102,7 @@ _BEGIN = b'{"record": '
 
 
 @contextmanager
-def open_output(path: Path, resume: bool) -> Iterator[tuple[Take, Data | None]]:
+def open_output(path: Path, resume: bool) -> Iterator[tuple[Sink, Data | None]]:
     """A function that appends results to a file, and the last one in it where a run is resumed.
 
     The file must be new or empty, unless a run is resumed: it goes on after the last complete line.
@@ -144,7 +144,7 @@ _SAME = 1e-9  # how far, relatively, a value may be from the one that was writte
 
 
 def run(
-    question: Question,
+    question: Task,
     source: Source,
     workers: Workers,
     bad: str = "stop",

@@ -16,7 +16,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.bootstrap import drawn_weights, estimate
-from fsmeu.corpora.records import Item, LineError, Places
+from fsmeu.corpora.records import Item, LineError, RecordFields
 from fsmeu.decoding.corpus import CorpusDecision, decode_corpus
 from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import EmptyError, FsmeuError, InputError, as_number, message
@@ -84,7 +84,7 @@ class ScoreQuestion:
 
     losses: tuple[tuple[str, SpecLoss], ...]
     form: str = "jsonl"
-    places: Places = field(default_factory=Places)  # of references and decisions
+    places: RecordFields = field(default_factory=RecordFields)  # of references and decisions
     ways: tuple[str, ...] = WAYS  # how models decide
     given: Any = None  # the constraint on which models are conditioned
     by_type: bool = False  # whether chunks are counted by type
@@ -259,7 +259,7 @@ def _values(
     for size in np.unique(sizes):  # n is the same for corpora of one size
         rows = np.flatnonzero(sizes == size)
         added = {name: totals[rows, :, j].ravel() for j, name in enumerate(names)}
-        values = protocol.value_of_totals(bound, int(size), added, of_corpus[rows].size)
+        values = protocol.value_of_totals(bound.at(int(size)), added, of_corpus[rows].size)
         of_corpus[rows] = values.reshape(len(rows), -1)
     return {"sentence": means, "corpus": of_corpus}
 

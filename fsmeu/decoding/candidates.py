@@ -19,7 +19,7 @@ from fsmeu.decoding.problem import (
 )
 from fsmeu.errors import FsmeuError, SizeLimitError, message
 from fsmeu.fst.compose import max_states
-from fsmeu.fst.constraint import Constraint, Walk, walk
+from fsmeu.fst.constraint import Constraint, ConstraintLayers, constraint_layers
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model
 from fsmeu.models.base import most_probable_many
@@ -104,7 +104,7 @@ def _marginal(problem: Problem) -> Answer | str:
 
 def allowed_sequences(model: Model, constraint: Constraint | None, budget: int) -> Ints:
     """All allowed sequences of label indices in order, (sequences, n), no more than the budget."""
-    steps = walk(constraint, len(model.labels), model.n)
+    steps = constraint_layers(constraint, len(model.labels), model.n)
     if (count := _count(steps)) > budget:
         must = f"there may be at most {budget:,} allowed sequences, not {count:.6g}"
         raise SizeLimitError(message("decode", must, None, "Raise the budget"))
@@ -117,12 +117,17 @@ def allowed_sequences(model: Model, constraint: Constraint | None, budget: int) 
 
 
 @np.errstate(over="ignore")
-def _count(steps: Walk) -> float:
+def _count(steps: ConstraintLayers) -> float:
     """The number of sequences that a constraint allows, inf where doubles do not hold it."""
     count = np.isin(np.arange(steps.widths[-1]), steps.ends).astype(np.float64)
     for after in reversed(steps.next):
         count = np.where(after >= 0, np.append(count, 0.0)[after], 0.0).sum(axis=1)
     return float(count.sum())
+
+
+def _all_sequences(problem: Problem) -> float:
+    """The number of sequences, constraints aside, inf where doubles do not hold it."""
+    return float(len(problem.model.labels)) ** min(problem.n, 64)
 
 
 def _few_sequences(problem: Problem) -> str | None:
@@ -132,7 +137,7 @@ def _few_sequences(problem: Problem) -> str | None:
         return None
     many = f"{labels}^{problem.n}"
     if problem.constraint is not None:
-        count = _count(walk(problem.constraint, labels, problem.n))
+        count = _count(constraint_layers(problem.constraint, labels, problem.n))
         if count <= problem.budget:
             return None
         many = f"{count:.6g}"
@@ -260,6 +265,6 @@ def _best_change(problem: Problem, current: Ints, table: Floats, value: float) -
 
 VITERBI = Method("viterbi", _equality_alone, _viterbi, together=True)
 MARGINAL = Method("marginal", lambda problem: None, one_by_one(_marginal), together=True)
-NBEST = Method("nbest", lambda problem: None, one_by_one(_nbest))
-EXHAUSTIVE = Method("exhaustive", _few_sequences, one_by_one(_exhaustive))
+NBEST = Method("nbest", lambda problem: None, one_by_one(_nbest), cost=lambda problem: LIST_LENGTH)
+EXHAUSTIVE = Method("exhaustive", _few_sequences, one_by_one(_exhaustive), cost=_all_sequences)
 SEARCH = Method("search", lambda problem: None, one_by_one(_search))

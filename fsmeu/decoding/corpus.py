@@ -42,7 +42,6 @@ from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, LONG_SEQUENCE, WINDOW_CELLS
 from fsmeu.losses.protocol import LossLike
-from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import Model, arc_weights_many
 from fsmeu.parallel import checked_jobs
 from fsmeu.trellis.batches import Scores
@@ -170,7 +169,7 @@ def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
     decision = decode(corpus.loss, model)
     ends = np.cumsum([0, *(sentence.n for sentence in corpus.models)]).tolist()
     labels = [decision.labels[begin:end] for begin, end in pairwise(ends)]
-    sides, value = declared_range(corpus.loss.bound, corpus.n), decision.value
+    sides, value = corpus.loss.value_range(corpus.n), decision.value
     low, high = value - PRECISION * abs(value), value + PRECISION * abs(value)
     if not decision.exact:
         low, high = (low, sides[1]) if corpus.loss.kind == "utility" else (sides[0], high)
@@ -180,7 +179,7 @@ def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
 def _totals_problem(corpus: Corpus, sign: float) -> TotalsProblem:
     """The corpus as sentences to be decided for a value of their totals."""
     assert corpus.loss.split is not None
-    sides = declared_range(corpus.loss.bound, corpus.n)
+    sides = corpus.loss.value_range(corpus.n)
     groups = [LaneGroup(g.structure, arc_weights_many(g.models)) for g in corpus.groups]
     return TotalsProblem(corpus.loss.split, corpus.n, sign, max(map(abs, sides)), groups)
 
@@ -266,7 +265,7 @@ class _Totals:
     def __init__(self, corpus: Corpus, sign: float) -> None:
         assert corpus.loss.split is not None
         self.corpus, self.form, self.sign = corpus, corpus.loss.split, sign
-        ends = declared_range(corpus.loss.bound, corpus.n)
+        ends = corpus.loss.value_range(corpus.n)
         self.most = max(sign * side for side in ends)  # the greatest that the file declares
         joint, sentences, cells = len(self.form.joint_counts), len(corpus.models), 0
         for rows, n, structure, _ in corpus.groups:

@@ -42,7 +42,7 @@ from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
-from fsmeu.losses.semantics.domains import RangeError
+from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
 from fsmeu.models.checks import vector_of_numbers
 from fsmeu.parallel import checked_jobs, in_shares
@@ -279,7 +279,7 @@ def _in_order(problem: Problem, engine: str) -> tuple[str, ...]:
     if problem.keep is not None:
         return _WITH_KEEP
     names = (*_ENGINES[engine].exact, *_ENGINES[engine].unproven)
-    few = len(problem.model.labels) ** min(problem.n, 64) <= min(problem.budget, FEW_SEQUENCES)
+    few = EXHAUSTIVE.cost(problem) <= min(problem.budget, FEW_SEQUENCES)
     if few or names[-1] == EXHAUSTIVE.name:
         return names
     return tuple(name for name in names if name != EXHAUSTIVE.name)
@@ -289,7 +289,7 @@ def _first(problem: Problem, method: str, engine: str) -> str | None:
     """The method that ``decode`` takes first, if one fits."""
     names, methods = _in_order(problem, engine), _ENGINES[engine].methods
     names = names if method == "auto" else (method,)
-    return next((name for name in names if methods[name].fits(problem)), None)
+    return next((name for name in names if methods[name].fit(problem).applies), None)
 
 
 def _are_decided_together(problem: Problem, method: str, engine: str) -> bool:
@@ -314,10 +314,10 @@ def _decide(problems: Sequence[Problem], method: str, engine: str) -> list[Decis
     left, faults = dict(enumerate(problems)), dict[int, FsmeuError]()
     methods, unproven = _ENGINES[engine].methods, _ENGINES[engine].unproven
     names = _in_order(first, engine) if method == "auto" else (method,)
-    if len(names) == 1 and (must := methods[method].condition(first)) is not None:
-        raise methods[method].refusal(must)
+    if len(names) == 1:
+        methods[method].check(first)
     for name in names:
-        if not left or not methods[name].fits(first):
+        if not left or not methods[name].fit(first).applies:
             continue
         if name in unproven:
             left = {row: one for row, one in left.items() if not _has_near(answers[row])}

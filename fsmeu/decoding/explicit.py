@@ -42,7 +42,7 @@ from fsmeu.decoding.problem import (
     one_by_one,
 )
 from fsmeu.decoding.ranking import RANKING, WHY, ranked, ranked_answers
-from fsmeu.decoding.split import ADDITIVE, COUNTING, why_split
+from fsmeu.decoding.split import ADDITIVE, COUNTING, GAINS_OVERFLOW, why_split
 from fsmeu.decoding.tape_machines import StepWorths, TapeMachine, Worth, tape_machine
 from fsmeu.expectation.composition import path_roundings
 from fsmeu.expectation.query import allowed_layers, fitted
@@ -153,7 +153,7 @@ def _split_answer(problem: Problem) -> Answer | str:
         tried += 1
         costs, errors = search.costs(search.worth(end))
         if not (np.isfinite(costs - errors).all() and np.isfinite(offsets[end] + apart[end])):
-            return "the worth of a step must be a number that doubles can hold"
+            return GAINS_OVERFLOW
         least = least_cost(table, costs - errors, search.ending(end))
         bounds[end] = sign * offsets[end] - least + apart[end]
     best, above = Answer(np.zeros(0, np.int64), False, "", value=-np.inf, error=0.0), -np.inf
@@ -178,7 +178,7 @@ def _split_answer(problem: Problem) -> Answer | str:
     if tried < len(offsets):
         counts = f"{tried} of {len(offsets)} counts of z were tried"
         only = f"only {counts} before {problem.clock.ran_out}"
-        return certify(problem, answer, np.inf, only, thorough=False)
+        return certify(problem, answer, np.inf, only)
     return certify(problem, answer, reach)
 
 

@@ -30,8 +30,7 @@ from fsmeu.fst.distance import signed_parts, weights_of_inputs
 from fsmeu.fst.image import ArcTable
 from fsmeu.fst.layers import any_layers
 from fsmeu.limits import CANDIDATES, KEPT_CELLS_PER_STATE
-from fsmeu.losses.language.syntax import Number
-from fsmeu.losses.protocol import Loss, counts_read, state_of_totals, value_of_totals
+from fsmeu.losses.protocol import Loss, check_totals, counts_read, state_of_totals, value_of_totals
 from fsmeu.models import as_model
 from fsmeu.trellis.roundings import LEAST, BoundedValues
 from fsmeu.trellis.value_roundings import register_errors, value_errors
@@ -132,15 +131,15 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
     Each sentence is a composition, whose ends are told apart by the counts of the pair; the
     distributions of totals, (choices, totals), grow by one sentence at a time.
     """
-    names, bound = counts_read(corpus.loss.bound), corpus.loss.bound
+    bound = check_totals(corpus.loss, "decode_corpus")
+    names = counts_read(bound)
     # A row of zeros comes before the totals, as there may be no name.
     totals, chances, roundings = np.zeros((1 + len(names), 1)), np.ones((1, 1)), 8
     lost = dict.fromkeys(names, 0.0)  # bounds on the errors of totals
     for loss, model, zs in zip(corpus.losses, corpus.models, hypotheses, strict=True):
-        # without its value, which need not be defined for a sentence by itself
-        plain = replace(loss, spec=replace(loss.spec, value=Number(0.0), range=None))
         free = any_layers(model.alphabet, model.n)
-        built = compose_layers(plain, free, model.layered())
+        # its value need not be defined for a sentence by itself
+        built = compose_layers(loss.valueless, free, model.layered())
         added, counts, more = _counts(built, names, zs)
         sums, rest = two_sum(totals[:, :, None], counts[:, None])
         errors = register_errors(built.machine)
@@ -156,13 +155,14 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
         totals, chances = reached, after.reshape(-1, reached.shape[1])
         roundings += more + len(place.T) + model.roundings
     read = dict(zip(names, totals[1:], strict=True))
-    values = value_of_totals(bound, corpus.n, read, totals.shape[1])
-    at_end = state_of_totals(bound, corpus.n, read, totals.shape[1])
+    at = bound.at(corpus.n)
+    values = value_of_totals(at, read, totals.shape[1])
+    registers = state_of_totals(at, read, totals.shape[1])
     roundings += totals.shape[1]
     expected = BoundedValues(
         chances @ values, chances.sum(axis=1), chances @ np.abs(values), roundings
     )
-    off = value_errors(bound, corpus.n, at_end, lost, totals.shape[1])
+    off = value_errors(at, registers, lost, totals.shape[1])
     known = np.isfinite(off)
     unknown = np.where((chances[:, ~known] > 0).any(axis=1), np.inf, 0.0)
     return expected.values, expected.errors + chances[:, known] @ off[known] + unknown

@@ -15,19 +15,18 @@ lost to every method, and no part of the claim.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
-from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from fsmeu import errors
 from fsmeu.arrays import Floats, Ints
+from fsmeu.decoding.clock import Clock as Clock
 from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.expectation.expect import expectation_of, values_and_errors, with_errors
 from fsmeu.expectation.query import BinaryLabels, Query, allowed_layers, binary_labels
@@ -39,12 +38,13 @@ from fsmeu.fst.layers import any_layers, pair_layers
 from fsmeu.limits import CANDIDATES, CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.domains import RangeError, check_range, declared_range
+from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Model
 from fsmeu.models.paths import most_probable
+from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.roundings import LEAST
+from fsmeu.trellis.trellis_cache import Refused, trellis_of
 from fsmeu.trellis.walk import LayerStep, Steps, steps_of
 
 PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scale
@@ -52,63 +52,6 @@ NEAR = 1e-6  # nothing is searched for that can be better by no more than this p
 FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
 CACHED_STEPS = 1 << 24  # cells of steps cached between two passes over single changes: 128 MB
 HIDDEN = "rounding hides which is best"
-_SHORTEST = 1e-3  # seconds of a first attempt, at least
-_BETWEEN = 0.1  # seconds between two calls of progress
-
-
-class Clock:
-    """The time since it was first read, against a limit in seconds, None for no limit.
-
-    ``progress`` is called with the share of the work that is done, 0 to 1, a few times a second.
-    """
-
-    def __init__(
-        self,
-        seconds: float | None = None,
-        progress: Callable[[float], None] | None = None,
-        where: str = "decode",
-    ) -> None:
-        limit: Any = math.inf if seconds is None else seconds
-        if isinstance(limit, bool) or not isinstance(limit, Real) or not float(limit) > 0:
-            must = "seconds must be a number above 0, or None for no limit"
-            raise errors.InputError(errors.message(where, must, seconds))
-        self.seconds, self.progress = float(limit), progress
-        self._begin: float | None = None
-        self._told = self._done = 0.0
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the clock was first read."""
-        now = time.monotonic()
-        self._begin = now if self._begin is None else self._begin
-        return now - self._begin
-
-    def over(self, done: float = 0.0) -> bool:
-        """True when there is no time left; takes note of, and tells, the share of work done."""
-        passed, self._done = self.elapsed, max(self._done, done)
-        if self.progress is not None and passed - self._told > _BETWEEN:
-            self._told = passed
-            self.progress(min(1.0, max(self._done, passed / self.seconds)))
-        return passed > self.seconds
-
-    @property
-    def left(self) -> float:
-        """Seconds that are left, 0 where there are none."""
-        return max(0.0, self.seconds - self.elapsed)
-
-    @property
-    def ran_out(self) -> str:
-        """The sentence that the time was over."""
-        return f"the {self.seconds:g} seconds were over (give it more with seconds=...)"
-
-    def half(self) -> Clock:
-        """A clock for a first attempt, which may take half of the time that is left."""
-        return Clock(max(self.left / 2, _SHORTEST), self.progress)
-
-    def check(self) -> None:
-        """Raises a TimeoutError when there is no time left; the best so far is then the answer."""
-        if self.over():
-            raise TimeoutError
 
 
 T = TypeVar("T")
@@ -138,17 +81,25 @@ class Problem:
     @property
     def split(self) -> Split | None:
         """The loss split by tape, if it splits."""
-        return self.loss.split if isinstance(self.loss, SpecLoss) else None
+        return self.loss.split
 
     @property
     def confusion(self) -> Confusion | None:
         """The loss as a function of (tp, hyp, ref, n), if it is one."""
-        return self.loss.confusion if isinstance(self.loss, SpecLoss) else None
+        return self.loss.confusion
 
     @property
     def cheap_states(self) -> int:
         """The number of states of a layer up to which walking all layers is cheap."""
         return max(1, CHEAP_STATES // max(1, self.n))
+
+    @cached_property
+    def trellis(self) -> SplitTrellis | Refused:
+        """The trellis of a loss that splits, with the model and the sequences that are allowed."""
+        allowed = None
+        if self.constraint is not None:
+            allowed = allowed_layers(self.model, self.constraint).layers
+        return trellis_of(self.loss, self.model, allowed)
 
     @cached_property
     def binary(self) -> BinaryLabels | None:
@@ -162,12 +113,9 @@ class Problem:
 
     def cached(self, what: Hashable, derive: Callable[[], T]) -> T:
         """A property of the loss at this length, derived once and cached on a loss of a file."""
-        if not isinstance(self.loss, SpecLoss):
+        if self.loss.bound is None:
             return derive()
-        memo: dict[Hashable, T] = self.loss.memo(("decoding", self.n))
-        if what not in memo:
-            memo[what] = derive()
-        return memo[what]
+        return self.loss.bound.at(self.n).derived.get(("decoding", what), derive)
 
     def query(self, indices: Ints) -> Query:
         """The query for the expected value of a sequence."""
@@ -250,15 +198,30 @@ class RefusalError(errors.InputError):
         self.must = must or text
 
 
+class Fit(NamedTuple):
+    """Whether a method applies to a problem, as it is known before the method runs."""
+
+    unmet: str | None  # what must hold and does not, None where it applies
+    error: FsmeuError | None = None  # the error that says so, where it is no matter of a condition
+    cost: float = 1.0  # how many candidates are valued one after the other
+
+    @property
+    def applies(self) -> bool:
+        """True when nothing stands in the way."""
+        return self.unmet is None
+
+
 @dataclass(frozen=True)
 class Method:
     """A method by its name, its condition and its work.
 
-    The condition says what must hold of a problem and does not, None where the method fits; it may
-    raise what deriving a property raises. ``decide`` has the answers to problems alike, which
-    satisfy it, or what was seen not to hold while computing; ``together`` says that these are
-    decided faster than one by one. ``claim`` is why its answer is exact, rounding aside, without
-    deciding; it raises what deriving that raises. Without it, only an answer tells.
+    The condition says what must hold of a problem and does not, None where it holds; it may raise
+    what deriving a property raises. ``obstacle`` is the error that the work would meet where the
+    condition holds, None where it meets none, and ``cost`` the number of candidates that are valued
+    one after the other. ``decide`` has the answers to problems alike, to which the method applies,
+    or what was seen not to hold while computing; ``together`` says that these are decided faster
+    than one by one. ``claim`` is why the answer is exact, rounding aside, without deciding; without
+    it, only an answer tells.
     """
 
     name: str
@@ -266,33 +229,57 @@ class Method:
     decide: Callable[[Sequence[Problem]], Sequence[Answer | str]]
     together: bool = False
     claim: Callable[[Problem], str] | None = None
+    obstacle: Callable[[Problem], FsmeuError | None] = lambda problem: None
+    cost: Callable[[Problem], float] = lambda problem: 1.0
 
-    def fits(self, problem: Problem) -> bool:
-        """Whether the condition holds; values outside of the declared range are errors."""
+    def fit(self, problem: Problem) -> Fit:
+        """Whether the method applies, and at what cost; a RangeError where values leave the range.
+
+        A property that cannot be derived, as a value is undefined or there are too many of them,
+        does not hold: another method may do without.
+        """
         try:
-            return self.condition(problem) is None
-        except (errors.LossFileError, SizeLimitError) as error:  # another method may do without
-            if isinstance(error, RangeError):
-                raise
-            return False
+            unmet = self.condition(problem)
+        except RangeError:
+            raise
+        except (errors.LossFileError, SizeLimitError) as error:
+            return Fit(str(error), error)
+        if unmet is not None:
+            return Fit(unmet)
+        obstacle = self.obstacle(problem)
+        if isinstance(obstacle, RangeError):
+            raise obstacle.with_traceback(None)
+        if isinstance(obstacle, errors.LossFileError | SizeLimitError):
+            return Fit(str(obstacle), obstacle)
+        if obstacle is not None:
+            return Fit(str(obstacle))
+        return Fit(None, cost=self.cost(problem))
 
     def refusal(self, must: str) -> RefusalError:
         """The error that says what must hold of a problem and does not."""
         remedy = 'Use method="auto", or one that fits'
         return RefusalError(errors.message(f"decode by {self.name}", must, None, remedy), must)
 
+    def check(self, problem: Problem) -> None:
+        """Refuses a problem to which the method does not apply, by the error that says why."""
+        fit = self.fit(problem)
+        if fit.error is not None:
+            raise fit.error.with_traceback(None)
+        if fit.unmet is not None:
+            raise self.refusal(fit.unmet)
+
     def reason(self, problem: Problem) -> str | None:
-        """Why the answer is exact, None where it is not; a RefusalError where it does not fit."""
-        if self.claim is None:
-            answer = self(problem)
-            return answer.why if answer.exact else None
-        if (must := self.condition(problem)) is not None:
-            raise self.refusal(must)
-        return self.claim(problem)
+        """Why the answer is exact, None where it is not; an error where it does not apply."""
+        self.check(problem)
+        if self.claim is not None:
+            return self.claim(problem)
+        answer = self(problem)
+        return answer.why if answer.exact else None
 
     def __call__(self, problem: Problem) -> Answer:
-        """The answer to a problem; a RefusalError where the method does not fit."""
-        answer = self.condition(problem) or self.decide([problem])[0]
+        """The answer to a problem; an error where the method does not apply."""
+        self.check(problem)
+        answer = self.decide([problem])[0]
         if isinstance(answer, str):
             raise self.refusal(answer)
         return answer
@@ -372,28 +359,21 @@ def optimality_gap(values: Floats, errors: Floats, best: Any) -> Any:
 
 
 def certify(
-    problem: Problem, answer: Answer, reach: float, but: str = HIDDEN, thorough: bool = True
+    problem: Problem, answer: Answer, gap: float, reason: str = HIDDEN, thorough: bool = True
 ) -> Answer:
-    """The answer, exact where a reach beyond its value is at most ``PRECISION``; else with a but.
+    """The answer, exact where no other is better by more than a gap of ``PRECISION`` of its scale.
 
-    Changes of single labels are valued where the value is a small measure, if ``thorough``.
+    The scale is the value or, if ``thorough``, what changes of single labels cost, where that is
+    more. Where it is not exact, the answer has the reason.
     """
     scale = abs(answer.value or 0.0)
-    if thorough and reach > PRECISION * scale:
-        share = PRECISION if reach <= NEAR * scale else NEAR  # what a greater scale could show
-        if reach <= share * _greatest_step(problem):
+    if thorough and PRECISION * scale < gap < math.inf:
+        share = PRECISION if gap <= NEAR * scale else NEAR  # what a greater scale could show
+        if gap <= share * problem.loss.value_range(problem.n).width:
             scale = max(scale, _step(problem, answer.indices))
-    exact = bool(reach <= PRECISION * scale)
-    why = answer.why if exact else f"{answer.why}; but {but}"
-    return replace(answer, exact=exact, near=bool(reach <= NEAR * scale), why=why)
-
-
-def _greatest_step(problem: Problem) -> float:
-    """A bound on what changing one label can cost: the width of the declared range."""
-    if not isinstance(problem.loss, SpecLoss):
-        return math.inf
-    low, high = declared_range(problem.loss.bound, problem.n)
-    return high - low
+    exact = bool(gap <= PRECISION * scale)
+    why = answer.why if exact else f"{answer.why}; but {reason}"
+    return replace(answer, exact=exact, near=bool(gap <= NEAR * scale), why=why)
 
 
 def revalued(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:
@@ -443,12 +423,13 @@ def in_range(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> li
 def _in_range(problem: Problem, answer: Answer, known: bool = False) -> Answer:
     """The answer with a finite value in the declared range, if that is not known already."""
     check_finite("decode", answer.value)  # type: ignore[arg-type]
-    if not known and isinstance(problem.loss, SpecLoss):
-        value, bound = np.array([answer.value], np.float64), problem.loss.bound
+    if not known:
+        value = np.array([answer.value], np.float64)
         try:
-            check_range(bound, problem.n, value)
+            problem.loss.check_range(problem.n, value)
         except RangeError:  # the mass may be off 1
-            check_range(bound, problem.n, value / (problem.model.total_mass() or 1.0))
+            mass = problem.model.total_mass() or 1.0
+            problem.loss.check_range(problem.n, value / mass)
     return with_best_of_all(problem, answer)
 
 
@@ -486,8 +467,9 @@ def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
 def _ends(problem: Problem) -> Iterator[float]:
     """Bounds of the value on its better side: what the file declares; what one reference allows."""
     better = max if problem.sign > 0 else min
-    if isinstance(problem.loss, SpecLoss):
-        yield better(declared_range(problem.loss.bound, problem.n))
+    end = better(problem.loss.value_range(problem.n))
+    if math.isfinite(end):
+        yield end
     if np.isin(problem.model.marginals(), (0.0, 1.0)).all():
         pairs = pair_layers(any_layers(problem.loss.alphabet, problem.n), problem.model.layered())
         machine = problem.loss.compile(problem.n, None, CHEAP_STATES, pairs=pairs)

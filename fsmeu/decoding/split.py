@@ -44,21 +44,20 @@ import numpy as np
 from fsmeu.arrays import Floats
 from fsmeu.decoding.problem import HIDDEN, Answer, Method, Problem, certify, optimality_gap
 from fsmeu.decoding.ranking import ranked_answers, ranked_fault
-from fsmeu.expectation.query import allowed_layers
+from fsmeu.errors import FsmeuError
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra.split import Split
-from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Decided
 from fsmeu.trellis.engine import MOST_ENDS, SplitTrellis
 from fsmeu.trellis.roundings import LEAST, relative_error
-from fsmeu.trellis.tapes import NonIntegerCountError, value_coefficients
-from fsmeu.trellis.trellis_cache import split_trellis_of
+from fsmeu.trellis.tapes import value_coefficients
+from fsmeu.trellis.trellis_cache import Refused, sweep_obstacle
 from fsmeu.trellis.windows import Window, count_window, without_each
 
 _SLOWER = 16  # how many times as slow as the estimate a machine that is busy may be
+GAINS_OVERFLOW = "expected gains overflow doubles"
 COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then windows are faster
 
 
@@ -66,31 +65,28 @@ COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then 
 def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     """The best sequence for each of several problems alike, or what is seen not to hold."""
     first = problems[0]
-    assert isinstance(first.loss, SpecLoss)
-    try:
-        limits = first.constraint
-        allowed = None if limits is None else allowed_layers(first.model, limits).layers
-        structure = split_trellis_of(first.loss, first.model, allowed)
-        if len(problems) > 1 and not _is_quick(structure, first):
-            return [split_answers([problem])[0] for problem in problems]
-        decided = _decided(structure, problems)
-    except NonIntegerCountError as error:
-        return [str(error)] * len(problems)
+    structure = first.trellis
+    if isinstance(structure, Refused):
+        return [str(structure.error)] * len(problems)
+    if len(problems) > 1 and not _is_quick(structure, first):
+        return [split_answers([problem])[0] for problem in problems]
+    decided = _decided(structure, problems)
     answers: list[Answer | str] = []
-    reach = optimality_gap(decided.values, decided.errors, decided.best)
+    gaps = optimality_gap(decided.values, decided.errors, decided.best)
     for row, problem in enumerate(problems):
         values, errors, end = decided.values[row], decided.errors[row], int(decided.best[row])
         if end < 0 or not np.isfinite(errors).all() or np.isinf(values[end]):
-            answers.append("expected gains overflow doubles")
+            answers.append(GAINS_OVERFLOW)
             continue
-        path, but = decided.labels[row, : problem.n], HIDDEN
-        value, off = problem.sign * float(values[end]), float(errors[end])
+        path = decided.labels[row, : problem.n]
+        value = problem.sign * float(values[end])
+        reason = HIDDEN
         candidates = 0 if _is_additive(problem) is None else len(values)
         if (values > values[end]).any():  # bounds of ends that there was no time to try
             counts = f"{decided.tried[row]} of {len(values)} counts of z were tried"
-            but = f"only {counts} before {problem.clock.ran_out}"
-        answer = Answer(path, False, why_split(problem), candidates, value, off)
-        answers.append(certify(problem, answer, reach[row], but))
+            reason = f"only {counts} before {problem.clock.ran_out}"
+        answer = Answer(path, False, why_split(problem), candidates, value, float(errors[end]))
+        answers.append(certify(problem, answer, gaps[row], reason))
     return answers
 
 
@@ -120,15 +116,17 @@ def _decided(structure: SplitTrellis, problems: Sequence[Problem]) -> Decided:
     return decided
 
 
-def _claim(problem: Problem) -> str:
-    """Which property makes the answer exact; an error where counts are not whole, or too many."""
-    assert isinstance(problem.loss, SpecLoss)
-    limits = problem.constraint
-    allowed = None if limits is None else allowed_layers(problem.model, limits).layers
-    structure = split_trellis_of(problem.loss, problem.model, allowed)
-    structure.guard("decode", problem.n)
-    structure.check_values("decode", problem.n)
-    return why_split(problem)
+def _obstacle(problem: Problem) -> FsmeuError | None:
+    """The error that a sweep over the trellis would meet; None where it meets none."""
+    if isinstance(problem.trellis, Refused):
+        return problem.trellis.error
+    return sweep_obstacle(problem.trellis, problem.n, "decode")
+
+
+def _ends(problem: Problem) -> float:
+    """The number of counts that a hypothesis may end with."""
+    trellis = problem.trellis
+    return 1.0 if isinstance(trellis, Refused) else float(trellis.z_tables.columns[problem.n])
 
 
 def why_split(problem: Problem) -> str:
@@ -161,10 +159,7 @@ def unmet_condition(form: Split | None) -> str | None:
 
 def _by_counting(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     """The best sequences; of many independent labels by windows of their counts."""
-    first, form = problems[0], problems[0].split
-    assert form is not None
-    few = first.n <= COUNTED_AT_ONCE or ranked_fault(first) is not None
-    if few or not math.isfinite(_greatest(form, first.n)):
+    if not _has_windows(problems[0]):
         return split_answers(problems)
     return [_in_windows(problem) or split_answers([problem])[0] for problem in problems]
 
@@ -172,9 +167,15 @@ def _by_counting(problems: Sequence[Problem]) -> Sequence[Answer | str]:
 # -- many independent labels -----------------------------------------------------------------------
 
 
-def _greatest(form: Split, n: int) -> float:
+def _has_windows(problem: Problem) -> bool:
+    """Whether labels are many and independent, so that windows of their counts may serve."""
+    few = problem.n <= COUNTED_AT_ONCE or ranked_fault(problem) is not None
+    return not few and math.isfinite(_greatest(problem))
+
+
+def _greatest(problem: Problem) -> float:
     """The greatest absolute value that the file declares."""
-    return max(map(abs, declared_range(form.bound, n)))
+    return max(map(abs, problem.loss.value_range(problem.n)))
 
 
 def _in_windows(problem: Problem) -> Answer | None:
@@ -200,7 +201,7 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
     """
     n, window, form = problem.n, count_window(p), problem.split
     assert form is not None
-    ref, mass, greatest = window.counts, window.masses, _greatest(form, n)
+    ref, mass, greatest = window.counts, window.masses, _greatest(problem)
     guard_size("decode", n * len(ref) // TABLES_PER_STATE)
     values, errors = np.empty((2, n + 1))
     joint, lost = np.zeros((1, len(ref))), window.lost  # E[tp; ref = s], (k, s)
@@ -252,11 +253,15 @@ def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, F
     return slope, offset, size
 
 
-ADDITIVE = Method("additive", _is_additive, split_answers, together=True, claim=_claim)
+ADDITIVE = Method(
+    "additive", _is_additive, split_answers, together=True, claim=why_split, obstacle=_obstacle
+)
 COUNTING = Method(
     "counting",
     lambda problem: unmet_condition(problem.split),
     _by_counting,
     together=True,
-    claim=_claim,
+    claim=why_split,
+    obstacle=lambda problem: None if _has_windows(problem) else _obstacle(problem),
+    cost=lambda problem: problem.n + 1.0 if _has_windows(problem) else _ends(problem),
 )

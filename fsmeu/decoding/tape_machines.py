@@ -79,7 +79,7 @@ def tape_machine(part: TapeLoss, sequences: Layered) -> TapeMachine:
     n, size = sequences.n, len(sequences.alphabet)
     names = [f"#{k}" for k in range(part.features)]  # the counter is composed in
     names += [part.counter] if part.counter is not None else []
-    view = machine_view(part.bound, n, None, merge=True, linear=tuple(names))
+    view = machine_view(part.bound.at(n), merge=True, linear=tuple(names))
     zeros = string_layers(sequences.alphabet, np.zeros(n, np.int64))  # the other tape is not read
     pairs = pair_layers(zeros, sequences)
     codes, targets, ending, gains = explore(_WHERE, view, pairs, size, None)

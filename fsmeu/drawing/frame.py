@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from fsmeu.errors import visible
 from fsmeu.exchange.automaton import Automaton, number_text
 from fsmeu.losses.language.syntax import Register
-from fsmeu.losses.semantics.domains import memory_of
-from fsmeu.losses.semantics.evaluator import NONE, BoundLoss
+from fsmeu.losses.semantics.at_length import LossAtLength
+from fsmeu.losses.semantics.evaluator import NONE
 
 _NOTHING, _NO_TYPE = ".", "-"  # before the start; the type of a tag such as O
 _LABEL_WIDTH, _LINES = 28, 3  # characters in a line of labels, lines
@@ -33,26 +33,26 @@ _LONGEST_PAST = 4  # labels in the name of a state
 
 
 def register_texts(
-    bound: BoundLoss, n: int, registers: Mapping[str, NDArray[Any]]
+    loss: LossAtLength, registers: Mapping[str, NDArray[Any]]
 ) -> dict[str, tuple[str, ...]]:
-    """The texts of registers that are no plain numbers, in each state, by name, at length n."""
+    """The texts of registers that are no plain numbers, in each state, by name."""
     texts = {}
-    for register in bound.spec.registers:
+    for register in loss.spec.registers:
         if register.name in registers and register.sugar in ("state", "memory"):
-            read = _reader(bound, register, n)
+            read = _reader(loss, register)
             texts[register.name] = tuple(read(int(v)) for v in registers[register.name])
     return texts
 
 
-def _reader(bound: BoundLoss, register: Register, n: int) -> Callable[[int], str]:
+def _reader(loss: LossAtLength, register: Register) -> Callable[[int], str]:
     """A function that returns the text of a value; of a memory, entries from newest to oldest."""
     if register.sugar == "state":
         return lambda value: register.states[value]
-    memory = memory_of(bound, register, n)
+    memory = loss.memories[register.name]
     if memory.numeric:
         entries = [number_text(value) for value in memory.values]
     else:
-        named = {code: text for text, code in bound.codes.items()} | {NONE: _NO_TYPE}
+        named = {code: text for text, code in loss.bound.codes.items()} | {NONE: _NO_TYPE}
         entries = [named[code] for code in memory.values.tolist()]
     names = [_NOTHING, *entries]
     joint = "" if all(len(name) == 1 for name in names) else ","

@@ -22,8 +22,7 @@ from fsmeu.expectation.composition import Composition, compose
 from fsmeu.expectation.query import refuse_exchanged
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.image import ArcTable
-from fsmeu.losses.language.syntax import Spec, names_read, tapes
-from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.language.syntax import Spec, names_read
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, as_loss
 from fsmeu.models import Model, as_model
@@ -82,8 +81,7 @@ def registers_given_z(spec: Spec) -> tuple[str, ...]:
     Left out are those that read z alone and that no other register looks at: with z known, what
     they come to is known as well.
     """
-    reach = tapes(spec)
-    out = {name for name, read in reach.items() if "y" not in read}
+    out = {name for name, read in spec.tapes.items() if "y" not in read}
     while True:
         registers = [r for r in spec.registers if r.name not in out]
         looked_at = {name for r in registers for name in names_read(r.update)}
@@ -258,7 +256,7 @@ def _automaton(thing: Any) -> Automaton:
         return part(automaton, automaton.depth >= 0, Route())[0]
     machine = thing.machine if isinstance(thing, Composition) else thing
     if isinstance(machine, Machine) and machine.source is not None:
-        texts = register_texts(machine.source, machine.n, automaton.registers)
+        texts = register_texts(machine.source, automaton.registers)
         automaton = replace(automaton, texts=texts)
     return with_last_label(automaton) if isinstance(thing, Composition) else automaton
 
@@ -283,12 +281,12 @@ def _of_loss(subject: Subject) -> Automaton:
     automaton = _automaton(loss.compile(n, subject.z if alone else None, limit))
     if not subject.given_z:
         return automaton
-    if not isinstance(loss, SpecLoss):
+    if loss.bound is None:
         must = "what follows z alone is known of losses in files"
         raise InputError(message("given_z", must, type(loss).__name__, "Use registers=..."))
-    declared = {register.name for register in loss.spec.registers}
+    declared = {register.name for register in loss.bound.spec.registers}
     clock = [name for name in automaton.registers if name not in declared]
-    return project(automaton, [*clock, *registers_given_z(loss.spec)])
+    return project(automaton, [*clock, *registers_given_z(loss.bound.spec)])
 
 
 def _composition(loss: Loss, subject: Subject, limit: int) -> Automaton:

@@ -26,10 +26,9 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distance import backward, forward, total_weight
 from fsmeu.fst.image import ArcTable, Fst, fst_from_table, minus_log, symbol_table, table_from_fst
 from fsmeu.fst.layers import Layered, all_arcs, fst_from_layered, pair_layers
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, LossLike
-from fsmeu.losses.sum_over_paths import Windows, signed_parts, windows
+from fsmeu.losses.sum_over_paths import WindowSum, signed_machines, window_sum
 from fsmeu.models import Parametrized, total
 from fsmeu.trellis.roundings import BoundedValues
 from fsmeu.trellis.value_roundings import machine_errors
@@ -199,7 +198,7 @@ def explicit_expectation(query: Query, keep: int | None, max_states: int | None)
             try:
                 built = _composition(query, max_states)
             except SizeLimitError:
-                if keep is not None or not isinstance(query.loss, SpecLoss):
+                if keep is not None or query.loss.bound is None:
                     raise
         if built is None:
             sums = summed_value(query, max_states)
@@ -251,9 +250,9 @@ def _pruned_masses(built: Composition, keep: int) -> Floats:
     return mass * np.exp(-table.final)
 
 
-def window_form(query: Query) -> Windows | None:
+def window_form(query: Query) -> WindowSum | None:
     """The loss as a sum over windows, where it is one with much to remember."""
-    form = windows(query.loss, query.n) if isinstance(query.loss, SpecLoss) else None
+    form = window_sum(query.loss, query.n)
     return form if form is not None and form.contents >= MUCH_TO_REMEMBER else None
 
 
@@ -263,7 +262,7 @@ def summed_value(query: Query, max_states: int | None) -> BoundedValues:
     mass = total(query.hypothesis) * total(model)
     value, size, behind = 0.0, 0.0, _roundings_behind(query)
     roundings = query.n * (max(model.widths) + 4)
-    for sign, machine in signed_parts(query.loss, query.n, query.labels, max_states):
+    for sign, machine in signed_machines(query.loss, query.n, query.labels, max_states):
         composed = _composed(query.hypothesis, machine.shared, model, max_states)
         table = table_from_fst(composed, "composition")
         part, shift = total_weight(table), machine.shift * mass

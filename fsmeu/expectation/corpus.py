@@ -29,10 +29,8 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, as_constraint
 from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
 from fsmeu.losses import protocol
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecAutomaton
-from fsmeu.losses.protocol import LossLike, as_loss
-from fsmeu.losses.semantics.domains import declared_range
+from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.models import Independent, Model, arc_weights_many
 from fsmeu.models.chains import binary_marginals
 from fsmeu.trellis.engine import SplitTrellis
@@ -60,8 +58,8 @@ class Group(NamedTuple):
 class Corpus:
     """Sentences that are independent given the model."""
 
-    loss: SpecLoss  # over the labels of the first model in their order
-    losses: list[SpecLoss]  # the same over the labels of each model in their order
+    loss: Loss  # over the labels of the first model in their order
+    losses: list[Loss]  # the same over the labels of each model in their order
     models: list[Model]  # of each sentence
     constraint: Any = None  # what hypotheses must satisfy, as ``decode`` takes it
 
@@ -132,9 +130,7 @@ def corpus_of(loss: LossLike, models: Any, where: str, zs: Sequence[Any] = ()) -
     pairs = list(map(fit, models, names))
     first = pairs[0][0] if pairs else loss
     protocol.check_totals(first, where)
-    assert isinstance(first, SpecLoss)
-    losses = [loss for loss, _ in pairs if isinstance(loss, SpecLoss)]
-    return Corpus(first, losses, [model for _, model in pairs])
+    return Corpus(first, [loss for loss, _ in pairs], [model for _, model in pairs])
 
 
 def expect_corpus(loss: LossLike, zs: Iterable[Any], models: Iterable[Any]) -> Expectation:
@@ -166,8 +162,7 @@ def expect_corpus(loss: LossLike, zs: Iterable[Any], models: Iterable[Any]) -> E
 
 def mass_to_cut(corpus: Corpus) -> float:
     """The mass that each end of a window may lose: 0 where the file declares no finite range."""
-    sides = declared_range(corpus.loss.bound, corpus.n)
-    return _CUT if all(map(math.isfinite, sides)) else 0.0
+    return _CUT if corpus.loss.value_range(corpus.n).finite else 0.0
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
@@ -218,7 +213,7 @@ def _levels(corpus: Corpus, zs: Sequence[Ints]) -> Levels:
 # -- the joint distribution of all counts ----------------------------------------------------------
 
 
-class _Table(NamedTuple):
+class _JointCounts(NamedTuple):
     """A joint distribution of counts, with an axis for each, the least of each count at 0."""
 
     masses: Floats
@@ -228,14 +223,17 @@ class _Table(NamedTuple):
 
 def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     """The expected value from a table with a cell for every tuple of totals that are looked at."""
-    bound, names, parts = corpus.loss.bound, protocol.counts_read(corpus.loss.bound), list[_Table]()
+    whole = protocol.check_totals(corpus.loss, "expect_corpus")
+    names = protocol.counts_read(whole)
+    parts = list[_JointCounts]()
     least = size = np.zeros(1 + len(names))  # the first axis has one place, as there may be no name
     for loss, z, model in zip(corpus.losses, zs, corpus.models, strict=True):
-        view = SpecAutomaton(loss.bound, len(z), z, merge=False)
+        bound = protocol.check_totals(loss, "expect_corpus")
+        view = SpecAutomaton(bound.at(len(z)), z, merge=False)
         final = walk(view, model.layered())
         occurs = final.mass[0] > 0
         registers, lengths = view.registers(final.codes[occurs]), np.full(int(occurs.sum()), len(z))
-        added = protocol.added_counts(loss.bound, registers, lengths)
+        added = protocol.added_counts(bound, registers, lengths)
         counts = np.stack([0.0 * lengths, *(added[name] for name in names)])
         low = counts.min(axis=1)
         places = (counts - low[:, None]).astype(np.int64)
@@ -251,12 +249,12 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         masses = np.zeros(1 + places.max(axis=1))
         np.add.at(masses, tuple(places), final.mass[0, occurs])
         error = relative_error(final.roundings + 8) * float(np.linalg.norm(masses))
-        parts.append(_Table(masses, masses > 0, error))
+        parts.append(_JointCounts(masses, masses > 0, error))
     none = np.ones((1,) * len(least))
-    [table] = product_tree(parts or [_Table(none, none > 0, 0.0)], _plus)[-1]
+    [table] = product_tree(parts or [_JointCounts(none, none > 0, 0.0)], _plus)[-1]
     totals, masses = np.array(np.nonzero(table.possible)), table.masses[table.possible]
     added = dict(zip(names, (totals + least[:, None])[1:], strict=True))
-    values = protocol.value_of_totals(bound, corpus.n, added, len(masses))
+    values = protocol.value_of_totals(whole.at(corpus.n), added, len(masses))
     value = float(values @ masses)
     error = table.error * float(np.linalg.norm(values))
     error += relative_error(len(masses) + 8) * float(np.abs(values) @ masses)
@@ -264,7 +262,7 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", estimate, levels)
 
 
-def _plus(left: _Table, right: _Table) -> _Table:
+def _plus(left: _JointCounts, right: _JointCounts) -> _JointCounts:
     """The joint distribution of the totals of two parts, by Fourier transforms."""
     shape = [a + b - 1 for a, b in zip(left.masses.shape, right.masses.shape, strict=True)]
     axes = tuple(range(len(shape)))
@@ -277,4 +275,4 @@ def _plus(left: _Table, right: _Table) -> _Table:
     norms = sum(float(np.linalg.norm(part.masses)) for part in (left, right))
     error = left.error + right.error + 32 * UNIT * math.log2(2 + masses.size) * norms
     occurs = possible > 0.5
-    return _Table(np.where(occurs, np.maximum(masses, 0.0), 0.0), occurs, error)
+    return _JointCounts(np.where(occurs, np.maximum(masses, 0.0), 0.0), occurs, error)

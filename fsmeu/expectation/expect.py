@@ -9,7 +9,6 @@ times the backward value of its target; the model pulls these back to its own pa
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -33,13 +32,11 @@ from fsmeu.expectation.query import (
     query_of,
 )
 from fsmeu.expectation.result import Expectation, Levels, bounded_expectations, check_finite
-from fsmeu.fst.compose import guard_size
+from fsmeu.fst.compose import max_states as most_states
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES, LONG_SEQUENCE, WINDOW_CELLS
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
-from fsmeu.losses.semantics.domains import check_range, declared_range
 from fsmeu.models import Gradient, Model, Parametrized, arc_weights_many, as_model
 from fsmeu.models.base import prepare_many
 from fsmeu.models.chains import binary_chain, is_binary_chain
@@ -234,16 +231,15 @@ def _swept(queries: Sequence[Query], max_states: int | None) -> list[Expectation
             again = walked(queries[row], min(cheap, max_states or cheap), weights=False)
             both = expectation, *bounded_expectations([queries[row]], again, levels)
             results[row] = min(both, key=_width)
-    if isinstance(queries[0].loss, SpecLoss):
-        means = np.array([x.value / x.kept for x in results if x.kept])
-        check_range(queries[0].loss.bound, queries[0].n, means)
+    means = np.array([x.value / x.kept for x in results if x.kept])
+    queries[0].loss.check_range(queries[0].n, means)
     return results
 
 
 def _go_together(query: Query) -> bool:
     """Whether queries like this are computed together: by tape, or over one small space."""
-    loss, single = query.loss, query.z is None or is_long(query) or window_form(query) is not None
-    if single or not isinstance(loss, SpecLoss):
+    loss = query.loss
+    if loss.bound is None or query.z is None or is_long(query) or window_form(query) is not None:
         return False
     if loss.split is not None and loss.split.counted:
         return True
@@ -260,7 +256,7 @@ def _sums(queries: Sequence[Query], max_states: int | None) -> BoundedValues:
         sums = walk_windows(form, zs[0], first.model.layered())
     elif form is not None:
         sums = composition.summed_value(first, max_states)
-    if sums is None and zs and isinstance(loss, SpecLoss):
+    if sums is None and zs:
         sums = by_structure(loss, models, lambda s, w: s.expectations(w, zs), max_states)
         if sums is None and len(queries) > 1:
             distinct = models[:1] if all(model is models[0] for model in models) else models
@@ -288,7 +284,7 @@ def _walked_levels(query: Query, keep: int | None, max_states: int | None) -> tu
 
 
 def by_structure(
-    loss: SpecLoss,
+    loss: Loss,
     models: Sequence[Model],
     ask: Callable[[SplitTrellis, ArcWeights], T],
     max_states: int | None = None,
@@ -300,18 +296,19 @@ def by_structure(
     """
     if loss.split is None or not loss.split.counted:
         return None
-    from fsmeu.trellis.tapes import NonIntegerCountError
-    from fsmeu.trellis.trellis_cache import split_trellis_of
+    from fsmeu.trellis.trellis_cache import Refused, is_valued, trellis_of
 
-    try:
-        structure, n = split_trellis_of(loss, models[0]), models[0].n
-        columns = int(structure.y_tables.columns[n])
-        width = int(structure.y_tables.width[n])
-        for cells in (int(structure.z_tables.columns[n]), (1 + structure.counts) * width):
-            guard_size("composition", columns * cells // CELLS_PER_STATE, max_states)
-        return ask(structure, arc_weights_many(models))
-    except (errors.LossFileError, SizeLimitError, NonIntegerCountError):
+    n = models[0].n
+    trellis = trellis_of(loss, models[0])
+    if isinstance(trellis, Refused):
         return None
+    rows = max(
+        int(trellis.z_tables.columns[n]), (1 + trellis.counts) * int(trellis.y_tables.width[n])
+    )
+    too_large = int(trellis.y_tables.columns[n]) * rows // CELLS_PER_STATE > most_states(max_states)
+    if too_large or not is_valued(trellis, n):
+        return None
+    return ask(trellis, arc_weights_many(models))
 
 
 # -- derivatives -----------------------------------------------------------------------------------
@@ -377,12 +374,13 @@ def _derivatives(queries: Sequence[Query], engine: str) -> list[tuple[float, lis
     if engine == "openfst":
         return [composition.explicit_gradient(query) for query in queries]
     loss, zs = queries[0].loss, [query.z for query in queries if query.z is not None]
-    if isinstance(loss, SpecLoss) and zs and queries[0].n:
+    if zs and queries[0].n:
         models = [query.model for query in queries]
         prepare_many(models)  # so that they keep it: derivatives are pulled back over their layers
-        gradients = by_structure(loss, models, lambda s, w: s.gradients(w, zs))
-        if gradients is not None:
-            return list(zip(gradients[0].tolist(), gradients[1], strict=True))
+        with suppress(SizeLimitError):  # the walk below may hold fewer numbers
+            gradients = by_structure(loss, models, lambda s, w: s.gradients(w, zs))
+            if gradients is not None:
+                return list(zip(gradients[0].tolist(), gradients[1], strict=True))
     results = []
     for query in queries:
         fixed = isinstance(query.model, Parametrized) and query.model.fixed_support
@@ -404,9 +402,7 @@ def _derivatives(queries: Sequence[Query], engine: str) -> list[tuple[float, lis
 
 def is_long(query: Query) -> bool:
     """Whether it is a long sequence of two labels, z given, whose value looks at counts alone."""
-    if query.n < LONG_SEQUENCE or query.z is None or not isinstance(query.loss, SpecLoss):
-        return False
-    if query.loss.confusion is None:
+    if query.n < LONG_SEQUENCE or query.z is None or query.loss.confusion is None:
         return False
     return is_binary_chain(query.model) or binary_labels(query.loss, query.model) is not None
 
@@ -415,7 +411,6 @@ def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expecta
     """The expectation of a long query, None where this does not serve; ``levels`` serve chains."""
     loss, z, labels = query.loss, query.z, binary_labels(query.loss, query.model)
     p, off = (None, 0.0) if labels is None else labels
-    assert isinstance(loss, SpecLoss)
     form, chain = loss.confusion, binary_chain(query.model)
     assert form is not None
     assert z is not None
@@ -426,8 +421,7 @@ def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expecta
     if by_moments is not None and by_moments[1] <= _USABLE * abs(by_moments[0]):
         estimates.append((by_moments[0], by_moments[1] + off, 1.0, 0.0))
     promised = by_moments is not None and by_moments[1] <= PROMISED * abs(by_moments[0])
-    ranged = all(map(math.isfinite, declared_range(loss.bound, query.n)))
-    if not promised and ranged and p is not None:
+    if not promised and loss.value_range(query.n).finite and p is not None:
         estimates.append(_windowed(form, z, p, off, query.model.roundings))
     if not estimates:
         return None

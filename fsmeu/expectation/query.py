@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +12,8 @@ from fsmeu.errors import FsmeuError, InputError, message, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, reordered, string_layers
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import LossAutomaton
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
-from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import Model, as_model
 from fsmeu.models.chains import binary_loss, binary_marginals
 from fsmeu.models.derived import extended
@@ -157,10 +154,8 @@ def binary_labels(loss: Loss, model: Model) -> BinaryLabels | None:
         return None
     if not (lost := binary_loss(model)):
         return BinaryLabels(p, 0.0)
-    low, high = (
-        declared_range(loss.bound, model.n) if isinstance(loss, SpecLoss) else (0.0, math.inf)
-    )
-    return BinaryLabels(p, lost * (high - low)) if math.isfinite(high - low) else None
+    declared = loss.value_range(model.n)
+    return BinaryLabels(p, lost * declared.width) if declared.finite else None
 
 
 def allowed_layers(model: Model, constraint: Constraint | None) -> Layered:

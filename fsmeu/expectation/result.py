@@ -20,8 +20,8 @@ from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation.query import Query
 from fsmeu.fst.distinct import same_up_to_rounding
 from fsmeu.fst.layers import pair_layers
-from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.domains import check_range, declared_range
+from fsmeu.losses.protocol import Loss
+from fsmeu.losses.semantics.at_length import ValueRange
 from fsmeu.trellis.roundings import BoundedValues, relative_error
 
 _SHOWN = 8  # values in a representation
@@ -149,7 +149,7 @@ def bounded_expectations(
 
 
 def ranged_expectation(
-    loss: SpecLoss, n: int, where: str, estimate: Sequence[float], levels: Callable[[], Levels]
+    loss: Loss, n: int, where: str, estimate: Sequence[float], levels: Callable[[], Levels]
 ) -> Expectation:
     """The expectation from an estimate: the value, its error, and the masses kept and lost.
 
@@ -157,9 +157,10 @@ def ranged_expectation(
     """
     value, error, mass, lost = estimate
     check_finite(where, value)
-    check_range(loss.bound, n, np.array([value / mass]))
-    low, high = declared_range(loss.bound, n) if lost else (0.0, 0.0)
-    lower, upper = value + lost * min(0.0, low) - error, value + lost * max(0.0, high) + error
+    loss.check_range(n, np.array([value / mass]))
+    low, high = loss.value_range(n) if lost else (0.0, 0.0)
+    lower = value + lost * min(0.0, low) - error
+    upper = value + lost * max(0.0, high) + error
     return Expectation(value, lower, upper, mass, levels)
 
 
@@ -180,17 +181,16 @@ def kept_expectation(query: Query, levels: Levels, roundings: int) -> Expectatio
     return replace(pruned, lower=lower, upper=upper, _levels=partial(replace, levels))
 
 
-def _value_range(query: Query) -> tuple[float, float]:
+def _value_range(query: Query) -> ValueRange:
     """The declared range of the value; infinite sides from the machine, if it can be built."""
-    low, high = -math.inf, math.inf
-    if isinstance(query.loss, SpecLoss):
-        low, high = declared_range(query.loss.bound, query.n)
-    if math.isfinite(low) and math.isfinite(high):
-        return low, high
+    declared = query.loss.value_range(query.n)
+    if declared.finite:
+        return declared
     try:
         pairs = pair_layers(query.hypothesis, query.model.layered())
-        machine = query.loss.compile(query.n, query.labels, pairs=pairs)
+        values = query.loss.compile(query.n, query.labels, pairs=pairs).values
     except SizeLimitError:
-        return low, high
-    least, most = float(np.nanmin(machine.values)), float(np.nanmax(machine.values))
-    return max(low, least), min(high, most)
+        return declared
+    low = max(declared.low, float(np.nanmin(values)))
+    high = min(declared.high, float(np.nanmax(values)))
+    return ValueRange(low, high)

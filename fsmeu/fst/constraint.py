@@ -20,7 +20,7 @@ from fsmeu.limits import ARCS_PER_STATE
 
 
 @dataclass(frozen=True, eq=False)
-class Walk:
+class ConstraintLayers:
     """A constraint position by position: states that an allowed sequence of length n can be in."""
 
     next: tuple[Ints, ...]  # of each position, the state after a label, (states, labels), or -1
@@ -28,7 +28,7 @@ class Walk:
     ends: Ints  # states in which a sequence may end: all at the end, where others were left out
 
 
-def walk(constraint: Constraint | None, labels: int, n: int) -> Walk:
+def constraint_layers(constraint: Constraint | None, labels: int, n: int) -> ConstraintLayers:
     """The states of each position; state 0 is the start, and the only one without a constraint."""
     if constraint is None:
         constraint = Constraint(np.zeros((1, labels), np.int64), 0, np.zeros(1, np.int64))
@@ -51,7 +51,7 @@ def walk(constraint: Constraint | None, labels: int, n: int) -> Walk:
             place[after] = np.arange(len(after))
             cache[key] = place[constraint.next[before]]
         steps.append(cache[key])
-    return Walk(tuple(steps), tuple(map(len, live)), np.arange(len(live[-1])))
+    return ConstraintLayers(tuple(steps), tuple(map(len, live)), np.arange(len(live[-1])))
 
 
 def neighbours(constraint: Constraint) -> tuple[Bools, Bools, Bools] | None:
@@ -92,7 +92,11 @@ def as_constraint(
         constraint = regex_acceptor(allowed, alphabet, n)
     elif not isinstance(allowed, Constraint | None):
         raise InputError(message(where, must, type(allowed).__name__))
-    if constraint and n is not None and not len(walk(constraint, len(alphabet), n).ends):
+    if (
+        constraint
+        and n is not None
+        and not len(constraint_layers(constraint, len(alphabet), n).ends)
+    ):
         raise EmptyError(message(where, f"it must allow at least one sequence of length {n}"))
     return constraint  # type: ignore[no-any-return]
 
@@ -109,7 +113,7 @@ def _over(allowed: Any, alphabet: Alphabet) -> Any:
 
 def restricted(layered: Layered, constraint: Constraint, where: str = "decode") -> Layered:
     """The part of a layered acceptor that the constraint allows, weights as they were."""
-    allowed = walk(constraint, len(layered.alphabet), layered.n)
+    allowed = constraint_layers(constraint, len(layered.alphabet), layered.n)
     guard_size(where, int(np.dot(layered.widths, allowed.widths)))
     layers = []
     for layer, steps, size in zip(layered.layers, allowed.next, allowed.widths[1:], strict=True):

@@ -46,12 +46,14 @@ Rows: TypeAlias = Any  # (examples, features): doubles, a ``csr_array``, or what
 Training: TypeAlias = tuple[Rows, Floats, Floats | None]  # with 1 for positive ones, and weights
 
 
-def real(where: str, name: str, value: object, which: str, holds: Callable[[float], bool]) -> float:
-    """The number, checked: an InputError unless it is a ``which``, that is, unless it ``holds``."""
+def check_real(
+    where: str, name: str, value: object, expected: str, predicate: Callable[[float], bool]
+) -> float:
+    """The number, for which the predicate holds; an InputError that it must be as expected."""
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-    if not math.isnan(number) and holds(number):
+    if not math.isnan(number) and predicate(number):
         return number
-    raise InputError(message(where, f"{name} must be a {which}", value))
+    raise InputError(message(where, f"{name} must be a {expected}", value))
 
 
 NONNEGATIVE = ("finite number of at least 0", lambda x: 0.0 <= x < math.inf)
@@ -61,7 +63,7 @@ POSITIVE_NUMBER = ("finite number above 0", lambda x: 0.0 < x < math.inf)
 def number_between(where: str, name: str, value: object, low: float, high: float) -> float:
     """The number, checked: an InputError unless it is between both bounds or one of them."""
     span = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
-    return real(where, name, value, f"number {span}", lambda x: low <= x <= high)
+    return check_real(where, name, value, f"number {span}", lambda x: low <= x <= high)
 
 
 class ExampleTypeError(InputError, TypeError):
@@ -211,7 +213,7 @@ class LogisticClassifier(BinaryClassifier):
         return self.classes_[(scores > 0).astype(np.int64)]
 
 
-class OuterClassifier(BinaryClassifier):
+class MetaClassifier(BinaryClassifier):
     """A classifier around an estimator, which is given the rows as they are."""
 
     def __sklearn_tags__(self) -> Any:
@@ -258,7 +260,7 @@ class OuterClassifier(BinaryClassifier):
         return indexable(rows, checked)[0], checked
 
 
-def positive_chances(estimator: Any, rows: Rows) -> Floats:
+def positive_probabilities(estimator: Any, rows: Rows) -> Floats:
     """P(positive label) of each row, (rows,): by an estimator, or this number for all."""
     if isinstance(estimator, float):
         return np.full(validation._num_samples(rows), estimator)
@@ -269,21 +271,26 @@ def positive_chances(estimator: Any, rows: Rows) -> Floats:
 Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]  # of weights, and its gradient
 
 
-def climb(
-    aim: Objective, x0: Floats, steps: int, tol: float = 1e-6, gain: float = 1e-12, box: Any = None
+def maximize(
+    objective: Objective,
+    x0: Floats,
+    steps: int,
+    tol: float = 1e-6,
+    ftol: float = 1e-12,
+    bounds: Any = None,
 ) -> OptimizeResult:
     """A local maximum of an objective, by at most so many steps of L-BFGS (Liu & Nocedal 1989).
 
     The weights ``x``, the objective there, ``fun``, and the number of iterations, ``nit``. It ends
-    where no derivative is greater than ``tol``, or where a step gains no more than ``gain`` times
-    the value. The box has the least and the greatest weights, (weights, 2), if there are any.
+    where no derivative is greater than ``tol``, or where a step gains no more than ``ftol`` times
+    the value. The bounds are the least and the greatest weights, (weights, 2), if there are any.
     """
     if not steps:
-        return OptimizeResult(x=x0, fun=aim(x0)[0], nit=0)
-    options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tol, "ftol": gain}
-    how: dict[str, Any] = {"method": "L-BFGS-B", "bounds": box, "options": options}
+        return OptimizeResult(x=x0, fun=objective(x0)[0], nit=0)
+    options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tol, "ftol": ftol}
+    how: dict[str, Any] = {"method": "L-BFGS-B", "bounds": bounds, "options": options}
     with threadpool_limits(1, "blas"):  # on matrices this small more threads cost more
-        end = minimize(lambda x: tuple(-part for part in aim(x)), x0, jac=True, **how)
+        end = minimize(lambda x: tuple(-part for part in objective(x)), x0, jac=True, **how)
     return OptimizeResult(end, fun=float(-end.fun))
 
 
@@ -386,7 +393,7 @@ def confusion_loss(model: Any) -> SpecLoss:
         return load("jaccard")
     if loss is None:
         return load("fscore", **{x: params[x] for x in ("alpha", "beta") if x in params})
-    if not isinstance(loss, SpecLoss) or loss.confusion is None:
+    if loss.confusion is None:
         must = "the value of the loss must depend on the confusion table alone"
         raise InputError(message("--plot", must, loss.name))
     return model._named_loss()  # type: ignore[no-any-return]

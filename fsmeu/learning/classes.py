@@ -87,11 +87,11 @@ def over_classes(
         label_of = {str(label): label for label in loss.alphabet.labels}
         names = [label_of.get(str(name), name) for name in names]
         if len(names) == len(label_of) == 2:
-            names = _both(names, loss, positive)
+            names = match_binary_labels(names, loss, positive)
     return bind_labels(loss, Alphabet(tuple(names)), where)
 
 
-def _both(names: list[Label], loss: Loss, positive: int | None) -> list[Label]:
+def match_binary_labels(names: list[Label], loss: Loss, positive: int | None) -> list[Label]:
     """The labels of two classes, from the names of the classes."""
     labels = loss.alphabet.labels
     matching = [k for k, name in enumerate(names) if name in labels]

@@ -25,7 +25,6 @@ from fsmeu.expectation.expect import value_and_gradient
 from fsmeu.learning import base
 from fsmeu.learning.saving import register
 from fsmeu.losses.algebra.confusion import value_of_counts
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Independent
 
@@ -159,10 +158,10 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
             check_int(where, "restarts", self.restarts)
         check_int(where, "max_iter", self.max_iter)
         base.number_between(where, "alpha", self.alpha, 0, 1)
-        base.real(where, "l2", self.l2, *base.NONNEGATIVE)
-        base.real(where, "bound", self.bound, "number above 0, or infinite", lambda x: x > 0)
+        base.check_real(where, "l2", self.l2, *base.NONNEGATIVE)
+        base.check_real(where, "bound", self.bound, "number above 0, or infinite", lambda x: x > 0)
         for name in ("gamma", "spread", "tol"):
-            base.real(where, name, getattr(self, name), *base.POSITIVE_NUMBER)
+            base.check_real(where, name, getattr(self, name), *base.POSITIVE_NUMBER)
         rows, positive, weights = self._training(X, y, sample_weight)
         if weights is not None and len(np.unique(positive[weights > 0])) < 2:
             must = "each class must have an example of positive weight"
@@ -188,7 +187,7 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
         tol, raised, ends = float(self.tol), 0, list[Any]()
         while len(ends) < most and not (automatic and len(ends) - raised >= _IN_VAIN):
             start = random.normal(0.0, width if len(ends) % 2 else width / 3, len(units))
-            end = base.climb(rising, start, self.max_iter, tol, gain=tol / 1000, box=box)
+            end = base.maximize(rising, start, self.max_iter, tol, ftol=tol / 1000, bounds=box)
             if end.fun > max((previous.fun for previous in ends), default=-math.inf) + _SAME:
                 raised = len(ends) + 1
             ends.append(OptimizeResult(end, x=end.x / units))
@@ -268,7 +267,7 @@ def batch_value(loss: Loss, y: Ints) -> base.Objective:
     the confusion table alone, true and false positives are independent counts: E is the sum over
     both of P(tp) P(fp) value(tp, fp), whatever the value is. Else the composition is summed.
     """
-    form = loss.confusion if isinstance(loss, SpecLoss) else None
+    form = loss.confusion
     if form is None:
         swapped, labels = loss.swapped, loss.alphabet.decode(y)
 
@@ -348,7 +347,7 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
         where = type(self).__name__
         restarts = check_int(where, "restarts", self.restarts, least=0)
         steps = check_int(where, "max_iter", self.max_iter)
-        l2 = base.real(where, "l2", self.l2, *base.NONNEGATIVE)
+        l2 = base.check_real(where, "l2", self.l2, *base.NONNEGATIVE)
         self.loss_ = base.binary_loss(where, self.loss, self.loss_params)
         rows, positive, _ = self._training(X, y)
         loss = self._named_loss()
@@ -356,7 +355,7 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
         batches, signs = [np.arange(len(positive))], 2.0 * positive - 1.0
         if self.batch_size is not None:
             count = -(-len(positive) // check_int(where, "batch_size", self.batch_size))
-            if isinstance(loss, SpecLoss) and loss.confusion is not None:
+            if loss.confusion is not None:
                 shuffled = random.permutation(len(positive))
                 dealt = shuffled[np.argsort(positive[shuffled], kind="stable")]
                 batches = [np.sort(dealt[k::count]) for k in range(count)]
@@ -369,11 +368,11 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
 
         aim = _of_weights(rows, l2, _expected(loss, positive.astype(np.int64), batches))
         zeros = np.zeros(rows.shape[1] + 1)
-        starts = [base.climb(_of_weights(rows, l2, likelihood), zeros, steps).x]
+        starts = [base.maximize(_of_weights(rows, l2, likelihood), zeros, steps).x]
         squares = rows.multiply(rows).sum() if hasattr(rows, "multiply") else float((rows**2).sum())
         size = 2.0 / np.sqrt(1.0 + squares / rows.shape[0])  # gives scores of about 2
         starts += [size * random.standard_normal(rows.shape[1] + 1) for _ in range(restarts)]
-        ends = [base.climb(aim, start, steps) for start in starts]
+        ends = [base.maximize(aim, start, steps) for start in starts]
         best = max(ends, key=lambda end: end.fun)
         self.coef_ = self._sign * best.x[None, :-1]
         self.intercept_ = self._sign * best.x[-1:]

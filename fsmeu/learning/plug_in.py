@@ -37,7 +37,7 @@ from fsmeu.models import Independent
 
 
 @dataclass(eq=False, repr=False)
-class PlugInClassifier(base.OuterClassifier):
+class PlugInClassifier(base.MetaClassifier):
     """An ``estimator_`` of probabilities, and ``calibration_``, a map of its scores or None."""
 
     loss: Any = "fscore"
@@ -101,7 +101,7 @@ class PlugInClassifier(base.OuterClassifier):
         calibration = self.calibration_
         with base.checking(type(self).__name__):
             if calibration is None or not hasattr(self.estimator_, "decision_function"):
-                p = base.positive_chances(self.estimator_, X)
+                p = base.positive_probabilities(self.estimator_, X)
             else:
                 p = np.asarray(self.estimator_.decision_function(X), np.float64).ravel()
         if calibration is not None and calibration["kind"] == "sigmoid":
@@ -190,7 +190,7 @@ class EUMClassifier(PlugInClassifier):
         """Itself, fitted to rows and labels of two classes."""
         where, share = "EUMClassifier", "number between 0 and 1"
         refit = check_bool(where, "refit", self.refit)
-        held_share = base.real(where, "held_out", self.held_out, share, lambda x: 0 < x < 1)
+        held_share = base.check_real(where, "held_out", self.held_out, share, lambda x: 0 < x < 1)
         rows, positive, weights = self._training(X, y, sample_weight)
         train, test = held_out_parts(positive, held_share, self.random_state)
         weight = (None, None) if weights is None else (weights[train], weights[test])
@@ -224,7 +224,7 @@ def held_out_parts(positive: Floats, share: float, random_state: Any) -> tuple[I
 
 @register
 @dataclass(eq=False, repr=False)
-class ExampleWiseClassifier(base.OuterClassifier):
+class ExampleWiseClassifier(base.MetaClassifier):
     """Decides the labels of each row for the best expected value of that row, by ``decode_many``.
 
     A label has an estimator of its own; given the row, labels are independent (Dembczynski et al.
@@ -289,7 +289,7 @@ class ExampleWiseClassifier(base.OuterClassifier):
         """The probability of each label, (rows, labels), or of the positive class, (rows, 1)."""
         check_is_fitted(self)
         with base.checking(type(self).__name__):
-            columns = [base.positive_chances(estimator, X) for estimator in self.estimators_]
+            columns = [base.positive_probabilities(estimator, X) for estimator in self.estimators_]
         return np.stack(columns, axis=1)
 
     def predict(self, X: Any) -> NDArray[Any]:

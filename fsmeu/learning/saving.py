@@ -102,20 +102,20 @@ def load(path: str | PathLike[str]) -> Any:
 
 @contextmanager
 def first_use(where: str) -> Iterator[None]:
-    """A context that uses what a file holds for the first time; what fails is an InputError."""
+    """A context that turns errors of a loaded model into an InputError."""
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             yield
     except Exception as error:  # whatever wrong types, names and shapes raise
-        must = "what was learned must be there as it was written by save"
+        must = "the file is damaged, or save did not write it"
         kind = "" if isinstance(error, FsmeuError) else f"{type(error).__name__}: "
         detail = shorten(f"{kind}{error}").rstrip(".")
         raise InputError(message(where, f"{must} ({detail})")) from error
 
 
 def _try(estimator: Any, cells: int) -> None:
-    """Predicts a few examples; what a loss says of so few is no matter of the file.
+    """Predicts a few examples; errors of the loss on these are ignored.
 
     An estimator has ``_examples``, inputs that it must predict, or none; or it is one of rows, of
     no more features than there are cells of arrays in the file (none are tried of texts, or where

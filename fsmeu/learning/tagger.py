@@ -253,8 +253,8 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         where = type(self).__name__
         steps = check_int(where, "likelihood_iterations", self.likelihood_iterations, least=0)
         more = check_int(where, "utility_iterations", self.utility_iterations, least=0)
-        c2 = base.real(where, "c2", self.c2, *base.NONNEGATIVE)
-        pull = base.real(where, "utility_c2", self.utility_c2, *base.NONNEGATIVE)
+        c2 = base.check_real(where, "c2", self.c2, *base.NONNEGATIVE)
+        pull = base.check_real(where, "utility_c2", self.utility_c2, *base.NONNEGATIVE)
         least = check_int(where, "min_freq", self.min_freq, least=0)
         sentences = checked_sentences(X, where)
         tags = checked_labels(y, [*map(len, sentences)], where)
@@ -303,12 +303,12 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
             return objective
 
-        end = likely = base.climb(less(likelihood, c2, 0.0), start, steps, tol=1e-4)
+        end = likely = base.maximize(less(likelihood, c2, 0.0), start, steps, tol=1e-4)
         self.log_likelihood_ = likely.fun + c2 * float(likely.x @ likely.x)
         self.expected_values_, self.n_iter_ = list[float](), [int(likely.nit)]
         if more:
             aim = less(utility, pull, likely.x)
-            end = base.climb(aim, likely.x, more)
+            end = base.maximize(aim, likely.x, more)
             moved = end.x - likely.x
             values = aim(likely.x)[0], end.fun + pull * float(moved @ moved)
             self.expected_values_ = [sign * value / len(tags) for value in values]

@@ -12,11 +12,11 @@ from fsmeu.errors import FsmeuError
 from fsmeu.losses.algebra import confusion as tables
 from fsmeu.losses.algebra.ratios import sum_of_ratios
 from fsmeu.losses.algebra.split import split
-from fsmeu.losses.language.syntax import Expr, Register, Spec, linear_registers
+from fsmeu.losses.language.syntax import Expr, Register, Spec
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.domains import memory_of
+from fsmeu.losses.semantics.at_length import LossAtLength
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
-from fsmeu.losses.semantics.walk import walk
+from fsmeu.losses.semantics.walk import register_values
 
 
 def whole_or_float(value: float) -> int | float:
@@ -31,9 +31,9 @@ def steps_of(loss: SpecLoss, z: Sequence[Any], y: Sequence[Any]) -> list[dict[st
     """
     zs, ys = (loss.alphabet.encode(sequence)[None, :] for sequence in (z, y))
     steps = []
-    for i, state in enumerate(walk(loss.bound, zs, ys, np.array([len(z)]))):
+    for i, state in enumerate(register_values(loss.bound, zs, ys, np.array([len(z)]))):
         contents = {
-            r.name: _contents(loss.bound, r, float(state[r.name][0]), len(z))
+            r.name: _contents(loss.bound.at(len(z)), r, float(state[r.name][0]))
             for r in loss.spec.registers
         }
         read = {"z": z[i - 1], "y": y[i - 1]} if i else {"z": None, "y": None}
@@ -41,14 +41,14 @@ def steps_of(loss: SpecLoss, z: Sequence[Any], y: Sequence[Any]) -> list[dict[st
     return steps
 
 
-def _contents(bound: BoundLoss, register: Register, value: float, n: int) -> Any:
+def _contents(at: LossAtLength, register: Register, value: float) -> Any:
     """The content of a register: a number, a state's name, or entries, None before the start."""
     if register.sugar == "state":
         return register.states[int(value)]
     if register.sugar != "memory":
         return whole_or_float(value)
-    memory = memory_of(bound, register, n)
-    texts = {code: text for text, code in bound.codes.items()}
+    memory = at.memories[register.name]
+    texts = {code: text for text, code in at.bound.codes.items()}
     entries = [memory.entry(value, back) for back in range(memory.depth)]
     shown = [whole_or_float(x) if memory.numeric else texts.get(x) for x in entries]
     return [None if x != x else name for x, name in zip(entries, shown, strict=True)]
@@ -124,7 +124,7 @@ def properties(bound: BoundLoss) -> Properties:
         ratio = tables.fractional(form)
         sums = sum_of_ratios(form, _LENGTHS_TRIED, np.arange(1.0, _LENGTHS_TRIED))
     return Properties(
-        linear=linear_registers(bound.spec),
+        linear=bound.spec.linear(),
         splits=parts is not None,
         ends=(*parts.z.ends, *parts.y.ends) if parts is not None else (),
         additive=parts is not None and parts.additive,

@@ -7,7 +7,6 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -23,23 +22,19 @@ from fsmeu.losses.algebra.split import Split, split, swapped_spec
 from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import (
+    Number,
     Param,
     Spec,
-    linear_registers,
     needed_registers,
-    tapes,
 )
 from fsmeu.losses.machine.view import SpecAutomaton
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.bind import bind
-from fsmeu.losses.semantics.domains import domain_of
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import values_of_pairs
 
 Labels = Alphabet | Sequence[Label] | str | None  # a text has one label per character
 Types = Sequence[str] | None  # of chunks
-_MOST_MEMOS = 64  # lengths, or sets of labels, for which a loss has a cache
-_MEMOS = Lock()  # threads may ask one loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +48,6 @@ class SpecLoss(Loss):
     def __repr__(self) -> str:
         inside = ", ".join(f"{k}={_shown(v)}" for k, v in self.params_given.items())
         return f"<{self.kind} {self.name}({inside})>"
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The arguments; what follows from them is derived again by another process."""
-        return {name: self.__dict__[name] for name in ("spec", "params_given", "labels_given")}
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -74,7 +65,7 @@ class SpecLoss(Loss):
         return self.spec.labels is None and self.labels_given is None
 
     @cached_property
-    def bound(self) -> BoundLoss:  # type: ignore[override]
+    def bound(self) -> BoundLoss:
         """The spec with labels and parameters filled in."""
         return bind(self.spec, self.alphabet, self.params_given)
 
@@ -99,12 +90,9 @@ class SpecLoss(Loss):
 
     def with_labels(self, alphabet: Alphabet) -> SpecLoss:
         """The same loss over these labels: any where they are open, else its own in this order."""
-        memo = self.memo(("labels", alphabet))
-        if "loss" not in memo:
-            loss = replace(self, labels_given=alphabet)
-            memo["loss"] = loss if self.labels_open else self._reordered(alphabet)
-        relabelled: SpecLoss = memo["loss"]
-        return relabelled
+        if self.labels_open:
+            return self.derived.get(alphabet, lambda: replace(self, labels_given=alphabet))
+        return self.derived.get(alphabet, lambda: self._reordered(alphabet))
 
     def over(self, sequences: Iterable[Iterable[object]]) -> SpecLoss:
         """The same loss, over the labels of these sequences where its file leaves them open.
@@ -161,11 +149,15 @@ class SpecLoss(Loss):
 
     def saturated(self, cap: int) -> SpecLoss:
         """The loss whose ages stop at a cap, above all numbers that they are compared with."""
-        memo = self.memo("saturated")
-        if cap not in memo:
-            memo[cap] = replace(self, spec=saturated_spec(self.spec, cap))
-        loss: SpecLoss = memo[cap]
+        loss: SpecLoss = self.derived.get(
+            ("saturated", cap), lambda: replace(self, spec=saturated_spec(self.spec, cap))
+        )
         return loss
+
+    @cached_property
+    def valueless(self) -> SpecLoss:
+        """The loss of the same registers whose value is 0."""
+        return replace(self, spec=replace(self.spec, value=Number(0.0), range=None))
 
     @cached_property
     def outputs(self) -> Mapping[str, SpecLoss]:
@@ -181,25 +173,15 @@ class SpecLoss(Loss):
 
     def linear(self, z_given: bool) -> tuple[str, ...]:
         """The registers that may be kept in the weight; with z given, z-only ones are constants."""
-        with_y = [name for name, reads in tapes(self.spec).items() if "y" in reads]
-        return linear_registers(self.spec, tuple(with_y) if z_given else None)
+        with_y = (name for name, reads in self.spec.tapes.items() if "y" in reads)
+        return self.spec.linear(with_y if z_given else None)
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> SpecAutomaton:
         """The loss as an engine walks it."""
         linear = self.linear(z is not None) if weights else ()
-        return SpecAutomaton(self.bound, n, z, linear, memo=self.memo((n, z is not None, linear)))
-
-    def memo(self, key: Hashable) -> dict[Hashable, Any]:
-        """The cache for views of a kind, or for a length; those used last are kept."""
-        with _MEMOS:
-            memo = self._memos[key] = self._memos.pop(key, {})
-            if len(self._memos) > _MOST_MEMOS:
-                del self._memos[next(iter(self._memos))]
-        return memo
-
-    @cached_property
-    def _memos(self) -> dict[Hashable, dict[Hashable, Any]]:
-        return {}
+        at = self.bound.at(n)
+        memo = at.derived.get(("view", z is not None, linear), dict[Hashable, Any])
+        return SpecAutomaton(at, z, linear, memo=memo)
 
     def pair_values(self, z: Sequence[Ints] | Ints, y: Sequence[Ints] | Ints) -> Floats:
         """The value of each pair of rows of label indices, (rows,)."""
@@ -249,9 +231,9 @@ def bind_loss(
         raise InputError(message(where, must, f"{len(alphabet)} labels"))
     loss = SpecLoss(spec, dict(params), alphabet)
     if not (spec.scheme and alphabet is None):
-        bound = loss.bound
+        at = loss.bound.at(1)
         for register in spec.registers:
-            domain_of(bound, register, n=1)
+            at.domain(register)
     return loss
 
 

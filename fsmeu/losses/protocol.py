@@ -11,26 +11,29 @@ from typing import Any, Protocol
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.cache import Derives
 from fsmeu.display import Card
 from fsmeu.errors import InputError, SizeLimitError, as_whole, check_bool, message, one_of, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet, listed
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
-from fsmeu.losses.language.syntax import names_read, steps
+from fsmeu.losses.algebra.confusion import Confusion
+from fsmeu.losses.algebra.split import Split
+from fsmeu.losses.language.syntax import names_read
 from fsmeu.losses.machine import machine as machines
 from fsmeu.losses.machine.view import LossAutomaton
-from fsmeu.losses.semantics.evaluator import BoundLoss, constant_at
-from fsmeu.losses.semantics.walk import registers_at, registers_of_pairs, value_of_state
+from fsmeu.losses.semantics.at_length import EVERY_VALUE, LossAtLength, ValueRange
+from fsmeu.losses.semantics.evaluator import BoundLoss
+from fsmeu.losses.semantics.walk import registers_of_pairs
 
 
-class Loss(Card):
+class Loss(Card, Derives):
     """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences."""
 
     name: str
     kind: str  # either "loss" or "utility"
     alphabet: Alphabet  # the labels of both tapes
     labels_open = False  # whether they may still be chosen
-    bound: BoundLoss | None = None  # the spec with labels and parameters filled in, if it has one
 
     def __call__(self, z: Iterable[object], y: Iterable[object]) -> float:
         """The value of one pair of sequences."""
@@ -41,6 +44,30 @@ class Loss(Card):
         """The labels of both tapes."""
         return self.alphabet.labels
 
+    @property
+    def bound(self) -> BoundLoss | None:
+        """The spec with labels and parameters filled in; None for a loss without a file."""
+        return None
+
+    @property
+    def split(self) -> Split | None:
+        """The loss split by tape; None where it does not split, or nothing is known of it."""
+        return None
+
+    @property
+    def confusion(self) -> Confusion | None:
+        """The loss as a function of (tp, hyp, ref, n); None where it is none, or is not known."""
+        return None
+
+    def value_range(self, n: int) -> ValueRange:
+        """The range of values of sequences of length n that the loss declares."""
+        return EVERY_VALUE if self.bound is None else self.bound.at(n).range
+
+    def check_range(self, n: int, values: Floats) -> None:
+        """Refuses values, or means of them, outside of ``value_range``: a RangeError."""
+        if self.bound is not None:
+            self.bound.at(n).check_range(values)
+
     def over(self, sequences: Iterable[Iterable[object]]) -> Loss:
         """The same loss, over the labels of these sequences where they are open."""
         return self
@@ -50,8 +77,22 @@ class Loss(Card):
         raise NotImplementedError
 
     @property
+    def ages(self) -> Mapping[str, str]:
+        """The tape of each register that may stop at a cap (``saturated``), by name."""
+        return {}
+
+    def saturated(self, cap: int) -> Loss:
+        """The loss whose ages stop at a cap; there must be ages."""
+        raise NotImplementedError
+
+    @property
     def swapped(self) -> Loss:
         """The loss whose value for (z, y) is that of this one for (y, z)."""
+        raise NotImplementedError
+
+    @property
+    def valueless(self) -> Loss:
+        """The loss of the same registers whose value is 0 for every pair."""
         raise NotImplementedError
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> LossAutomaton:
@@ -94,19 +135,19 @@ class Loss(Card):
         """
         z_indices, reached = encoded(self, n, z)
         pairs, minimize = pairs or reached, check_bool("compile", "minimize", minimize)
-        bound, view_of = self.bound, machines.machine_view
-        view = self.view(n) if bound is None else view_of(bound, n, z_indices, merge=minimize)
+        at = None if self.bound is None else self.bound.at(n)
+        view = self.view(n) if at is None else machines.machine_view(at, z_indices, minimize)
         name = f"{self.kind} {self.name}, n = {n}"
         try:
-            if bound is not None and pairs is None and not minimize:
-                machines.refuse_large(name, bound, n, max_states)
+            if at is not None and pairs is None and not minimize:
+                machines.refuse_large(name, at, max_states)
             machine = machines.build_machine(name, self.alphabet, view, pairs, max_states)
         except SizeLimitError as error:
             counts = ", ".join(self.linear(z_indices is not None))
             instead = f"compile_summed (draw --summed), where {counts} is no part of the states"
             advice = f"{error} Or use {instead}." if counts else str(error)
             raise SizeLimitError(advice) from None
-        machine = replace(machine, source=bound, z=z_indices)
+        machine = replace(machine, source=at, z=z_indices)
         return machines.minimize(machine) if minimize else machine
 
 
@@ -226,7 +267,7 @@ def evaluate_corpus(loss: LossLike, zs: Iterable[Any], ys: Iterable[Any]) -> flo
     lengths = np.array([len(z) for z, _ in pairs], np.int64)
     counts = added_counts(bound, registers_of_pairs(bound, pairs), lengths)
     totals = {name: np.array([math.fsum(values.tolist())]) for name, values in counts.items()}
-    return float(value_of_totals(bound, int(lengths.sum()), totals, 1)[0])
+    return float(value_of_totals(bound.at(int(lengths.sum())), totals, 1)[0])
 
 
 def check_totals(loss: Loss, where: str) -> BoundLoss:
@@ -234,8 +275,8 @@ def check_totals(loss: Loss, where: str) -> BoundLoss:
     if loss.bound is None:
         must = "a corpus needs the loss of a file, whose counts are known"
         raise InputError(message(where, must, f"{loss.kind} {loss.name}, which is a function"))
-    added, read = steps(loss.bound.spec), counts_read(loss.bound)
-    others = [name for name in read if added[name][0] is None]
+    amounts = loss.bound.spec.amounts
+    others = [name for name in counts_read(loss.bound) if amounts[name] is None]
     if others:
         must = f"the value of {loss.kind} {loss.name} may look at sums over positions alone"
         remedy = "Only counts can be summed over sentences; ask for each sentence by itself"
@@ -246,22 +287,19 @@ def check_totals(loss: Loss, where: str) -> BoundLoss:
 def added_counts(bound: BoundLoss, final: Mapping[str, Floats], lengths: Ints) -> dict[str, Floats]:
     """The amounts that pairs add to counts that the value reads, (pairs,) by name."""
     rows = lengths.tolist()
-    starts = {n: registers_at(bound, n)[0] for n in set(rows)}
+    starts = {n: bound.at(n).checked_starts for n in set(rows)}
     return {x: final[x] - np.array([starts[n][x] for n in rows]) for x in counts_read(bound)}
 
 
-def value_of_totals(bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes: int) -> Floats:
+def value_of_totals(at: LossAtLength, added: Mapping[str, Floats], lanes: int) -> Floats:
     """The value of corpora of n positions whose sentences add so much to the counts, (lanes,)."""
-    return value_of_state(bound, state_of_totals(bound, n, added, lanes), (lanes,), n)
+    return at.value(state_of_totals(at, added, lanes), (lanes,))
 
 
-def state_of_totals(
-    bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes: int
-) -> dict[str, Floats]:
+def state_of_totals(at: LossAtLength, added: Mapping[str, Floats], lanes: int) -> dict[str, Floats]:
     """The registers of such corpora, (lanes,) by name."""
-    starts = {r.name: constant_at(bound, r.start, n) for r in bound.spec.registers}
-    state = {name: np.full(lanes, start) for name, start in starts.items()}
-    return state | {name: starts[name] + amount for name, amount in added.items()}
+    state = {name: np.full(lanes, start) for name, start in at.starts.items()}
+    return state | {name: at.starts[name] + amount for name, amount in added.items()}
 
 
 def counts_read(bound: BoundLoss) -> list[str]:
@@ -303,7 +341,9 @@ class _FunctionAutomaton(LossAutomaton):
         self, function: SimpleFunction, alphabet: Alphabet, n: int, z: Ints | None
     ) -> None:
         self.function, self.alphabet, self.n, self.z = function, alphabet, n, z
-        self.linear, self.space, self.memo = 0, None, {}
+        self.linear = 0
+        self.space = None
+        self.memo = {}
         self.states: list[Hashable] = []
         self.numbers: dict[Hashable, int] = {}
         self.steps: dict[tuple[int, int, int], int] = {}

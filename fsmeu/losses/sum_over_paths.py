@@ -13,7 +13,7 @@ remembering: k + 1 states instead of 2^k. A path then waits, reads one window, p
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,16 +23,16 @@ from fsmeu.errors import InputError, message
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import ArcTable, trimmed
-from fsmeu.losses.algebra.split import partial_eval, replace_parts, slope, starts_of
+from fsmeu.losses.algebra.split import partial_eval, replace_parts
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr, Register, names_read, steps, tapes, walk
+from fsmeu.losses.language.syntax import Expr, Register, names_read, subexpressions
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Compiled, explore, machine_view, minimize, refuse_large
 from fsmeu.losses.machine.view import merged_registers
-from fsmeu.losses.protocol import LossLike, as_loss, encoded
-from fsmeu.losses.semantics.domains import memories_of
+from fsmeu.losses.protocol import Loss, LossLike, as_loss, encoded
+from fsmeu.losses.semantics.at_length import LossAtLength
 from fsmeu.losses.semantics.evaluator import BoundLoss
-from fsmeu.losses.semantics.walk import at_end, trajectories
+from fsmeu.losses.semantics.walk import trajectories
 
 _LONGEST_WINDOWED = 50_000  # length up to which windows are sought: each is worked out before
 _MOST_WINDOW_GAINS = 10_000  # amounts of windows that differ, each worked out by itself in Python
@@ -41,7 +41,7 @@ _ZERO = ast.Number(0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Windows:
+class WindowSum:
     """A value as ``base``, that of no window, and what every window adds.
 
     ``loss`` is what a window adds, as a loss of sequences of length ``k``; one ends at each of
@@ -54,50 +54,59 @@ class Windows:
     contents: int
 
 
-@lru_cache(maxsize=256)
-def windows(loss: SpecLoss, n: int) -> Windows | None:
-    """The value as a sum over windows; None where it is none, or where nothing is remembered.
+def window_sum(loss: Loss, n: int) -> WindowSum | None:
+    """The value as a sum over windows; None where it is none, or where nothing is remembered."""
+    if loss.bound is None:
+        return None
+    at = loss.bound.at(n)
+    return at.derived.get("windows", lambda: _window_sum(at))
+
+
+def _window_sum(at: LossAtLength) -> WindowSum | None:
+    """As ``window_sum``.
 
     It is one when the value is affine in registers that need no states and looks at no other;
     when what they gain looks only at how much memories of one length k hold and at the position;
     and when they gain nothing before position k and the same way at every position from there on.
     """
-    bound, spec, linear = loss.bound, loss.spec, ast.linear_registers(loss.spec)
+    bound = at.bound
+    spec = at.spec
+    linear = spec.linear()
     read = names_read(spec.value) & {r.name for r in spec.registers}
-    if not linear or read - set(linear) or n > _LONGEST_WINDOWED:
+    if not linear or read - set(linear) or at.n > _LONGEST_WINDOWED:
         return None
-    others = [r for r in spec.registers if r.name not in linear and tapes(spec)[r.name] & _TAPES]
+    others = [r for r in spec.registers if r.name not in linear and spec.tapes[r.name] & _TAPES]
     for r in others:  # what follows the labels may leave its bounds, or have no value, unseen
         bounded = r.sugar in ("register", "state") or (r.sugar == "memory" and r.low is not None)
         if bounded or _is_partial(bound, r.update):
             return None
-    memories = memories_of(bound, n)
+    memories = at.memories
     if len({memory.depth for memory in memories.values()}) != 1:
         return None
     k = next(iter(memories.values())).depth
-    base = float(at_end(bound, spec.value, starts_of(bound, linear, n), (), n))
+    base = float(at.at_end(spec.value, {name: at.starts[name] for name in linear}, ()))
     added: Expr = _ZERO  # what a window adds to the value: an expression of registers at its end
     for name in linear:
-        rise = float(at_end(bound, slope(spec, name), {}, (), n))
-        gain = _gain(bound, n, k, name)
+        rise = float(at.at_end(spec.slope(name), {}, ()))
+        gain = _gain(at, k, name)
         if gain is None or (not rise and _is_partial(bound, gain)):
             return None
         if rise and gain != _ZERO:
             part = ast.Binary("*", ast.Number(rise), gain)
             added = part if added == _ZERO else ast.Binary("+", added, part)
-    counted = _counted(bound, n, k, added)
+    counted = _counted(at, k, added)
     if counted is None:
         return None
     registers, value = counted
     alone = replace(spec, registers=registers, value=value, range=None, examples=())
-    merged = merged_registers(bound, n)
+    merged = merged_registers(at)
     sizes = (merged[x].size if x in merged else len(m.values) ** k for x, m in memories.items())
-    return Windows(SpecLoss(alone, bound.params, bound.alphabet), k, base, max(sizes))
+    return WindowSum(SpecLoss(alone, bound.params, bound.alphabet), k, base, max(sizes))
 
 
 def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
     """True when there are operations in it that some numbers have no result of."""
-    for node in walk(expr):
+    for node in subexpressions(expr):
         match node:
             case ast.Binary(operator="/" | "%" | "^") | ast.Call(function="sqrt" | "log" | "exp"):
                 return True
@@ -106,16 +115,19 @@ def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
     return False
 
 
-def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
+def _gain(at: LossAtLength, k: int, name: str) -> Expr | None:
     """The gain of a register at positions from k on; None if it varies, or is not 0 before."""
-    spec, amount = bound.spec, steps(bound.spec)[name][0]
+    bound = at.bound
+    spec = at.spec
+    n = at.n
+    amount = spec.amounts[name]
     if amount is None:
         return None
     scalars = [p.name for p in spec.params if p.type != "table"]
     fixed: dict[Expr, float] = {ast.Name(name): bound.params[name] for name in scalars}
     fixed[ast.Name("n")] = float(n)
-    timed = {r for r, reads in tapes(spec).items() if not reads & _TAPES and r != name}
-    tracks = trajectories(bound, n, np.zeros((1, n), np.int64), timed)
+    timed = {r for r, reads in spec.tapes.items() if not reads & _TAPES and r != name}
+    tracks = trajectories(bound, np.zeros((1, n), np.int64), timed)
     plain = {r.name for r in spec.registers if r.sugar not in ("memory", "state")}
     tracks = {r: track for r, track in tracks.items() if r in plain}  # others are no numbers
     clock = np.arange(1.0, n + 1.0) if "i" in names_read(amount) else np.zeros(n)
@@ -134,17 +146,16 @@ def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
     return late.pop() if late else _ZERO
 
 
-def _counted(
-    bound: BoundLoss, n: int, k: int, added: Expr
-) -> tuple[tuple[Register, ...], Expr] | None:
+def _counted(at: LossAtLength, k: int, added: Expr) -> tuple[tuple[Register, ...], Expr] | None:
     """The registers of a window, where counting takes the place of memories, and its value.
 
     A memory that is empty when the window begins loses nothing until its end: how often it holds
     something is how often that was put into it.
     """
-    memories: dict[str, Any] = {r.name: r for r in bound.spec.registers}
-    params, counts = {p.name for p in bound.spec.params}, dict[Expr, Register]()
-    for call in walk(added):
+    memories: dict[str, Any] = {r.name: r for r in at.spec.registers}
+    params = {p.name for p in at.spec.params}
+    counts = dict[Expr, Register]()
+    for call in subexpressions(added):
         if not isinstance(call, ast.Call) or call.function not in ("tally", "sum"):
             continue
         memory = memories[call.arguments[0].name]  # type: ignore[attr-defined]
@@ -156,7 +167,7 @@ def _counted(
                 return None
             entry = ast.Binary("==", entry, call.arguments[1])
         else:
-            values = memories_of(bound, n)[memory.name].values
+            values = at.memories[memory.name].values
             low, high = min(0.0, k * values.min()), max(0.0, k * values.max())
         update, bounds = ast.Binary("+", ast.Name(name), entry), (ast.Number(low), ast.Number(high))
         counts.setdefault(call, Register(name, "count", _ZERO, update, *bounds, memory.place))
@@ -208,7 +219,7 @@ def compile_summed(
     return _compiled(loss, n, z, max_states, _SHIFTED)
 
 
-def signed_parts(
+def signed_machines(
     loss: LossLike, n: int, z: Any = None, max_states: int | None = None
 ) -> list[tuple[float, SummedMachine]]:
     """Machines without a shift and the signs with which their weights add up to the loss.
@@ -225,11 +236,11 @@ def signed_parts(
 def _compiled(loss: LossLike, n: int, z: Any, max_states: int | None, sign: float) -> SummedMachine:
     """The machine of what has this sign, or of all, shifted."""
     loss = as_loss(loss, "compile_summed")
-    if not isinstance(loss, SpecLoss):
+    if loss.bound is None:
         must = "counts ride in the weight of losses from files; of a Python loss nothing is known"
         raise InputError(message("compile_summed", must, loss.name, "Use its compile"))
     given = encoded(loss, n, z)[0]  # what does not suit is refused
-    name, form = f"{loss.kind} {loss.name}, n = {n}, summed", windows(loss, n)
+    name, form = f"{loss.kind} {loss.name}, n = {n}, summed", window_sum(loss, n)
     if form is not None:
         machine = _over_windows(loss, n, name, form, max_states, sign)
     else:
@@ -239,7 +250,7 @@ def _compiled(loss: LossLike, n: int, z: Any, max_states: int | None, sign: floa
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _over_windows(
-    loss: SpecLoss, n: int, name: str, form: Windows, max_states: int | None, sign: float
+    loss: Loss, n: int, name: str, form: WindowSum, max_states: int | None, sign: float
 ) -> SummedMachine:
     """Paths that wait in the start, read one window, pay what it adds, and go on in the end."""
     window = minimize(form.loss.compile(form.k, max_states=max_states), layered=True)
@@ -265,14 +276,16 @@ def _over_windows(
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _over_positions(
-    loss: SpecLoss, n: int, name: str, z: Any, max_states: int | None, sign: float
+    loss: Loss, n: int, name: str, z: Any, max_states: int | None, sign: float
 ) -> SummedMachine:
     """Paths that pay at one position, beside the path that pays the rest at the end."""
     z_indices, pairs = encoded(loss, n, z)
-    view = machine_view(loss.bound, n, z_indices, merge=True, linear=loss.linear(z is not None))
+    assert loss.bound is not None
+    at = loss.bound.at(n)
+    view = machine_view(at, z_indices, merge=True, linear=loss.linear(z is not None))
     size = len(loss.alphabet)
     if z is None:
-        refuse_large(name, loss.bound, n, max_states, loss.linear(False))
+        refuse_large(name, at, max_states, loss.linear(False))
     codes, targets, ending, gains = explore(name, view, pairs, size, max_states)
     values, slopes = view.values(codes[ending])
     values = _signed(values, sign)

@@ -61,6 +61,11 @@ class Model(Text, ABC):
         return arcs_key(layered.layers), len(layered.start), layered.unambiguous
 
     @property
+    def repeats(self) -> bool:
+        """True when further positions of a longer model would have the arcs of the last one."""
+        return last_arcs_repeat(self.layered().layers)
+
+    @property
     def _parts(self) -> dict[str, Any]:
         """The kind of the model and its arguments by name, as a file has them.
 
@@ -211,6 +216,12 @@ def arcs_key(layers: Sequence[Layer]) -> tuple[bytes, ...]:
     while len(keys) > 1 and keys[-1] == keys[-2]:
         keys.pop()
     return tuple(keys)
+
+
+def last_arcs_repeat(layers: Sequence[Layer]) -> bool:
+    """Whether the last two layers have the same arcs; not where each state is reached by one."""
+    last = layers[-2:]
+    return len(arcs_key(last)) < len(last) and len(last[-1].source) > last[-1].width
 
 
 def arc_weights_many(models: Sequence[Model]) -> ArcWeights:

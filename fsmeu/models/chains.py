@@ -57,6 +57,11 @@ class Chain(Parametrized):
         """A chain: the number of labels, and how many of the last ones make up a state."""
         return "chain", len(self.labels), self.depth
 
+    @property
+    def repeats(self) -> bool:
+        """True when further positions of a longer model would have the arcs of the last one."""
+        return self.n > max(1, self.depth)  # of higher order, it spells its first state
+
     def _build(self) -> Layered:
         size, (first, steps) = len(self.labels), self._conditionals()
         built = transition_layers(steps.reshape(-1, size ** (self.depth + 1)), size)

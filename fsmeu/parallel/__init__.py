@@ -73,7 +73,7 @@ def workers(where: str, jobs: int = 1, scheduler: Any = None) -> Iterator[Worker
             try:
                 yield from parallel((_called, call, {}) for call in calls)
             except lost as error:
-                must = "workers must have fsmeu and enough memory, and stay until the work is done"
+                must = "a worker died, lacks memory, or lacks fsmeu"
                 remedy = "Use fewer jobs; --resume goes on where a corpus stopped"
                 raise WorkerError(message(where, must, error, remedy)) from error
 
@@ -87,7 +87,7 @@ def workers(where: str, jobs: int = 1, scheduler: Any = None) -> Iterator[Worker
 
 
 def _dask(where: str, scheduler: Any, stack: ExitStack) -> tuple[Any, ...]:
-    """The number of cores, no parent, how they are lost, and the client, which the stack closes."""
+    """(cores, None, exceptions of lost workers, options of joblib); the stack closes the client."""
     try:
         from distributed import Client, KilledWorker
 

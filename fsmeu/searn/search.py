@@ -100,7 +100,7 @@ def interpolation_rule(beta: Any, where: str, longest: int, loss_of: Any) -> Rul
 
 
 def iterations_of(iterations: Any, beta: Any, influence: float, longest: int, where: str) -> int:
-    """The greatest number of iterations; for None, as many as the optimal policy has influence.
+    """The greatest number of iterations; for None, until its weight is below ``influence``.
 
     (1 - beta)^I <= influence for a fixed beta; I = 2 T^3 ln T by Theorem 2, where T is the longest
     search. A SizeLimitError says that more are derived than is reasonable.
@@ -248,23 +248,23 @@ def sampled(space: Space, policy: Mixture, states: Any, seed: int, callback: Any
     return _ends(space, states, decide)
 
 
-Layer = tuple[Any, ...]  # states, and arrays beside them whose first axis is theirs
+BeamLayer = tuple[Any, ...]  # states, and arrays beside them whose first axis is theirs
 
 
-def _taken(layer: Layer, at: Any) -> Layer:
+def _taken(layer: BeamLayer, at: Any) -> BeamLayer:
     return layer[0].take(at), *(array[at] for array in layer[1:])
 
 
-def _joined(layers: Sequence[Layer]) -> Layer:
+def _joined(layers: Sequence[BeamLayer]) -> BeamLayer:
     states, *beside = zip(*layers, strict=True)
     return joined(states), *map(np.concatenate, beside)
 
 
-class _Waiting:
+class _Agenda:
     """States by progress, with arrays beside them."""
 
     def __init__(self, *first: Any) -> None:
-        self.parts: dict[int, list[Layer]] = {}
+        self.parts: dict[int, list[BeamLayer]] = {}
         self.add(*first)
 
     def add(self, *layer: Any) -> None:
@@ -273,7 +273,7 @@ class _Waiting:
             part = _taken(layer, np.flatnonzero(layer[0].progress == progress))
             self.parts.setdefault(progress, []).append(part)
 
-    def layers(self) -> Iterator[Layer]:
+    def layers(self) -> Iterator[BeamLayer]:
         """The states of least progress with what is beside them, until none are left."""
         while self.parts:
             yield _joined(self.parts.pop(min(self.parts)))
@@ -285,7 +285,7 @@ def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> Any:
     They are compared by sums of scores: log-probabilities, where the learner gives these.
     """
     layer = (space.start(examples), np.arange(len(examples)), np.zeros(len(examples)))
-    waiting, finished = _Waiting(*layer), [_taken(layer, slice(0))]
+    waiting, finished = _Agenda(*layer), [_taken(layer, slice(0))]
     for candidates in waiting.layers():
         layer = _taken(candidates, _best_of(candidates[1], candidates[2], size))
         done = space.is_done(layer[0])
@@ -377,7 +377,7 @@ def _expected_losses(space: Space, policy: Mixture, states: Any, seed: int) -> F
     learned = (Mixture(0.0, (1.0,), (models,), policy.folds) for models in policy.models)
     pairs = zip((policy.optimal, *policy.weights), (Mixture(), *learned), strict=True)
     shares, policies = zip(*(pair for pair in pairs if pair[0] > 0), strict=True)
-    waiting = _Waiting(states, np.arange(count))
+    waiting = _Agenda(states, np.arange(count))
     for batch, entries in waiting.layers():
         keys = np.column_stack((batch.examples, space.keys(batch)))
         _, first, node = np.unique(keys, axis=0, return_index=True, return_inverse=True)

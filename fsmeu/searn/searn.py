@@ -54,7 +54,7 @@ LEARNERS: dict[str, Any] = {
 
 @register
 @dataclass(repr=False)
-class Trained(BaseEstimator):  # type: ignore[misc]
+class TrainingState(BaseEstimator):  # type: ignore[misc]
     """The policies so far; what a checkpoint holds.
 
     A report has, of each iteration, beta, the optimal policy's probability, the mean loss of the
@@ -304,14 +304,14 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         self._keep(trained)
         return self
 
-    def _begun(self, search: Any, inputs: Any, ys: Any, examples: Ints) -> Trained:
+    def _begun(self, search: Any, inputs: Any, ys: Any, examples: Ints) -> TrainingState:
         """The state of training of the checkpoint, if there is one, else of no iteration yet."""
         read = {k: v for k, v in self.get_params(deep=False).items() if k not in INFERENCE_PARAMS}
         mark = "" if self.checkpoint is None else fingerprint(read, inputs, ys)
         trained = None
         if self.checkpoint is not None and Path(self.checkpoint).exists():
             trained = load(self.checkpoint)
-            same = isinstance(trained, Trained) and trained.fingerprint == mark
+            same = isinstance(trained, TrainingState) and trained.fingerprint == mark
             if not same or as_whole(trained.seed, 0) is None:
                 must = f"the checkpoint {self.checkpoint} must be of the same parameters and data"
                 raise InputError(message("Searn", must, None, "Remove it to train anew"))
@@ -321,7 +321,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         order = np.random.default_rng((seed, 0xF01D)).permutation(len(ys))
         folds[order] = np.arange(len(ys)) % max(1, parts)
         with first_use(f"checkpoint {self.checkpoint}"):
-            trained = trained or Trained(Mixture(folds=folds), seed, mark)
+            trained = trained or TrainingState(Mixture(folds=folds), seed, mark)
             trained.check(folds)
             for model in chain(*trained.policy.models):
                 for batch in (examples[:2], examples[:3]):  # what broadcasts to one fails
@@ -349,7 +349,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
 
         return examples, loss_of
 
-    def _keep(self, trained: Trained) -> None:
+    def _keep(self, trained: TrainingState) -> None:
         final = trained.policy.without_optimal()
         self.weights_ = np.array(final.weights)
         self.models_ = [models[-1] for models in final.models]

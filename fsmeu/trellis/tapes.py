@@ -30,12 +30,11 @@ from fsmeu.errors import FsmeuError, InputError, LossFileError, message
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.limits import AMOUNTS_PER_STATE
-from fsmeu.losses.algebra.split import Split, TapeLoss, slope, starts_of, terms_of_sum
+from fsmeu.losses.algebra.split import Split, TapeLoss, terms_of_sum
 from fsmeu.losses.language.syntax import Expr, Unary, fault, names_read
 from fsmeu.losses.machine.view import SpecAutomaton
 from fsmeu.losses.semantics.evaluator import (
     Scope,
-    constant_at,
     is_undefined,
     number,
     where_defined,
@@ -50,7 +49,7 @@ class NonIntegerCountError(InputError):
     """The counter of a tape does not grow by whole numbers of at least 0."""
 
 
-class Steps(NamedTuple):
+class TapeSteps(NamedTuple):
     """The steps from some states; arrays have shape (states, labels)."""
 
     targets: Ints  # the codes of the states after, -1 where there is none
@@ -77,7 +76,8 @@ class Tape:
         names += [part.counter] if part.counter is not None else []
         # What only the value looks at is not in this spec, so it would be merged away.
         merge = not set(part.ends) - {part.counter}
-        self._view = SpecAutomaton(part.bound, n, np.zeros(n, np.int64), tuple(names), merge=merge)
+        zeros = np.zeros(n, np.int64)  # the other tape is not read
+        self._view = SpecAutomaton(part.bound.at(n), zeros, tuple(names), merge=merge)
         names = list(self._view.linear_names)
         self._columns = [[names.index(f"#{k}") for k in term] for term in terms]
         self._counter = names.index(part.counter) if part.counter is not None else None
@@ -88,7 +88,7 @@ class Tape:
         self._last_codes: dict[Hashable, Ints] = {}
         self._cache: dict[Hashable, _CachedSteps] = {}
 
-    def steps(self, position: int, codes: Ints) -> Steps:
+    def steps(self, position: int, codes: Ints) -> TapeSteps:
         """The steps at a position, counted from 0, from states of these codes, ascending.
 
         Where a register grows by one at every step, as the age of a chunk does, the states of a
@@ -102,7 +102,7 @@ class Tape:
         states, targets, counted, tables = self._cache[context]
         rows, terms = np.searchsorted(states, codes), zip(self._rows, tables, strict=True)
         numbers = tuple(_numbered(index, places[rows], *table) for index, (places, table) in terms)
-        return Steps(targets[rows], counted[rows], numbers)
+        return TapeSteps(targets[rows], counted[rows], numbers)
 
     def _ahead(self, position: int, codes: Ints, last: Ints | None) -> _CachedSteps:
         """The steps of these states and, where all are the last moved alike, of those to come."""
@@ -143,13 +143,15 @@ class Tape:
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """True when registers have values in these states that are declared at length n."""
-        bound, values = self._view.bound, self._view.space_of.decode(codes)
+        at = self._view.bound.at(n)
+        values = self._view.space_of.decode(codes)
         for register in self._view.carried:
             if register.low is None or register.high is None:
                 continue
             if "n" not in names_read(register.low) | names_read(register.high):
                 continue
-            low, high = (constant_at(bound, side, n) for side in (register.low, register.high))
+            low = at.constant(register.low)
+            high = at.constant(register.high)
             column = values[register.name]
             if column.min(initial=low) < low or column.max(initial=high) > high:
                 return False
@@ -200,14 +202,14 @@ def value_coefficients(
         if part.counter is not None:
             current[part.counter] = np.asarray(counts, np.float64)
     registers = [joint_count.register for joint_count in form.joint_counts]
-    current |= starts_of(form.bound, registers, n)
+    current |= {name: form.bound.at(n).starts[name] for name in registers}
     scope = Scope(form.bound, current, current, {})
 
     def table(expr: Expr) -> Floats:
         return np.where(possible, number(expr, scope, possible), 0.0)
 
     spec = form.bound.spec
-    return [table(slope(spec, register)) for register in registers], table(spec.value)
+    return [table(spec.slope(register)) for register in registers], table(spec.value)
 
 
 # -- terms of joint counts -------------------------------------------------------------------------

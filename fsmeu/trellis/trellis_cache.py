@@ -7,20 +7,19 @@ the bits of an answer do not either.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from contextlib import suppress
-from functools import partial
 from threading import RLock
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from fsmeu.errors import LossFileError, SizeLimitError
+from fsmeu.cache import Cache
+from fsmeu.errors import FsmeuError, LossFileError, SizeLimitError
 from fsmeu.fst.compose import max_states
 from fsmeu.fst.layers import Layer, Layered, any_layers
 from fsmeu.limits import MOST_TRELLISES
-from fsmeu.losses.loss import SpecLoss
-from fsmeu.models.base import Model, arcs_key
-from fsmeu.models.chains import Chain
+from fsmeu.losses.algebra.split import Split
+from fsmeu.losses.protocol import Loss
+from fsmeu.models.base import Model, arcs_key, last_arcs_repeat
 from fsmeu.trellis.composed import (
     LayersTooLargeError,
     compose,
@@ -30,7 +29,7 @@ from fsmeu.trellis.composed import (
 )
 from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.structure import tables_of_y, tables_of_z
-from fsmeu.trellis.tapes import Tapes, amounts_of
+from fsmeu.trellis.tapes import NonIntegerCountError, Tapes, amounts_of
 
 _BUILDING = RLock()
 
@@ -45,81 +44,115 @@ def capacity(n: int, cap: int | None = None) -> int:
     return next((size for size in (12, 32, 96, 288, *longer) if n <= size), n)
 
 
+class _Limits(NamedTuple):
+    """What pairs of sequences are looked at."""
+
+    allowed: Sequence[Layer] | None  # arcs of the acceptor of allowed z at each position, or all
+    ages: tuple[str, ...]  # registers that stop at the cap
+    cap: int | None
+
+
+class Refused(NamedTuple):
+    """Why a loss has no trellis with a model: a value, for who chooses another way."""
+
+    error: FsmeuError
+    positions: int  # sequences of so many labels have none, nor have longer ones
+
+
+def trellis_of(
+    loss: Loss,
+    model: Model,
+    allowed: Sequence[Layer] | None = None,
+    cap: int | None = None,
+) -> SplitTrellis | Refused:
+    """The trellis of a loss that splits by tape with a model, and with other models of its kind.
+
+    ``allowed`` has the arcs of the acceptor of allowed sequences at each position, None for all;
+    ages stop at the ``cap``, if there is one and the loss has ages (``Loss.ages``).
+
+    There is none where a step is undefined (a LossFileError), be it only for sequences that no
+    model gives, where there are too many steps to keep (a SizeLimitError), or where a counter does
+    not grow by whole numbers (a NonIntegerCountError).
+    """
+    limits = _Limits(allowed, () if cap is None else tuple(loss.ages), cap)
+    loss = loss if cap is None else loss.saturated(cap)
+    form = loss.split
+    assert form is not None
+    n = model.n
+    with _BUILDING:  # a thread that asks for the same trellis waits for it
+        kind = model.structure, None if allowed is None else arcs_key(allowed)
+        repeats = model.repeats and (allowed is None or last_arcs_repeat(allowed))
+        longest = capacity(n, cap)
+        if longest > n and repeats and not form.reads_length:
+            found = _cached(loss, model, longest, limits, kind)
+            if isinstance(found, SplitTrellis) and _serves(found, n):
+                return found
+        return _cached(loss, model, n, limits, kind)
+
+
 def split_trellis_of(
-    loss: SpecLoss,
+    loss: Loss,
     model: Model,
     allowed: Sequence[Layer] | None = None,
     cap: int | None = None,
 ) -> SplitTrellis:
-    """The structure of a loss that splits by tape with a model, and with other models of its kind.
+    """As ``trellis_of``; where there is none, its error is raised."""
+    found = trellis_of(loss, model, allowed, cap)
+    if isinstance(found, Refused):
+        raise found.error.with_traceback(None)
+    return found
 
-    Args:
-        loss: the loss; where ages stop at a cap, it must have some (``SpecLoss.ages``).
-        model: the label model.
-        allowed: the arcs of the acceptor of allowed sequences at each position, None for all.
-        cap: where ages stop, None where they do not.
 
-    Raises:
-        LossFileError: a step is undefined, be it only for sequences that no model gives.
-        SizeLimitError: there are too many steps to keep.
-        NonIntegerCountError: a counter does not grow by whole numbers.
+def sweep_obstacle(trellis: SplitTrellis, n: int, where: str) -> FsmeuError | None:
+    """The error that deciding by sweeps of length n would meet; None where it meets none."""
+    try:
+        trellis.guard(where, n)
+        trellis.check_values(where, n)
+    except FsmeuError as error:
+        return error
+    return None
+
+
+def is_valued(trellis: SplitTrellis, n: int) -> bool:
+    """Whether the value is a number for all pairs of counts that sequences of length n have."""
+    try:
+        trellis.check_values("expect", n)
+    except FsmeuError:
+        return False
+    return True
+
+
+def _cached(
+    loss: Loss, model: Model, n: int, limits: _Limits, kind: Hashable
+) -> SplitTrellis | Refused:
+    """The trellis for sequences of length n, unless one like it was refused before.
+
+    Two methods of deciding ask for the same trellis one after the other, and one for a greater
+    length is asked for first. What is refused after some positions is so for greater lengths.
     """
-    n = model.n
-    ages = tuple(loss.ages) if cap is not None else ()
-    loss = loss if cap is None else loss.saturated(cap)
     form = loss.split
     assert form is not None
-    build = partial(_unless_refused, loss, model, allowed=allowed, ages=ages, cap=cap)
-    with _BUILDING:  # a thread that asks for the same structure waits for it
-        cached: dict[Hashable, SplitTrellis | None] = loss.memo("structures")
-        kind = model.structure, None if allowed is None else arcs_key(allowed)
-        longest, same = capacity(n, cap), (*kind, n)
-        repeats = _repeats(model) and (allowed is None or _repeat(allowed))
-        if longest > n and repeats and not form.reads_length:
-            key, structure = (*kind, longest), None
-            if key in cached:
-                structure = cached.pop(key)
-            else:
-                with suppress(LossFileError, SizeLimitError):  # a later step may be undefined
-                    structure = build(longest, kind=kind)
-            _keep(cached, key, structure)
-            if structure is not None and _serves(structure, n):
-                return structure
-        structure = cached.pop(same, None)
-        if structure is None:
-            structure = build(n, kind=kind)
-        _keep(cached, same, structure)
-        return structure
+    trellises = loss.derived.get("trellises", lambda: Cache(MOST_TRELLISES))
+    refusals = loss.derived.get("refused trellises", lambda: Cache(MOST_TRELLISES))
+    like = kind, max_states(), n if form.reads_length else None
+    known: Refused | None = refusals.get(like, lambda: None)
+    if known is not None and n >= known.positions:
+        return known
+    found = trellises.get((kind, n), lambda: _built(form, model.layered(), n, limits))
+    if isinstance(found, Refused):
+        trellises.drop((kind, n))
+        refusals.put(like, found)
+    return found
 
 
-def _unless_refused(
-    loss: SpecLoss,
-    model: Model,
-    n: int,
-    *,
-    allowed: Sequence[Layer] | None,
-    kind: Hashable,
-    ages: Sequence[str],
-    cap: int | None,
-) -> SplitTrellis:
-    """The structure for sequences of length n, unless one like it was too large before.
-
-    Two methods of deciding ask for the same structure one after the other, and one for a greater
-    length is asked for first. What was too large after some positions is so for greater lengths.
-    """
-    assert loss.split is not None
-    refused: dict[Hashable, tuple[int, str]] = loss.memo("refused structures")
-    key = (kind, max_states(), n if loss.split.reads_length else None)
-    positions, reason = refused.get(key, (n + 1, ""))
-    if n >= positions:
-        raise SizeLimitError(reason)
+def _built(form: Split, layered: Layered, n: int, limits: _Limits) -> SplitTrellis | Refused:
+    """The trellis for sequences of length n, or the error that building it met."""
     try:
-        tapes = Tapes(loss.split, n, ages)
-        return _structure(tapes, model.layered(), n, allowed, cap)
-    except SizeLimitError as error:
-        positions = error.positions if isinstance(error, LayersTooLargeError) else n
-        _keep(refused, key, (positions, str(error)))
-        raise
+        return _structure(form, layered, n, limits)
+    except LayersTooLargeError as error:
+        return Refused(error, error.positions)
+    except (LossFileError, SizeLimitError, NonIntegerCountError) as error:
+        return Refused(error, n)
 
 
 def _serves(structure: SplitTrellis, n: int) -> bool:
@@ -131,32 +164,12 @@ def _serves(structure: SplitTrellis, n: int) -> bool:
     return structure.serves[n]
 
 
-def _keep(cached: dict[Any, Any], key: Hashable, structure: object) -> None:
-    """Caches a structure, the last of few."""
-    cached[key] = structure
-    while len(cached) > MOST_TRELLISES:
-        del cached[next(iter(cached))]
-
-
-def _repeats(model: Model) -> bool:
-    """Whether further positions of a longer model would have the arcs of the last one."""
-    if isinstance(model, Chain):  # of higher order, it spells its first state
-        return model.n > max(1, model.depth)
-    return _repeat(model.layered().layers)
-
-
-def _repeat(layers: Sequence[Layer]) -> bool:
-    """Whether the last two layers have the same arcs; not where each state is reached by one."""
-    last = layers[-2:]
-    return len(arcs_key(last)) < len(last) and len(last[-1].source) > last[-1].width
-
-
-def _structure(
-    tapes: Tapes, layered: Layered, n: int, allowed: Sequence[Layer] | None, cap: int | None
-) -> SplitTrellis:
+def _structure(form: Split, layered: Layered, n: int, limits: _Limits) -> SplitTrellis:
     """The structure for sequences of length n, the last layers repeated up to there."""
-    form = tapes.form
+    tapes = Tapes(form, n, limits.ages)
     alphabet = form.bound.alphabet
+    allowed = limits.allowed
+    cap = limits.cap
     layers = [*layered.layers, *layered.layers[-1:] * (n - layered.n)]
     z_layers = list(any_layers(alphabet, n).layers if allowed is None else allowed)
     z_layers += z_layers[-1:] * (n - len(z_layers))

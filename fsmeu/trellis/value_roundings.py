@@ -19,8 +19,8 @@ from fsmeu.arrays import Bools, Floats
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.machine.machine import Machine
-from fsmeu.losses.semantics import domains
-from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Scope, value_of
+from fsmeu.losses.semantics.at_length import LossAtLength
+from fsmeu.losses.semantics.evaluator import Lanes, Scope, value_of
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.twofold import UNIT, two_sum, twofold_product
 
@@ -32,16 +32,16 @@ _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 
 def value_errors(
-    bound: BoundLoss, n: int, registers: Mapping[str, Floats], errors: Errors, lanes: int
+    loss: LossAtLength, registers: Mapping[str, Floats], errors: Errors, lanes: int
 ) -> Floats:
     """Bounds on what rounding does to the values of pairs that end in these registers, (lanes,).
 
     ``errors`` are bounds on the errors of registers that are not exact, by name.
     """
-    current = {**registers, "n": float(n)}
-    scope = Scope(bound, current, current, domains.memories_of(bound, n))
+    current = {**registers, "n": float(loss.n)}
+    scope = Scope(loss.bound, current, current, loss.memories)
     with np.errstate(all="ignore"):
-        error = np.asarray(_pair(bound.spec.value, scope, errors)[1], np.float64)
+        error = np.asarray(_pair(loss.spec.value, scope, errors)[1], np.float64)
     return np.broadcast_to(np.where(np.isnan(error), np.inf, error), (lanes,))
 
 
@@ -53,7 +53,8 @@ def register_errors(machine: Machine) -> dict[str, float]:
     errors: dict[str, float] = {}
     if machine.source is None:
         return errors
-    bound, labels = machine.source, machine.source.label_values
+    loss = machine.source
+    labels = loss.bound.label_values
     source, z, y = np.nonzero(machine.next >= 0)
     target = machine.next[source, z, y]
     old = {name: values[source] for name, values in machine.registers.items()}
@@ -61,8 +62,8 @@ def register_errors(machine: Machine) -> dict[str, float]:
     current: dict[str, Any] = {**old, "z": labels[z], "y": labels[y], "n": float(machine.n)}
     if "i" in new:  # the clock, which is updated first
         current["i"] = new["i"]
-    scope = Scope(bound, current, old, domains.memories_of(bound, machine.n))
-    for register in bound.spec.registers:
+    scope = Scope(loss.bound, current, old, loss.memories)
+    for register in loss.spec.registers:
         name = register.name
         if register.sugar in ("count", "feature") and name in new:
             with np.errstate(all="ignore"):
@@ -83,7 +84,7 @@ def machine_errors(machine: Machine) -> Floats:
     if machine.source is not None:
         registers = {name: values[ends] for name, values in machine.registers.items()}
         found = register_errors(machine)
-        errors[ends] = value_errors(machine.source, machine.n, registers, found, int(ends.sum()))
+        errors[ends] = value_errors(machine.source, registers, found, int(ends.sum()))
     return errors
 
 

@@ -25,10 +25,9 @@ from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.fst.layers import ArcWeights, Layer, Layered, all_arcs, arc_weights, arcs_by_label
 from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE, KEPT_STEPS, STEPS_PER_STATE
-from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.view import LossAutomaton, SpecAutomaton, quotient_given_z
-from fsmeu.losses.semantics.walk import trajectories
-from fsmeu.losses.sum_over_paths import Windows
+from fsmeu.losses.machine.view import LossAutomaton
+from fsmeu.losses.protocol import Loss
+from fsmeu.losses.sum_over_paths import WindowSum
 from fsmeu.models.paths import backward, forward
 from fsmeu.trellis import walk_kernels
 from fsmeu.trellis.kernels import kernel
@@ -65,7 +64,6 @@ class Final:
             value, slopes = self.view.values(self.codes)
             value, slopes = value[None], slopes[:, None]
         else:
-            assert isinstance(self.view, SpecAutomaton)
             value, slopes = self.view.values_with(self.ends, self.codes, shape, mass[0] > 0)
         terms = mass * np.concatenate([value[None], slopes])  # (1 + linear, batch, states)
         sizes = (np.abs(mass[1:]) + self.cancelled[:, :, None] * mass[:1]) * np.abs(slopes)
@@ -82,32 +80,28 @@ def walk(
     Symbols of the loss are those of the model. ``keep`` expands only so many of the most probable
     states of each layer, which has ``max_states`` at most.
     """
-    space = view.space if keep is None and isinstance(view, SpecAutomaton) else None
+    space = view.space if keep is None else None
     small = space is not None and space <= SMALL_SPACE
-    merged = view if small else _merged_view(view, layered)
+    merged = view if small else view.merged_given_z(_most_ends(layered))
     if merged is view and space is not None and space * view.symbols <= MOST_DENSE_STEPS:
-        ends = max(len(layered.start), len(layered.final))
-        guard_size("composition", space * ends // CELLS_PER_STATE, max_states)
-        assert isinstance(view, SpecAutomaton)
+        guard_size("composition", space * _most_ends(layered) // CELLS_PER_STATE, max_states)
         z = np.zeros((1, view.n), np.int64) if view.z is None else view.z[None, :]
         rows = _rows(layered, acceptor := acceptor_of(layered), arc_weights(layered), 1)
         final = dense_walk(lambda row: view, z, acceptor, rows, layered.roundings)
         if final is not None:
             return final
-    return _walk(merged, layered, keep, max_states)
+    return _walk_reached(merged, layered, keep, max_states)
 
 
-def _merged_view(view: LossAutomaton, layered: Layered) -> LossAutomaton:
-    """The view, with states merged that z leaves alike where that is worth it."""
-    if not (isinstance(view, SpecAutomaton) and view.merge):
-        return view
-    return quotient_given_z(view, max(len(layered.start), len(layered.final))) or view
+def _most_ends(layered: Layered) -> int:
+    """The number of states of the first layer or of the last, whichever is greater."""
+    return max(len(layered.start), len(layered.final))
 
 
 # -- the product of a loss and a model at one position ---------------------------------------------
 
 
-class Acceptor(NamedTuple):
+class AcceptorArcs(NamedTuple):
     """The arcs of a layered acceptor, those of a position sorted by state after and label."""
 
     widths: Ints  # states of each layer, (n + 1,)
@@ -119,7 +113,7 @@ class Acceptor(NamedTuple):
     largest: Ints  # the greatest number of arcs in a group, (1,)
 
 
-def acceptor_of(layered: Layered) -> Acceptor:
+def acceptor_of(layered: Layered) -> AcceptorArcs:
     """The arcs of a layered acceptor as kernels read them."""
     layers, widths, none = layered.layers, np.array(layered.widths, np.int64), np.zeros(0, np.int64)
     source = np.concatenate([none, *(layer.source for layer in layers)])
@@ -139,7 +133,7 @@ def acceptor_of(layered: Layered) -> Acceptor:
     arc = np.zeros((len(order), 3), np.int64)
     arc[:, 0], arc[:, 2] = source[order], np.arange(len(order))
     largest = np.array([(first[1:] - first[:-1]).max(initial=0)])
-    return Acceptor(widths, arcs, first.searchsorted(arcs), group, arc, order, largest)
+    return AcceptorArcs(widths, arcs, first.searchsorted(arcs), group, arc, order, largest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +221,9 @@ class LayerStep:
 # -- layers of reached states ----------------------------------------------------------------------
 
 
-def _walk(view: LossAutomaton, layered: Layered, keep: int | None, max_states: int | None) -> Final:
+def _walk_reached(
+    view: LossAutomaton, layered: Layered, keep: int | None, max_states: int | None
+) -> Final:
     """As ``walk``, the states that are reached."""
     mover, codes = LayerStep(layered, view.linear), np.array([view.start], np.int64)
     mass, cancelled = mover.start, np.zeros(view.linear)
@@ -307,7 +303,7 @@ def walk_gradient(view: LossAutomaton, layered: Layered, fixed: bool) -> tuple[f
 
     ``fixed`` says whether what has probability 0 keeps it, and so may be undefined.
     """
-    view = _merged_view(view, layered)
+    view = view.merged_given_z(_most_ends(layered))
     mover, codes = LayerStep(layered, view.linear), np.array([view.start], np.int64)
     masses, taken, cells = [mover.start], list[Steps](), 0
     for i, layer in enumerate(layered.layers):
@@ -341,7 +337,7 @@ class Rows(NamedTuple):
     final: Floats  # final weights, (batch, states)
 
 
-def _rows(layered: Layered, acceptor: Acceptor, weights: ArcWeights, batch: int) -> Rows:
+def _rows(layered: Layered, acceptor: AcceptorArcs, weights: ArcWeights, batch: int) -> Rows:
     """Sentences of whole length, from the weights of a model for each, or of one for all."""
     arcs, first = weights.arcs.take(acceptor.order, axis=1), np.zeros(batch, np.int64)
     model = np.arange(batch) if len(arcs) > 1 else first
@@ -349,7 +345,11 @@ def _rows(layered: Layered, acceptor: Acceptor, weights: ArcWeights, batch: int)
 
 
 def dense_walk(
-    view_of: Callable[[int], SpecAutomaton], z: Ints, acceptor: Acceptor, rows: Rows, behind: int
+    view_of: Callable[[int], LossAutomaton],
+    z: Ints,
+    acceptor: AcceptorArcs,
+    rows: Rows,
+    behind: int,
 ) -> Final | None:
     """The ends of sentences with hypotheses z (batch, n); None as ``walk_many``.
 
@@ -357,7 +357,7 @@ def dense_walk(
     """
     view, (batch, n) = view_of(0), z.shape
     space, quantities = view.space or 0, 1 + view.linear
-    tracks = view.track if batch == 1 else trajectories(view.bound, n, z, set(view.track))
+    tracks = view.tracks(z)
     columns = np.moveaxis(cells := view.context_cells(z, tracks), 2, 0)
     levels = [np.unique(column, return_inverse=True)[1].ravel() for column in columns]
     first, kinds = distinct_rows([np.zeros(z.size, np.int64), *levels])
@@ -375,7 +375,8 @@ def dense_walk(
     gains = gains.reshape(len(by_kind), view.linear * size)
     buffers = np.zeros(layer), np.zeros(layer), np.empty(quantities * space)
     work = batch * quantities * space * (len(acceptor.arc) + 2 * len(acceptor.group))
-    kernel(walk_kernels.span, work)(
+    run: Callable[..., None] = kernel(walk_kernels.span, work)
+    run(
         acceptor, rows, kinds, (quantities, view.symbols, space), view.start, steps, gains, buffers,
         ending,
     )  # fmt: skip
@@ -389,7 +390,7 @@ def dense_walk(
 
 
 def _kept_steps(
-    view: SpecAutomaton, view_of: Callable[[int], SpecAutomaton], cells: Floats, row: int, i: int
+    view: LossAutomaton, view_of: Callable[[int], LossAutomaton], cells: Floats, row: int, i: int
 ) -> Steps:
     """The steps of all states of a space at a position of a sentence, cached on the loss."""
     cache: dict[Sequence[float], Steps] = view.memo.setdefault("steps", {})
@@ -401,9 +402,7 @@ def _kept_steps(
     return steps
 
 
-def walk_many(
-    loss: SpecLoss, z: Ints, layered: Layered, weights: ArcWeights
-) -> BoundedValues | None:
+def walk_many(loss: Loss, z: Ints, layered: Layered, weights: ArcWeights) -> BoundedValues | None:
     """The expected value of each hypothesis under its model.
 
     None where arrays cannot span the states of the loss: there are too many, or a step is undefined
@@ -421,7 +420,7 @@ def walk_many(
 
 
 def dense_walk_many(
-    loss: SpecLoss, z: Ints, acceptor: Acceptor, rows: Rows, behind: int
+    loss: Loss, z: Ints, acceptor: AcceptorArcs, rows: Rows, behind: int
 ) -> BoundedValues | None:
     """The expected values of sentences, block by block; None where ``walk_many`` has none."""
     n, parts = z.shape[1], []
@@ -432,7 +431,7 @@ def dense_walk_many(
     for block in (slice(begin, begin + size) for begin in range(0, len(z), size)):
         zs, columns = z[block], (column[block] for column in rows[1:])
 
-        def view_of(row: int, zs: Ints = zs) -> SpecAutomaton:
+        def view_of(row: int, zs: Ints = zs) -> LossAutomaton:
             return loss.view(n, zs[row], weights=True)
 
         final = dense_walk(view_of, zs, acceptor, Rows._make((rows.weights, *columns)), behind)
@@ -442,7 +441,7 @@ def dense_walk_many(
     return joined(parts)
 
 
-def walk_windows(form: Windows, z: Ints, layered: Layered) -> BoundedValues | None:
+def walk_windows(form: WindowSum, z: Ints, layered: Layered) -> BoundedValues | None:
     """The expected value of a sum over windows, in a batch of one.
 
     All windows are walked at once, each from the mass that the model has before it, with what it

@@ -15,7 +15,7 @@ which of these are among them.
 """
 
 # Arrays are flat: masses (quantities, model states, states), steps (symbols, states) and gains
-# (linear registers, symbols, states). ``acceptor`` is walk.Acceptor, ``rows`` walk.Rows.
+# (linear registers, symbols, states). ``acceptor`` is walk.AcceptorArcs, ``rows`` walk.Rows.
 # ruff: noqa: D417
 
 from __future__ import annotations

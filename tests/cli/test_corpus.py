@@ -395,7 +395,7 @@ def test_table_csv_and_plot(fsmeu, models, tmp_path):
     assert f"{best - first:+.4f}" in told.out.partition("minus viterbi:")[2]
     assert "meu zero_one" in told.out
     assert "marginal" not in told.out
-    assert "zero_one: no value of the corpus" in told.err
+    assert "zero_one: no corpus score" in told.err
     assert "<svg" in plot.read_text()
     assert fsmeu(*command, "-o", out).out == ""
     value = cells(out.read_text())

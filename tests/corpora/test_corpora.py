@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.corpora import records as module
 from fsmeu.corpora import run as corpus_run
-from fsmeu.corpora.records import Item, Places, Record, blocks, read_record, read_sentences
+from fsmeu.corpora.records import Item, Record, RecordFields, blocks, read_record, read_sentences
 from fsmeu.corpora.run import ModelQuestion
 from fsmeu.corpora.score import ScoreQuestion, Tally, rows_of
 from fsmeu.errors import FsmeuError, InputError
@@ -62,7 +62,7 @@ def test_records_that_are_too_long(monkeypatch, form):
     assert found == [(1, 1, b"ab"), (2, 3, None), (3, 5, b"cd"), (4, 7, None)]
     (sentence,) = read(b"abcd\nabcd\nabcd\n", "conll")
     with pytest.raises(InputError, match="at most 10 bytes"):
-        read_record(sentence, "conll", Places())
+        read_record(sentence, "conll", RecordFields())
 
 
 def test_blocks_end_by_count_or_by_size(monkeypatch):
@@ -92,7 +92,7 @@ CUT = np.array([0.992465, 0.00144946, 0.00608594])
 
 def read_sentence(text, column):
     """The model of a sentence, and the labels in a column."""
-    places = Places("", (str(column),) if column else ())
+    places = RecordFields("", (str(column),) if column else ())
     item = read_record(Record(1, 1, text.encode()), "conll", places)
     return item.model, list(*item.systems.values())
 
@@ -119,12 +119,14 @@ def test_probabilities_of_tags(text, column, tags, labels, rows):
 def test_labels_are_matched_by_their_text(text, columns):
     """A sentence may have numbers alone, and its model or another sentence other labels too."""
     hamming = fsmeu.load("hamming")
-    question = ScoreQuestion((("hamming", hamming),), "conll", Places(columns[0], columns[1:]))
+    question = ScoreQuestion(
+        (("hamming", hamming),), "conll", RecordFields(columns[0], columns[1:])
+    )
     records = [Record(k, k, text.format(tag).encode()) for k, tag in enumerate("01X")]
     items = [read_record(record, "conll", question.places) for record in records]
     assert [one["scores"][0][0] for one in question.answers(items)] == [1, 0, 1]
     if len(columns) == 1:
-        asked = ModelQuestion("expect", hamming, "conll", Places("", columns))
+        asked = ModelQuestion("expect", hamming, "conll", RecordFields("", columns))
         items = [read_record(record, "conll", asked.places) for record in records]
         found = [one["value"] for one in asked.answers(items)]
         assert found == pytest.approx([0.75, 0.5, 0.75])
@@ -257,7 +259,7 @@ def test_comments_and_tokens_of_number_signs(text, rows, tmp_path):
     wanted = [tuple(line.split()) for line in text.splitlines()][-rows:]
     (tmp_path / "a.txt").write_text(f"{text}\nlast{' x' * (len(wanted[0]) - 1)}\n")
     assert read_sentences(tmp_path / "a.txt")[0] == wanted
-    item = read_record(Record(1, 1, text.strip().encode()), "conll", Places("1", ("1",)))
+    item = read_record(Record(1, 1, text.strip().encode()), "conll", RecordFields("1", ("1",)))
     assert item.gold == [row[0] for row in wanted]
 
 

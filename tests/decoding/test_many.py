@@ -64,7 +64,7 @@ def test_worths_that_no_double_holds_are_told_of_their_own_model():
     chances = (0.01, 0.9, 0.05)
     rows = [[[(1 - p) / 4] * 4 + [p]] * 2 for p in chances]
     first, second, third = split_answers([Problem(loss, Independent(row)) for row in rows])
-    assert second == "the worth of a step must be a number that doubles can hold"
+    assert second == "expected gains overflow doubles"
     for found, p in ((first, 0.01), (third, 0.05)):
         assert found.exact
         assert found.indices.tolist() == [4, 4]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding import decode, problem
+from fsmeu.decoding import clock, decode, problem
 from fsmeu.expectation import expect
 from fsmeu.trellis import engine, trellis_cache
 
@@ -26,7 +26,7 @@ range 0 .. 1
 def ticks(monkeypatch):
     """A clock that advances by one second whenever it is read."""
     seconds = itertools.count()
-    monkeypatch.setattr(problem.time, "monotonic", lambda: float(next(seconds)))
+    monkeypatch.setattr(clock.time, "monotonic", lambda: float(next(seconds)))
 
 
 def chain(n):

@@ -56,7 +56,7 @@ OTHERS = (
 def test_files_that_are_nearly_sums_over_windows(body):
     """The expectation or the refusal is that of the second reading, whatever is found."""
     loss = fsmeu.loads(f"loss f labels 0 1 memory a of z last 6 memory b of y last 6 {body}")
-    assert body in OTHERS or sum_over_paths.windows(loss, 8) is not None
+    assert body in OTHERS or sum_over_paths.window_sum(loss, 8) is not None
     p = (0.3, 0.6, 0.5, 0.2, 0.9, 0.4, 0.7, 0.1)
     for z in ((1, 0, 1, 1, 0, 1, 1, 1), (1,) * 8):
         try:

@@ -40,7 +40,7 @@ SEARN = {"iterations": 2, "folds": 2, "random_state": 0, "bits": 8, "loss": "ham
 
 
 def _corpus(path):
-    form, places = records.format_of(path.name, None), records.Places("")
+    form, places = records.format_of(path.name, None), records.RecordFields("")
     with records.open_corpus(path) as source:
         made = [one for block in records.blocks(source, form) for one in block]
         return [records.read_record(one, form, places).model.n for one in made]

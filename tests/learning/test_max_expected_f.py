@@ -23,7 +23,7 @@ from fsmeu.learning import (
     base,
     expected_utility,
 )
-from fsmeu.learning.base import climb
+from fsmeu.learning.base import maximize
 from fsmeu.learning.expected_utility import CountTree, SmoothF, _expected, _of_weights
 from tests import brute_force
 from tests.support.examples import data
@@ -206,11 +206,11 @@ def test_starts_go_on_while_they_gain(gains, monkeypatch):
     values = iter([*np.cumsum(gains).tolist(), *[0.0] * 40])
     drawn, told = [], []
 
-    def climb(objective, start, *_, **__):
+    def maximize(objective, start, *_, **__):
         drawn.append(start)
         return OptimizeResult(x=start, fun=next(values), nit=1)
 
-    monkeypatch.setattr(base, "climb", climb)
+    monkeypatch.setattr(base, "maximize", maximize)
     found = MaxExpectedFClassifier(random_state=0).fit(*TOY, progress=told.append)
     raised = [k for k, gain in enumerate(gains) if gain > 1e-3 or k == 0]
     count = min(32, raised[-1] + 5)
@@ -228,7 +228,7 @@ def test_one_thread_climbs():
         seen.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
         return -float(weights @ weights), -2 * weights
 
-    climb(objective, np.ones(2), 5)
+    maximize(objective, np.ones(2), 5)
     assert set(seen) == {1}
 
 

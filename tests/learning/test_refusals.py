@@ -156,5 +156,5 @@ def test_a_saved_space_of_another_type(space, tmp_path):
     ):
         getattr(made, "searn_", made).space_ = space
         save(made, tmp_path / "m.npz")
-        with pytest.raises(InputError, match="what was learned must be there"):
+        with pytest.raises(InputError, match="the file is damaged"):
             load(tmp_path / "m.npz")

@@ -66,7 +66,10 @@ def test_threads_ask_one_loss():
 
 
 def test_a_process_that_ends_is_told():
-    with pytest.raises(WorkerError, match="stay until the work is done"), workers("t", 2) as some:
+    with (
+        pytest.raises(WorkerError, match="a worker died, lacks memory, or lacks fsmeu"),
+        workers("t", 2) as some,
+    ):
         list(some.in_order(stop, b"", [b"", b""]))
 
 
@@ -182,5 +185,7 @@ def test_a_scheduler_that_goes_away(distributed, monkeypatch):
         results = some.in_order(operator.add, b"", [b"a"] * 100)
         assert next(results) == b"a"
         cluster.close()
-        with pytest.raises(WorkerError, match=r"stay until the work is done\. Got .*[Cc]onnect"):
+        with pytest.raises(
+            WorkerError, match=r"a worker died, lacks memory, or lacks fsmeu\. Got .*[Cc]onnect"
+        ):
             list(results)

@@ -163,7 +163,7 @@ def test_amounts_are_numbered_by_one_thread_at_a_time(turn):
                 others.append(pool.submit(answers, loss, ones))
                 wait(others, 0.1)
 
-        loss.memo(("oracles", None))["amounts"] = Slow(switch)
+        loss.derived.get(("oracles", None), dict)["amounts"] = Slow(switch)
         assert answers(loss, zeros) == truth[zeros]
         assert [other.result() for other in others] == [truth[ones]]
     assert answers(loss, zeros, ones) == truth[zeros] + truth[ones]

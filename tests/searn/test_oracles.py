@@ -200,10 +200,10 @@ def drawn(labels, rng):
     """A table of which label may follow which, and what each stands for."""
     may = np.array([[rng.random() < 0.6 for _ in range(labels)] for _ in range(labels + 1)])
     may[range(labels + 1), [rng.randrange(labels) for _ in range(labels + 1)]] = True
-    meanings = np.empty((labels + 1, labels), np.int64)
-    for row, table in zip(may, meanings, strict=True):
+    fallback_labels = np.empty((labels + 1, labels), np.int64)
+    for row, table in zip(may, fallback_labels, strict=True):
         table[:] = [k if row[k] else rng.choice(np.flatnonzero(row)) for k in range(labels)]
-    return may, meanings
+    return may, fallback_labels
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -211,9 +211,9 @@ def drawn(labels, rng):
 @pytest.mark.thirds
 def test_costs_are_those_of_allowed_completions(name, engine):
     case, loss = shelf.case(name, 2), shelf.load(name, 2)
-    rng = random.Random(f"{name} meanings")
+    rng = random.Random(f"{name} fallback_labels")
     places = {label: k for k, label in enumerate(case.labels)}
-    may, meanings = drawn(len(case.labels), rng)
+    may, fallback_labels = drawn(len(case.labels), rng)
     n = 3 if len(case.labels) > 3 else 5
     y, best = tuple(rng.choices(case.labels, k=n)), max if loss.kind == "utility" else min
     every = {
@@ -221,7 +221,7 @@ def test_costs_are_those_of_allowed_completions(name, engine):
     }
     lasts = {z: [-1, *(places[label] for label in z)] for z in every}
     every = {z: v for z, v in every.items() if all(may[a, b] for a, b in pairwise(lasts[z]))}
-    oracle = CostOracles(loss, [y], meanings=meanings, engine=engine).oracle(0)
+    oracle = CostOracles(loss, [y], fallback_labels=fallback_labels, engine=engine).oracle(0)
     for prefix in {z[: rng.randrange(n)] for z in rng.sample(sorted(every), min(8, len(every)))}:
         costs, found = oracle.costs(prefix), {}
         for label in case.labels:
@@ -233,7 +233,7 @@ def test_costs_are_those_of_allowed_completions(name, engine):
         for label, value in found.items():
             scale = max(1.0, abs(ideal))
             assert costs[places[label]] == pytest.approx(abs(value - ideal), abs=1e-12 * scale)
-        row = meanings[places[prefix[-1]] if prefix else -1]
+        row = fallback_labels[places[prefix[-1]] if prefix else -1]
         assert costs.tolist() == costs[row].tolist()  # what may not come next is said of its other
 
 
@@ -241,10 +241,10 @@ RAGGED, FRACTIONS, UNSTABLE = [[0, 1], [0]], [[0.0, 1.0]] * 3, [[1, 0]] * 3
 TABLES = [[[0, 1], [0, 1]], [[0, 1], [0, 1], [0, 2]], FRACTIONS, UNSTABLE, "ab", RAGGED]
 
 
-@pytest.mark.parametrize("meanings", TABLES)
-def test_other_tables_are_refused(meanings):
-    with pytest.raises(InputError, match="meanings must be a table of 3 rows and 2 columns"):
-        CostOracles(fsmeu.load("fscore"), [[0, 1]], meanings=meanings)
+@pytest.mark.parametrize("fallback_labels", TABLES)
+def test_other_tables_are_refused(fallback_labels):
+    with pytest.raises(InputError, match="fallback_labels must be a table of 3 rows and 2 columns"):
+        CostOracles(fsmeu.load("fscore"), [[0, 1]], fallback_labels=fallback_labels)
 
 
 # -- chunks: the policy that the paper writes by hand, also at full size --------------------------
@@ -295,7 +295,10 @@ VALUES = {
 
 def oracles(loss, y):
     """An oracle of one reference, and one of many with a table of labels that may follow."""
-    return [CostOracle(loss, y), CostOracles(loss, [[0], y], meanings=[[0, 1]] * 3).oracle(1)]
+    return [
+        CostOracle(loss, y),
+        CostOracles(loss, [[0], y], fallback_labels=[[0, 1]] * 3).oracle(1),
+    ]
 
 
 @st.composite

@@ -72,7 +72,7 @@ def test_a_common_amount_makes_no_difference(name, monkeypatch):
     slopes = fsmeu.gradient(plain, z, chain)
     monkeypatch.setattr(tapes, "PLAIN_PAIRS", 1)
     loss = load(name, **names)
-    loss.memo("structures").clear()
+    loss.forget()
     found = fsmeu.expect(loss, z, chain), fsmeu.decode(loss, chain)
     assert found[0].value == pytest.approx(wanted[0].value, rel=1e-13)
     assert found[0].lower <= wanted[0].value <= found[0].upper
@@ -133,6 +133,6 @@ def test_machines_that_can_be_built_are_not_refused(name):
     loss = load(name, **given)
     for n in (3, 6, 9):
         weights, size = loss.linear(False), len(loss.alphabet)
-        view = machine_view(loss.bound, n, None, merge=True, linear=weights)
+        view = machine_view(loss.bound.at(n), merge=True, linear=weights)
         codes = explore(name, view, None, size, None)[0]
-        refuse_large(name, loss.bound, n, max(len(codes), len(codes) * size**2 // 4), weights)
+        refuse_large(name, loss.bound.at(n), max(len(codes), len(codes) * size**2 // 4), weights)

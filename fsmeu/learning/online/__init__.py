@@ -184,15 +184,16 @@ class OnlineClassifier(base.LogisticClassifier):
     def _begin(self, features: int, horizon: int | None) -> None:
         """Checks the parameters and forgets everything; the horizon is the number of examples."""
         where, mean, must = type(self).__name__, self.average, "number above 0 and at most 1e100"
-        base.real(where, "step", self.step, *base.POSITIVE_NUMBER)
-        beta = base.real(where, "beta", self.beta, must, lambda value: 0.0 < value <= 1e100)
+        base.check_real(where, "step", self.step, *base.POSITIVE_NUMBER)
+        beta = base.check_real(where, "beta", self.beta, must, lambda value: 0.0 < value <= 1e100)
         one_of(where, "schedule", self.schedule, ("sqrt", "constant"))
         one_of(where, "measure", self.measure, ("f", "jaccard"))
         check_bool(where, "fit_intercept", self.fit_intercept)
         mean = mean if isinstance(mean, str) else str(check_bool(where, "average", mean))
         means = MEANS[one_of(where, "average", mean, MEANS)]
         if features >= ONLINE_WEIGHTS:
-            must = f"there may be at most {ONLINE_WEIGHTS:,} weights (fsmeu.limits.ONLINE_WEIGHTS)"
+            limit = f"{ONLINE_WEIGHTS:,} weights (fsmeu.learning.online.ONLINE_WEIGHTS)"
+            must = f"there may be at most {limit}"
             raise SizeLimitError(message(where, must, f"{features + 1:,}"))
         self.weights_: Floats = np.zeros((1, features + 1))
         self.delays_: Floats = np.zeros((means, features + 1))
@@ -310,7 +311,9 @@ class FOFOClassifier(OnlineClassifier):
         if self.horizon is not None:
             horizon = check_int(where, "horizon", self.horizon)
         must, above = 'finite number above 0 or "auto"', base.POSITIVE_NUMBER[1]
-        scale = 0.0 if scale == "auto" else base.real(where, "gamma_scale", scale, must, above)
+        scale = (
+            0.0 if scale == "auto" else base.check_real(where, "gamma_scale", scale, must, above)
+        )
         last = one_of(where, "predict_with", self.predict_with, ("mean", "last")) == "last"
         plan = (horizon or FIRST_HORIZON, horizon is None, 1.0)
         self.state_[[HORIZON, DOUBLES, OPEN, SCALE, LAST]] = *plan, scale, last

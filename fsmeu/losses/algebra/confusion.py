@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from fsmeu.arrays import Floats
 from fsmeu.errors import LossFileError
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr, names_read, steps
-from fsmeu.losses.semantics.domains import check_range
-from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at, evaluate, number
+from fsmeu.losses.language.syntax import Expr, names_read
+from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, evaluate, number
 
 _ROUNDING = 4 * np.finfo(np.float64).eps
 
@@ -59,7 +58,7 @@ def confusion(bound: BoundLoss) -> Confusion | None:
     tapes = {"z": labels[:, None], "y": labels[None, :]}
     scope = Scope(bound, tapes, {}, {})
     for register in bound.spec.registers:
-        amount = steps(bound.spec)[register.name][0]
+        amount = bound.spec.amounts[register.name]
         if amount is None or not names_read(amount) <= free:
             return None
         table = np.broadcast_to(number(amount, scope), (2, 2)).astype(np.float64)
@@ -72,14 +71,15 @@ def value_of_counts(form: Confusion, n: int, tp: Any, hyp: Any, ref: Any) -> Flo
     tp, hyp, ref = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (tp, hyp, ref)))
     cells = [n - hyp - ref + tp, ref - tp, hyp - tp, tp]
     possible = np.min(cells, axis=0) >= 0
+    at = form.bound.at(n)
     current: dict[str, Any] = {"n": float(n)}
-    for r in form.bound.spec.registers:
-        parts = (a * b for a, b in zip(form.amounts[r.name].ravel(), cells, strict=True))
-        current[r.name] = constant_at(form.bound, r.start, n) + sum(parts)
+    for name, start in at.starts.items():
+        parts = (a * b for a, b in zip(form.amounts[name].ravel(), cells, strict=True))
+        current[name] = start + sum(parts)
     scope = Scope(form.bound, current, current, {})
     value = np.where(possible, number(form.bound.spec.value, scope, possible), np.nan)
     if form.bound.spec.range is not None:
-        check_range(form.bound, n, value[possible])
+        at.check_range(value[possible])
     return value
 
 
@@ -207,8 +207,8 @@ def fractional(form: Confusion, n: int | None = None) -> Fractional | None:
     """
     if n == 0:
         return None
-    tested: list[_Sum] = []
-    length = _Sum(_fractions(0, 1, 1, 1, 1), np.zeros(5), n, tested)
+    tested: list[_CellSum] = []
+    length = _CellSum(_fractions(0, 1, 1, 1, 1), np.zeros(5), n, tested)
     forms: dict[str, Form] = {"n": length} if n is None else {}
     scope = Scope(form.bound, {} if n is None else {"n": float(n)}, {}, {})
     try:
@@ -217,7 +217,7 @@ def fractional(form: Confusion, n: int | None = None) -> Fractional | None:
             cells = _fractions(0, *form.amounts[register.name].ravel().tolist())
             forms[register.name] = start.rounded(start.weights + cells, start.error, (n or 1) + 1)
         value = form_of(form.bound.spec.value, forms, length, scope)
-        if isinstance(value, _Sum) and n is not None:
+        if isinstance(value, _CellSum) and n is not None:
             value = _Quotient(value.times(value.lifted(float(n))), length)
         if not isinstance(value, _Quotient):
             return None
@@ -235,7 +235,7 @@ def fractional(form: Confusion, n: int | None = None) -> Fractional | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sum(Form):
+class _CellSum(Form):
     """A constant and a weight for each cell: true and false negatives, false and true positives.
 
     ``weights`` are fractions, (5,), ``error`` what doubles may have lost of each, ``n`` the length,
@@ -245,9 +245,9 @@ class _Sum(Form):
     weights: NDArray[Any]
     error: Floats
     n: int | None
-    tested: list[_Sum]
+    tested: list[_CellSum]
 
-    def rounded(self, weights: NDArray[Any], error: Floats, operations: int = 1) -> _Sum:
+    def rounded(self, weights: NDArray[Any], error: Floats, operations: int = 1) -> _CellSum:
         """The sum with these weights after some more operations of doubles."""
         unit = max(weight.denominator for weight in weights)
         most = abs(weights[0]) + max(map(abs, weights[1:])) * (self.n or _LONGEST)
@@ -256,13 +256,13 @@ class _Sum(Form):
             error = error + operations * _EPS * (_sizes(weights) + error)
         return replace(self, weights=weights, error=error)
 
-    def lifted(self, number: float) -> _Sum:
+    def lifted(self, number: float) -> _CellSum:
         return self.rounded(_fractions(number, 0, 0, 0, 0), np.zeros(5))
 
-    def plus(self, other: _Sum) -> _Sum:
+    def plus(self, other: _CellSum) -> _CellSum:
         return self.rounded(self.weights + other.weights, self.error + other.error)
 
-    def times(self, other: _Sum) -> _Sum:
+    def times(self, other: _CellSum) -> _CellSum:
         factor, total = (other, self) if self.weights[1:].any() else (self, other)
         if factor.weights[1:].any():
             raise NoFormError
@@ -270,7 +270,7 @@ class _Sum(Form):
         error = total.error * float(abs(by)) + factor.error[0] * _sizes(total.weights)
         return self.rounded(total.weights * by, error, int(abs(by) != 1))
 
-    def over(self, other: _Sum) -> _Sum | _Quotient:
+    def over(self, other: _CellSum) -> _CellSum | _Quotient:
         by = other.weights[0]
         if other.weights[1:].any() or not by:
             return _Quotient(self, other)
@@ -292,7 +292,7 @@ class _Sum(Form):
             raise NoFormError
         return list(weights)
 
-    def rational(self) -> _Sum:
+    def rational(self) -> _CellSum:
         """The sum with each weight replaced by a fraction of small numbers that is next to it."""
         near = np.array([weight.limit_denominator(_RATIONAL) for weight in self.weights], object)
         moved = np.abs(self.weights - near)
@@ -305,8 +305,8 @@ class _Sum(Form):
 class _Quotient(Form):
     """A ratio of two sums, of which nothing more can be made."""
 
-    top: _Sum
-    below: _Sum
+    top: _CellSum
+    below: _CellSum
 
 
 def _fractions(*numbers: float | Fraction) -> NDArray[Any]:

@@ -19,8 +19,8 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import LossFileError
 from fsmeu.losses.algebra.confusion import Confusion, Form, NoFormError, form_of, value_of_counts
-from fsmeu.losses.algebra.split import Split, starts_of
-from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at
+from fsmeu.losses.algebra.split import Split
+from fsmeu.losses.semantics.evaluator import BoundLoss, Scope
 
 _CLEAR = 1e-9  # a sum is not 0 if it is more than this part of its terms without signs
 
@@ -79,7 +79,7 @@ class RatioSum:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sum(Form):
+class _AffineSum(Form):
     """An affine function of two random counts plus ratios of such, for several ks.
 
     ``affine`` has its coefficients on 1 and both counts, (3, ks), ``ratios`` numerators and
@@ -98,42 +98,42 @@ class _Sum(Form):
         """True when it depends on k alone."""
         return not self.ratios and not self.rooted and not self.affine[1:].any()
 
-    def scaled(self, factor: Floats) -> _Sum:
+    def scaled(self, factor: Floats) -> _AffineSum:
         """The product with a number for each k."""
         ratios = tuple((factor * top, below, power) for top, below, power in self.ratios)
         affine, scale = factor * self.affine, factor * self.scale
         return replace(self, affine=affine, ratios=ratios, scale=scale)
 
-    def lifted(self, number: float) -> _Sum:
+    def lifted(self, number: float) -> _AffineSum:
         affine = np.zeros_like(self.affine)
         affine[0] = number
-        return _Sum(affine, self.places)
+        return _AffineSum(affine, self.places)
 
-    def plus(self, other: _Sum) -> _Sum:
+    def plus(self, other: _AffineSum) -> _AffineSum:
         if self.rooted and not other.ratios and not other.affine.any():
             return self
         if self.rooted or other.rooted:
             raise NoFormError
-        return _Sum(self.affine + other.affine, self.places, self.ratios + other.ratios)
+        return _AffineSum(self.affine + other.affine, self.places, self.ratios + other.ratios)
 
-    def times(self, other: _Sum) -> _Sum:
+    def times(self, other: _AffineSum) -> _AffineSum:
         factor, total = (self, other) if self.of_k else (other, self)
         if not factor.of_k or total.rooted:
             raise NoFormError
         return total.scaled(factor.affine[0])
 
-    def over(self, other: _Sum) -> _Sum:
+    def over(self, other: _AffineSum) -> _AffineSum:
         if other.of_k and other.affine[0].all():
             return self.scaled(1 / other.affine[0])
         if other.ratios or self.ratios or self.rooted or not np.all(other.scale > 0):
             raise NoFormError
         power = 0.5 if other.rooted else 1.0
         ratio = (self.affine / other.scale**power, other.affine / other.scale, power)
-        return _Sum(np.zeros_like(self.affine), self.places, (ratio,))
+        return _AffineSum(np.zeros_like(self.affine), self.places, (ratio,))
 
-    def root(self) -> _Sum:
+    def root(self) -> _AffineSum:
         if self.of_k and (self.affine[0] >= 0).all():
-            return _Sum(np.sqrt(self.affine), self.places)
+            return _AffineSum(np.sqrt(self.affine), self.places)
         return replace(self, rooted=True)
 
     def is_zero(self) -> bool | None:
@@ -155,9 +155,11 @@ def _ratios(
     bound: BoundLoss, n: int, places: CountPolytope, registers: Mapping[str, Floats]
 ) -> list[tuple[Floats, Floats, float]]:
     """Numerators, denominators, powers of ratios whose sum the value is; registers are (3, ks)."""
-    zero = _Sum(np.zeros((3, len(places.a[0]))), places)
-    forms = {name: _Sum(affine, places) for name, affine in registers.items()}
-    total: _Sum = form_of(bound.spec.value, forms, zero, Scope(bound, {"n": float(n)}, {}, {}))
+    zero = _AffineSum(np.zeros((3, len(places.a[0]))), places)
+    forms = {name: _AffineSum(affine, places) for name, affine in registers.items()}
+    total: _AffineSum = form_of(
+        bound.spec.value, forms, zero, Scope(bound, {"n": float(n)}, {}, {})
+    )
     if total.rooted:
         raise NoFormError
     if total.ratios and not total.affine.any():
@@ -180,10 +182,10 @@ def sum_of_ratios(form: Confusion, n: int, ks: Floats) -> RatioSum | None:
     inside = (a >= 0) & (a <= ks) & (b >= 0) & (b <= rest) & (a + b >= 1) & (a + b < n)
     places = CountPolytope(a, b, inside)
     registers = {}
-    for register in form.bound.spec.registers:
-        (tn, fn), (fp, tp) = form.amounts[register.name]
-        base = constant_at(form.bound, register.start, n) + fp * ks + tn * rest
-        registers[register.name] = np.stack([base, one * (tp - fp), one * (fn - tn)])
+    for name, start in form.bound.at(n).starts.items():
+        (tn, fn), (fp, tp) = form.amounts[name]
+        base = start + fp * ks + tn * rest
+        registers[name] = np.stack([base, one * (tp - fp), one * (fn - tn)])
     apart = (zero, zero), (ks, rest)
     try:
         parts = _ratios(form.bound, n, places, registers)
@@ -244,7 +246,8 @@ def ratio_of_totals(form: Split, n: int, ks: Floats, most: float) -> Ratio | Non
         return None
     joint = form.joint_counts[0].register
     registers = {joint: np.zeros((3, len(ks)))}
-    registers[joint][0], registers[joint][1] = starts_of(form.bound, [joint], n)[joint], 1.0
+    registers[joint][0] = form.bound.at(n).starts[joint]
+    registers[joint][1] = 1.0
     for name, column in ((form.z.counter, 0), (form.y.counter, 2)):
         if name is not None:
             registers[name] = np.zeros((3, len(ks)))

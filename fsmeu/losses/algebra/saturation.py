@@ -31,7 +31,7 @@ def ages_of(spec: Spec) -> Mapping[str, str]:
 
     Registers that are bounded by the length and are no ages do not count.
     """
-    reach = ast.tapes(spec)
+    reach = spec.tapes
     ages = {
         r.name: tape
         for r in spec.registers

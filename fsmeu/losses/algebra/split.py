@@ -13,15 +13,15 @@ Before that stands how expressions and specs are made from others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from fsmeu.errors import LossFileError
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Register, Spec, names_read, parts
-from fsmeu.losses.semantics.evaluator import BoundLoss, constant, constant_at
+from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 
 _ZERO = ast.Number(0.0)
 _OTHER: dict[Expr, Expr] = {ast.Name("z"): ast.Name("y"), ast.Name("y"): ast.Name("z")}
@@ -73,21 +73,6 @@ def swapped_spec(spec: Spec) -> Spec:
     return replace(spec, registers=registers, output_registers=output_registers, examples=examples)
 
 
-def starts_of(bound: BoundLoss, names: Iterable[str], n: int) -> dict[str, float]:
-    """The values of these registers before the first position, in the order of the names."""
-    start = {r.name: r.start for r in bound.spec.registers}
-    return {name: constant_at(bound, start[name], n) for name in names}
-
-
-@lru_cache(maxsize=256)
-def slope(spec: Spec, name: str) -> Expr:
-    """The coefficient of a register in the value, affine in it: an expression free of it.
-
-    A difference of two values would lose digits of the slope that stand below those of the value.
-    """
-    return ast.slope_in(spec.value, name)
-
-
 def separated(bound: BoundLoss) -> BoundLoss:
     """The same loss, in which a count that is a sum over both tapes is written as two counts.
 
@@ -95,11 +80,11 @@ def separated(bound: BoundLoss) -> BoundLoss:
     stand in the way of algorithms that look at the tapes one after the other.
     """
     spec = bound.spec
-    linear, unread = ast.linear_registers(spec), ast.unread_registers(spec)
+    linear = spec.linear()
     registers: list[Register] = []
     sums: dict[Expr, Expr] = {}
     for register in spec.registers:
-        apart = register.name in unread and register.name not in linear
+        apart = register.name in spec.unread and register.name not in linear
         two = _two_counts(spec, register) if apart else None
         registers += two or [register]
         if two is not None:
@@ -117,7 +102,7 @@ def _two_counts(spec: Spec, register: Register) -> list[Register] | None:
     if amount is None or register.sugar != "count":
         return None
     shares: dict[str, Expr] = {"z": _ZERO, "y": _ZERO}
-    reach = {"z": frozenset("z"), "y": frozenset("y"), **ast.tapes(spec)}
+    reach = {"z": frozenset("z"), "y": frozenset("y"), **spec.tapes}
     for sign, term in terms_of_sum(amount):
         through = (reach[name] for name in names_read(term) & reach.keys())
         reads = frozenset[str]().union(*through) & {"z", "y"}
@@ -167,7 +152,7 @@ class TapeLoss:
             return None
         spec, name = self.bound.spec, self.ends[0]
         starts = next(r.start for r in spec.registers if r.name == name)
-        adds = name in ast.unread_registers(spec) and ast.steps(spec)[name][0] is not None
+        adds = name in spec.unread and spec.amounts[name] is not None
         return name if adds and starts == _ZERO else None
 
     @property
@@ -207,7 +192,7 @@ class Split:
         specs = (self.z.bound.spec, self.y.bound.spec)
         read = [register.start for spec in specs for register in spec.registers]
         read += [joint_count.amount for joint_count in self.joint_counts]
-        return any(map(ast.steps_read_length, specs)) or any("n" in names_read(e) for e in read)
+        return any(x.steps_read_length for x in specs) or any("n" in names_read(e) for e in read)
 
     @cached_property
     def counted(self) -> bool:
@@ -219,9 +204,9 @@ def split(bound: BoundLoss) -> Split | None:
     """The loss split by tape, or None when a register of both tapes is not an accumulator."""
     bound = separated(bound)
     spec = bound.spec
-    reach = ast.tapes(spec)
+    reach = spec.tapes
     joint = [name for name, t in reach.items() if {"z", "y"} <= t]
-    linear = ast.linear_registers(spec)
+    linear = spec.linear()
     if not set(joint) <= set(linear):
         return None
     z_names = {n for n, t in reach.items() if "y" not in t and n not in linear}

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from fsmeu.errors import LossFileError, message, nearest, shorten
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr, Place, fault, parts, walk
+from fsmeu.losses.language.syntax import Expr, Place, fault, parts, subexpressions
 
 MAX_SIZE = 64_000
 MAX_DEPTH = 150
@@ -390,7 +390,7 @@ class Expressions:
             raise self.error(place, said, self._instead_of_index(name, inside[0]))
         if is_memory and len(inside) != 1:
             raise self.error(place, f"{name}[j] takes one index: how many steps back")
-        for part in walk(inside[0]) if is_memory else ():
+        for part in subexpressions(inside[0]) if is_memory else ():
             moves = isinstance(part, ast.Text | ast.Old | ast.At | ast.Index)
             if isinstance(part, ast.Name):
                 moves = part.name != "n" and self.meaning.get(part.name) != _PARAMETER
@@ -416,7 +416,8 @@ class Expressions:
             return "position"
         numbers = {"i", "n", *self._registers} - self.label_memories
         counts = any(
-            isinstance(x, ast.Call) and x.function in ("tally", "sum") for x in walk(index)
+            isinstance(x, ast.Call) and x.function in ("tally", "sum")
+            for x in subexpressions(index)
         )
         return "number" if counts or ast.names_read(index) & numbers else "label"
 

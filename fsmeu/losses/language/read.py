@@ -12,7 +12,14 @@ from fsmeu.fst.tags import KINDS
 from fsmeu.losses.language import expressions
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.expressions import ARITHMETIC, Token
-from fsmeu.losses.language.syntax import Expr, Place, Register, Spec, needed_registers, walk
+from fsmeu.losses.language.syntax import (
+    Expr,
+    Place,
+    Register,
+    Spec,
+    needed_registers,
+    subexpressions,
+)
 
 STATE = "state"
 _MAX_REGISTERS = 100
@@ -161,7 +168,7 @@ class _Reader(expressions.Expressions):
         expr = self.expr(level)
         names = {p.name for p in self.params} | ({"n"} if length else set())
         names |= {"z", "y"} if labels else set()
-        for part in walk(expr):
+        for part in subexpressions(expr):
             allowed = isinstance(part, ast.Number | ast.Unary | ast.Binary | ast.Choice)
             allowed |= isinstance(part, ast.Name) and part.name in names
             allowed |= isinstance(part, ast.Call) and (
@@ -326,7 +333,7 @@ class _Reader(expressions.Expressions):
             cases.append((self.expr(expressions.CONJUNCTION), body))
         for condition, body in reversed(cases):
             main = self.checked(ast.Choice(condition, body, main, place=self.begin.place))
-        for part in walk(main):
+        for part in subexpressions(main):
             if isinstance(part, ast.Name) and part.name in ("z", "y", "i"):
                 said = f"the value is asked after the last position, {part.name!r} is no more"
                 raise self.error(part.place, said, "Keep it in a register, or use n")

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property
 from typing import Any
 
+from fsmeu.cache import Derives
 from fsmeu.errors import LossFileError, message
 
 
@@ -170,7 +171,7 @@ def with_parts(expr: Expr, inside: tuple[Expr, ...]) -> Expr:
     return replace(expr, **changed) if names else expr
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
+def subexpressions(expr: Expr) -> Iterator[Expr]:
     """The expression and everything inside it."""
     stack = [expr]
     while stack:
@@ -232,7 +233,7 @@ class Example:
 
 
 @dataclass(frozen=True, eq=False)
-class Spec:
+class Spec(Derives):
     """A checked loss file.
 
     ``output_registers``, with outputs, are the registers of the file in order of update; those that
@@ -255,6 +256,57 @@ class Spec:
     source: str = field(repr=False, default="")  # the text of the file
     origin: str = ""  # its name, for messages
 
+    @cached_property
+    def tapes(self) -> Mapping[str, frozenset[str]]:
+        """What each register depends on, directly or through others: of {"z", "y", "i"}."""
+        direct = {r.name: names_read(r.update) for r in self.registers}
+        reach = {name: names & _TAPES for name, names in direct.items()}
+        for _ in self.registers:
+            for name, names in direct.items():
+                for other in names & reach.keys():
+                    reach[name] = reach[name] | reach[other]
+        return reach
+
+    @cached_property
+    def amounts(self) -> Mapping[str, Expr | None]:
+        """What each register adds to itself at a step, None if it does more, by name."""
+        return {r.name: increment(r) for r in self.registers}
+
+    @cached_property
+    def unread(self) -> frozenset[str]:
+        """The registers that no other register's update looks at."""
+        read = (names_read(r.update) - {r.name} for r in self.registers)
+        return frozenset(r.name for r in self.registers).difference(*read)
+
+    @cached_property
+    def reads_clock(self) -> bool:
+        """True when some register looks at the position i."""
+        return any("i" in names_read(register.update) for register in self.registers)
+
+    @cached_property
+    def steps_read_length(self) -> bool:
+        """True when some update, or what a memory can hold, looks at the length n."""
+        memories = [r for r in self.registers if r.sugar == "memory"]
+        read = [side for r in memories for side in (r.depth, r.low, r.high) if side is not None]
+        read += [r.update for r in self.registers]
+        return any("n" in names_read(expr) for expr in read)
+
+    def linear(self, among: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Accumulators, of these if given, in which the value is affine and which no update reads.
+
+        They need not be states: their expectation is kept in the weight (Eisner 2002). Registers
+        that read both tapes are taken first, because they cost the most as states.
+        """
+        names = None if among is None else frozenset(among)
+        return self.derived.get(("linear", names), lambda: _linear_registers(self, names))
+
+    def slope(self, name: str) -> Expr:
+        """The coefficient of a register in the value, affine in it: an expression free of it.
+
+        A difference of two values would lose digits that stand below those of the value.
+        """
+        return self.derived.get(("slope", name), lambda: slope_in(self.value, name))
+
 
 # -- what can be read off a spec without running it ------------------------------------------------
 
@@ -275,24 +327,6 @@ def names_read(expr: Expr) -> frozenset[str]:
     return names
 
 
-@lru_cache(maxsize=256)
-def tapes(spec: Spec) -> Mapping[str, frozenset[str]]:
-    """What each register depends on, directly or through others: a subset of {"z", "y", "i"}."""
-    direct = {r.name: names_read(r.update) for r in spec.registers}
-    reach = {name: names & _TAPES for name, names in direct.items()}
-    for _ in spec.registers:
-        for name, names in direct.items():
-            for other in names & reach.keys():
-                reach[name] = reach[name] | reach[other]
-    return reach
-
-
-@lru_cache(maxsize=256)
-def steps(spec: Spec) -> Mapping[str, tuple[Expr | None, frozenset[str]]]:
-    """For each register what it adds at a step (None if it does more), and the names it reads."""
-    return {r.name: (increment(r), names_read(r.update)) for r in spec.registers}
-
-
 def needed_registers(registers: Sequence[Register], values: Iterable[Expr]) -> frozenset[str]:
     """The registers that these expressions read, directly or through updates of others."""
     updates = {r.name: names_read(r.update) & {r.name for r in registers} for r in registers}
@@ -300,19 +334,6 @@ def needed_registers(registers: Sequence[Register], values: Iterable[Expr]) -> f
     for _ in registers:
         needed = needed.union(*(updates[name] for name in needed))
     return needed
-
-
-def reads_clock(spec: Spec) -> bool:
-    """True when some register looks at the position i."""
-    return any("i" in names_read(register.update) for register in spec.registers)
-
-
-@lru_cache(maxsize=256)
-def steps_read_length(spec: Spec) -> bool:
-    """True when some update, or what a memory can hold, looks at the length n."""
-    memories = [r for r in spec.registers if r.sugar == "memory"]
-    read = [side for r in memories for side in (r.depth, r.low, r.high) if side is not None]
-    return any("n" in names_read(expr) for expr in (*read, *(r.update for r in spec.registers)))
 
 
 def increment(register: Register) -> Expr | None:
@@ -418,24 +439,11 @@ def slope_in(expr: Expr, name: str) -> Expr:
     raise _NotAffineError
 
 
-@lru_cache(maxsize=256)
-def unread_registers(spec: Spec) -> frozenset[str]:
-    """Registers that no other register's update looks at."""
-    read = (names - {name} for name, (_, names) in steps(spec).items())
-    return frozenset(steps(spec)).difference(*read)
-
-
-@lru_cache(maxsize=256)
-def linear_registers(spec: Spec, among: tuple[str, ...] | None = None) -> tuple[str, ...]:
-    """Accumulators in which the value is affine, and which no update looks at.
-
-    They need not be states: their expectation is kept in the weight (Eisner 2002). Registers that
-    read both tapes are taken first, because they cost the most as states.
-    """
-    unread, reach = unread_registers(spec), tapes(spec)
-    adding = (r.name for r in spec.registers if increment(r) and isinstance(r.start, Number))
-    candidates = [name for name in adding if name in unread and (among is None or name in among)]
-    candidates.sort(key=lambda name: -len(reach[name] & {"z", "y"}))
+def _linear_registers(spec: Spec, among: frozenset[str] | None) -> tuple[str, ...]:
+    plain = (r.name for r in spec.registers if isinstance(r.start, Number))
+    adding = (name for name in plain if spec.amounts[name] is not None)
+    candidates = [x for x in adding if x in spec.unread and (among is None or x in among)]
+    candidates.sort(key=lambda name: -len(spec.tapes[name] & {"z", "y"}))
     chosen: frozenset[str] = frozenset()
     for name in candidates:
         if is_affine(spec.value, chosen | {name}):

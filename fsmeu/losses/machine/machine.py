@@ -29,8 +29,8 @@ from fsmeu.fst.image import ArcTable, Fst, fst_from_table, symbol_table
 from fsmeu.fst.layers import Layer, Layered, arcs_by_label
 from fsmeu.fst.lengths import unrolled
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import steps, tapes, unread_registers
 from fsmeu.losses.machine.view import LossAutomaton, SpecAutomaton
+from fsmeu.losses.semantics.at_length import LossAtLength
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import trajectories
 
@@ -106,7 +106,7 @@ class Machine(Compiled):
     values: Floats  # the value of ending in each state; nan where no pair of length n ends
     shift: float
     registers: dict[str, Floats]  # their values behind each state
-    source: BoundLoss | None = None  # the loss that it was compiled from, if known
+    source: LossAtLength | None = None  # the loss that it was compiled from, if known
     z: Ints | None = None  # the label indices of the hypothesis that it was compiled for, if any
 
     @cached_property
@@ -142,29 +142,33 @@ class Machine(Compiled):
 
 
 def machine_view(
-    bound: BoundLoss, n: int, z: Ints | None, merge: bool = False, linear: tuple[str, ...] = ()
+    at: LossAtLength, z: Ints | None = None, merge: bool = False, linear: tuple[str, ...] = ()
 ) -> SpecAutomaton:
     """The view whose steps are the same at every position, as a machine needs it.
 
     The position is a register where a step looks at it. With z given, registers that read z alone
     and that no step looks at are left out (Figure 1 of Jansche 2007: states are (tp, ref)).
     """
-    plain = bound
-    if ast.reads_clock(bound.spec):
-        clocked = replace(bound.spec, registers=(_CLOCK, *bound.spec.registers))
-        bound = replace(bound, spec=clocked)
+    clocked = at
+    if at.spec.reads_clock:
+        clocked = at.bound.derived.get("clocked", lambda: _clocked(at.bound)).at(at.n)
     ends: dict[str, float] = {}
     if z is not None:
-        registers = bound.spec.registers
-        names = {x for x, reads in tapes(bound.spec).items() if "y" not in reads and x != "i"}
+        registers = clocked.spec.registers
+        names = {x for x, reads in clocked.spec.tapes.items() if "y" not in reads and x != "i"}
         read = ast.needed_registers(registers, [r.update for r in registers if r.name not in names])
-        tracks = trajectories(plain, n, z[None, :], names)
-        ends = {name: float(tracks[name][0, n]) for name in sorted(names - read)}
-    return SpecAutomaton(bound, n, None, linear, ends=ends, merge=merge)
+        tracks = trajectories(at.bound, z[None, :], names)
+        ends = {name: float(tracks[name][0, at.n]) for name in sorted(names - read)}
+    return SpecAutomaton(clocked, None, linear, ends=ends, merge=merge)
+
+
+def _clocked(bound: BoundLoss) -> BoundLoss:
+    """The same loss with the position as a register."""
+    return replace(bound, spec=replace(bound.spec, registers=(_CLOCK, *bound.spec.registers)))
 
 
 def refuse_large(
-    name: str, bound: BoundLoss, n: int, limit: int | None, weights: tuple[str, ...] = ()
+    name: str, at: LossAtLength, limit: int | None, weights: tuple[str, ...] = ()
 ) -> None:
     """Refuses a machine, the hypothesis free, that is seen to be too large before it is built.
 
@@ -175,9 +179,10 @@ def refuse_large(
     r) sums of them: so many states for each content of the other registers that the remaining
     steps reach. These contents are counted until the limit is passed.
     """
-    added, unread = steps(bound.spec), unread_registers(bound.spec)
-    counts = tuple(x for x in added if x in unread - set(weights) and added[x][0] is not None)
-    view = machine_view(bound, n, None, merge=bool(weights), linear=(*counts, *weights))
+    n = at.n
+    free = at.spec.unread - set(weights)
+    counts = tuple(x for x, added in at.spec.amounts.items() if x in free and added is not None)
+    view = machine_view(at, merge=bool(weights), linear=(*counts, *weights))
     rows = [view.linear_names.index(x) for x in counts]
     sums = math.comb(n + len(counts), len(counts))
     if n < 3 or not counts or view.space_of.size * sums <= max_states(limit):

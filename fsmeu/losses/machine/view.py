@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,31 +19,31 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, message
 from fsmeu.fst.compose import guard_pairs
 from fsmeu.fst.distinct import bits, group, refine, refine_layers
-from fsmeu.losses.algebra.split import slope, starts_of
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr, Register, names_read, parts, steps, tapes
+from fsmeu.losses.language.syntax import Expr, Register, names_read, parts
 from fsmeu.losses.semantics import domains
+from fsmeu.losses.semantics.at_length import LossAtLength
 from fsmeu.losses.semantics.evaluator import (
-    BoundLoss,
     Scope,
-    constant_at,
     evaluate,
     is_undefined,
     number,
     where_defined,
 )
-from fsmeu.losses.semantics.walk import at_end, trajectories
+from fsmeu.losses.semantics.walk import trajectories
 
 
 class LossAutomaton:
     """A loss as engines read it; states are int64 codes."""
 
     n: int  # the length of the sequences
+    z: Ints | None  # the label indices of the hypothesis, None where it is free
     symbols: int  # how many symbols a step can read: labels of y, or pairs z * L + y
     start: int  # the code of the start state
     linear: int  # how many registers are kept in the weight
     space: int | None  # the number of codes when arrays may span all of them
     memo: dict[Hashable, Any]  # the cache of engines between walks of one loss at one length
+    track: Mapping[str, Floats]  # registers that read z alone, (1, n + 1) by name
 
     def contexts(self) -> list[Hashable]:
         """For each position, what makes its step differ from the step at another position."""
@@ -67,6 +67,29 @@ class LossAutomaton:
         """The register values behind each code, where an explicit machine is made of the view."""
         raise NotImplementedError
 
+    def merged_given_z(self, copies: int) -> LossAutomaton:
+        """The same with states merged that z leaves alike; itself where nothing is gained.
+
+        ``copies`` is how many times each state occurs: the number of states of the model.
+        """
+        return self
+
+    # Where arrays may span all codes, many hypotheses are walked over together:
+
+    def tracks(self, z: Ints) -> Mapping[str, Floats]:
+        """The registers that read z alone, for rows of z (rows, n), (rows, n + 1) by name."""
+        raise NotImplementedError
+
+    def context_cells(self, z: Ints, track: Mapping[str, Floats]) -> Floats:
+        """The numbers that make up the contexts of rows of z, (rows, positions, numbers)."""
+        raise NotImplementedError
+
+    def values_with(
+        self, tracks: Mapping[str, Any], codes: Ints, shape: tuple[int, ...], active: Bools | None
+    ) -> tuple[Floats, Floats]:
+        """Values and slopes when z-only registers end as given, where lanes are active."""
+        raise NotImplementedError
+
 
 class SpecAutomaton(LossAutomaton):
     """The view of a loss written in the language, z being a hypothesis or None to leave it free.
@@ -79,51 +102,54 @@ class SpecAutomaton(LossAutomaton):
 
     def __init__(
         self,
-        bound: BoundLoss,
-        n: int,
+        at: LossAtLength,
         z: Ints | None = None,
         linear: tuple[str, ...] = (),
         ends: Mapping[str, float] | None = None,
         memo: dict[Hashable, Any] | None = None,
         merge: bool = True,
     ) -> None:
-        spec = bound.spec
-        self.bound, self.n, self.z, self.merge = bound, n, z, merge
+        spec = at.spec
+        self.at = at
+        self.bound = at.bound
+        self.n = at.n
+        self.z = z
+        self.merge = merge
         self.memo = {} if memo is None else memo
         self.linear_names = tuple(r.name for r in spec.registers if r.name in linear)
         self.ends = dict(ends or {})
-        self.quotient: tuple[SpecAutomaton, list[_Layer]] | None = None
+        self.quotient: tuple[SpecAutomaton, list[_CoreLayer]] | None = None
         self.clock = any(r.sugar == "clock" for r in spec.registers)
         self.linear = len(linear)
-        self.memories = domains.memories_of(bound, n)
-        reach = tapes(spec)
-        constant_in_y = {name for name, t in reach.items() if z is not None and "y" not in t}
+        self.memories = at.memories
+        constant_in_y = {name for name, t in spec.tapes.items() if z is not None and "y" not in t}
         fixed = constant_in_y - set(linear)
-        self.track = trajectories(bound, n, z[None, :], fixed) if z is not None else {}
+        self.track = trajectories(at.bound, z[None, :], fixed) if z is not None else {}
         left_out = fixed | set(linear) | self.ends.keys()
         self.carried = [r for r in spec.registers if r.name not in left_out]
-        self.gain_exprs = [steps(spec)[name][0] for name in self.linear_names]
-        merged = merged_registers(bound, n) if merge else {}
-        of = {r.name: merged.get(r.name) or domains.domain_of(bound, r, n) for r in self.carried}
+        self.gain_exprs = [spec.amounts[name] for name in self.linear_names]
+        merged = merged_registers(at) if merge else {}
+        of = {r.name: merged.get(r.name) or at.domain(r) for r in self.carried}
         self.space_of = domains.Space(domains.share_numbers(of))
         if self.space_of.size > 2**domains.MAX_BITS:
             must = f"the registers together may take at most 2^{domains.MAX_BITS} values"
             raise SizeLimitError(message(f"{spec.kind} {spec.name}", must, self.space_of.size))
         self.space = self.space_of.size if self.space_of.dense else None
-        stepping = [*(r.name for r in self.carried), *self.linear_names]
-        self._read = frozenset[str]().union(*(steps(spec)[name][1] for name in stepping))
-        labels = bound.label_values
+        stepping = {*(r.name for r in self.carried), *self.linear_names}
+        updates = (r.update for r in spec.registers if r.name in stepping)
+        self._read = frozenset[str]().union(*map(names_read, updates))
+        labels = at.bound.label_values
         if z is None:
             guard_pairs(f"{spec.kind} {spec.name}", len(labels))
         pair = np.arange(len(labels) ** (2 if z is None else 1))
         self.symbols = len(pair)
         self._z, self._y = labels[pair // len(labels)], labels[pair % len(labels)]
-        starts = starts_of(bound, [r.name for r in self.carried], n)
+        starts = {r.name: at.starts[r.name] for r in self.carried}
         code, culprit = self.space_of.encode({k: np.array(start) for k, start in starts.items()})
         if culprit is not None or int(code) < 0:
             register = next(r for r in self.carried if culprit in (None, r.name))
             start = np.array(starts[register.name])
-            raise domains.left_domain(bound, register, start, self.space_of)
+            raise domains.left_domain(spec, register, start, self.space_of)
         self.start = int(code)
 
     def contexts(self) -> list[Hashable]:
@@ -132,6 +158,16 @@ class SpecAutomaton(LossAutomaton):
             return list(range(self.n))
         z = np.zeros((1, self.n), np.int64) if self.z is None else self.z[None, :]
         return list(map(tuple, self.context_cells(z, self.track)[0].tolist()))
+
+    def tracks(self, z: Ints) -> Mapping[str, Floats]:
+        """The registers that read z alone, for rows of z (rows, n), (rows, n + 1) by name."""
+        if len(z) == 1:
+            return self.track
+        return trajectories(self.bound, z, set(self.track))
+
+    def merged_given_z(self, copies: int) -> LossAutomaton:
+        """The same with states merged that z leaves alike; itself where nothing is gained."""
+        return (quotient_given_z(self, copies) if self.merge else None) or self
 
     def context_cells(self, z: Ints, track: Mapping[str, Floats]) -> Floats:
         """The numbers that make up the contexts of rows of z, (rows, positions, numbers)."""
@@ -193,7 +229,8 @@ class SpecAutomaton(LossAutomaton):
         targets, culprit = self.space_of.encode(new)
         if culprit is not None:
             register = next(r for r in self.carried if r.name == culprit)
-            raise domains.left_domain(self.bound, register, new[culprit], self.space_of, scope)
+            spec = self.bound.spec
+            raise domains.left_domain(spec, register, new[culprit], self.space_of, scope)
         return self.stand_in(i, np.broadcast_to(targets, shape)), gains
 
     def stand_in(self, i: int, codes: Ints) -> Ints:
@@ -219,14 +256,15 @@ class SpecAutomaton(LossAutomaton):
         self, tracks: Mapping[str, Any], codes: Ints, shape: tuple[int, ...], active: Bools | None
     ) -> tuple[Floats, Floats]:
         """Values and slopes when z-only registers end as given, where lanes are active."""
-        bound, n, names = self.bound, self.n, self.linear_names
+        at = self.at
+        names = self.linear_names
         registers = {**self.space_of.decode(codes), **tracks, **self.ends}
-        at_start = {**registers, **starts_of(bound, names, n)}
-        value = at_end(bound, bound.spec.value, at_start, shape, n, active)
-        rises = [slope(bound.spec, name) for name in names]
-        slopes = [at_end(bound, expr, registers, shape, n, active) for expr in rises]
+        at_start = {**registers, **{name: at.starts[name] for name in names}}
+        value = at.at_end(at.spec.value, at_start, shape, active)
+        rises = [at.spec.slope(name) for name in names]
+        slopes = [at.at_end(expr, registers, shape, active) for expr in rises]
         if not self.linear:
-            domains.check_range(self.bound, self.n, value if active is None else value[active])
+            at.check_range(value if active is None else value[active])
         return value, np.array(slopes).reshape(self.linear, *shape)
 
     def registers(self, codes: Ints) -> dict[str, Floats]:
@@ -249,22 +287,27 @@ _MOST_MERGED_VALUES = 1 << 16  # values of a register up to which they are merge
 _LARGEST_MERGED_DOMAIN = 1 << 23  # values by the bounds of such a register, one cell each: 64 MB
 
 
-@lru_cache(maxsize=256)
-def merged_registers(bound: BoundLoss, n: int) -> Mapping[str, domains.Merged]:
-    """For sequences of length n, the registers with values that can be merged, and how."""
+def merged_registers(at: LossAtLength) -> Mapping[str, domains.Merged]:
+    """The registers with values that can be merged, and how."""
+    return at.derived.get("merged registers", lambda: _merged_registers(at))
+
+
+def _merged_registers(at: LossAtLength) -> dict[str, domains.Merged]:
     registers = {}
-    for register, reads in _candidates(bound.spec):
+    for register, reads in at.spec.derived.get("candidates", lambda: _candidates(at.spec)):
         sides = (register.start, register.update, register.low, register.high, register.depth)
         reads_length = any("n" in names_read(x) for x in (*sides, *reads) if x is not None)
-        longer = n if reads_length else 1 << n.bit_length()  # what serves it serves shorter ones
+        longer = at  # what serves a longer one serves all that are shorter
+        if not reads_length:
+            longer = at.bound.at(1 << at.n.bit_length())
+        key = "classes", register.name
         with suppress(LossFileError):  # something is undefined; who reaches it will say so
-            merged = _value_classes(bound, register, reads, longer)
+            merged = longer.derived.get(key, partial(_value_classes, longer, register, reads))
             if merged is not None and len(merged.representatives) < len(merged.values):
                 registers[register.name] = merged
     return registers
 
 
-@lru_cache(maxsize=256)
 def _candidates(spec: ast.Spec) -> tuple[tuple[Register, tuple[Expr, ...]], ...]:
     """Registers that follow labels alone, none read as it is, with what is read off them.
 
@@ -309,7 +352,7 @@ def _pieces_of(expr: Expr, names: frozenset[str]) -> Iterator[Expr]:
 def _is_one_time(expr: Expr, name: str) -> bool:
     """True when a register is read as it is, or as it was, but not both; and nothing is updated."""
     times = set()
-    for node in ast.walk(expr):
+    for node in ast.subexpressions(expr):
         if isinstance(node, ast.Arcs | ast.Push):
             return False
         read = "state" if isinstance(node, ast.At) else getattr(node, "name", "")
@@ -318,25 +361,28 @@ def _is_one_time(expr: Expr, name: str) -> bool:
     return len(times) == 1
 
 
-@lru_cache(maxsize=256)
 def _value_classes(
-    bound: BoundLoss, register: Register, reads: tuple[Expr, ...], n: int
+    at: LossAtLength, register: Register, reads: tuple[Expr, ...]
 ) -> domains.Merged | None:
     """The classes of the values that a register takes; None if there are too many, or some leave.
 
     A value that is first reached at the end leads to itself, so that it is merged with its like.
     """
-    domain, start = domains.domain_of(bound, register, n), constant_at(bound, register.start, n)
+    domain = at.domain(register)
+    start = at.constant(register.start)
+    labels = len(at.bound.label_values)
     bounded = not isinstance(domain, domains.Pool) and domain.size <= _LARGEST_MERGED_DOMAIN
     if not bounded or start != int(start) or not 0 <= start - domain.low < domain.size:
         return None
-    values, rows, begin, depth = np.array([start]), list[Ints](), 0, 0
+    values = np.array([start])
+    rows = list[Ints]()
+    begin = depth = 0
     place = np.full(domain.size, -1, np.int64)
     place[int(start) - domain.low] = 0
-    while begin < len(values) and depth < n:
-        if len(values) * len(bound.label_values) ** 2 > _MOST_MERGED_CELLS:
+    while begin < len(values) and depth < at.n:
+        if len(values) * labels**2 > _MOST_MERGED_CELLS:
             return None
-        after = _look(bound, register.name, n, register.update, values[begin:], evaluate)
+        after = _look(at, register.name, register.update, values[begin:], evaluate)
         after = after - domain.low
         offsets = after.astype(np.int64)
         if not ((offsets == after) & (offsets >= 0) & (offsets < domain.size)).all():
@@ -350,7 +396,7 @@ def _value_classes(
             return None
     last = np.arange(begin, len(values))[:, None]
     rows.append(np.broadcast_to(last, (len(last), rows[0].shape[1] if rows else 1)))
-    columns = [_look(bound, register.name, n, expr, values, where_defined) for expr in reads]
+    columns = [_look(at, register.name, expr, values, where_defined) for expr in reads]
     missing = [is_undefined(column).astype(np.float64) for column in columns]
     seen = np.concatenate([np.zeros((len(values), 1)), *columns, *missing], axis=1)
     outputs = group(bits(seen))
@@ -360,17 +406,17 @@ def _value_classes(
 
 
 def _look(
-    bound: BoundLoss,
+    at: LossAtLength,
     name: str,
-    n: int,
     expr: Expr,
     values: Floats,
     compute: Callable[[Expr, Scope], Any],
 ) -> Floats:
     """An expression for each value of a register (rows) and each pair of labels that it reads."""
-    column, labels = values[:, None, None], bound.label_values
-    tapes = {"z": labels[None, :, None], "y": labels[None, None, :], "n": float(n)}
-    scope = Scope(bound, {name: column, **tapes}, {name: column}, domains.memories_of(bound, n))
+    column = values[:, None, None]
+    labels = at.bound.label_values
+    tapes = {"z": labels[None, :, None], "y": labels[None, None, :], "n": float(at.n)}
+    scope = Scope(at.bound, {name: column, **tapes}, {name: column}, at.memories)
     result = np.asarray(compute(expr, scope), np.float64)
     columns = np.broadcast_shapes(result.shape, (1, 1, 1))[1:]
     return np.broadcast_to(result, (len(values), *columns)).reshape(len(values), -1)
@@ -380,21 +426,21 @@ def _look(
 
 _SMALL_CORE = 64  # values, of what may be merged given z and beside it, below which none is
 _WORTH_MERGING = 2.0  # the factor by which layers must get smaller to be walked
-_Layer = tuple[Ints, dict[str, Floats]]
+_CoreLayer = tuple[Ints, dict[str, Floats]]
 """The contents of the core after a position, ascending, and what stands for each, by register."""
 
 
 def quotient_given_z(view: SpecAutomaton, copies: int) -> LossAutomaton | None:
     """The view (with z given) with states merged that nothing can tell apart; None if no gain.
 
-    The core has all registers that only add up in the weight; what they add on every continuation
-    makes its contents after positions 0, ..., n one. Of the age of the open chunk of y, all that
-    matters is whether z's is the same. ``copies`` is how many times each content of the core occurs
+    In the core, all registers that only add up are in the weight. States of it that no continuation
+    tells apart, given z, are merged layer by layer: of the age of the open chunk of y, all that
+    matters is whether z's is the same. ``copies`` is how many times each state of the core occurs
     beside what the view itself adds up: the number of states of the model.
     """
-    unread = ast.unread_registers(view.bound.spec)
-    added = steps(view.bound.spec)
-    sums = [r.name for r in view.carried if r.name in unread and added[r.name][0] is not None]
+    spec = view.bound.spec
+    adding = {name for name in spec.unread if spec.amounts[name] is not None}
+    sums = [r.name for r in view.carried if r.name in adding]
     names = [r.name for r in view.carried if r.name not in sums]
     if view.z is None or not names:
         return None
@@ -403,17 +449,20 @@ def quotient_given_z(view: SpecAutomaton, copies: int) -> LossAutomaton | None:
     beside = copies * int(np.prod([float(min(sizes[name], view.n + 1)) for name in sums]))
     if size < _SMALL_CORE or beside < _SMALL_CORE:
         return None
-    core = SpecAutomaton(view.bound, view.n, view.z, (*view.linear_names, *sums))
-    layers = _walk(core, names)
+    core = SpecAutomaton(view.at, view.z, (*view.linear_names, *sums))
+    layers = _core_layers(core, names)
     if layers is None:
         return None
     merged = copy.copy(view)
-    merged.quotient, merged.merge, merged.space, merged.memo = (core, layers), False, None, {}
+    merged.quotient = core, layers
+    merged.merge = False
+    merged.space = None
+    merged.memo = {}
     merged.start = int(merged.stand_in(0, np.array([view.start]))[0])
     return merged
 
 
-def _walk(core: SpecAutomaton, names: list[str]) -> list[_Layer] | None:
+def _core_layers(core: SpecAutomaton, names: list[str]) -> list[_CoreLayer] | None:
     """The layers of the core, if merging makes them much smaller."""
     codes = [np.array([core.start], np.int64)]
     steps: list[tuple[Ints, Ints]] = []

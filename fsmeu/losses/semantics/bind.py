@@ -20,7 +20,7 @@ from fsmeu.errors import InputError, LossFileError, message, nearest, shorten
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.tags import check_tags, tag_parts
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr, Param, Register, Spec, fault, parts, walk
+from fsmeu.losses.language.syntax import Expr, Param, Register, Spec, fault, parts, subexpressions
 from fsmeu.losses.semantics.evaluator import (
     NONE,
     BoundLoss,
@@ -64,7 +64,9 @@ def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bo
     exprs = [spec.value, *(o.value for o in spec.outputs)]
     exprs += [register.update for register in spec.output_registers or spec.registers]
     exprs += [param.default for param in spec.params if param.default is not None]
-    quoted = [node.value for expr in exprs for node in walk(expr) if isinstance(node, ast.Text)]
+    quoted = [
+        node.value for expr in exprs for node in subexpressions(expr) if isinstance(node, ast.Text)
+    ]
     texts = [*names, *(kind for kind, _ in parts), *(t for _, t in parts if t), *quoted]
     codes = {text: float(k) for k, text in enumerate(dict.fromkeys(texts))}
     kinds, types = np.full((2, len(codes) + 1), NONE)
@@ -102,7 +104,7 @@ def _default_table(bound: BoundLoss, param: Param, sides: tuple[str, ...]) -> Fl
     if set(sides) != {"label"}:
         said = f"the table {param.name} is read by a number, so that its size is not known"
         raise scope.fault(default, f"{said}: it has no default")
-    for part in walk(default) if len(sides) == 1 else ():
+    for part in subexpressions(default) if len(sides) == 1 else ():
         if isinstance(part, ast.Name) and part.name == "y":
             raise scope.fault(part, "the table is read by one label, which is called z here")
     table: Floats = np.full((len(bound.alphabet),) * len(sides), number(default, scope))
@@ -411,7 +413,9 @@ def _packing(memory: Register, bound: BoundLoss) -> tuple[object, ...]:
 
 
 def _value(expr: Expr | None, bound: BoundLoss) -> object:
-    if expr is None or any(isinstance(part, ast.Name) and part.name == "n" for part in walk(expr)):
+    if expr is None or any(
+        isinstance(part, ast.Name) and part.name == "n" for part in subexpressions(expr)
+    ):
         return expr
     return constant(expr, bound.params, bound.spec)
 

@@ -9,25 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, message
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Register, fault, is_condition
-from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Memory, Scope, constant_at, evaluate
+from fsmeu.losses.language.syntax import Register, Spec, fault
+from fsmeu.losses.semantics.evaluator import Lanes, Scope, evaluate
 
-_MAX_DOMAIN = 1_000_000  # values of a register by its bounds; a count with more has a pool
 _POOL_SIZE = 1 << 20  # real values of a count that are told apart: several counts fit in one number
 _SMALL_POOL = 1 << 4  # the least of that, where many counts share the bits of a number
 _DENSE_SPACE = 2048  # states that arrays span whatever is reached of them: this is always cheap
 _LARGEST_DENSE_SPACE = 1 << 22  # states that arrays span where most are reached: 32 MB a quantity
 _SPARED_SPACE = 4  # times what is reached that such a space may be: lists cost more
 MAX_BITS = 62
-_MAX_DEPTH = 64
-_MAX_PACKED = 2**53
 MOST_WHOLE = 2.0**53
 
 
@@ -111,71 +108,45 @@ def _places(ascending: Floats, values: Floats) -> tuple[Ints, Bools]:
     return place, ascending[place] == values
 
 
-def domain_of(bound: BoundLoss, register: Register, n: int) -> Domain:
-    """The domain of a register in sequences of length n; its bounds must be whole and in order."""
-    if register.sugar == "memory":
-        memory = memory_of(bound, register, n)
-        reachable = 2 * (memory.base - 1) ** memory.depth
-        return Domain(0, memory.base**memory.depth, strict=True, reachable=reachable)
-    if register.low is None or register.high is None:
-        return Pool()
-    low, high = (constant_at(bound, side, n) for side in (register.low, register.high))
-    if not (np.isfinite([low, high]).all() and low == int(low) and high == int(high)):
-        raise _error(bound, register, f"bounds must be whole numbers, not {low:g}..{high:g}")
-    if high < low:
-        raise _error(bound, register, f"bounds must be in order, not {low:g}..{high:g}")
-    size = int(high) - int(low) + 1
-    if size > _MAX_DOMAIN and register.sugar == "count":
-        return Pool()
-    if size > _MAX_DOMAIN:
-        message = f"a register may take at most {_MAX_DOMAIN:,} values, this one {size:,}"
-        raise _error(bound, register, message)
-    counted = register.sugar == "count"  # 0 and the multiples of its one amount
-    return Domain(int(low), size, not counted, reachable=n + 1 if counted else size)
+class Bounds(NamedTuple):
+    """The least and the greatest value that a file declares for a register."""
+
+    low: Lanes
+    high: Lanes
 
 
-def bounds_of(bound: BoundLoss, register: Register, n: int) -> tuple[float, float]:
-    """The least and greatest value that the file declares for a register; infinite for others."""
-    if register.sugar != "register":
-        return -math.inf, math.inf
-    domain = domain_of(bound, register, n)
-    return float(domain.low), float(domain.low + domain.size - 1)
+ANY = Bounds(-math.inf, math.inf)
 
 
 def keep_bounds(
-    bound: BoundLoss,
-    register: Register,
-    values: Lanes,
-    low: Lanes,
-    high: Lanes,
-    scope: Scope | None = None,
+    spec: Spec, register: Register, values: Lanes, bounds: Bounds, scope: Scope | None = None
 ) -> None:
     """Refuses values that leave the bounds which the file declares for a register, if it does.
 
     ``scope`` is what the update saw, where there was one.
     """
     if register.sugar == "register":
+        low, high = bounds
         inside = np.asarray((values >= low) & (values <= high) & (values == np.floor(values)))
         if not inside.all():
-            least, most = (np.broadcast_to(x, inside.shape)[~inside].flat[0] for x in (low, high))
-            raise left_bounds(bound, register, values, ~inside, least, most, scope)
+            first = (np.broadcast_to(side, inside.shape)[~inside].flat[0] for side in bounds)
+            raise left_bounds(spec, register, values, ~inside, Bounds(*first), scope)
 
 
 def left_bounds(
-    bound: BoundLoss,
+    spec: Spec,
     register: Register,
     values: Lanes,
     lanes: Bools,
-    low: float,
-    high: float,
+    bounds: Bounds,
     scope: Scope | None = None,
 ) -> LossFileError:
     """The error of a register with values outside its bounds in these lanes, and what it saw."""
     value = float(np.broadcast_to(values, lanes.shape)[lanes].flat[0])
-    said = f"{register.name} leaves its bounds {low:g}..{high:g}: it would be {value:g}"
+    within = f"{bounds.low:g}..{bounds.high:g}"
+    said = f"{register.name} leaves its bounds {within}: it would be {value:g}"
     remedy = "Widen the bounds, or keep it in them with min and max"
     if scope is None:
-        spec = bound.spec
         return fault(spec.origin, spec.source, register.place, said, remedy)
     return scope.fault(replace(register.update, place=register.place), said, lanes, remedy)
 
@@ -202,56 +173,6 @@ def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) ->
     if np.any(lanes):
         message = f"{register.name} passes 2^53, where whole numbers are not told apart"
         raise scope.fault(replace(register.update, place=register.place), message, lanes)
-
-
-@lru_cache(maxsize=256)
-def memories_of(bound: BoundLoss, n: int) -> dict[str, Memory]:
-    """The layout of each memory, by name."""
-    return {r.name: memory_of(bound, r, n) for r in bound.spec.registers if r.sugar == "memory"}
-
-
-def memory_of(bound: BoundLoss, register: Register, n: int) -> Memory:
-    """The layout of a memory: the values of its entries and their number."""
-    depth = constant_at(bound, register.depth, n)  # type: ignore[arg-type]
-    if not 1 <= depth <= _MAX_DEPTH or depth != int(depth):
-        message = f"a memory holds 1 to {_MAX_DEPTH} entries, not {depth:g}"
-        raise _error(bound, register, message)
-    values, numeric = _entry_values(bound, register, n)
-    memory = Memory(values, int(depth), numeric)
-    if memory.base**memory.depth > _MAX_PACKED:
-        message = f"{depth:g} entries of {len(values)} values each are too many to remember"
-        raise _error(bound, register, message)
-    return memory
-
-
-def _entry_values(bound: BoundLoss, register: Register, n: int) -> tuple[Floats, bool]:
-    entry = register.update.entry  # type: ignore[attr-defined]
-    if register.low is not None and register.high is not None:
-        low, high = (constant_at(bound, side, n) for side in (register.low, register.high))
-        if not (0 <= high - low < 4096 and low == int(low) and high == int(high)):
-            message = f"entries must lie in whole bounds, not {low:g}..{high:g}"
-            raise _error(bound, register, message)
-        return np.arange(low, high + 1.0), True
-    match entry:
-        case ast.Name(name="z" | "y"):
-            return bound.label_values, bound.numeric
-        case ast.Call(function="kind" | "type", arguments=(ast.Name(name="z" | "y"),)) if (
-            not bound.numeric
-        ):
-            parts = bound.kinds if entry.function == "kind" else bound.types
-            return np.unique(parts[bound.label_values.astype(np.int64)]), False
-        case _ if is_condition(entry):
-            return np.array([0.0, 1.0]), True
-    message = (
-        "a memory of something other than z, y, their kind or type, or a condition needs bounds, "
-        "'in LOW..HIGH'"
-    )
-    raise _error(bound, register, message)
-
-
-def _error(bound: BoundLoss, register: Register, message: str) -> LossFileError:
-    spec = bound.spec
-    return fault(spec.origin, spec.source, register.place, f"{register.name}: {message}")
 
 
 def share_numbers(domains: Mapping[str, Domain]) -> dict[str, Domain]:
@@ -310,42 +231,12 @@ class Space:
 
 
 def left_domain(
-    bound: BoundLoss, register: Register, values: Lanes, space: Space, scope: Scope | None = None
+    spec: Spec, register: Register, values: Lanes, space: Space, scope: Scope | None = None
 ) -> LossFileError:
     """The error of a register some of whose values are not in its domain."""
-    domain, column = space.domains[register.name], np.asarray(values, np.float64)
-    high = float(domain.low + domain.size - 1)
+    domain = space.domains[register.name]
+    column = np.asarray(values, np.float64)
+    bounds = Bounds(float(domain.low), float(domain.low + domain.size - 1))
     outside = np.asarray(domain.encode(column)[1])
     before = None if scope is None else replace(scope, current={**scope.current, **scope.old})
-    return left_bounds(bound, register, column, outside, float(domain.low), high, before)
-
-
-_SLACK = 1e-9
-
-
-class RangeError(LossFileError):
-    """A value lies outside the range that its file declares."""
-
-
-@lru_cache(maxsize=256)
-def declared_range(bound: BoundLoss, n: int) -> tuple[float, float]:
-    """The least and the greatest value for sequences of length n; infinite where none is said."""
-    if bound.spec.range is None:
-        return -math.inf, math.inf
-    low, high = (constant_at(bound, side, n) for side in bound.spec.range)
-    return low, high
-
-
-def check_range(bound: BoundLoss, n: int, values: Floats) -> None:
-    """Refuses values, or means of them, outside the declared range up to rounding: a RangeError."""
-    spec = bound.spec
-    if spec.range is None or not values.size:
-        return
-    sides = low, high = declared_range(bound, n)
-    slack = _SLACK * (max((abs(side) for side in sides if math.isfinite(side)), default=0) or 1)
-    for value in (values.min(), values.max()):
-        if not low - slack <= value <= high + slack:
-            said = f"a value of {value:g} occurs, the declared range is {low:g} .. {high:g}"
-            place = spec.range[0].place
-            text = str(fault(spec.origin, spec.source, place, said))
-            raise RangeError(text, place.line, place.column)
+    return left_bounds(spec, register, column, outside, bounds, before)

@@ -12,16 +12,21 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.cache import Cache, Derives
 from fsmeu.errors import LossFileError
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Spec, fault
 
+if TYPE_CHECKING:
+    from fsmeu.losses.semantics.at_length import LossAtLength
+
+_MOST_LENGTHS = 256  # lengths of a loss that are kept: a corpus has sentences of a hundred or so
 NONE = -1.0  # the code of 'no label': the type of the tag O, a memory before the start
 _UNDEFINED_BITS = 0x7FF8_0000_0000_0F5E  # a nan that no arithmetic makes
 UNDEFINED = np.array(_UNDEFINED_BITS, np.int64).view(np.float64)[()]
@@ -29,7 +34,7 @@ UNDEFINED = np.array(_UNDEFINED_BITS, np.int64).view(np.float64)[()]
 
 
 @dataclass(frozen=True, eq=False)
-class BoundLoss:
+class BoundLoss(Derives):
     """A loss whose labels and parameters are known; only the length n is still open.
 
     Labels are ``numeric`` when they are ints that doubles tell apart, which enter arithmetic as
@@ -44,6 +49,19 @@ class BoundLoss:
     codes: Mapping[str, float]  # the code of each text
     kinds: Floats = field(repr=False)  # of each label code, as codes (B, I, O ...), nan at the end
     types: Floats = field(repr=False)  # the same of its type (NP, PER ...), NONE without one
+
+    def at(self, n: int) -> LossAtLength:
+        """The loss for sequences of length n."""
+        return self._lengths.get(n, lambda: self._at(n))
+
+    def _at(self, n: int) -> LossAtLength:
+        from fsmeu.losses.semantics.at_length import LossAtLength  # which evaluates expressions
+
+        return LossAtLength(self, n)
+
+    @cached_property
+    def _lengths(self) -> Cache:
+        return Cache(_MOST_LENGTHS)
 
 
 Lanes = Any  # a float, or a float64 array that broadcasts against the others
@@ -151,11 +169,6 @@ def constant(expr: Expr, params: Mapping[str, Any], spec: Spec) -> float:
     except KeyError as error:
         said = f"only parameters (and n) may be used here, {error.args[0]!r} is not one"
         raise scope.fault(expr, said) from None
-
-
-def constant_at(bound: BoundLoss, expr: Expr, n: int) -> float:
-    """The value, for sequences of length n, of an expression of parameters and n."""
-    return constant(expr, {**bound.params, "n": float(n)}, bound.spec)
 
 
 def number(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:

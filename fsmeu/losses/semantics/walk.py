@@ -9,31 +9,20 @@ from collections import deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
-from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.semantics import domains, evaluator
-from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Scope, constant_at, evaluate
+from fsmeu.losses.semantics.at_length import LossAtLength
+from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Scope, evaluate
 
 
-@lru_cache(maxsize=256)
-def registers_at(
-    bound: BoundLoss, n: int
-) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
-    """The starts and the bounds of registers for length n, by name; starts keep their bounds."""
-    starts = {r.name: constant_at(bound, r.start, n) for r in bound.spec.registers}
-    bounds = {r.name: domains.bounds_of(bound, r, n) for r in bound.spec.registers}
-    for r in bound.spec.registers:
-        domains.keep_bounds(bound, r, starts[r.name], *bounds[r.name])
-    return starts, bounds
-
-
-def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str, Floats]]:
+def register_values(
+    bound: BoundLoss, z: Ints, y: Ints, lengths: Ints
+) -> Iterator[dict[str, Floats]]:
     """Register values (pairs,) by name, before the first position and after each.
 
     ``z`` and ``y`` are label indices, (pairs, longest), ``lengths`` those of the pairs, descending;
@@ -41,10 +30,10 @@ def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str
     """
     distinct, place = np.unique(lengths, return_inverse=True)
     distinct = distinct if len(z) else np.array([z.shape[1]])
-    starts, bounds = zip(*(registers_at(bound, n) for n in distinct.tolist()), strict=True)
+    at = [bound.at(n) for n in distinct.tolist()]
     names = [r.name for r in bound.spec.registers]
-    limits = {name: np.array([b[name] for b in bounds])[place].T for name in names}
-    state = {name: np.array([s[name] for s in starts])[place] for name in names}
+    state = {name: np.array([one.checked_starts[name] for one in at])[place] for name in names}
+    limits = {name: np.array([one.bounds[name] for one in at])[place].T for name in names}
     yield state
     for i in range(z.shape[1]):
         m = len(z) - int(np.searchsorted(lengths[::-1], i, side="right"))
@@ -52,32 +41,15 @@ def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str
         old = {name: values[:m] for name, values in state.items()}
         n = float(distinct[0]) if len(distinct) == 1 else lengths[:m].astype(np.float64)
         current: dict[str, Lanes] = {**old, **tapes, "i": float(i + 1), "n": n}
-        scope = Scope(bound, current, old, domains.memories_of(bound, int(distinct[-1])))
+        scope = Scope(bound, current, old, at[-1].memories)
         for r in bound.spec.registers:
             after = np.broadcast_to(evaluate(r.update, scope), (m,))
             domains.keep_whole(r, old[r.name], after, scope)
-            low, high = limits[r.name][:, :m]
-            domains.keep_bounds(bound, r, after, low, high, scope)
+            bounds = domains.Bounds(*limits[r.name][:, :m])
+            domains.keep_bounds(bound.spec, r, after, bounds, scope)
             current[r.name] = after
         state = {name: np.append(current[name], values[m:]) for name, values in state.items()}
         yield state
-
-
-def at_end(
-    bound: BoundLoss,
-    expr: Expr,
-    registers: Mapping[str, Lanes],
-    shape: tuple[int, ...],
-    n: int,
-    active: Bools | None = None,
-) -> Floats:
-    """An expression of the registers at the end, of this shape; 0 where it is not active."""
-    current = {**registers, "n": float(n)}
-    scope = Scope(bound, current, current, domains.memories_of(bound, n))
-    value = evaluator.number(expr, scope, active)
-    if active is not None:
-        value = np.where(active, value, 0.0)
-    return value if value.shape == shape else np.broadcast_to(value, shape).astype(np.float64)
 
 
 _MANY_PAIRS = 100  # pairs from which a walk over arrays is faster than one by one
@@ -87,19 +59,20 @@ _State = tuple[float, ...]
 _Gains = tuple[tuple[int, float], ...]
 
 
-class _Steps:
-    """The steps of a loss on floats, each computed once, at length n, or at any length for 0.
+class _PairSteps:
+    """The steps of a loss on floats, each computed once, for one length or for all.
 
     A state is all registers but counts that no step looks at; a step tells what these gain.
     """
 
-    def __init__(self, bound: BoundLoss, n: int) -> None:
-        spec = bound.spec
-        self._bound, self._memories = bound, domains.memories_of(bound, n)
+    def __init__(self, at: LossAtLength) -> None:
+        spec = at.spec
+        self._bound = at.bound
+        self._memories = at.memories
         counts = [r.name for r in spec.registers if r.sugar == "count" and ast.increment(r)]
-        self.counts = sorted(ast.unread_registers(spec) & set(counts))
+        self.counts = sorted(spec.unread & set(counts))
         self.states = [r.name for r in spec.registers if r.name not in self.counts]
-        self._reads_clock = ast.reads_clock(spec)
+        self._reads_clock = spec.reads_clock
         self._cache: dict[Hashable, tuple[_State, _Gains]] = {}
 
     def step(self, i: int, n: int, labels: tuple[int, int], state: _State) -> tuple[_State, _Gains]:
@@ -123,12 +96,17 @@ class _Steps:
     def path(self, z: Ints, y: Ints) -> Iterator[tuple[_State, list[float]]]:
         """States and counts of a pair, before the first position and after each.
 
-        Where something may be wrong, an ArithmeticError or LossFileError: ``walk`` tells what.
+        Where something may be wrong, an ArithmeticError or LossFileError: ``register_values``
+        tells what.
         """
-        n, most = len(z), domains.MOST_WHOLE - 1
-        starts, declared = registers_at(self._bound, n)
-        state, totals = tuple(starts[x] for x in self.states), [starts[x] for x in self.counts]
-        bounds = [(max(declared[x][0], -most), min(declared[x][1], most)) for x in self.states]
+        n = len(z)
+        at = self._bound.at(n)
+        starts = at.checked_starts
+        state = tuple(starts[x] for x in self.states)
+        totals = [starts[x] for x in self.counts]
+        declared = [at.bounds[x] for x in self.states]
+        most = domains.MOST_WHOLE - 1
+        bounds = [(max(low, -most), min(high, most)) for low, high in declared]
         yield state, totals
         for i, labels in enumerate(zip(z.tolist(), y.tolist(), strict=True), start=1):
             state, gains = self.step(i, n, labels, state)
@@ -142,41 +120,46 @@ class _Steps:
             yield state, totals
 
 
-_steps = lru_cache(maxsize=64)(_Steps)
+def _steps_at(bound: BoundLoss, n: int) -> _PairSteps:
+    """The steps of a loss for sequences of length n, which all lengths share where none reads n."""
+    at = bound.at(n)
+    owner = at if bound.spec.steps_read_length else bound
+    return owner.derived.get("steps", lambda: _PairSteps(at))
 
 
 def _registers_of_pair(bound: BoundLoss, z: Ints, y: Ints) -> dict[str, float]:
     """The registers of one pair of label indices after the last position, by name."""
-    steps = _steps(bound, len(z) if ast.steps_read_length(bound.spec) else 0)
+    steps = _steps_at(bound, len(z))
     try:
         with np.errstate(all="ignore"):
             state, totals = deque(steps.path(z, y), maxlen=1).pop()
     except (ArithmeticError, LossFileError):
-        last = deque(walk(bound, z[None], y[None], np.array([len(z)])), maxlen=1).pop()
+        last = deque(register_values(bound, z[None], y[None], np.array([len(z)])), maxlen=1).pop()
         return {name: float(values[0]) for name, values in last.items()}
     return dict(zip((*steps.states, *steps.counts), (*state, *totals), strict=True))
 
 
-def trajectories(bound: BoundLoss, n: int, z: Ints, names: set[str]) -> dict[str, Floats]:
+def trajectories(bound: BoundLoss, z: Ints, names: set[str]) -> dict[str, Floats]:
     """The values of registers that look at z (batch, n) and i alone, (batch, n + 1) by name."""
     if not names:
         return {}
+    n = z.shape[1]
     bound = _alone(bound, frozenset(names))
-    steps = _steps(bound, n if ast.steps_read_length(bound.spec) else 0)
+    steps = _steps_at(bound, n)
     if len(z) < _MANY_PAIRS:
         with suppress(ArithmeticError, LossFileError), np.errstate(all="ignore"):
             rows = [[(*state, *totals) for state, totals in steps.path(row, row)] for row in z]
             tracks = np.array(rows, np.float64).reshape(len(z), n + 1, len(names))
             return {x: tracks[..., k] for k, x in enumerate((*steps.states, *steps.counts))}
-    states = list(walk(bound, z, z, np.full(len(z), n)))
+    states = list(register_values(bound, z, z, np.full(len(z), n)))
     return {name: np.stack([state[name] for state in states], axis=1) for name in states[0]}
 
 
-@lru_cache(maxsize=64)
 def _alone(bound: BoundLoss, names: frozenset[str]) -> BoundLoss:
     """The loss with these registers alone."""
     registers = tuple(r for r in bound.spec.registers if r.name in names)
-    return replace(bound, spec=replace(bound.spec, registers=registers))
+    spec = replace(bound.spec, registers=registers)
+    return bound.derived.get(names, lambda: replace(bound, spec=spec))
 
 
 def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> dict[str, Floats]:
@@ -189,14 +172,14 @@ def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> 
     lengths = np.array([len(z) for z, _ in pairs], np.int64)
     order = np.argsort(-lengths, kind="stable")
     apart = np.diff(lengths[order]) != 0
-    ends = np.flatnonzero(apart & ast.steps_read_length(bound.spec)) + 1
+    ends = np.flatnonzero(apart & bound.spec.steps_read_length) + 1
     size = max(1, _EVALUATED_CELLS // int(lengths.max(initial=1) + 1))
     for run in np.split(order, ends):
         for rows in np.split(run, range(size, len(run), size)):
             z, y = np.zeros((2, len(rows), int(lengths[rows].max(initial=0))), np.int64)
             for k, row in enumerate(rows):
                 z[k, : lengths[row]], y[k, : lengths[row]] = pairs[row]
-            state = deque(walk(bound, z, y, lengths[rows]), maxlen=1).pop()
+            state = deque(register_values(bound, z, y, lengths[rows]), maxlen=1).pop()
             for name in names:
                 registers[name][rows] = state[name]
     return registers
@@ -206,7 +189,7 @@ def values_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> Flo
     """The value of each pair of label indices, (pairs,)."""
     if len(pairs) < _MANY_PAIRS:
         states = ((_registers_of_pair(bound, z, y), len(z)) for z, y in pairs)
-        return np.array([value_of_state(bound, state, (), n) for state, n in states], np.float64)
+        return np.array([bound.at(n).value(state, ()) for state, n in states], np.float64)
     lengths = np.array([len(z) for z, _ in pairs], np.int64)
     return values_of_registers(bound, registers_of_pairs(bound, pairs), lengths)
 
@@ -217,14 +200,5 @@ def values_of_registers(bound: BoundLoss, final: Mapping[str, Floats], lengths: 
     for n in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == n)
         state = {name: column[rows] for name, column in final.items()}
-        values[rows] = value_of_state(bound, state, (len(rows),), n)
-    return values
-
-
-def value_of_state(
-    bound: BoundLoss, state: Mapping[str, Lanes], shape: tuple[int, ...], n: int
-) -> Floats:
-    """The value of each pair that ends in these registers."""
-    values = at_end(bound, bound.spec.value, state, shape, n)
-    domains.check_range(bound, n, values)
+        values[rows] = bound.at(n).value(state, (len(rows),))
     return values

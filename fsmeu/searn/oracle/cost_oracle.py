@@ -25,7 +25,6 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import any_layers, string_layers
 from fsmeu.limits import CANDIDATES, SECONDS
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.models import Model
 from fsmeu.searn.oracle.expected import ExpectedCosts, Limits
@@ -45,10 +44,10 @@ class CostOracles:
         loss: a loss or utility.
         ys: the references, sequences of labels.
         labels: the labels, in the order of costs; the loss's own unless they are given.
-        meanings: where not every label may follow every other in a completion: the index of the
-            label that each label stands for after each other, (L + 1, L), the last row for those
-            that come first: its own where it may stand, else that of one that may. What is said
-            of a label that may not come next is said of the one that it stands for.
+        fallback_labels: where not every label may follow every other in a completion: the index of
+            the label that each label stands for after each other, (L + 1, L), the last row for
+            those that come first: its own where it may stand, else that of one that may. What is
+            said of a label that may not come next is said of the one that it stands for.
         engine: "lattice" sweeps what the loss's algebra leaves of the states; "openfst" composes
             free z, loss and each reference with pynini.
 
@@ -72,7 +71,7 @@ class CostOracles:
         loss: LossLike,
         ys: Sequence[Any],
         labels: Any = None,
-        meanings: Any = None,
+        fallback_labels: Any = None,
         engine: str = "lattice",
     ) -> None:
         loss = as_loss(loss, "cost oracle")
@@ -89,16 +88,16 @@ class CostOracles:
         self.lengths = np.array([len(y) for y in self.ys], np.int64)
         self._sign, count = 1.0 if loss.kind == "utility" else -1.0, len(self.labels)
         fallback = None
-        if meanings is not None:
+        if fallback_labels is not None:
             must = (
-                f"meanings must be a table of {count + 1} rows and {count} columns of label "
+                f"fallback_labels must be a table of {count + 1} rows and {count} columns of label "
                 "indices, in which what another stands for stands for itself"
             )
-            fallback = _indices(meanings, count, must, (count + 1, count))
+            fallback = _indices(fallback_labels, count, must, (count + 1, count))
             if (np.take_along_axis(fallback, fallback, axis=1) != fallback).any():
-                raise InputError(message("cost oracle", must, meanings))
+                raise InputError(message("cost oracle", must, fallback_labels))
         chosen = one_of("cost oracle", "engine", engine, ENGINES)
-        if chosen == "openfst" or not isinstance(loss, SpecLoss):  # of Python: nothing to derive
+        if chosen == "openfst" or loss.bound is None:  # of Python: nothing to derive
             paths = _explicit_paths(loss, self.ys, fallback, self._sign)
             self._tables: Any = ranked_tables(paths, count)
         else:

@@ -13,7 +13,6 @@ worse than choosing once for all of them.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,9 +28,8 @@ from fsmeu.fst.alphabet import Label, as_alphabet
 from fsmeu.fst.constraint import Constraint
 from fsmeu.fst.layers import any_layers, pair_layers
 from fsmeu.limits import CANDIDATES, SECONDS
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
-from fsmeu.losses.semantics.domains import declared_range
+from fsmeu.losses.semantics.at_length import ValueRange
 from fsmeu.models import Model, as_model
 from fsmeu.searn.oracle.tables import refuse_states
 
@@ -74,13 +72,11 @@ def observed_bound(loss: Loss, model: Model, constraint: Constraint, sign: float
     return float(best[table.start])
 
 
-def value_range(loss: Loss, model: Model) -> tuple[float, float]:
+def value_range(loss: Loss, model: Model) -> ValueRange:
     """The least and the greatest value: what the file declares, else that of a pair."""
-    low, high = -math.inf, math.inf
-    if isinstance(loss, SpecLoss):
-        low, high = declared_range(loss.bound, model.n)
-    if math.isfinite(low) and math.isfinite(high):
-        return low, high
+    declared = loss.value_range(model.n)
+    if declared.finite:
+        return declared
     pairs = pair_layers(any_layers(loss.alphabet, model.n), model.layered())
     try:
         values = loss.compile(model.n, pairs=pairs).values
@@ -88,7 +84,7 @@ def value_range(loss: Loss, model: Model) -> tuple[float, float]:
         text = f"{error} Or declare the range of the values in the loss file: range LOW .. HIGH."
         raise SizeLimitError(text) from None
     values = values[~np.isnan(values)]
-    return float(values.min()), float(values.max())
+    return ValueRange(float(values.min()), float(values.max()))
 
 
 class ExpectedCosts:

@@ -25,9 +25,9 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, message
 from fsmeu.fst.compose import guard_arcs, guard_size, max_states
 from fsmeu.fst.distinct import bits, distinct, distinct_rows, first_places, group
-from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics import domains
-from fsmeu.searn.oracle.steps import ORACLE_LENGTH_STEP, Steps, reads_length
+from fsmeu.searn.oracle.steps import ORACLE_LENGTH_STEP, ReferenceSteps, reads_length
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.twofold import two_sum
 
@@ -42,7 +42,7 @@ _EXACT_BITS = 42
 _FACTORS = np.random.default_rng(20090).integers(1, 1 << 62, 4096, np.int64) * 2 + 1
 
 
-class Layer(NamedTuple):
+class CostLayer(NamedTuple):
     """The steps of one position."""
 
     next: Small  # the class after each step, (classes, labels)
@@ -52,9 +52,9 @@ class Layer(NamedTuple):
 class Machine(NamedTuple):
     """The machine of one reference."""
 
-    steps: Steps  # the loss with the reference given
+    steps: ReferenceSteps  # the loss with the reference given
     start: int  # the class of the first state
-    layers: list[Layer]  # the steps of positions 0, ..., n - 1
+    layers: list[CostLayer]  # the steps of positions 0, ..., n - 1
     ends: Floats  # what the value reads in the classes after the last, (classes, registers)
     constants: Floats  # what it reads in the reference, (constants,)
 
@@ -63,7 +63,7 @@ class Path(NamedTuple):
     """The layers of a machine of one reference."""
 
     start: int  # the class of the first state
-    layers: list[Layer]  # the steps of positions 0, ..., n - 1
+    layers: list[CostLayer]  # the steps of positions 0, ..., n - 1
     ranks: Ints  # what the classes after the last position begin with, (classes,)
     scores: Floats  # the scores, greater being better, that ranks stand for, if any
 
@@ -84,7 +84,7 @@ class Product:
     at the start; None where each stands for itself.
     """
 
-    def __init__(self, steps: Steps, fallback: Ints | None) -> None:
+    def __init__(self, steps: ReferenceSteps, fallback: Ints | None) -> None:
         self.steps = steps
         table = np.arange(steps.labels)[None] if fallback is None else fallback
         self._label, kind = np.unique(table, axis=0, return_inverse=True)
@@ -97,16 +97,16 @@ class Product:
         self._codes: list[Ints] = []
         self._numbers: dict[bytes, int] = {}
         self._ends: dict[int, tuple[Small, Floats]] = {}
-        self._before: dict[Hashable, tuple[Hashable, Small, Layer]] = {}
+        self._before: dict[Hashable, tuple[Hashable, Small, CostLayer]] = {}
         self._steps: dict[tuple[int, int], tuple[int, Ints, Small]] = {}
-        self._layers: dict[bytes, Layer] = {}
+        self._layers: dict[bytes, CostLayer] = {}
         self._partitions: dict[bytes, int] = {}
         self._cells = self._step_cells = 0
         self._first = np.array([self.steps.start * self._kinds + self._start], np.int64)
         self._closed = False  # whether every layer has all states
         self._places: Ints | None = None  # targets of all states, if so
 
-    def walk(self, contexts: Ints, constants: Floats) -> Machine:
+    def machine(self, contexts: Ints, constants: Floats) -> Machine:
         """The machine of the reference with these contexts, (n,), and constants."""
         if self._cells > KEPT_ORACLE_CELLS:
             self._forget()
@@ -121,14 +121,14 @@ class Product:
             self._ends[path[-1]] = class_of.astype(np.int32), values[first]
         classes, ends = self._ends[path[-1]]  # of each last state, and what the value reads there
         ahead: Hashable = (path[-1], "end")  # a key of these classes
-        layers: list[Layer] = []
+        layers: list[CostLayer] = []
         for codes, context in zip(reversed(path[:-1]), reversed(line), strict=True):
             key = (codes, context, ahead)
             if key not in self._before:
                 _, targets, kinds = self._step(codes, context)
                 after = classes[targets]
                 first, number_of = equal_rows(after * (int(kinds.max()) + np.int64(1)) + kinds)
-                before, layer = number_of.astype(np.int32), Layer(after[first], kinds[first])
+                before, layer = number_of.astype(np.int32), CostLayer(after[first], kinds[first])
                 mark = _digest(*layer)
                 if mark not in self._layers:
                     self._layers[mark] = layer
@@ -243,7 +243,7 @@ def guard_bytes(size: int) -> None:
 
 
 def machines_of(
-    loss: SpecLoss, ys: Sequence[Ints], fallback: Ints | None
+    loss: Loss, ys: Sequence[Ints], fallback: Ints | None
 ) -> tuple[list[Machine], Floats]:
     """The machine of each reference, and the amounts that their layers number, (sums, numbers).
 
@@ -252,7 +252,8 @@ def machines_of(
     an exception leaves of it is not asked again.
     """
     with _BUILDING:
-        cache = loss.memo(("oracles", None if fallback is None else fallback.tobytes()))
+        key = "oracles", None if fallback is None else fallback.tobytes()
+        cache = loss.derived.get(key, dict[Any, Any])
         lengths: dict[int, list[int]] = {}
         for k, y in enumerate(ys):
             lengths.setdefault(len(y), []).append(k)
@@ -266,7 +267,7 @@ def machines_of(
 
 
 def _walked(
-    loss: SpecLoss, references: Ints, cache: dict[Any, Any], fallback: Ints | None
+    loss: Loss, references: Ints, cache: dict[Any, Any], fallback: Ints | None
 ) -> list[Machine]:
     """The machines of references (rows, n), by the first product that serves; it is then cached."""
     products: dict[int, Product] = cache.setdefault("products", {})
@@ -276,7 +277,7 @@ def _walked(
         try:
             contexts, constants = product.steps.contexts(references)
             product.prepare(contexts)
-            walked = [product.walk(*pair) for pair in zip(contexts, constants, strict=True)]
+            walked = [product.machine(*pair) for pair in zip(contexts, constants, strict=True)]
             break
         except (LossFileError, SizeLimitError):  # perhaps of states that only longer ones reach
             if not product.steps.shared:  # the last one
@@ -289,7 +290,7 @@ def _walked(
 
 
 def _products(
-    loss: SpecLoss, y: Ints, cache: dict[Any, Any], fallback: Ints | None
+    loss: Loss, y: Ints, cache: dict[Any, Any], fallback: Ints | None
 ) -> Iterator[Product]:
     """Products that may serve: cached ones, a new one for several lengths, then for this one."""
     n, amounts = len(y), cache.setdefault("amounts", {})
@@ -297,13 +298,13 @@ def _products(
     if n and not reads_length(loss):
         rounded = -(-n // ORACLE_LENGTH_STEP) * ORACLE_LENGTH_STEP
         with suppress(LossFileError, SizeLimitError):  # perhaps one that long is refused
-            steps = Steps(loss, np.resize(y, rounded + 1), True, amounts)
+            steps = ReferenceSteps(loss, np.resize(y, rounded + 1), True, amounts)
             if not steps.steady:
                 longer = max(LEAST_TRELLIS_LENGTH, 1 << (n - 1).bit_length())
-                steps = Steps(loss, np.resize(y, longer), True, amounts)
+                steps = ReferenceSteps(loss, np.resize(y, longer), True, amounts)
             if steps.steady or not steps.bounded:
                 yield Product(steps, fallback)
-    yield Product(Steps(loss, y, False, amounts), fallback)
+    yield Product(ReferenceSteps(loss, y, False, amounts), fallback)
 
 
 # -- states that hold the sums so far --------------------------------------------------------------
@@ -313,7 +314,7 @@ def ranked_path(start: int, following: Sequence[Ints], scores: Floats) -> Path:
     """The path of last states with scores (states,), and of steps to states (states, labels)."""
     levels, ranks = np.unique(scores + 0.0, return_inverse=True)
     zero = np.zeros((), np.int32)
-    layers = [Layer(x.astype(np.int32), np.broadcast_to(zero, x.shape)) for x in following]
+    layers = [CostLayer(x.astype(np.int32), np.broadcast_to(zero, x.shape)) for x in following]
     return Path(start, layers, ranks, levels)
 
 

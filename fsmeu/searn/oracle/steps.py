@@ -14,13 +14,11 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.distinct import distinct, distinct_rows
-from fsmeu.losses.algebra.split import slope, starts_of
-from fsmeu.losses.language.syntax import is_affine, names_read, steps, tapes, unread_registers
-from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.language.syntax import Spec, is_affine, names_read
 from fsmeu.losses.machine.view import SpecAutomaton
+from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics import domains
 from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
-from fsmeu.losses.semantics.walk import at_end
 from fsmeu.trellis.value_roundings import value_errors
 
 ORACLE_LENGTH_STEP = 32  # lengths whose steps are computed together: most sentences are shorter
@@ -29,7 +27,7 @@ ORACLE_LENGTH_STEP = 32  # lengths whose steps are computed together: most sente
 _Context = tuple[int, int, dict[str, Floats]]  # position, label, constants before and after it
 
 
-class Steps:
+class ReferenceSteps:
     """The steps of a loss from a file, which the evaluator computes for each context.
 
     ``y`` are label indices of a reference of the greatest length; where steps are ``shared``,
@@ -43,31 +41,37 @@ class Steps:
     """
 
     def __init__(
-        self, loss: SpecLoss, y: Ints, shared: bool, amounts: dict[tuple[float, ...], int]
+        self, loss: Loss, y: Ints, shared: bool, amounts: dict[tuple[float, ...], int]
     ) -> None:
-        swapped = loss.swapped  # z of it is the reference, y of it the labels that are chosen
-        self.n, self.shared, self._bound, self._amounts = len(y), shared, swapped.bound, amounts
-        spec = self._bound.spec
-        view = SpecAutomaton(self._bound, self.n, y, _sums_of(swapped), merge=not shared)
-        self._view, reads, reach = view, names_read(spec.value), tapes(spec)
+        bound = loss.swapped.bound  # its z is the reference, its y the labels that are chosen
+        assert bound is not None
+        self.n = len(y)
+        self.shared = shared
+        self._bound = bound
+        self._amounts = amounts
+        spec = bound.spec
+        view = SpecAutomaton(bound.at(self.n), y, _sums_of(spec), merge=not shared)
+        self._view = view
+        reads = names_read(spec.value)
         self.labels, self.start = view.symbols, view.start
         self._sums = [name for name in view.linear_names if name in reads]
         order = range(len(self._sums))
-        self.sum_order = sorted(order, key=lambda k: "z" not in reach[self._sums[k]])
+        self.sum_order = sorted(order, key=lambda k: "z" not in spec.tapes[self._sums[k]])
         self._ends = [r.name for r in view.carried if r.name in reads]
         self._constants = [name for name in view.track if name in reads]
         declared = [r for r in view.carried if r.sugar == "register"]
         self.bounded = [
             r for r in declared if any(x and "n" in names_read(x) for x in (r.low, r.high))
         ]
-        read = frozenset[str]().union(*(steps(spec)[r.name][1] for r in view.carried))
+        read = frozenset[str]().union(*(names_read(r.update) for r in view.carried))
         self.steady = shared and not read & {"z", "i", "n", *view.track}
         self._numbers: dict[tuple[float, ...], int] = {}
         self._contexts: list[_Context] = []
-        adds = {name for name in unread_registers(spec) if steps(spec)[name][0] is not None}
+        adds = {name for name in spec.unread if spec.amounts[name] is not None}
         self._added = [name for name in view.track if name in adds]
         self._states = [name for name in view.track if name not in adds]
-        read = frozenset[str]().union(view._read, *(steps(spec)[name][1] for name in view.track))
+        tracked = (names_read(r.update) for r in spec.registers if r.name in view.track)
+        read = frozenset[str]().union(view._read, *tracked)
         self._clocked = not {"i", "n"}.isdisjoint(read)
         self._paths: dict[tuple[float, ...], list[tuple[int, Any, list[float]]]] = {}
 
@@ -83,7 +87,8 @@ class Steps:
         References (rows, n) are paths through the values of constants, whose steps are cached.
         """
         (rows, n), values = ys.shape, []
-        starts = starts_of(self._bound, [*self._states, *self._added], n)
+        at = self._bound.at(n)
+        starts = {name: at.starts[name] for name in (*self._states, *self._added)}
         first, numbers = tuple(starts[name] for name in self._states), np.zeros(ys.shape, np.int64)
         for row, y in enumerate(ys.tolist()):
             state, sums = first, tuple(starts[name] for name in self._added)
@@ -100,8 +105,8 @@ class Steps:
         track = dict(zip((*self._states, *self._added), np.moveaxis(table, 2, 0), strict=True))
         for register in self._bound.spec.registers:
             if register.name in track:
-                bounds = domains.bounds_of(self._bound, register, n)
-                domains.keep_bounds(self._bound, register, track[register.name], *bounds)
+                values_at = track[register.name]
+                domains.keep_bounds(at.spec, register, values_at, at.bounds[register.name])
         ends = np.array([track[name][:, n] for name in self._constants])
         return numbers, ends.reshape(len(self._constants), rows).T
 
@@ -114,7 +119,7 @@ class Steps:
         for register in bound.spec.registers:
             name = register.name
             if name in self._added:
-                amount = evaluate(steps(bound.spec)[name][0], scope)  # type: ignore[arg-type]
+                amount = evaluate(bound.spec.amounts[name], scope)  # type: ignore[arg-type]
                 new[name] = np.broadcast_to(amount, labels.shape)
             elif name in self._states:
                 current[name] = evaluate(register.update, scope)
@@ -162,7 +167,7 @@ class Steps:
         targets, culprit = view.space_of.encode(new)
         if culprit is not None:
             register = next(r for r in view.carried if r.name == culprit)
-            raise domains.left_domain(bound, register, new[culprit], view.space_of, scope)
+            raise domains.left_domain(bound.spec, register, new[culprit], view.space_of, scope)
         ranks = [np.broadcast_to(_ranks(gains), shape).ravel() for gains in added]
         first, kinds = distinct_rows([np.zeros(int(np.prod(shape)), np.int64), *ranks])
         at = np.unravel_index(first, shape)
@@ -179,10 +184,10 @@ class Steps:
 
     def keep_bounds(self, codes: Ints, n: int) -> None:
         """Refuses states whose registers leave the bounds declared for this length."""
+        at = self._bound.at(n)
         registers = self._view.space_of.decode(codes)
         for r in self.bounded:
-            bounds = domains.bounds_of(self._bound, r, n)
-            domains.keep_bounds(self._bound, r, registers[r.name], *bounds)
+            domains.keep_bounds(at.spec, r, registers[r.name], at.bounds[r.name])
 
     def ends(self, codes: Ints) -> Floats:
         """The registers that the value reads, in each state, (states, registers)."""
@@ -192,7 +197,8 @@ class Steps:
 
     def begin(self, n: int) -> Floats:
         """The sums before the first step, (sums,)."""
-        return np.array(list(starts_of(self._bound, self._sums, n).values()), np.float64)
+        starts = self._bound.at(n).starts
+        return np.array([starts[name] for name in self._sums], np.float64)
 
     def values(self, n: int, constants: Floats, ends: Floats, sums: Floats) -> Floats:
         """The value at some ends, (cells,), checked to be in the range that the file declares.
@@ -201,8 +207,7 @@ class Steps:
         """
         variables = dict(zip(self._constants, map(float, constants), strict=True))
         variables |= zip((*self._ends, *self._sums), (*ends, *sums), strict=True)
-        values = at_end(self._bound, self._bound.spec.value, variables, sums.shape[1:], n)
-        return self.checked(n, values)
+        return self._bound.at(n).value(variables, sums.shape[1:])
 
     def value_errors(
         self, n: int, constants: Floats, ends: Floats, sums: Floats, lost: Floats
@@ -211,11 +216,11 @@ class Steps:
         variables: dict[str, Any] = dict(zip(self._constants, map(float, constants), strict=True))
         variables |= zip((*self._ends, *self._sums), (*ends, *sums), strict=True)
         errors = dict(zip(self._sums, lost.tolist(), strict=True))
-        return value_errors(self._bound, n, variables, errors, sums.shape[1])
+        return value_errors(self._bound.at(n), variables, errors, sums.shape[1])
 
     def checked(self, n: int, values: Floats) -> Floats:
         """The values, unless one is outside the range that the file declares."""
-        domains.check_range(self._bound, n, values)
+        self._bound.at(n).check_range(values)
         return values
 
     def slopes(self, n: int, constants: Floats) -> tuple[float, Floats] | None:
@@ -223,9 +228,10 @@ class Steps:
         if not is_affine(self._bound.spec.value, frozenset(self._sums)):
             return None
         variables = dict(zip(self._constants, map(float, constants), strict=True))
-        variables |= starts_of(self._bound, self._sums, n)
-        exprs = (self._bound.spec.value, *(slope(self._bound.spec, name) for name in self._sums))
-        value, *slopes = (float(at_end(self._bound, expr, variables, (), n)) for expr in exprs)
+        at = self._bound.at(n)
+        variables |= {name: at.starts[name] for name in self._sums}
+        value = float(at.at_end(at.spec.value, variables, ()))
+        slopes = [float(at.at_end(at.spec.slope(name), variables, ())) for name in self._sums]
         return value, np.array(slopes, np.float64)
 
 
@@ -238,22 +244,19 @@ def _ranks(values: Floats) -> Ints:
     return np.unique(values, return_inverse=True)[1].reshape(values.shape)
 
 
-def _sums_of(swapped: SpecLoss) -> tuple[str, ...]:
-    """Registers that read the tape which is chosen and only add up, nothing else reading them."""
-    spec = swapped.bound.spec
-    unread, added, reach = unread_registers(spec), steps(spec), tapes(spec)
-    return tuple(
-        r.name
-        for r in spec.registers
-        if r.name in unread and "y" in reach[r.name] and added[r.name][0] is not None
-    )
+def _sums_of(spec: Spec) -> tuple[str, ...]:
+    """Registers that read y and only add up, nothing else reading them."""
+    adding = [name for name, amount in spec.amounts.items() if amount is not None]
+    return tuple(x for x in adding if x in spec.unread and "y" in spec.tapes[x])
 
 
-def reads_length(loss: SpecLoss) -> bool:
+def reads_length(loss: Loss) -> bool:
     """Whether a step looks at the length; bounds of registers do not count, nor starts of sums."""
-    sums = _sums_of(loss.swapped)
+    bound = loss.swapped.bound
+    assert bound is not None
+    sums = _sums_of(bound.spec)
     read: list[Any] = []
-    for register in loss.spec.registers:
+    for register in bound.spec.registers:
         read += [register.update] if register.name in sums else [register.update, register.start]
         if register.depth is not None:
             read += [register.depth, register.low, register.high]

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, LossFileError, message
 from fsmeu.searn.oracle.product import (
-    Layer,
+    CostLayer,
     Machine,
     Path,
     Small,
@@ -119,7 +119,7 @@ class Ends(NamedTuple):
 class FrontierTables(Tables):
     """Frontiers; a state ends in (sum gained, sum counted).
 
-    ``amounts`` say what each number of ``Layer.kinds`` adds to these, (2, numbers): whole numbers.
+    ``amounts`` say what each number of ``CostLayer.kinds`` adds to these, (2, numbers); whole.
     """
 
     @property
@@ -405,7 +405,7 @@ class _Pool:
         self._cache: dict[tuple[int, bytes, int], tuple[int, int, int, float]] = {}
 
     def weights(self, machine: Machine, sign: float) -> tuple[float, float, _Weights]:
-        """The score without any amount, what amounts are multiplied by, and the amounts."""
+        """The intercept, the scale and the integer amounts of the score."""
         n = len(machine.layers)
         affine = None if machine.ends.shape[1] else machine.steps.slopes(n, machine.constants)
         if affine is None or not np.isfinite([affine[0], *affine[1]]).all():
@@ -428,8 +428,10 @@ class _Pool:
             self._weights[key] = _Weights(key, np.array(whole, object), errors, unit)
         return sign * affine[0], scale, self._weights[key]
 
-    def before(self, layer: Layer, weights: _Weights, ahead: int) -> tuple[int, int, int, float]:
-        """The number of best sums before a position, from that after; row, greatest sum, error."""
+    def before(
+        self, layer: CostLayer, weights: _Weights, ahead: int
+    ) -> tuple[int, int, int, float]:
+        """The table of best sums before a position: its id, row, maximum and error."""
         key = (id(layer), weights.key, ahead)
         if key not in self._cache:
             sums = weights.amounts[layer.kinds] + self.best[ahead][layer.next]

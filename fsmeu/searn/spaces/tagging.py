@@ -26,8 +26,7 @@ from fsmeu.fst import tags
 from fsmeu.fst.alphabet import as_alphabet
 from fsmeu.learning.saving import register
 from fsmeu.learning.tagger import checked_labels, checked_sentences, share_of_labels, sorted_labels
-from fsmeu.losses.language.syntax import steps
-from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.language.syntax import names_read
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.features import HashedSentences, hashed_sentences, history_columns, joined_rows
 from fsmeu.searn.oracle.cost_oracle import CostOracles
@@ -69,12 +68,13 @@ def is_order_free(loss: Loss) -> bool:
     Then the value is the same for both sequences reversed. False says nothing; losses written in
     Python have no text from which it could be derived.
     """
-    if not isinstance(loss, SpecLoss):
+    if loss.bound is None:
         return False
-    names = {register.name for register in loss.spec.registers}
+    spec = loss.bound.spec
+    others = {"i", *(register.name for register in spec.registers)}
     return all(
-        amount is not None and not (read - {name}) & (names | {"i"})
-        for name, (amount, read) in steps(loss.spec).items()
+        spec.amounts[r.name] is not None and not (names_read(r.update) - {r.name}) & others
+        for r in spec.registers
     )
 
 
@@ -120,8 +120,8 @@ class Gold:
         loss_labels = loss.alphabet.labels
         fallback = np.where(allowed, np.arange(len(labels)), allowed.argmax(axis=1)[:, None])
         lines = [[loss_labels[k] for k in line[::order]] for line in self.lines]
-        meanings = None if allowed.all() else fallback
-        self.oracles = CostOracles(loss, lines, meanings=meanings, engine=engine)
+        fallback_labels = None if allowed.all() else fallback
+        self.oracles = CostOracles(loss, lines, fallback_labels=fallback_labels, engine=engine)
 
     @cached_property
     def chunk_ends(self) -> Ints:
