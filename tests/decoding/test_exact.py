@@ -23,7 +23,7 @@ from tests.strategies import LossCase
 from tests.support.kernels import kernels_that_run
 from tests.support.nightly import every_third, mostly_nightly
 
-RANKED = {"ranking_fast", "ranking"}
+RANKED = {"ratios", "ranking"}
 SUMS = {"additive", "counting"}
 ALGEBRA = {
     "accuracy": SUMS | {"ranking"},
@@ -43,7 +43,7 @@ ALGEBRA = {
     "precision": RANKED | {"counting"},
     "recall": RANKED | {"counting"},
     "run_length": SUMS,
-    "specificity": {"ranking_fast", "counting", "ranking"},
+    "specificity": {"ratios", "counting", "ranking"},
     "threshold": set(),
     "weighted_cost": SUMS | {"ranking"},
     "windowdiff": SUMS,
@@ -51,7 +51,7 @@ ALGEBRA = {
 }
 """Which exact methods but ``exhaustive`` the algebra of a loss allows at some n > 1."""
 
-BY_ALGEBRA = ("ranking_fast", "additive", "counting", "viterbi", "ranking")
+BY_ALGEBRA = ("ratios", "additive", "counting", "viterbi", "ranking")
 
 
 @pytest.mark.thirds
@@ -129,7 +129,7 @@ def test_denominators_of_any_size(scale):
     """Whole weights of a denominator may pass what an integer of numpy holds."""
     text = f"utility f\nlabels 0 1\ncount tp when z == 1 and y == 1\nvalue (1 + tp) / {scale!r}"
     model = fsmeu.models.Bernoulli([0.5, 0.25])
-    found = fsmeu.decode(fsmeu.loads(text), model, method="ranking_fast")
+    found = fsmeu.decode(fsmeu.loads(text), model, method="ratios")
     assert found.labels == [1, 1]
     assert found.value == pytest.approx(1.75 / scale, rel=1e-12)
 
