@@ -132,7 +132,9 @@ class Alphabet:
 
     def decode(self, indices: Iterable[int]) -> list[Label]:
         """The labels with these indices."""
-        return [self.labels[k] for k in indices]
+        if isinstance(indices, np.ndarray):
+            indices = indices.tolist()  # ints of Python are faster to look up
+        return list(map(self.labels.__getitem__, indices))
 
     def text(self, indices: Iterable[int]) -> str:
         """A sequence as text: joined when every label is one character, else with spaces."""

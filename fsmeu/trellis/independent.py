@@ -62,6 +62,7 @@ _WIDE_EPS = 1e-16  # what a wide rule may leave out
 _REMAINDERS = 512  # blocks of a chunk in which remainders are bounded
 _EVALUATED = 64 * UNIT  # what rounding of nodes and weights takes from a rule's value, as a part
 UNDERFLOW = 1e-290  # a bound on a factor of terms that are too small for doubles
+_SKIPPED = 1e-20  # terms of a node that are not looked at, as a part of the sum of all
 _ALIKE = 8 * UNIT  # quotients of coefficients that differ by less are the same
 
 _UNEVEN = "the denominator must weigh ones of y alike whatever the number of ones of z"
@@ -305,7 +306,10 @@ def _kernel_arguments(piece: Piece, rule: Rule) -> tuple[Tilts, Numerators]:
     falls *= rule.weights[:, None]
     off = _EVALUATED if rule.is_one_sided else rule.off
     amounts = (piece.first, piece.second)
-    tilts = Tilts(rule.nodes, falls, piece.shifts, *amounts, piece.is_even, off)
+    # All terms of E[S(D)] together are D^-a at least, and shares are at most what they are without
+    # a tilt: a node whose mass is far below is less than a unit of rounding of the sum.
+    cutoffs = _SKIPPED * float(piece.greatest.max()) ** -piece.power / falls.max(axis=1)
+    tilts = Tilts(rule.nodes, falls, piece.shifts, *amounts, piece.is_even, off, cutoffs)
     return tilts, Numerators(piece.top[0].copy(), piece.top[1].copy(), piece.top[2].copy())
 
 

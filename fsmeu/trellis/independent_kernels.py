@@ -47,7 +47,8 @@ class Tilts(NamedTuple):
 
     ``shifts`` are v, D without items, (ks,), and ``falls`` the weight of each node times
     exp(-x v), (M, ks). ``is_even`` says that all labels are items alike and count 1,
-    and ``off`` is what the rule is off by, as a part of its value.
+    and ``off`` is what the rule is off by, as a part of its value. ``cutoffs`` are masses up to
+    which a node need not be looked at, (M,).
     """
 
     nodes: Floats
@@ -57,6 +58,7 @@ class Tilts(NamedTuple):
     second: float
     is_even: bool
     off: float
+    cutoffs: Floats
 
 
 @_helper
@@ -165,13 +167,16 @@ def _add_even(items: Any, tilts: Any, tops: Any, first: int, values: Any, errors
     shares = np.empty(BLOCK + 1)
     has_others = tops.others.any()
     is_plain = not has_others and not tops.constant.any()
+    mean = chance.sum()
     for m in range(len(tilts.nodes)):
         x = tilts.nodes[m]
         keep = np.exp(-x)
-        log = _log_mass(chance, other, 0, n, x)
-        if log <= -_NEGLIGIBLE:
+        if np.exp(0.99 * mean * np.expm1(-x)) <= tilts.cutoffs[m]:  # 1 - p q <= exp(-p q)
             continue
+        log = _log_mass(chance, other, 0, n, x)
         mass = np.exp(log)
+        if mass <= tilts.cutoffs[m]:
+            continue
         digits = tilts.off + UNIT * (_EVEN_UNITS + LOG_UNITS * abs(log))
         steep = UNIT * _SHIFT_UNITS * x
         total = _share_sum(chance, other, 0, first, keep)
