@@ -169,7 +169,9 @@ def _long_answer(problem: Problem, family: RatioFamily) -> Answer | str:
     """The answer to a problem of a long length, or what must hold and does not."""
     p = problem.probabilities
     assert p is not None
-    descending = np.sort(p)[::-1]
+    descending = -p
+    descending.sort()
+    np.negative(descending, out=descending)
     try:
         table = ranked_values(family, descending, problem.sign)
     except UnfitError as error:

@@ -269,7 +269,8 @@ class Labels:
     @cached_property
     def reach(self) -> float:
         """How far from its mean a number of items lies, but for a probability of ``TAIL``."""
-        variance = float((self.ones * (1.0 - self.ones)).sum()) * (1.0 + 1e-9)
+        items = self.items(False)
+        variance = float(np.einsum("i,i->", items.chance, items.other)) * (1.0 + 1e-6)
         logs = log(2 / TAIL)
         return logs / 3 + sqrt(logs * logs / 9 + 2 * variance * logs)
 

@@ -37,7 +37,8 @@ from fsmeu.trellis.roundings import LEAST
 from fsmeu.trellis.rules import Rule
 from fsmeu.twofold import UNIT
 
-_CHUNK = 1 << 18  # numbers of ones that are valued at once
+_CLOSE = 1e-10  # values whose bounds exceed the best by less than this part are not told apart
+_CHUNK = 1 << 21  # numbers of ones that are valued at once
 _COARSE_BLOCKS = 1024  # blocks of k that are bounded at once
 _FEW = 2048  # numbers of ones that are valued rather than bounded
 _SLOW = 0.7  # a part of the numbers that must be excluded for bounds to be looked at again
@@ -77,7 +78,9 @@ def ranked_values(family: RatioFamily, p: Floats, sign: float) -> RankedValues:
     _add_terms(degenerate, near, out)
     scores = sign * out[0]
     best = int(scores.argmax())
-    above = scores + out[1] > scores[best] - out[1, best]
+    enough = scores[best] - out[1, best] + _CLOSE * abs(scores[best])
+    above = scores + out[1] > enough
+    above[best] = True
     if out[1, best] > ENOUGH * abs(scores[best]) or np.count_nonzero(above) > 1:
         # A wide rule leaves out no more than it rounds, whatever the distance from the centre.
         rows = np.flatnonzero(above)
