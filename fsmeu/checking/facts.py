@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from fsmeu.checking.exact_methods import Tried
 from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report
-from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.describe import Properties, header_data, whole_or_float
 from fsmeu.losses.sum_over_paths import window_sum
 
@@ -75,7 +73,7 @@ def _property_facts(report: Report, props: Properties) -> list[tuple[str, str]]:
         rows.append(("ratio", f"{_sum_text(above)} / {_sum_text(below)}"))
     if props.ratios:
         many = "a ratio" if props.ratios == 1 else f"a sum of {props.ratios} ratios"
-        text = f"{many} of counts: by central moments from {LONG_SEQUENCE:,} labels on"
+        text = f"{many} of counts: by generating functions at a few nodes"
         rows.append(("long sequences", text))
     return [*rows, ("TP-monotonic", _monotonic_text(props, report.spec.kind))]
 
@@ -112,9 +110,9 @@ def _monotonic_text(props: Properties, kind: str) -> str:
     )
 
 
-def _sum_text(coefficients: Iterable[float | Fraction]) -> str:
+def _sum_text(coefficients: Iterable[float]) -> str:
     """A sum of counts, in brackets if it has several terms."""
-    amounts = zip(("n", "tp", "hyp", "ref"), map(float, coefficients), strict=True)
+    amounts = zip(("n", "tp", "hyp", "ref"), coefficients, strict=True)
     signs = {1.0: "", -1.0: "-"}
     terms = [f"{signs.get(amount, f'{amount:g} ')}{name}" for name, amount in amounts if amount]
     text = " + ".join(terms).replace("+ -", "- ") or "0"

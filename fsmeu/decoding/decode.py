@@ -17,7 +17,6 @@ import numpy as np
 
 from fsmeu import errors
 from fsmeu.arrays import Floats
-from fsmeu.decoding import ranking
 from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI
 from fsmeu.decoding.explicit import EXPLICIT
 from fsmeu.decoding.moments import MOMENTS
@@ -32,7 +31,8 @@ from fsmeu.decoding.problem import (
     in_range,
     revalued,
 )
-from fsmeu.decoding.ranking import RANKING, RANKING_FAST
+from fsmeu.decoding.ranking import RANKING
+from fsmeu.decoding.ratios import RATIOS, WHY, decide_rows, ranking_of, rows_at_once
 from fsmeu.decoding.split import ADDITIVE, COUNTING
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
 from fsmeu.expectation.composition import advising_default
@@ -46,11 +46,12 @@ from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
 from fsmeu.models.checks import vector_of_numbers
 from fsmeu.parallel import checked_jobs, in_shares
+from fsmeu.trellis.independent import RowValues
 
 FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
 DECISIONS_AT_ONCE = 64  # decisions after which progress is told
 
-_EXACT = (MOMENTS, RANKING_FAST, ADDITIVE, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
+_EXACT = (RATIOS, MOMENTS, ADDITIVE, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
 
 METHODS: dict[str, Method] = {method.name: method for method in (*_EXACT, SEARCH, NBEST, MARGINAL)}
 """Every method by name, in the order in which "auto" takes those that it takes."""
@@ -150,7 +151,7 @@ def decode_many(
         raise InputError(message("decode_many", must, progress))
     tell, threads = progress or (lambda count: None), checked_jobs("decode_many", jobs)
     decisions: dict[int, Decision] = {}
-    fast = engine == "lattice" and method in ("auto", RANKING_FAST.name)
+    fast = engine == "lattice" and method in ("auto", RATIOS.name)
     if scheduler is None and keep is None and fast:
         for ranked in _ranked_together(loss, models, method, constraint):
             decisions.update(ranked)
@@ -220,7 +221,7 @@ def _decide_share(question: tuple[Loss, dict[str, Any]], models: list[Any]) -> l
 def _ranked_together(
     loss: Loss, models: Sequence[Any], method: str, constraint: Any
 ) -> Iterator[dict[int, Decision]]:
-    """Blocks of decisions by row that ``ranking_fast`` proves for vectors of probabilities."""
+    """Blocks of decisions by row that ``ratios`` proves for vectors of probabilities."""
     by_length: dict[int, dict[int, Floats]] = {}
     for row, model in enumerate(models):
         vector = None if isinstance(model, Model) else vector_of_numbers(model)
@@ -229,29 +230,41 @@ def _ranked_together(
         if vector is not None:
             by_length.setdefault(len(vector), {})[row] = vector
     for n, vectors in by_length.items():
-        for begin in range(0, len(vectors), size := ranking.ranked_at_once(n)):
+        size = rows_at_once(n)
+        for begin in range(0, len(vectors), size):
             rows = list(vectors)[begin : begin + size]
             p = np.stack([vectors[row] for row in rows])
             plain = np.flatnonzero(((p >= 0.0) & (p <= 1.0)).all(axis=1))
             if not len(plain):
                 continue
             try:
-                bound, model = bind_labels(loss, BINARY, "decode_many"), Bernoulli(p[plain[0]])
+                bound = bind_labels(loss, BINARY, "decode_many")
+                model = Bernoulli(p[plain[0]])
                 allowed = as_constraint(constraint, model.alphabet, model.n)
                 problem = Problem(bound, model, allowed)
-                if _first(problem, method, "lattice") != RANKING_FAST.name:
-                    continue
-                tables = ranking.fast_values(problem, p[plain])
+                if _first(problem, method, "lattice") != RATIOS.name:
+                    break
+                ranking = ranking_of(problem)
             except RangeError:
                 raise
             except FsmeuError:  # left to ``decode``
-                continue
-            zs, values, _, reaches = ranking.best_ranked(problem.sign, *tables)
-            answers = zip(plain.tolist(), zs.tolist(), values, reaches, strict=True)
+                break
+            if not isinstance(ranking, RowValues):  # long ones are decided one by one
+                break
+            decided = decide_rows(ranking, p[plain], problem.sign, np.zeros(len(plain)))
+            sure = decided.gaps <= PRECISION * np.abs(decided.values)
+            sure &= np.isfinite(decided.values)
+            answers = zip(
+                plain.tolist(),
+                decided.indices.tolist(),
+                decided.values.tolist(),
+                sure.tolist(),
+                strict=True,
+            )
             yield {  # labels are their own indices
-                rows[k]: Decision(z, value, RANKING_FAST.name, True, n + 1, ranking.WHY_FAST)
-                for k, z, value, reach in answers
-                if reach <= PRECISION * abs(value) < np.inf  # else by ``certify``
+                rows[k]: Decision(z, value, RATIOS.name, True, n + 1, WHY)
+                for k, z, value, is_sure in answers
+                if is_sure  # else by ``certify``
             }
 
 

@@ -41,7 +41,7 @@ from fsmeu.decoding.problem import (
     certify,
     one_by_one,
 )
-from fsmeu.decoding.ranking import RANKING, WHY, ranked, ranked_answers
+from fsmeu.decoding.ranking import RANKING, WHY, ranked, ranked_answer
 from fsmeu.decoding.split import ADDITIVE, COUNTING, GAINS_OVERFLOW, why_split
 from fsmeu.decoding.tape_machines import StepWorths, TapeMachine, Worth, tape_machine
 from fsmeu.expectation.composition import path_roundings
@@ -240,8 +240,7 @@ def _ranking(problem: Problem) -> Answer:
         value, error = float(values[row]), float(errors[row])
         return Answer(candidates[row], False, late, len(values), value, error)
     place = np.argsort(numbers)
-    rows = order[None], values[place][None], errors[place][None]
-    return ranked_answers([problem], *rows, WHY)[0]
+    return ranked_answer(problem, order, values[place], errors[place], WHY)
 
 
 EXPLICIT = {

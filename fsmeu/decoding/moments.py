@@ -1,10 +1,6 @@
-"""Decisions for long sequences of two labels: values as series in central moments of counts.
+"""Decisions for long chains of two labels: values as series in central moments of counts.
 
-Independent labels: if more true positives never make the value worse, the best sequence with k ones
-has them at the k most probable positions (Natarajan 2016, Theorem 6), and the values of all k come
-from running sums of cumulants (``trellis/moments.py``).
-
-Chains: let the value be N / D^a with D = d (1 + u x), x = ref - E[ref], d and u depending on k, and
+Let the value be N / D^a with D = d (1 + u x), x = ref - E[ref], d and u depending on k, and
 N = b tp + c(ref), b >= 0. A hypothesis z with k ones has the value
 
     V(z) = d^-a [ b sum over its ones of Q_i(u)  +  E[c(ref) (1 + u x)^-a] ],
@@ -34,12 +30,13 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.problem import Answer, Method, Problem, certify, one_by_one, optimality_gap
-from fsmeu.decoding.ranking import NO_TABLE, ranked, ranked_answers
+from fsmeu.decoding.ranking import NO_TABLE, ranked
 from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis import moments as tm
 from fsmeu.trellis.compiled import load_compiled
+from fsmeu.trellis.independent import UnfitError
 from fsmeu.twofold import UNIT
 
 TILTED_CELLS = 1 << 26  # kept expectations E[y_i exp(-t ref)], for each t and label: 512 MB
@@ -65,26 +62,9 @@ def _condition(problem: Problem) -> str | None:
         return f"there must be at least {LONG_SEQUENCE:,} labels: fewer are counted exactly"
     if problem.constraint is not None or problem.keep is not None:
         return "there must be no constraint, and no states may be left out"
-    if problem.probabilities is None and not is_binary_chain(problem.model):
-        return "the labels must be independent or a chain"
+    if not is_binary_chain(problem.model):
+        return "the labels must be a chain"
     return None
-
-
-def _by_moments(problem: Problem) -> Answer | str:
-    """The best sequence, or what does not hold; values of all numbers of ones are bounded."""
-    form, p = problem.confusion, problem.probabilities
-    assert form is not None
-    if p is None:
-        return _under_chain(problem, form)
-    order = np.argsort(-p, kind="stable")
-    table = tm.ranked_values(form, p[order], problem.sign)
-    if isinstance(table, str):
-        return table
-    why = f"labels are independent, so that the best sequence ranks positions; {_WHY} ({table.how})"
-    return ranked_answers([problem], order[None], table.values[None], table.errors[None], why)[0]
-
-
-# -- chains ----------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
@@ -138,9 +118,10 @@ def chords(
 
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")  # what comes of it is checked
-def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
+def _under_chain(problem: Problem) -> Answer | str:
     """The best sequence under a chain: that of a search, or without ones, or with nothing else."""
-    n, sign, answer = problem.n, problem.sign, None
+    n, sign, answer, form = problem.n, problem.sign, None, problem.confusion
+    assert form is not None
     tables = binary_chain(problem.model)
     assert tables is not None
     chain = tm.chain_of(*tables, problem.model.roundings)
@@ -151,7 +132,7 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
     for searched in (_search, _rare_search):
         try:
             search = searched(form, chain, sign)
-        except tm.UnfitError as error:
+        except UnfitError as error:
             return answer or str(error)
         if search is None:
             continue
@@ -294,7 +275,7 @@ def _rare_search(form: Confusion, chain: tm.Chain, sign: float) -> CountSearch |
     ks = np.arange(1, n)
     v, c = below[0], float(below[1, 1])
     if (below[1, ks] != c).any() or c <= 0 or (top[1] < top[2])[ks].any():
-        raise tm.UnfitError(_ONE_RATIO)
+        raise UnfitError(_ONE_RATIO)
     nodes, weights, off = tm.exponentials(power, float(v[ks].min()) + c, float(v[ks].max()) + c * n)
     if len(nodes) * n > TILTED_CELLS:
         return None
@@ -339,11 +320,11 @@ def _single_ratio(
             continue
         (ratio, *further), power = part.ratios, part.ratios[0].power
         if further or (ratio.below[1] != ratio.below[2]).any():
-            raise tm.UnfitError(_ONE_RATIO)
+            raise UnfitError(_ONE_RATIO)
         top[:, ks], below[:, ks] = sign * ratio.top, ratio.below
         tm.add_apart(part, chain.apart, apart[0, ks], apart[1, ks])
     apart[0] *= sign
     return top, below, power, apart
 
 
-MOMENTS = Method("moments", _condition, one_by_one(_by_moments))
+MOMENTS = Method("moments", _condition, one_by_one(_under_chain))

@@ -43,7 +43,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.decoding.problem import HIDDEN, Answer, Method, Problem, certify, optimality_gap
-from fsmeu.decoding.ranking import ranked_answers, ranked_fault
+from fsmeu.decoding.ranking import ranked_answer, ranked_fault
 from fsmeu.errors import FsmeuError
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
@@ -188,7 +188,7 @@ def _in_windows(problem: Problem) -> Answer | None:
         return None
     why = f"{why_split(problem)}; labels are independent, counts are held in windows that lack"
     why += f" {by_count[2]:.0e} of the mass at most"
-    return ranked_answers([problem], order[None], by_count[0][None], by_count[1][None], why)[0]
+    return ranked_answer(problem, order, by_count[0], by_count[1], why)
 
 
 def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] | None:

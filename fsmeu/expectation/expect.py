@@ -41,7 +41,8 @@ from fsmeu.models import Gradient, Model, Parametrized, arc_weights_many, as_mod
 from fsmeu.models.base import prepare_many
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.parallel import checked_jobs, in_shares
-from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
+from fsmeu.trellis.independent import expected_value
+from fsmeu.trellis.moments import PROMISED, chain_of, chain_value
 from fsmeu.trellis.roundings import (
     DIGITS,
     BoundedValues,
@@ -394,10 +395,11 @@ def _derivatives(queries: Sequence[Query], engine: str) -> list[tuple[float, lis
 
 # -- long sequences of two labels, where the value looks at counts alone ---------------------------
 #
-# Sums of ratios of counts come from central moments (``trellis/moments.py``). Other values, of
-# independent labels: with z given, tp counts independent events, where z is a one, and ref - tp
-# all others. Both have windows that lack a mass far below rounding, which enters the bounds:
-# the sum over all tables has a few million terms for a million labels.
+# Sums of ratios of counts come from generating functions (``trellis/independent.py``), or, under
+# chains, from central moments (``trellis/moments.py``). Other values, of independent labels: with z
+# given, tp counts independent events, where z is a one, and ref - tp all others. Both have windows
+# that lack a mass far below rounding, which enters the bounds: the sum over all tables has a few
+# million terms for a million labels.
 
 
 def is_long(query: Query) -> bool:
@@ -414,13 +416,13 @@ def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expecta
     form, chain = loss.confusion, binary_chain(query.model)
     assert form is not None
     assert z is not None
-    by_moments: Sequence[float] | None = None if p is None else independent_value(form, z, p)
+    ratio: Sequence[float] | None = None if p is None else expected_value(form, z, p)
     if p is None and chain is not None:
-        by_moments = chain_value(form, z, chain_of(*chain, query.model.roundings))
+        ratio = chain_value(form, z, chain_of(*chain, query.model.roundings))
     estimates = []
-    if by_moments is not None and by_moments[1] <= _USABLE * abs(by_moments[0]):
-        estimates.append((by_moments[0], by_moments[1] + off, 1.0, 0.0))
-    promised = by_moments is not None and by_moments[1] <= PROMISED * abs(by_moments[0])
+    if ratio is not None and ratio[1] <= _USABLE * abs(ratio[0]):
+        estimates.append((ratio[0], ratio[1] + off, 1.0, 0.0))
+    promised = ratio is not None and ratio[1] <= PROMISED * abs(ratio[0])
     if not promised and loss.value_range(query.n).finite and p is not None:
         estimates.append(_windowed(form, z, p, off, query.model.roundings))
     if not estimates:

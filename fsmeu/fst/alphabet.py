@@ -132,7 +132,15 @@ class Alphabet:
 
     def decode(self, indices: Iterable[int]) -> list[Label]:
         """The labels with these indices."""
-        return [self.labels[k] for k in indices]
+        if not isinstance(indices, np.ndarray):
+            return [self.labels[k] for k in indices]
+        numbers: list[Label] = indices.tolist()  # ints of Python are faster to look up
+        return numbers if self._are_indices else [self.labels[k] for k in indices.tolist()]
+
+    @cached_property
+    def _are_indices(self) -> bool:
+        """Whether labels are 0, 1, ...: then sequences of labels are those of their indices."""
+        return all(type(label) is int and label == k for k, label in enumerate(self.labels))
 
     def text(self, indices: Iterable[int]) -> str:
         """A sequence as text: joined when every label is one character, else with spaces."""

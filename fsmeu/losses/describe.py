@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from fsmeu.arrays import Floats
 from fsmeu.errors import FsmeuError
 from fsmeu.losses.algebra import confusion as tables
+from fsmeu.losses.algebra.ratio_family import family_of
 from fsmeu.losses.algebra.ratios import sum_of_ratios
 from fsmeu.losses.algebra.split import split
 from fsmeu.losses.language.syntax import Expr, Register, Spec
@@ -94,6 +96,37 @@ _LENGTHS_TRIED = 12  # lengths at which a true positive is looked for that makes
 
 
 @dataclass(frozen=True)
+class FractionalLinear:
+    """(c0 n + c1 tp + c2 hyp + c3 ref) / (d0 n + d1 tp + d2 hyp + d3 ref), exceptions aside."""
+
+    numerator: tuple[float, ...]  # c0, ..., c3
+    denominator: tuple[float, ...]  # d0, ..., d3
+
+
+def _fractional(form: tables.Confusion) -> FractionalLinear | None:
+    """The value as a ratio of sums of counts, if it is the same one at several lengths."""
+    ratios = [_fractional_at(form, n) for n in (_LENGTHS_TRIED, 2 * _LENGTHS_TRIED + 1)]
+    if ratios[0] is None or ratios[1] is None or not np.allclose(ratios[0], ratios[1], 1e-12, 0.0):
+        return None
+    return FractionalLinear(tuple(ratios[0][0].tolist()), tuple(ratios[0][1].tolist()))
+
+
+def _fractional_at(form: tables.Confusion, n: int) -> Floats | None:
+    """Coefficients of numerator and denominator on n, tp, hyp and ref, (2, 4), at one length."""
+    family = family_of(form, n)
+    if family is None or len(family.parts) != 1:
+        return None
+    sides = family.parts[0].linear_sides()
+    if sides is None:
+        return None
+    ratio = np.stack(sides)
+    if not ratio[1, 1:].any():  # divided by a number: by n, and the number is 1 / n of that
+        ratio *= n / ratio[1, 0]
+    ratio[:, 0] /= n
+    return ratio
+
+
+@dataclass(frozen=True)
 class Properties:
     """Properties of a loss that are derived from its text.
 
@@ -107,7 +140,7 @@ class Properties:
     ends: tuple[str, ...]  # the registers of one tape that the value looks at, if it splits
     additive: bool  # whether the value is a sum over positions
     confusion: bool  # whether it depends on the pair through (tp, hyp, ref, n) alone
-    fractional: tables.Fractional | None  # it as a ratio of sums of counts, the same at every n
+    fractional: FractionalLinear | None  # it as a ratio of sums of counts, the same at all n tried
     ratios: int  # how many ratios of counts it is the sum of, 0 if it is no sum of such
     tp_monotonic: bool | None
     counterexample: tables.Counterexample | None
@@ -121,7 +154,7 @@ def properties(bound: BoundLoss) -> Properties:
     if form is not None:
         tried = (tables.tp_counterexample(form, n) for n in range(1, _LENGTHS_TRIED + 1))
         counterexample = next((case for case in tried if case is not None), None)
-        ratio = tables.fractional(form)
+        ratio = _fractional(form)
         sums = sum_of_ratios(form, _LENGTHS_TRIED, np.arange(1.0, _LENGTHS_TRIED))
     return Properties(
         linear=bound.spec.linear(),

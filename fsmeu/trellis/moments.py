@@ -1,4 +1,4 @@
-"""Expectations of ratios of counts of long sequences: central moments, and sums of exponentials.
+"""Expectations of ratios of counts of long chains: central moments, and sums of exponentials.
 
 Let N and D be sums over many labels, d = E[D], x = D - d, J even. Then, for a = 1 or 1/2,
 
@@ -25,12 +25,12 @@ from functools import lru_cache
 from math import ceil, comb, exp, factorial, floor, fsum, lgamma, log, pi, prod, sqrt
 
 import numpy as np
-from numpy.polynomial import Polynomial
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.ratios import Ratio, RatioSum, sum_of_ratios
 from fsmeu.trellis.compiled import load_compiled
+from fsmeu.trellis.independent import UnfitError
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.twofold import UNIT
 
@@ -40,7 +40,6 @@ _BLOCK = 1 << 16  # candidates whose ratios are tabled at once
 
 _NO_RATIOS = "the value must be a sum of ratios of counts"
 _WORSE = "more true positives must never make it worse"
-_UNEVEN = "where labels are rare, the denominator must count ones alike whatever the hypothesis"
 
 BINOMIAL = np.array(
     [[float(comb(j, i)) for i in range(MOST_ORDER + 2)] for j in range(MOST_ORDER + 2)]
@@ -48,30 +47,6 @@ BINOMIAL = np.array(
 
 Chances = tuple[tuple[float, float], tuple[float, float]]
 """The probabilities that no label is a one, and that all are, each with a bound on its error."""
-
-
-@dataclass(frozen=True, eq=False)
-class Ranked:
-    """The expected values of all sequences whose ones are at the most probable positions."""
-
-    values: Floats  # the value with k ones, (n + 1,)
-    errors: Floats  # bounds on remainders and roundings, (n + 1,)
-    how: str  # the series that was summed, in words
-
-
-@lru_cache(maxsize=1)
-def _cumulant_polynomials() -> Floats:
-    """Coefficients of the cumulants of a label as polynomials of p: k' = p (1 - p) dk/dp."""
-    coefficients = np.zeros((MOST_ORDER + 1, MOST_ORDER + 1))
-    cumulant, factor = Polynomial([0.0, 1.0]), Polynomial([0.0, 1.0, -1.0])
-    for r in range(1, MOST_ORDER + 1):
-        coefficients[r, : len(cumulant.coef)] = cumulant.coef
-        cumulant = factor * cumulant.deriv()
-    return coefficients
-
-
-class UnfitError(Exception):
-    """A value that is no sum of ratios, or that true positives make worse."""
 
 
 @lru_cache(maxsize=8)  # many sequences of one length ask for the same
@@ -92,44 +67,6 @@ def parts_of(form: Confusion, n: int, sign: float) -> Iterator[tuple[slice, Rati
         yield slice(begin, end), _derived(form, n, range(begin, end), sign)
 
 
-def ranked_values(form: Confusion, p: Floats, sign: float) -> Ranked | str:
-    """The expected value with ones at the first k positions, for all k; or what must hold for it.
-
-    Probabilities are in descending order, (n,), n >= 2; the sign is 1 for a utility, -1 for a loss.
-    """
-    ranked: Ranked | str = _NO_RATIOS
-    try:
-        order = _likely_order(form, p, sign)
-        while order <= MOST_ORDER:
-            series = _series(form, p, sign, order)
-            scores, best = sign * series.values, int((sign * series.values).argmax())
-            enough = PROMISED * abs(scores[best])
-            if series.errors[best] <= enough:
-                ranked = series
-                if (scores + series.errors).max() <= scores[best] + 500 * enough:
-                    return ranked  # no other number of ones may be better
-            order += 4
-        return _exponential(form, p, sign)
-    except UnfitError as error:
-        return ranked if isinstance(ranked, Ranked) else str(error)
-
-
-@np.errstate(all="ignore")  # means may be 0, or next to it
-def _likely_order(form: Confusion, p: Floats, sign: float) -> int:
-    """The order whose remainder will be small where the ratio of expectations is best."""
-    n = len(p)
-    ks = range(1, n, -(-n // 512))
-    part, sums = _derived(form, n, ks, sign), np.append(0.0, np.cumsum(p))
-    a = sums[ks.start : ks.stop : ks.step]
-    b, (values, spread) = sums[-1] - a, np.zeros((2, len(ks)))
-    for ratio in part.ratios:
-        mean, d = (count[0] + count[1] * a + count[2] * b for count in (ratio.top, ratio.below))
-        values += mean / d**ratio.power
-        deviation = sqrt(float(p @ (1.0 - p))) * np.abs(ratio.below[1:]).max(axis=0) / d
-        spread = np.maximum(spread, deviation)
-    return needed_order(float(spread[(sign * values).argmax()]))
-
-
 def needed_order(spread: float, enough: float = 1e-13, least: int = 6) -> int:
     """The least even order J with (J - 1)!! spread^J small; more than the greatest if none has."""
     for order in range(least, MOST_ORDER + 1, 2) if spread < 1 else ():
@@ -141,24 +78,6 @@ def needed_order(spread: float, enough: float = 1e-13, least: int = 6) -> int:
 def jet_order(needed: int) -> int:
     """The least multiple of 4 that is no less: loops over jets are compiled for each order."""
     return -(-needed // 4) * 4
-
-
-def _series(form: Confusion, p: Floats, sign: float, order: int) -> Ranked:
-    """The values by central moments up to an order."""
-    n, run, polynomials = len(p), load_compiled("moment_kernels"), _cumulant_polynomials()
-    sums = np.zeros((3, order + 1))
-    run.cumulant_sums(p, polynomials, sums)
-    totals, sizes = sums[0] + sums[1], absolute_moments(sums[2])
-    values, errors, carried = np.zeros(n + 1), np.zeros(n + 1), np.zeros((3, order + 1))
-    chances = product(1.0 - p), product(p)
-    for ks, part in parts_of(form, n, sign):
-        run.cumulant_sums(p[max(0, ks.start - 1) : ks.start], polynomials, carried)
-        run.ranked_series(
-            p, ks.start, carried, totals, sizes, polynomials, BINOMIAL, _tables(part.ratios), order,
-            values[ks], errors[ks],
-        )  # fmt: skip
-        add_apart(part, chances, values[ks], errors[ks])
-    return Ranked(values, errors, f"central moments up to order {order}")
 
 
 def central_moments(cumulants: Floats) -> Floats:
@@ -179,24 +98,6 @@ def cumulants_of(moments: Floats) -> Floats:
     return np.array(cumulants)
 
 
-def absolute_moments(cumulants: Floats) -> Floats:
-    """Bounds on absolute central moments by bounds on cumulants, (J + 2,)."""
-    order = len(cumulants) - 1
-    moments = np.append(central_moments(cumulants), 0.0)
-    for j in range(1, order, 2):  # odd ones by their neighbours (Cauchy and Schwarz)
-        moments[j] = max(moments[j], sqrt(moments[j - 1] * moments[j + 1]))
-    moments[order + 1] = moments[order] ** ((order + 1) / order)
-    return moments
-
-
-def _tables(ratios: Sequence[Ratio]) -> tuple[Floats, Floats, Floats, Floats]:
-    """Numerators, denominators, powers and bounds as arrays, for kernels."""
-    tops, belows, powers, mosts = zip(
-        *((one.top, one.below, one.power, one.most) for one in ratios), strict=True
-    )
-    return np.stack(tops), np.stack(belows), np.array(powers), np.stack(mosts)
-
-
 def add_apart(part: RatioSum, chances: Chances, values: Floats, errors: Floats) -> None:
     """Adds what the value is more where y has no ones, or nothing else."""
     for (chance, error), more in zip(chances, (part.no_ones, part.all_ones), strict=True):
@@ -210,39 +111,6 @@ def product(factors: Floats) -> tuple[float, float]:
         total = float(np.log(factors).sum())  # numpy adds up in pairs
     value = exp(total)
     return value, 64 * UNIT * (1.0 + abs(total)) * value if value else 0.0
-
-
-def _exponential(form: Confusion, p: Floats, sign: float) -> Ranked:
-    """The values by sums of exponentials, if denominators have one coefficient on A, and on B."""
-    n, run = len(p), load_compiled("moment_kernels")
-    values, errors = np.zeros((2, n + 1))
-    means, chances = np.append(0.0, np.cumsum(p)), (product(1.0 - p), product(p))
-    groups: dict[tuple[int, float], list[tuple[slice, Ratio]]] = {}
-    for ks, part in parts_of(form, n, sign):
-        add_apart(part, chances, values[ks], errors[ks])
-        for row, ratio in enumerate(part.ratios):
-            if ratio.below[1:].any():
-                groups.setdefault((row, ratio.power), []).append((ks, ratio))
-                continue
-            scale, top = ratio.below[0] ** -ratio.power, ratio.top
-            a, b = means[ks], means[-1] - means[ks]
-            values[ks] += scale * (top[0] + top[1] * a + top[2] * b)
-            size = np.abs(top[0]) + np.abs(top[1]) * a + np.abs(top[2]) * means[-1]
-            errors[ks] += 4 * n * UNIT * scale * size
-    for (_, power), members in groups.items():
-        top, below, amounts = np.zeros((3, n + 1)), np.zeros(n + 1), set()
-        for ks, ratio in members:
-            top[:, ks], below[ks] = ratio.top, ratio.below[0]
-            amounts |= {tuple(column) for column in ratio.below[1:].T.tolist()}
-        if len(amounts) > 1:
-            raise UnfitError(_UNEVEN)
-        low = min(ratio.least_below for _, ratio in members)
-        high = max(ratio.most_below for _, ratio in members)
-        nodes, weights, off = exponentials(power, low, high)
-        run.ranked_exponentials(
-            p, nodes, weights, off, top, below, np.array(*amounts), values, errors
-        )
-    return Ranked(values, errors, "a sum of exponentials")
 
 
 def exponentials(
@@ -297,31 +165,6 @@ def _gauss(places: Floats, weights: Floats, most: int) -> tuple[Floats, Floats]:
 
 
 # -- one hypothesis --------------------------------------------------------------------------------
-
-
-def independent_value(form: Confusion, z: Ints, p: Floats) -> tuple[float, float] | None:
-    """The expected value of z where ones have probabilities p, (n,), n >= 2; a bound on its error.
-
-    None where the value is no sum of ratios.
-    """
-    part = sum_of_ratios(form, len(z), np.array([float(z.sum())]))
-    if part is None:
-        return None
-    run, polynomials, ones = load_compiled("moment_kernels"), _cumulant_polynomials(), z == 1
-    chosen, others = np.zeros((2, 3, MOST_ORDER + 1))
-    run.cumulant_sums(p[ones], polynomials, chosen)
-    run.cumulant_sums(p[~ones], polynomials, others)
-    sums, value, error = chosen + others, np.zeros(1), np.zeros(1)
-    for order in range(6, MOST_ORDER + 1, 2):
-        totals, cut = (sums[0] + sums[1])[: order + 1], slice(0, order + 1)
-        run.ranked_series(
-            p[:0].copy(), 0, chosen[:, cut].copy(), totals, absolute_moments(sums[2, cut]),
-            polynomials, BINOMIAL, _tables(part.ratios), order, value, error,
-        )  # fmt: skip
-        if error[0] <= 0.1 * PROMISED * abs(value[0]):
-            break
-    add_apart(part, (product(1.0 - p), product(p)), value, error)
-    return float(value[0]), float(error[0])
 
 
 def chain_value(form: Confusion, z: Ints, chain: Chain) -> tuple[float, float, float] | None:

@@ -22,7 +22,7 @@ def chain(n, order=1):
 
 @pytest.mark.parametrize(
     ("method", "short", "bar", "model"),
-    [("ranking_fast", 500, 5, uniform), ("ranking", 100, 9, uniform), ("counting", 200, 9, chain)],
+    [("ratios", 500, 5, uniform), ("ranking", 100, 9, uniform), ("counting", 200, 9, chain)],
 )
 def test_growth(method, short, bar, model):
     """Time from n to 2n."""

@@ -30,7 +30,7 @@ def decided(title, loss, model, seconds, gigabytes=1):
 
 
 @pytest.mark.parametrize("kind", CHANCES)
-@pytest.mark.parametrize(("n", "seconds"), [(10**5, 0.3), (10**6, 3)])
+@pytest.mark.parametrize(("n", "seconds"), [(10**5, 0.06), (10**6, 0.4)])
 def test_best_fscore_of_independent_labels(kind, n, seconds):
     p = CHANCES[kind](np.random.default_rng(5), n)
     title = f"decode, F1, {kind}, n = {n:,}"
@@ -42,7 +42,24 @@ def test_best_fscore_of_independent_labels(kind, n, seconds):
 
 def test_best_fscore_of_ten_million_labels():
     p = np.random.default_rng(5).beta(2, 5, 10**7)
-    decided("decode, F1, Beta(2, 5), n = 10,000,000", fsmeu.load("fscore"), p, 40, 2)
+    decided("decode, F1, Beta(2, 5), n = 10,000,000", fsmeu.load("fscore"), p, 2, 1)
+
+
+@pytest.mark.parametrize("ones", [0.1, 1, 5, 20, 50, 200])
+def test_best_fscore_of_rare_ones(ones):
+    p = np.random.default_rng(1).beta(0.05, 5, 10**5)
+    p = np.minimum(p * ones / p.sum(), 1.0)
+    decided(f"decode, F1, {ones} ones of 100,000 labels", fsmeu.load("fscore"), p, 0.1)
+
+
+@pytest.mark.parametrize(("n", "seconds"), [(6, 0.5), (100, 1.5), (1000, 10)])
+def test_best_fscore_of_ten_thousand_rows(n, seconds):
+    rows, loss = np.random.default_rng(2).beta(0.5, 1, (10_000, n)), fsmeu.load("fscore")
+    fsmeu.decode_many(loss, rows[:4])
+    title = f"decode_many, F1, 10,000 rows of {n:,}"
+    run = apart(title, lambda: all(d.exact for d in fsmeu.decode_many(loss, rows)), seconds, 2)
+    assert run.result
+    assert within(title, run, seconds, 2)
 
 
 @pytest.mark.parametrize(

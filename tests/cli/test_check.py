@@ -146,7 +146,7 @@ def test_the_f_score_as_it_is_known(fsmeu):
     assert [d * 2 / top[1] for d in bottom] == [0, 0, 1, 1]
     assert data["determinism"]["up_to"] == 10
     methods = {d["method"]: d["any_model"] for d in data["decoders"]}
-    assert methods == {"ranking_fast": False, "counting": True, "ranking": False}
+    assert methods == {"ratios": False, "counting": True, "ranking": False}
     registers = {r["name"]: (r["tapes"], r["given"], r["free"]) for r in data["registers"]}
     assert registers == {
         "tp": (["z", "y"], "weight", "weight"),
@@ -161,7 +161,7 @@ def test_what_follows_in_words(fsmeu):
     assert told["additive"].startswith("no: the value also looks at hyp, ref")
     assert told["TP-monotonic"].startswith("yes, for n up to 12")
     assert told["exact decisions"] == (
-        "at n = 12: counting (any model); ranking_fast, ranking (independent labels)"
+        "at n = 12: counting (any model); ratios, ranking (independent labels)"
     )
     told = facts_of(fsmeu("check", "pk", "-p", "k=2"))
     assert told["additive"].startswith("yes")

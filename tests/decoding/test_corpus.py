@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.decoding import corpus as decisions
-from fsmeu.decoding import corpus_moments, moments
+from fsmeu.decoding import hulls, moments
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 from fsmeu.losses.language.read import read
 from tests import brute_force, shelf
@@ -189,7 +189,7 @@ def test_bounds_hold_wherever_the_search_stops(name, kind, seed):
 
 
 @pytest.mark.parametrize(
-    ("limits", "name", "value"), [(moments, "MOST_TRIES", 1), (corpus_moments, "EXACT_SUMS", 0)]
+    ("limits", "name", "value"), [(moments, "MOST_TRIES", 1), (hulls, "EXACT_SUMS", 0)]
 )
 def test_totals_are_tried_for_as_long_as_it_takes(limits, name, value, monkeypatch):
     """The limit on tries is that of long sequences; where sums are not exact, a gap is told."""
@@ -199,7 +199,7 @@ def test_totals_are_tried_for_as_long_as_it_takes(limits, name, value, monkeypat
         loss, meaning, models, listed = corpus("chunk_fscore", "field", seed + 40)
         found = fsmeu.decode_corpus(loss, models)
         check(found, loss, meaning, listed)
-        assert found.exact or limits is corpus_moments
+        assert found.exact or limits is hulls
         tried.append(found.totals)
     assert max(tried) > 1
 
@@ -304,7 +304,7 @@ def test_as_by_windows(scale, monkeypatch):
     found = fsmeu.decode_corpus(loss, models, progress=lambda *sides: told.append(sides), jobs=2)
     assert told == [(found.lower, found.upper)]
     value = fsmeu.expect_corpus(loss, found.labels, models)
-    monkeypatch.setattr(corpus_moments, "best_by_moments", lambda *_: None)
+    monkeypatch.setattr(decisions, "best_by_lanes", lambda *_: None)
     wanted = fsmeu.decode_corpus(loss, models)
     assert found.exact
     assert found.labels == wanted.labels

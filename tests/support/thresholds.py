@@ -1,16 +1,18 @@
 """Sizes from which queries are answered in other ways, set so low that short sequences are, too."""
 
 from fsmeu.decoding import corpus as corpus_decisions
-from fsmeu.decoding import moments, split
+from fsmeu.decoding import moments, ratios, split
 from fsmeu.expectation import composition, corpus, expect
 from fsmeu.fst import regex
 from fsmeu.losses.machine import view
 from fsmeu.losses.semantics import walk as registers
 from fsmeu.models import potentials
-from fsmeu.trellis import walk
+from fsmeu.trellis import independent_search, walk
 
 LOWEST = [
     *((user, "LONG_SEQUENCE", 2) for user in (expect, corpus, moments, corpus_decisions)),
+    (ratios, "SHORT", 1),  # bounds on blocks of numbers of ones
+    (independent_search, "_FEW", 1),
     (split, "COUNTED_AT_ONCE", 0),  # windows of counts
     (composition, "MUCH_TO_REMEMBER", 0),  # sums over windows that are not remembered
     (view, "_SMALL_CORE", 0),  # merging of what z leaves alike

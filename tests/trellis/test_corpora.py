@@ -83,7 +83,7 @@ def test_steps_that_do_not_look_at_the_length_are_found_once():
     assert [split_trellis_of(reads_n, models[n]).n for n in (2, 3)] == [2, 3]
     softmax = fsmeu.models.Independent(np.full((3, 5), 0.2), TAGS)
     assert (
-        len(split_trellis_of(loss, softmax).r.member) == 3
+        len(split_trellis_of(loss, softmax).y_tables.member) == 3
     )  # O and each type, whatever their ages
 
 

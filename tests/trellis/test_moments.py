@@ -1,7 +1,6 @@
-"""Series in central moments and sums of exponentials: bounds hold what other code computes."""
+"""Chains by central moments and sums of exponentials: bounds hold what other code computes."""
 
 import itertools
-from random import Random
 
 import numpy as np
 import pytest
@@ -11,125 +10,13 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.decoding import moments as decisions
 from fsmeu.decoding import split
-from fsmeu.decoding.problem import Clock
-from fsmeu.decoding.ranking import _candidate_values
-from fsmeu.losses.algebra.confusion import tp_counterexample, value_of_counts
-from fsmeu.losses.algebra.ratios import sum_of_ratios
 from fsmeu.models.chains import binary_chain
 from fsmeu.trellis import moments
-from tests.explore.programs import Family
+from tests.support.ratios import LOSSES, chances, loaded
 from tests.support.values import CHANCES
 
-COUNTS = """labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1
-count ref when y == 1 """
-TEXTS = {
-    "one side": f"utility f {COUNTS} value tp / (2 * n - ref)",
-    "an offset": f"utility f {COUNTS} value (3 * tp - hyp + 2 * n) / (5 * n + 2 * hyp + ref - tp)",
-    "a loss": f"loss f {COUNTS} value (hyp - tp) / (hyp + ref) or 1 / 3 when hyp + ref == 0",
-}
-LOSSES = [
-    ("fscore", {}),
-    ("fscore", {"beta": 2, "empty": 0}),
-    ("fscore", {"alpha": 0}),
-    ("jaccard", {}),
-    ("precision", {}),
-    ("recall", {}),
-    ("specificity", {}),
-    ("balanced_accuracy", {}),
-    ("balanced_accuracy", {"drop": 0, "empty": 0}),
-    ("g_tp_pr", {"empty": 0.5}),
-    ("kappa", {}),
-    ("accuracy", {}),
-    ("hamming", {}),
-    *((name, {}) for name in TEXTS),
-]
-TEXTS |= {  # no sums of ratios, or with conditions
-    "decided": f"utility f {COUNTS} value if hyp + ref != 0 and not (hyp == 0 and n < 0) "
-    "then tp / (hyp + ref) else 1",
-    "undecided": f"utility f {COUNTS} value tp / (n + hyp) or 1 when tp == 0 and n == 9",
-    "mistakes": f"""loss f {COUNTS} count wrong by if z == 1 then 2 else 1 when z != y
-value wrong / (3 * ref + sqrt(hyp) + 1) range 0 .. 2 * n""",
-    "of label 0": """utility f labels 0 1 count tn when z == 0 and y == 0 count no when z == 0
-count neg when y == 0 value tn / sqrt(no * neg) or 1 when no + neg == 0 or 0 when no * neg == 0
-range 0 .. 1""",
-}
 COUNTED = [("balanced_accuracy", {"drop": 0, "empty": 0}), ("mcc", {"empty": 1})]
 COUNTED += [(name, {}) for name in ("g_tp_pr", "kappa", "specificity", "mistakes", "of label 0")]
-UNEVEN = {"kappa"}  # its denominator weighs a one of y by the number of ones of z
-
-
-def loaded(name, params):
-    return fsmeu.loads(TEXTS[name]) if name in TEXTS else fsmeu.load(name, **params)
-
-
-def chances(seed, n):
-    """Probabilities of many kinds, descending, some 0 or 1, some equal, some rare."""
-    random = np.random.default_rng(seed)
-    p = random.beta(*random.choice([0.1, 0.5, 2.0, 20.0], 2), size=n)
-    p *= random.choice([1.0, 1.0, 0.1, 1e-3])
-    some = random.random(n) < random.choice([0.0, 0.3, 1.0])
-    p[some] = random.choice([0.0, 1.0, 0.25], size=int(some.sum()))
-    return np.sort(p)[::-1].copy()
-
-
-RANDOM = [(f"random {seed}", {}) for seed in range(24)]
-
-
-def form_of(name, params):
-    """The function of counts that a loss is; None for some of those that are written at random."""
-    if not name.startswith("random"):
-        return loaded(name, params).confusion
-    lines = Family(Random(name), (0, 1)).confusion()
-    return fsmeu.loads("\n".join(["utility f", "labels 0 1", *lines])).confusion
-
-
-@pytest.mark.parametrize(("name", "params"), [*LOSSES, *RANDOM, ("decided", {})])
-@pytest.mark.parametrize("n", [2, 3, 7])
-def test_every_table_has_the_value_of_its_ratios(name, params, n):
-    """With the bounds of the ratios, and the derived monotonicity, by looking at all tables."""
-    form, digits = form_of(name, params), 1e-9 if (name, params) in RANDOM else 0.0
-    for ks in (np.zeros(1), np.arange(1.0, n), np.full(1, float(n))):
-        found = form and sum_of_ratios(form, n, ks)
-        assert found is not None or digits
-        for column, k in enumerate(ks if found else ()):
-            a, b = (x.ravel() for x in np.mgrid[: k + 1, : n - k + 1])
-            total = np.where(a + b == 0, found.no_ones[column], 0.0)
-            total += np.where(a + b == n, found.all_ones[column], 0.0)
-            for one in found.ratios:
-                top, below = (x[:, column] @ [a * 0 + 1, a, b] for x in (one.top, one.below))
-                ratio = np.where(below > 0, top / np.where(below > 0, below, 1) ** one.power, 0.0)
-                assert (np.abs(ratio) <= one.most[column] * (1 + 1e-12)).all()
-                assert one.least_below <= below[below > 0].min() * (1 + 1e-12)
-                assert one.most_below >= below.max() * (1 - 1e-12)
-                total += ratio
-            wanted = value_of_counts(form, n, a, k, a + b)
-            assert total == pytest.approx(wanted, rel=digits, abs=1e-14)
-        sign = 1.0 if form is None or form.bound.spec.kind == "utility" else -1.0
-        if found and (found.rises if sign > 0 else found.falls):
-            assert tp_counterexample(form, n) is None
-
-
-@pytest.mark.parametrize("name", ["mcc", "h_mean", "q_mean", "undecided"])
-def test_other_values_are_no_sums_of_ratios(name):
-    assert sum_of_ratios(loaded(name, {}).confusion, 9, np.arange(1.0, 9)) is None
-
-
-@pytest.mark.parametrize(("name", "params"), LOSSES)
-@settings(max_examples=8, deadline=None)
-@given(seed=st.integers(0, 2**32), n=st.integers(2, 60), order=st.sampled_from([2, 6, 12, 20]))
-def test_ranked_values_are_within_their_bounds(name, params, seed, n, order):
-    """However large the remainder is: against the sums over all tables."""
-    loss, p = loaded(name, params), chances(seed, n)
-    sign = 1.0 if loss.kind == "utility" else -1.0
-    wanted = _candidate_values(loss.confusion, p, Clock()).values
-    ways = [moments._series(loss.confusion, p, sign, order)]
-    if name not in UNEVEN:
-        ways.append(moments._exponential(loss.confusion, p, sign))
-    if name in ("fscore", "jaccard", "recall", "g_tp_pr"):  # no weight below 0 cancels against n
-        assert ways[1].errors.max() <= 1e-12 * max(1.0, np.abs(wanted).max())
-    for found in ways:
-        room = found.errors + 1e-13 * np.maximum(1.0, np.abs(wanted))  # of the sums themselves
-        assert (np.abs(found.values - wanted) <= room).all()
 
 
 def some_chain(random, n, order, rare=False):
@@ -192,28 +79,6 @@ def test_decisions_by_windows_of_counts(name, params, seed, n):
     assert found.value == pytest.approx(own, rel=1e-12, abs=1e-12)
     sign = 1 if loss.kind == "utility" else -1
     assert sign * found.value >= max(sign * value for value in others) - 1e-12
-
-
-@pytest.mark.parametrize("kind", [*CHANCES, "very rare"])
-@pytest.mark.parametrize("name", ["fscore", "jaccard"])
-def test_decisions_are_those_of_the_quadratic_recurrence(name, kind):
-    """At the length that both serve."""
-    loss, random = fsmeu.load(name), np.random.default_rng(3)
-    p = CHANCES[kind](random, 1000) if kind in CHANCES else random.beta(0.3, 300, 1000)
-    found, wanted = (fsmeu.decode(loss, p, method=one) for one in ("moments", "ranking_fast"))
-    assert found.exact
-    assert wanted.exact
-    assert found.value == pytest.approx(wanted.value, rel=1e-12)
-    assert sum(found.labels) == sum(wanted.labels) or kind == "all .3"
-
-
-@pytest.mark.parametrize("p", [0.0, 5e-324, 1e-9, 1.0 - 1e-9, 1.0])
-@pytest.mark.parametrize("name", ["fscore", "recall", "balanced_accuracy"])
-def test_labels_that_are_nearly_sure(name, p):
-    """All the same: the best value is next to that of the sure reference."""
-    found = fsmeu.decode(fsmeu.load(name), np.full(1200, p))
-    assert found.exact
-    assert found.value == pytest.approx(1.0, abs=1e-5)
 
 
 @pytest.mark.thirds
@@ -297,10 +162,3 @@ def test_the_best_of_long_sequences(kind):
     assert found.value == pytest.approx(want, rel=1e-13)
     asked = fsmeu.expect(f1, found.labels, model)
     assert asked.lower <= want <= asked.upper
-
-
-def test_ten_ones_of_many_labels_are_decided_by_moments():
-    """A series that is sure of its best value, not of those of few ones, gives way to another."""
-    p = np.random.default_rng(1).beta(0.05, 5, 20000)
-    found = fsmeu.decode(fsmeu.load("fscore"), p * 10 / p.sum())
-    assert (found.method, found.exact) == ("moments", True)

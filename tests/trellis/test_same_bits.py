@@ -148,7 +148,6 @@ def test_compiling_is_announced_and_what_it_gives_is_kept(tmp_path):
         from fsmeu.trellis.compiled import load_compiled
         table = np.full((2, 2, 2), 0.5)
         run = load_compiled("moment_kernels")
-        run.cumulant_sums(table[0, 0], table[0], table[0].copy())
         print(run.chain_marginals(table, np.zeros(2)) > 0)
     """
     there = {**os.environ, "FSMEU_CACHE": str(tmp_path)}

@@ -7,43 +7,123 @@ accuracy (two ratios), tp / sqrt(hyp * ref). An affine function on the tables of
 its values at the vertices of 0 <= A <= k, 0 <= B <= n - k, 1 <= A + B <= n - 1, so that signs of
 denominators, conditions, bounds of ratios and monotonicity are decided there. The two tables
 without and with nothing but ones of y stand apart: what the file answers there is compared.
+
+Coefficients are functions of k, mostly polynomials. They are looked at for given k, or as spans
+that hold them for all k of a block: then what is decided holds for every k of the block, and ten
+million k are decided as fast as a thousand (``ratio_family.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import LossFileError
 from fsmeu.losses.algebra.confusion import Confusion, Form, NoFormError, form_of, value_of_counts
-from fsmeu.losses.algebra.split import Split
-from fsmeu.losses.semantics.evaluator import BoundLoss, Scope
+from fsmeu.losses.algebra.functions import (
+    Combined,
+    Function,
+    Polynomial,
+    Power,
+    Span,
+    UndecidedError,
+    constant,
+    known,
+    rows_at,
+    trimmed,
+)
+from fsmeu.losses.algebra.split import Split, starts_of
+from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at
 
 _CLEAR = 1e-9  # a sum is not 0 if it is more than this part of its terms without signs
 
 
-@dataclass(frozen=True, eq=False)
-class CountPolytope:
-    """The vertices of what two counts can be, (vertices, ks), and which ks have them.
+# -- what holds at all tables ----------------------------------------------------------------------
 
-    Where not ``a_known``, no function of the first count has a value.
-    """
+
+class Corners(NamedTuple):
+    """Vertices of what two counts can be, A = a + a_k k and B = b + b_k k, (vertices, 1) each."""
 
     a: Floats
+    a_k: Floats
     b: Floats
+    b_k: Floats
+
+    def values(self, affine: Span, ks: Span) -> Span:
+        """An affine function of two counts at the vertices, (vertices, ks)."""
+        start = affine[0] + affine[1] * known(self.a) + affine[2] * known(self.b)
+        return start + (affine[1] * known(self.a_k) + affine[2] * known(self.b_k)) * ks
+
+    def sizes(self, affine: Span, ks: Span) -> Floats:
+        """Bounds on the terms of the function at the vertices without signs, (vertices, ks)."""
+        a = (known(self.a) + known(self.a_k) * ks).size
+        b = (known(self.b) + known(self.b_k) * ks).size
+        size: Floats = affine.size[0] + affine.size[1] * a + affine.size[2] * b
+        return size
+
+
+def _corners(*rows: tuple[float, float, float, float]) -> Corners:
+    """Vertices by a, a_k, b and b_k."""
+    columns = np.array(rows, np.float64).T[:, :, None]
+    return Corners(columns[0], columns[1], columns[2], columns[3])
+
+
+@dataclass(frozen=True, eq=False)
+class CountPolytope:
+    """The vertices of what two counts can be, for several k or blocks of k.
+
+    Attributes:
+        ks: numbers of ones of z, (ks,).
+        corners: the vertices.
+        inside: which of them which k has, (vertices, ks).
+        a_known: where not, no function of the first count has a value.
+    """
+
+    ks: Span
+    corners: Corners
     inside: Bools
     a_known: bool = True
 
-    def values(self, affine: Floats) -> tuple[Floats, Bools]:
+    def values(self, affine: Function) -> tuple[Span, Bools]:
         """An affine function at the vertices, 0 where a k has not got one, and if it is clear."""
-        if not self.a_known and affine[1].any():
+        if not self.a_known and not affine.zero_rows()[1]:
             raise NoFormError
-        values = np.where(self.inside, _value(affine, self.a, self.b), 0.0)
-        clear = np.abs(values) > _CLEAR * np.abs(_value(np.abs(affine), self.a, self.b))
-        return values, clear | ~self.inside
+        rows = affine.at(self.ks)
+        values = self.corners.values(rows, self.ks)
+        low = np.where(self.inside, values.low, 0.0)
+        high = low if values.is_known else np.where(self.inside, values.high, 0.0)
+        room = _CLEAR * self.corners.sizes(rows, self.ks)
+        return Span(low, high), (low > room) | (high < -room) | ~self.inside
+
+    def zero(self, affine: Function) -> bool | None:
+        """Whether a function is 0 at all tables; False where it is at none, else None."""
+        values, clear = self.values(affine)
+        one_sign = (values.low >= 0).all(axis=0) | (values.high <= 0).all(axis=0)
+        unclear = np.logical_not(clear.all(axis=0) & one_sign)
+        if not unclear.any():
+            return False
+        if affine.zero_rows().all() or not (values.low.any() or values.high.any()):
+            return True
+        self.refine(unclear)
+        return None
+
+    def has_one_sign(self, function: Function) -> bool:
+        """Whether a function of k alone is nowhere 0."""
+        numbers = function.at(self.ks)
+        doubtful = ((numbers.low <= 0) & (numbers.high >= 0))[0]
+        doubtful = np.broadcast_to(doubtful, self.ks.low.shape)
+        self.refine(doubtful)
+        return not doubtful.any()
+
+    def refine(self, blocks: Bools) -> None:
+        """An UndecidedError if none of these blocks is a single k, for which it is decided."""
+        wide = self.ks.high > self.ks.low
+        if blocks.any() and not (blocks & ~wide).any():
+            raise UndecidedError(blocks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,162 +158,289 @@ class RatioSum:
     falls: bool
 
 
+class Part(NamedTuple):
+    """A ratio N / D^power: coefficients of N and D on 1, A and B, as functions of k."""
+
+    top: Function
+    below: Function
+    power: float
+
+    def linear_sides(self) -> tuple[Floats, Floats] | None:
+        """N and D as sums of 1, tp, hyp and ref, (4,) each; None where they are no such sums.
+
+        A factor that depends on k alone may stand below: tp / hyp.
+        """
+        if self.power != 1.0:
+            return None
+        sides: tuple[Function, Function]
+        match self.top, self.below:
+            case Polynomial() as top, Polynomial() as below:
+                sides = (top, below)
+            case Combined("product", Polynomial() as top, Power(base, -1.0)), Polynomial() as below:
+                divisor = Polynomial(np.array([[1.0], [0.0], [0.0]])) * base
+                if not below.zero_rows()[1:].all() or below.coefficients.shape[1] > 1:
+                    return None
+                sides = (top, divisor * constant(float(below.coefficients[0, 0])))
+            case _:
+                return None
+        linear = [_linear(side) for side in sides]
+        return None if linear[0] is None or linear[1] is None else (linear[0], linear[1])
+
+
+def _linear(side: Function) -> Floats | None:
+    """A function of k, A and B as a sum of 1, tp, hyp and ref, (4,), if it is one."""
+    if not isinstance(side, Polynomial) or side.coefficients.shape[1] > 2:
+        return None
+    rows = np.zeros((3, 2))
+    rows[:, : side.coefficients.shape[1]] = side.coefficients
+    if rows[1:, 1].any():
+        return None
+    return np.array([rows[0, 0], rows[1, 0] - rows[2, 0], rows[0, 1], rows[2, 0]])
+
+
+_ONE = constant(1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class _AffineSum(Form):
-    """An affine function of two random counts plus ratios of such, for several ks.
+    """An affine function of two random counts plus ratios of such.
 
-    ``affine`` has its coefficients on 1 and both counts, (3, ks), ``ratios`` numerators and
-    denominators, both (3, ks), and powers. If ``rooted``, the square root of the affine function is
-    meant; ``scale`` is what of that is a factor which depends on k alone.
+    ``affine`` has its coefficients on 1 and both counts. If ``rooted``, the square root of the
+    affine function is meant; ``scale`` is what of that is a factor which depends on k alone.
     """
 
-    affine: Floats
+    affine: Function
     places: CountPolytope
-    ratios: tuple[tuple[Floats, Floats, float], ...] = ()
+    parts: tuple[Part, ...] = ()
     rooted: bool = False
-    scale: Floats | float = 1.0
+    scale: Function = _ONE
 
     @property
     def of_k(self) -> bool:
         """True when it depends on k alone."""
-        return not self.ratios and not self.rooted and not self.affine[1:].any()
+        return not self.parts and not self.rooted and bool(self.affine.zero_rows()[1:].all())
 
-    def scaled(self, factor: Floats) -> _AffineSum:
-        """The product with a number for each k."""
-        ratios = tuple((factor * top, below, power) for top, below, power in self.ratios)
-        affine, scale = factor * self.affine, factor * self.scale
-        return replace(self, affine=affine, ratios=ratios, scale=scale)
+    def scaled(self, factor: Function) -> _AffineSum:
+        """The product with a function of k."""
+        parts = tuple(Part(part.top * factor, part.below, part.power) for part in self.parts)
+        affine = self.affine * factor
+        return replace(self, affine=affine, parts=parts, scale=self.scale * factor)
 
     def lifted(self, number: float) -> _AffineSum:
-        affine = np.zeros_like(self.affine)
-        affine[0] = number
-        return _AffineSum(affine, self.places)
+        return _AffineSum(Polynomial(np.array([[number], [0.0], [0.0]])), self.places)
 
     def plus(self, other: _AffineSum) -> _AffineSum:
-        if self.rooted and not other.ratios and not other.affine.any():
+        if self.rooted and not other.parts and other.affine.zero_rows().all():
             return self
         if self.rooted or other.rooted:
             raise NoFormError
-        return _AffineSum(self.affine + other.affine, self.places, self.ratios + other.ratios)
+        return _AffineSum(self.affine + other.affine, self.places, self.parts + other.parts)
 
     def times(self, other: _AffineSum) -> _AffineSum:
-        factor, total = (self, other) if self.of_k else (other, self)
+        factor = self if self.of_k else other
+        total = other if self.of_k else self
         if not factor.of_k or total.rooted:
             raise NoFormError
-        return total.scaled(factor.affine[0])
+        return total.scaled(factor.affine.row(0))
 
     def over(self, other: _AffineSum) -> _AffineSum:
-        if other.of_k and other.affine[0].all():
-            return self.scaled(1 / other.affine[0])
-        if other.ratios or self.ratios or self.rooted or not np.all(other.scale > 0):
+        if other.of_k and self.places.has_one_sign(other.affine.row(0)):
+            return self.scaled(other.affine.row(0).power(-1.0))
+        if other.parts or self.parts or self.rooted:
+            raise NoFormError
+        if not (other.scale.at(self.places.ks).low > 0).all():
             raise NoFormError
         power = 0.5 if other.rooted else 1.0
-        ratio = (self.affine / other.scale**power, other.affine / other.scale, power)
-        return _AffineSum(np.zeros_like(self.affine), self.places, (ratio,))
+        below = other.affine
+        top = self.affine
+        if other.scale is not _ONE:
+            below = below * other.scale.power(-1.0)
+            top = top * other.scale.power(-power)
+        return _AffineSum(self.lifted(0.0).affine, self.places, (Part(top, below, power),))
 
     def root(self) -> _AffineSum:
-        if self.of_k and (self.affine[0] >= 0).all():
-            return _AffineSum(np.sqrt(self.affine), self.places)
+        if self.of_k and (self.affine.row(0).at(self.places.ks).low >= 0).all():
+            return _AffineSum(self.affine.power(0.5), self.places)
         return replace(self, rooted=True)
 
     def is_zero(self) -> bool | None:
-        if self.ratios:
-            return None
-        values, clear = self.places.values(self.affine)
-        one_sign = (values >= 0).all(axis=0) | (values <= 0).all(axis=0)
-        if clear.all() and one_sign.all():
-            return False
-        return None if self.affine.any() else True
+        return None if self.parts else self.places.zero(self.affine)
 
 
-def _value(affine: Floats, a: Floats, b: Floats | float) -> Floats:
-    """The affine function of two counts, (ks,)."""
-    return np.asarray(affine[0] + affine[1] * a + affine[2] * b)
-
-
-def _ratios(
-    bound: BoundLoss, n: int, places: CountPolytope, registers: Mapping[str, Floats]
-) -> list[tuple[Floats, Floats, float]]:
-    """Numerators, denominators, powers of ratios whose sum the value is; registers are (3, ks)."""
-    zero = _AffineSum(np.zeros((3, len(places.a[0]))), places)
+def _parts(
+    bound: BoundLoss, n: int, places: CountPolytope, registers: Mapping[str, Function]
+) -> list[Part]:
+    """The ratios whose sum the value is; registers are affine functions of both counts."""
+    zero = _AffineSum(Polynomial(np.zeros((3, 1))), places)
     forms = {name: _AffineSum(affine, places) for name, affine in registers.items()}
     total: _AffineSum = form_of(
         bound.spec.value, forms, zero, Scope(bound, {"n": float(n)}, {}, {})
     )
     if total.rooted:
         raise NoFormError
-    if total.ratios and not total.affine.any():
-        return list(total.ratios)
-    return [(total.affine, zero.lifted(1.0).affine, 1.0), *total.ratios]
+    if total.parts and total.affine.zero_rows().all():
+        return list(total.parts)
+    return [Part(total.affine, zero.lifted(1.0).affine, 1.0), *total.parts]
+
+
+def _registers(form: Confusion, n: int) -> dict[str, Function]:
+    """The registers at the end as affine functions of both counts, by name."""
+    registers: dict[str, Function] = {}
+    for register in form.bound.spec.registers:
+        (tn, fn), (fp, tp) = form.amounts[register.name]
+        start = constant_at(form.bound, register.start, n) + tn * n
+        rows = np.array([[start, fp - tn], [tp - fp, 0.0], [fn - tn, 0.0]])
+        registers[register.name] = trimmed(rows)
+    return registers
+
+
+def count_polytope(n: int, ks: Span) -> CountPolytope:
+    """The tables with so many ones of z, without the two that stand apart."""
+    corners = _corners(
+        (1, 0, 0, 0),
+        (0, 0, 1, 0),
+        (0, 1, 0, 0),
+        (0, 0, n, -1),
+        (0, 1, n - 1, -1),
+        (-1, 1, n, -1),
+    )
+    a = corners.a + corners.a_k * ks.low  # what is inside, is so for all k of a block
+    b = corners.b + corners.b_k * ks.low
+    inside = (a >= 0) & (a <= ks.low) & (b >= 0) & (b <= n - ks.low) & (a + b >= 1) & (a + b < n)
+    return CountPolytope(ks, corners, inside)
+
+
+def degenerate_corners(n: int) -> Corners:
+    """The tables without ones of y, and with nothing else."""
+    return _corners((0, 0, 0, 0), (0, 1, n, -1))
+
+
+@dataclass(frozen=True, eq=False)
+class RatioBounds:
+    """Bounds on a ratio for several k or blocks of k."""
+
+    most: Floats  # on its absolute value, (ks,)
+    least: Floats  # on the D that are not 0, from below, (ks,)
+    greatest: Floats  # on D, (ks,)
 
 
 def sum_of_ratios(form: Confusion, n: int, ks: Floats) -> RatioSum | None:
     """The value as a sum of ratios where z has k of n ones, for every k of ks; None if it is none.
 
-    Requires n >= 2. Conditions must be the same for all ks: 0, n and the numbers between them are
-    given one after the other.
+    Conditions must be the same for all ks: 0, n and the numbers between them are given one after
+    the other. A sequence of one label has no tables but those that stand apart.
 
     Proven: the value of every table with one of these k is the sum of the ratios and of what is
     added at the two tables that stand apart, up to roundings of the file's own arithmetic.
     """
-    zero, one, rest = np.zeros_like(ks), np.ones_like(ks), n - ks
-    corners = [(one, zero), (zero, one), (ks, zero), (zero, rest), (ks, rest - 1), (ks - 1, rest)]
-    a, b = (np.stack(side) for side in zip(*corners, strict=True))
-    inside = (a >= 0) & (a <= ks) & (b >= 0) & (b <= rest) & (a + b >= 1) & (a + b < n)
-    places = CountPolytope(a, b, inside)
-    registers = {}
-    for name, start in form.bound.at(n).starts.items():
-        (tn, fn), (fp, tp) = form.amounts[name]
-        base = start + fp * ks + tn * rest
-        registers[name] = np.stack([base, one * (tp - fp), one * (fn - tn)])
-    apart = (zero, zero), (ks, rest)
+    span = known(ks)
     try:
-        parts = _ratios(form.bound, n, places, registers)
-        ratios = [_bounded(places, apart, *part) for part in parts]
-        no_ones, all_ones = (_apart(form, n, ks, ratios, *table) for table in apart)
+        derived = derive_ratios(form, n, span)
+        parts = derived.parts
+        no_ones, all_ones = degenerate_values(form, n, ks, parts)
     except (NoFormError, LossFileError):
         return None
+    ratios = [
+        Ratio(
+            rows_at(part.top, ks),
+            rows_at(part.below, ks),
+            part.power,
+            bounds.most,
+            float(bounds.least.min()),
+            float(bounds.greatest.max()),
+        )
+        for part, bounds in zip(parts, derived.bounds, strict=True)
+    ]
+    return RatioSum(ratios, no_ones, all_ones, derived.rises, derived.falls)
+
+
+class DerivedRatios(NamedTuple):
+    """The ratios whose sum the value is, and what holds for several k or blocks of k."""
+
+    parts: list[Part]
+    bounds: list[RatioBounds]
+    rises: bool
+    falls: bool
+
+
+def derive_ratios(form: Confusion, n: int, ks: Span) -> DerivedRatios:
+    """The ratios whose sum the value is; a NoFormError if there are none."""
+    if n == 1:
+        return DerivedRatios([], [], True, True)
+    places = count_polytope(n, ks)
+    parts = _parts(form.bound, n, places, _registers(form, n))
+    bounds = [_bounds(places, n, part) for part in parts]
     slopes = []  # affine functions with the sign of what one more true positive does, ref given
-    for ratio in ratios:
-        more, deeper = (side[1] - side[2] for side in (ratio.top, ratio.below))
-        slopes.append(places.values(more * ratio.below - ratio.power * deeper * ratio.top)[0])
-    rises, falls = all((x >= 0).all() for x in slopes), all((x <= 0).all() for x in slopes)
-    return RatioSum(ratios, no_ones, all_ones, rises, falls)
+    for part in parts:
+        more = part.top.row(1) - part.top.row(2)
+        deeper = part.below.row(1) - part.below.row(2)
+        slope = part.below * more - part.top * (deeper * constant(part.power))
+        slopes.append(places.values(slope)[0])
+    rises = _is_never_below_zero(places, slopes)
+    falls = _is_never_below_zero(places, [-slope for slope in slopes])
+    return DerivedRatios(parts, bounds, rises, falls)
 
 
-def _bounded(
-    places: CountPolytope,
-    apart: Iterable[tuple[Floats, Floats]],
-    top: Floats,
-    below: Floats,
-    power: float,
-) -> Ratio:
-    """The ratio with its bounds; a NoFormError where D is not above 0 at some table."""
-    values, clear = places.values(below)
-    tops = np.abs(places.values(top)[0])
-    ends = [(_value(below, *table), np.abs(_value(top, *table))) for table in apart]
-    if not clear.all() or (values < 0).any() or any((end < 0).any() for end, _ in ends):
+def _is_never_below_zero(places: CountPolytope, slopes: list[Span]) -> bool:
+    """Whether no slope, (vertices, ks), is below 0 at any table."""
+    if any((slope.high < 0).any() for slope in slopes):
+        return False
+    below = np.zeros(len(places.ks.low), bool)
+    for slope in slopes:
+        below |= (slope.low < 0).any(axis=0)
+    places.refine(below)
+    return not below.any()
+
+
+def _bounds(places: CountPolytope, n: int, part: Part) -> RatioBounds:
+    """Bounds on a ratio; a NoFormError where D is not above 0 at some table."""
+    values, clear = places.values(part.below)
+    faults = ~clear.all(axis=0) | (values.low < 0).any(axis=0)
+    ends = degenerate_corners(n)
+    below = ends.values(part.below.at(places.ks), places.ks)
+    # A D that may be 0 or not, in a wide block, has no bound from below.
+    faults |= ((below.low < 0) | ((below.low == 0) & (below.high > 0))).any(axis=0)
+    if faults.any():
+        places.refine(faults)
         raise NoFormError
-    values = np.concatenate([values, [end for end, _ in ends]])
-    tops = np.concatenate([tops, [end for _, end in ends]])
-    used = values > 0
-    most = np.where(used, tops / np.where(used, values, 1.0), 0.0).max(axis=0)
-    if power != 1.0:
-        most = most * np.sqrt(values.max(axis=0))
-    return Ratio(top, below, power, most, float(values[used].min()), float(values.max()))
+    tops = places.values(part.top)[0].size
+    size = np.concatenate([tops, ends.values(part.top.at(places.ks), places.ks).size])
+    low = np.concatenate([values.low, below.low])
+    high = np.concatenate([values.high, below.high])
+    used = low > 0
+    most = np.where(used, size * np.where(used, low, 1.0) ** -part.power, 0.0).max(axis=0)
+    greatest = high.max(axis=0)
+    if part.power != 1.0:  # N / D^a is the greatest of |N| / D times D^(1 - a)
+        most = np.where(used, size / np.where(used, low, 1.0), 0.0).max(axis=0) * np.sqrt(greatest)
+    least = np.where(used, low, np.inf).min(axis=0)
+    return RatioBounds(most, least, greatest)
 
 
-def _apart(
-    form: Confusion, n: int, ks: Floats, ratios: list[Ratio], a: Floats, b: Floats
+def degenerate_values(
+    form: Confusion, n: int, ks: Floats, parts: Sequence[Part]
+) -> tuple[Floats, Floats]:
+    """The value minus the sum of ratios where y has no ones, and nothing else, (ks,) each."""
+    return tuple(degenerate_value(form, n, ks, parts, row) for row in (0, 1))  # type: ignore[return-value]
+
+
+def degenerate_value(
+    form: Confusion, n: int, ks: Floats, parts: Sequence[Part], row: int
 ) -> Floats:
-    """The value minus the sum of the ratios at one table of each k, (ks,)."""
+    """The value minus the sum of ratios at one of the tables that stand apart, (ks,)."""
+    corner = Corners(*(column[row : row + 1] for column in degenerate_corners(n)))
+    a = (corner.a + corner.a_k * ks)[0]
+    b = (corner.b + corner.b_k * ks)[0]
     answers = value_of_counts(form, n, a, ks, a + b)
-    for ratio in ratios:
-        top, below = _value(ratio.top, a, b), _value(ratio.below, a, b)
+    for part in parts:
+        top = corner.values(part.top.at(known(ks)), known(ks)).low[0]
+        below = corner.values(part.below.at(known(ks)), known(ks)).low[0]
         if (top[below <= 0] != 0).any():
             raise NoFormError
-        answers = answers - top * np.where(below > 0, below, np.inf) ** -ratio.power
+        answers = answers - top * np.where(below > 0, below, np.inf) ** -part.power
     return answers
+
+
+# -- totals of a corpus ----------------------------------------------------------------------------
 
 
 def ratio_of_totals(form: Split, n: int, ks: Floats, most: float) -> Ratio | None:
@@ -245,21 +452,23 @@ def ratio_of_totals(form: Split, n: int, ks: Floats, most: float) -> Ratio | Non
     if not form.counted or len(form.joint_counts) != 1:
         return None
     joint = form.joint_counts[0].register
-    registers = {joint: np.zeros((3, len(ks)))}
-    registers[joint][0] = form.bound.at(n).starts[joint]
-    registers[joint][1] = 1.0
+    start = float(starts_of(form.bound, [joint], n)[joint])
+    registers: dict[str, Function] = {joint: Polynomial(np.array([[start], [1.0], [0.0]]))}
     for name, column in ((form.z.counter, 0), (form.y.counter, 2)):
         if name is not None:
-            registers[name] = np.zeros((3, len(ks)))
-            registers[name][column] = 1.0 if column else ks
-    zero = np.zeros((2, len(ks)))
-    b = zero + np.array([[0.0], [most]])
-    places = CountPolytope(zero, b, zero == 0, a_known=False)
+            rows = np.zeros((3, 2))
+            rows[column] = (1.0, 0.0) if column else (0.0, 1.0)
+            registers[name] = trimmed(rows)
+    corners = _corners((0, 0, 0, 0), (0, 0, most, 0))
+    places = CountPolytope(known(ks), corners, np.ones((2, len(ks)), bool), a_known=False)
     try:
-        (top, below, power), *others = _ratios(form.bound, n, places, registers)
-        values, clear = places.values(below)
+        part, *others = _parts(form.bound, n, places, registers)
+        values, clear = places.values(part.below)
     except (NoFormError, LossFileError):
         return None
-    if others or top[0].any() or top[2].any() or not clear.all() or (values < 0).any():
+    top = rows_at(part.top, ks)
+    if others or top[0].any() or top[2].any() or not clear.all() or (values.low < 0).any():
         return None
-    return Ratio(top, below, power, np.full(len(ks), np.inf), values.min(), values.max())
+    no_bound = np.full(len(ks), np.inf)
+    below = rows_at(part.below, ks)
+    return Ratio(top, below, part.power, no_bound, values.low.min(), values.low.max())

@@ -1,0 +1,161 @@
+"""Values that are sums of ratios of counts, for every number of ones of z at once.
+
+What must hold of coefficients (``ratios.py``) is looked at for blocks of k, a few dozen whatever
+the length, with functions of k as spans: ten million k are decided as fast as a thousand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from fsmeu.arrays import Bools, Floats
+from fsmeu.errors import LossFileError
+from fsmeu.losses.algebra.confusion import Confusion, NoFormError, value_of_counts
+from fsmeu.losses.algebra.functions import Span, UndecidedError, known
+from fsmeu.losses.algebra.ratios import (
+    Part,
+    RatioBounds,
+    RatioSum,
+    count_polytope,
+    degenerate_value,
+    derive_ratios,
+    sum_of_ratios,
+)
+
+_MOST_BLOCKS = 4096  # blocks of k in which coefficients may have to be looked at
+_REPRODUCED = 1e-11  # what doubles may lose of a value in other orders of operations, as a part
+
+
+@dataclass(frozen=True, eq=False)
+class RatioFamily:
+    """The value as a sum of ratios for every number k of ones of z, from 0 to n.
+
+    ``none`` and ``all`` are those of k = 0 and k = n; what holds between is known by blocks of k.
+    """
+
+    form: Confusion
+    n: int
+    none: RatioSum
+    all: RatioSum
+    parts: tuple[Part, ...]  # the ratios where k is neither
+    lows: Floats  # the first k of each block, (blocks,); none where n is 1
+    bounds: tuple[RatioBounds, ...]  # of each ratio, by block
+    rises: bool
+    falls: bool
+
+    @cached_property
+    def no_ones(self) -> Floats:
+        """What the value adds to the ratios where y has no ones, k from 1 to n - 1, (n - 1,)."""
+        return degenerate_value(self.form, self.n, np.arange(1.0, self.n), self.parts, 0)
+
+    @cached_property
+    def all_ones(self) -> Floats:
+        """The same where y has nothing but ones, (n - 1,)."""
+        return degenerate_value(self.form, self.n, np.arange(1.0, self.n), self.parts, 1)
+
+    def most(self, row: int, ks: Floats) -> Floats:
+        """Bounds on the absolute value of a ratio, (ks,)."""
+        return self.bounds[row].most[np.searchsorted(self.lows, ks, side="right") - 1]
+
+    def most_of_blocks(self, row: int, ks: Span) -> Floats:
+        """Bounds on the absolute value of a ratio, for blocks of k, (blocks,)."""
+        return self._reduced(np.maximum, self.bounds[row].most, ks)
+
+    def least_of_blocks(self, row: int, ks: Span) -> Floats:
+        """Bounds from below on the D of a ratio that are not 0, for blocks of k, (blocks,)."""
+        return self._reduced(np.minimum, self.bounds[row].least, ks)
+
+    def _reduced(self, ufunc: np.ufunc, numbers: Floats, ks: Span) -> Floats:
+        """The greatest or least of numbers by the family's blocks, for other blocks of k."""
+        first = np.searchsorted(self.lows, ks.low, side="right") - 1
+        last = np.searchsorted(self.lows, ks.high, side="right")
+        pairs = np.stack([first, last], axis=1).ravel()
+        reduced: Floats = ufunc.reduceat(np.append(numbers, numbers[-1]), pairs)[::2]
+        return reduced
+
+
+def family_of(form: Confusion, n: int) -> RatioFamily | None:
+    """The value as a sum of ratios for every number of ones; None if it is none. Requires n >= 1.
+
+    Blocks of k are cut in halves where what must hold is not seen for all of a block.
+    """
+    ends = [sum_of_ratios(form, n, np.array([float(k)])) for k in (0, n)]
+    if ends[0] is None or ends[1] is None:
+        return None
+    rises = ends[0].rises and ends[1].rises
+    falls = ends[0].falls and ends[1].falls
+    if n == 1:
+        return RatioFamily(form, n, ends[0], ends[1], (), np.zeros(0), (), rises, falls)
+    blocks = _first_blocks(n)
+    while len(blocks.low) <= _MOST_BLOCKS:
+        try:
+            derived = derive_ratios(form, n, blocks)
+        except UndecidedError as error:
+            blocks = _in_halves(blocks, error.blocks)
+            continue
+        except (NoFormError, LossFileError):
+            return None
+        if not _is_reproduced(form, n, blocks.low, derived.parts):
+            return None
+        return RatioFamily(
+            form, n, ends[0], ends[1], tuple(derived.parts), blocks.low,
+            tuple(derived.bounds), rises and derived.rises, falls and derived.falls,
+        )  # fmt: skip
+    return None
+
+
+def _is_reproduced(form: Confusion, n: int, ks: Floats, parts: Sequence[Part]) -> bool:
+    """Whether doubles make the same of the ratios and of the file's expression, at vertices.
+
+    They do not where the file adds numbers that it subtracts later on, and digits are lost.
+    """
+    places = count_polytope(n, known(ks))
+    a = places.corners.a + places.corners.a_k * ks
+    b = places.corners.b + places.corners.b_k * ks
+    total = np.zeros(places.inside.shape)
+    size = np.zeros(places.inside.shape)
+    for part in parts:
+        top = part.top.at(known(ks))
+        below = part.below.at(known(ks))
+        scale = np.abs(places.corners.values(below, known(ks)).low) ** -part.power
+        total += places.corners.values(top, known(ks)).low * scale
+        size += places.corners.sizes(top, known(ks)) * scale
+    try:
+        wanted = value_of_counts(form, n, a, np.broadcast_to(ks, a.shape), a + b)
+    except LossFileError:
+        return False
+    off = np.abs(np.where(places.inside, total - wanted, 0.0))
+    return bool((off <= _REPRODUCED * np.where(places.inside, size, 1.0)).all())
+
+
+def _first_blocks(n: int) -> Span:
+    """Blocks of the numbers from 1 to n - 1, twice as wide as those nearer to an end."""
+    cuts = {1, n}
+    width = 1
+    while width < n:
+        cuts |= {min(width, n - 1), min(width + 1, n), max(n - width, 1)}
+        width *= 2
+    edges = sorted(cuts)
+    lows = np.array([float(low) for low, _ in pairwise(edges)])
+    highs = np.array([high - 1.0 for _, high in pairwise(edges)])
+    return Span(lows, highs)
+
+
+def _in_halves(blocks: Span, which: Bools) -> Span:
+    """The blocks, some of them cut in two and a single k between the halves."""
+    lows = [blocks.low[~which]]
+    highs = [blocks.high[~which]]
+    low = blocks.low[which]
+    high = blocks.high[which]
+    middle = np.floor((low + high) / 2)
+    for first, last in ((low, middle - 1), (middle, middle), (middle + 1, high)):
+        some = last >= first
+        lows.append(first[some])
+        highs.append(last[some])
+    order = np.argsort(np.concatenate(lows), kind="stable")
+    return Span(np.concatenate(lows)[order], np.concatenate(highs)[order])
