@@ -37,7 +37,7 @@ from fsmeu.expectation import corpus as corpora
 from fsmeu.expectation.corpus import Corpus, by_sentence
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.result import check_finite
-from fsmeu.expectation.totals import TotalsProblem
+from fsmeu.expectation.totals import totals_problem
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, LONG_SEQUENCE, WINDOW_CELLS
@@ -156,7 +156,7 @@ def decode_corpus(
         return clock.over()
 
     clock.over()  # begins here
-    large = best_by_lanes(_totals_problem(corpus, sign), threads)
+    large = best_by_lanes(totals_problem(corpus.loss, corpus.n, _lane_groups(corpus)), threads)
     if large is not None:
         decision = _decided_by_lanes(corpus, large, sign)
         tell(decision.lower, decision.upper)
@@ -176,12 +176,9 @@ def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
     return CorpusDecision(labels, value, low, high, decision.exact, decision.candidates)
 
 
-def _totals_problem(corpus: Corpus, sign: float) -> TotalsProblem:
-    """The corpus as sentences to be decided for a value of their totals."""
-    assert corpus.loss.split is not None
-    sides = corpus.loss.value_range(corpus.n)
-    groups = [LaneGroup(g.structure, arc_weights_many(g.models)) for g in corpus.groups]
-    return TotalsProblem(corpus.loss.split, corpus.n, sign, max(map(abs, sides)), groups)
+def _lane_groups(corpus: Corpus) -> list[LaneGroup]:
+    """The groups of the corpus as sentences that are swept together."""
+    return [LaneGroup(group.structure, arc_weights_many(group.models)) for group in corpus.groups]
 
 
 def _decided_by_lanes(corpus: Corpus, found: TotalsDecision, sign: float) -> CorpusDecision:

@@ -30,23 +30,37 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.hulls import best_sums
 from fsmeu.decoding.moments import CountSearch, branch_and_bound, chords
+from fsmeu.decoding.problem import Answer, Method, Problem, certify, one_by_one
+from fsmeu.expectation.query import allowed_layers
 from fsmeu.expectation.totals import (
+    ESCAPED,
     RatioByTotal,
     TotalsProblem,
+    caps,
     error_of_none,
     left_out,
     ratio_by_total,
     rule_of_totals,
+    totals_problem,
+    unmet_by_totals,
     value_of_none,
     wide_rule_of_totals,
 )
+from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.lanes import TAIL, CountRange, LaneGroup, count_range, node_logs
 from fsmeu.trellis.rules import Rule
+from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
 SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each lane
 MOST_SCORES = 1 << 27  # scores that are kept: 1 GB
 
+LEAST_LENGTH = 48  # labels from which on lanes are faster than counts
+
+_WHY = (
+    "the value is a ratio of a joint count and a sum of counts of each sequence by itself, and "
+    "expectations are generating functions at a few nodes whose remainders are bounded"
+)
 _NEGLIGIBLE = 1e-16  # a score that is left out, at the lane x = 0
 
 
@@ -57,6 +71,7 @@ class TotalsDecision(NamedTuple):
     value: float  # the expected value, signed: greater is better
     error: float  # a bound on its error
     upper: float  # no hypotheses have a greater value
+    escaped: float  # what ages that reach a cap may be worth, at most; a part of the error
     tried: int  # how many totals were tried
 
 
@@ -123,6 +138,7 @@ class _Search:
         self.sentences = sum(part.group.size for part in self.parts)
         self.range: CountRange = count_range(problem.groups)
         self.centre = ratio.v + self.range.mean  # (k,)
+        self.escaped = 2 * problem.largest * self.range.escaped
         self.beyond = -np.inf  # an upper bound on the values of totals that are not looked at
         # Roundings of sums of scores, and steps whose scores are left out, as amounts of T.
         self.rounding = 0.0
@@ -240,7 +256,7 @@ class _Search:
         ones = [np.ones((s.part.group.size, 1)) for s in plain]
         labels = self._labels(plain, ones, np.zeros(self.sentences, np.int64), None)
         error = error_of_none(self.problem, self.range)
-        return TotalsDecision(labels, none, error, none + error, 0)
+        return TotalsDecision(labels, none, error, none + error, self.escaped, 0)
 
     def _decided(
         self,
@@ -284,7 +300,9 @@ class _Search:
             decision = self._without_items(plain, expected, none)
             if decision is not None:
                 return decision._replace(upper=max(upper, decision.upper))
-        return TotalsDecision(labels, value, lanes.error(total), upper, len(search.tried))
+        error = lanes.error(total)
+        tried = len(search.tried)
+        return TotalsDecision(labels, value, error, upper, self.escaped, tried)
 
 
 class _Lanes:
@@ -344,8 +362,7 @@ class _Lanes:
         search = self.owner
         first, last, likeliest = self.near
         gain = search.ratio.gain / self.scale
-        escaped = 2 * search.problem.largest * search.range.escaped
-        errors = np.full(len(gain), escaped)
+        errors = np.full(len(gain), search.escaped)
         bounds_at = chords(1.0 / search.centre, self.over_at)
         offset = np.zeros(len(gain))
         return CountSearch(
@@ -355,8 +372,7 @@ class _Lanes:
     def error(self, k: int) -> float:
         """A bound on the error of the value of hypotheses with a total."""
         gain = float(self.owner.ratio.gain[k] / self.scale[k])
-        escaped = 2 * self.owner.problem.largest * self.owner.range.escaped
-        return gain * float(self.over_at(k, np.array([k]))[0]) + escaped
+        return gain * float(self.over_at(k, np.array([k]))[0]) + self.owner.escaped
 
     def hypotheses(self, k: int) -> tuple[int, float, list[Ints]]:
         """Hypotheses with a total, at k or near it, that total, and their value.
@@ -376,3 +392,40 @@ class _Lanes:
         labels = [row for part in found for row in part[1]]
         sums = [float(table[end]) for table, end in zip(tables, ends.tolist(), strict=True)]
         return k, float(self.owner.ratio.gain[k] / self.scale[k]) * math.fsum(sums), labels
+
+
+# -- one sentence ----------------------------------------------------------------------------------
+
+
+def _condition(problem: Problem) -> str | None:
+    """The condition that the problem does not meet; None where lanes may serve it."""
+    if problem.keep is not None:
+        return "no states may be left out"
+    if problem.n < LEAST_LENGTH:
+        return f"there must be at least {LEAST_LENGTH} labels: fewer are counted exactly"
+    return unmet_by_totals(problem.loss, problem.n)
+
+
+def _by_lanes(problem: Problem) -> Answer | str:
+    """The best sequence, or what does not hold."""
+    allowed = None
+    if problem.constraint is not None:
+        allowed = allowed_layers(problem.model, problem.constraint).layers
+    for cap in caps(problem.loss, problem.n):
+        trellis = trellis_of(problem.loss, problem.model, allowed, cap)
+        if isinstance(trellis, Refused):
+            return str(trellis.error)
+        group = LaneGroup(trellis, arc_weights_many([problem.model]))
+        found = best_by_lanes(totals_problem(problem.loss, problem.n, [group]))
+        if found is None:
+            return "the value must be a ratio of totals, of counts that are not negative"
+        if found.escaped > ESCAPED * abs(found.value) or trellis.reaches_cap(found.labels[0]):
+            continue
+        value = problem.sign * found.value
+        answer = Answer(found.labels[0], False, _WHY, problem.n + 1, value, found.error)
+        gap = max(0.0, found.upper - found.value) + found.error
+        return certify(problem, answer, gap, "bounds reach beyond its value")
+    return "chunks must be shorter"
+
+
+LANES = Method("lanes", _condition, one_by_one(_by_lanes))

@@ -23,10 +23,14 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.algebra.split import Split
+from fsmeu.losses.protocol import Loss
 from fsmeu.trellis.lanes import TAIL, CountRange, LaneGroup, count_range, node_logs, rounded_rule
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.twofold import UNIT
+
+ESCAPED = 1e-13  # the part of a value that ages which reach a cap may be worth
+CAPS = (32, 128, 512)  # where ages stop: the first that is enough
 
 _EPS = 1e-14  # the part of a value that a rule is meant to leave out
 _TINY = 1e-300  # stands for a denominator of 0, which has no mass
@@ -52,6 +56,36 @@ class TotalsProblem:
     def greatest(self) -> float:
         """A bound on the joint count of all sentences together, signs aside."""
         return sum(g.size * float(g.trellis.greatest[0, g.n]) for g in self.groups)
+
+
+def totals_problem(loss: Loss, n: int, groups: Sequence[LaneGroup]) -> TotalsProblem:
+    """Sentences of a total length n whose loss splits by tape, to be decided for their totals."""
+    form = groups[0].trellis.tapes.form if groups else loss.split
+    assert form is not None
+    sign = 1.0 if loss.kind == "utility" else -1.0
+    return TotalsProblem(form, n, sign, max(map(abs, loss.value_range(n))), groups)
+
+
+def unmet_by_totals(loss: Loss, n: int) -> str | None:
+    """What must hold for a value to be a ratio of totals and is seen not to; None if nothing is."""
+    form = loss.split
+    if form is None or not form.counted or form.additive or len(form.joint_counts) != 1:
+        return "the value must be a ratio of one joint count and of counts of each tape"
+    if not loss.value_range(n).finite:
+        return "the file must declare a finite range"
+    known = loss.derived.get("is ratio of totals", lambda: _is_ratio(form))
+    return None if known else "the value must be a joint count over a sum of counts"
+
+
+def _is_ratio(form: Split) -> bool:
+    """Whether the value is such a ratio for short sequences."""
+    return ratio_of_totals(form, 4, np.arange(1.0, 5.0), 4.0) is not None
+
+
+def caps(loss: Loss, n: int) -> list[int | None]:
+    """Where ages may stop, one after the other to be tried; None for nowhere."""
+    few = [cap for cap in CAPS if 2 * cap <= n and cap > loss.least_cap] if loss.ages else []
+    return [*few, None]
 
 
 class RatioByTotal(NamedTuple):

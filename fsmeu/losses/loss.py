@@ -17,7 +17,7 @@ from fsmeu.files import read_text
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text, plain
 from fsmeu.fst.tags import chunk_types, tag_labels
 from fsmeu.losses.algebra.confusion import Confusion, confusion
-from fsmeu.losses.algebra.saturation import ages_of, saturated_spec
+from fsmeu.losses.algebra.saturation import ages_of, greatest_number, saturated_spec
 from fsmeu.losses.algebra.split import Split, split, swapped_spec
 from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
@@ -146,6 +146,11 @@ class SpecLoss(Loss):
     def ages(self) -> Mapping[str, str]:
         """The tape of each register that may stop at a cap, by name (``algebra/saturation.py``)."""
         return ages_of(self.spec)
+
+    @cached_property
+    def least_cap(self) -> float:
+        """The greatest number that ages are compared with or set to: a cap is above it."""
+        return greatest_number(self.spec)
 
     def saturated(self, cap: int) -> SpecLoss:
         """The loss whose ages stop at a cap, above all numbers that they are compared with."""

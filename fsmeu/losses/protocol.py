@@ -81,6 +81,11 @@ class Loss(Card, Derives):
         """The tape of each register that may stop at a cap (``saturated``), by name."""
         return {}
 
+    @property
+    def least_cap(self) -> float:
+        """The greatest number that ages are compared with or set to: a cap is above it."""
+        return 0.0
+
     def saturated(self, cap: int) -> Loss:
         """The loss whose ages stop at a cap; there must be ages."""
         raise NotImplementedError

@@ -289,6 +289,15 @@ class SplitTrellis:
             ended += step[:, 2]
         return ended
 
+    def reaches_cap(self, z: Ints) -> bool:
+        """Whether an age of the hypothesis reaches the cap where ages stop."""
+        state = 0
+        for kind, label in zip(self.z_tables.kind.tolist(), z.tolist(), strict=False):
+            state = int(self.z_tables.step[kind, state, label, 0])
+            if self.z.at_cap[state]:
+                return True
+        return False
+
     def score_cells(self, n: int) -> Ints:
         """Position and score row of every score that steps of length n may show, (cells, 2).
 

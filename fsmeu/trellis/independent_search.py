@@ -20,7 +20,6 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.functions import Span, known, rows_at
 from fsmeu.losses.algebra.ratio_family import RatioFamily
 from fsmeu.losses.algebra.ratios import degenerate_corners
-from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.trellis.independent import (
     ENOUGH,
     TAIL,
@@ -158,7 +157,7 @@ class _DegenerateTerms(NamedTuple):
 
 def _degenerate_terms(family: RatioFamily, labels: Labels, sign: float) -> _DegenerateTerms:
     """The terms, computed where they can be seen or no bound is declared."""
-    ends = declared_range(family.form.bound, family.n)
+    ends = family.form.bound.at(family.n).range
     greatest = max(map(abs, ends)) + sum(float(bounds.most.max()) for bounds in family.bounds)
     out = np.zeros((2, 1))
     for row, chance in enumerate(labels.degenerate):

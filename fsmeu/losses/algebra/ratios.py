@@ -36,8 +36,8 @@ from fsmeu.losses.algebra.functions import (
     rows_at,
     trimmed,
 )
-from fsmeu.losses.algebra.split import Split, starts_of
-from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at
+from fsmeu.losses.algebra.split import Split
+from fsmeu.losses.semantics.evaluator import BoundLoss, Scope
 
 _CLEAR = 1e-9  # a sum is not 0 if it is more than this part of its terms without signs
 
@@ -288,7 +288,7 @@ def _registers(form: Confusion, n: int) -> dict[str, Function]:
     registers: dict[str, Function] = {}
     for register in form.bound.spec.registers:
         (tn, fn), (fp, tp) = form.amounts[register.name]
-        start = constant_at(form.bound, register.start, n) + tn * n
+        start = form.bound.at(n).starts[register.name] + tn * n
         rows = np.array([[start, fp - tn], [tp - fp, 0.0], [fn - tn, 0.0]])
         registers[register.name] = trimmed(rows)
     return registers
@@ -452,7 +452,7 @@ def ratio_of_totals(form: Split, n: int, ks: Floats, most: float) -> Ratio | Non
     if not form.counted or len(form.joint_counts) != 1:
         return None
     joint = form.joint_counts[0].register
-    start = float(starts_of(form.bound, [joint], n)[joint])
+    start = float(form.bound.at(n).starts[joint])
     registers: dict[str, Function] = {joint: Polynomial(np.array([[start], [1.0], [0.0]]))}
     for name, column in ((form.z.counter, 0), (form.y.counter, 2)):
         if name is not None:
