@@ -62,7 +62,7 @@ class ForwardLayers(NamedTuple):
     scale: Floats  # what that row is multiplied by, (layers, pairs)
     total: Floats  # the probability of each pair, (layers, pairs)
     top: Ints  # where the next row begins, (1,)
-    keeps: Bools  # whether pairs may have rows of earlier layers, (1,)
+    recycles: Bools  # whether rows of a layer may be where those before the last were, (1,)
     class_row: Floats  # rows of classes before a position
     class_total: Floats  # their probabilities
     part: Floats  # a row to work in

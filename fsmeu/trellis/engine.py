@@ -469,9 +469,10 @@ class SplitTrellis:
     def _forward_layers(self, n: int, layers: int | None = None) -> ForwardLayers:
         """Arrays for the masses of lengths up to n; of the last layers only, where so many do."""
         shape = (n + 1 if layers is None else layers, int(self.y_tables.width[n]))
-        keeps = bool((self.y_tables.pair_arc[:, 4] == 0).any())
+        # A pair with one way to it has the row of an earlier layer.
+        recycles = layers is not None and bool((self.y_tables.pair_arc[:, 4] != 0).all())
         cells = int(self._mass_cells[n])
-        if layers is not None and not keeps:
+        if recycles:
             by_layer = np.diff(self.y_tables.rows) * padded(self.y_tables.columns)
             cells = 2 * int(by_layer[: n + 1].max() + self._margin)
         guard_size("masses", cells, 1 << 32)  # where rows begin has 32 bits
@@ -481,7 +482,7 @@ class SplitTrellis:
             scale=np.zeros(shape),
             total=np.zeros(shape),
             top=np.zeros(1, np.int64),
-            keeps=np.array([keeps]),
+            recycles=np.array([recycles]),
             class_row=np.zeros(self._layer_cells(n)[1]),
             class_total=np.zeros(len(self.y_tables.member) * self.y_tables.copies[0]),
             part=np.zeros(max(1, self._lanes)),

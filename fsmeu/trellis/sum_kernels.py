@@ -128,7 +128,7 @@ def advance(
     wider = padded(y_tables.columns[i + 1])
     wide = y_tables.width[i + 1]
     weights = weights_at(sentence, i)
-    if len(f.total) == 2 and not f.keeps[0]:  # rows before the last layer are not looked at again
+    if f.recycles[0]:  # rows before the last layer are not looked at again
         f.top[0] = there * (len(f.mass) // 2)
     if len(y_tables.class_arc) > 0:
         class_sums(y_tables, i, f)
