@@ -251,8 +251,8 @@ def test_a_user_without_a_home_has_a_temporary_folder(monkeypatch, temporary, tm
 
 SCRIPT = """if True:
     import numpy as np
-    from fsmeu.trellis.compiled import load_compiled
-    print(load_compiled("moment_kernels").chain_marginals(np.full((2, 2, 2), 0.5), np.zeros(2)))
+    from fsmeu.trellis.chain_kernels import count_variance
+    print(count_variance(np.full((2, 2, 2), 0.5), np.zeros(2, int), np.ones(2), np.zeros(2)))
 """
 
 
