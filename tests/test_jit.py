@@ -120,9 +120,11 @@ def test_signatures_have_files_of_their_own(folder, tmp_path):
 
 def test_the_kinds_of_rows_of_kernels_have_files_of_their_own():
     """One source, two kinds of rows: jets and counts of the same signature are told apart."""
-    from fsmeu.trellis.compiled import load_compiled
+    from fsmeu.trellis import lane_rows
+    from fsmeu.trellis.kernels import compiled
+    from fsmeu.trellis.sum_kernels import mass_batch
 
-    kinds = [load_compiled("sum_kernels", rows) for rows in ("count_kernels", "jet_kernels:5")]
+    kinds = [compiled(mass_batch, rows) for rows in (None, lane_rows)]
     keys = {module.score_batch._cache._dependencies for module in kinds}
     assert len(keys) == 2
 
@@ -251,8 +253,8 @@ def test_a_user_without_a_home_has_a_temporary_folder(monkeypatch, temporary, tm
 
 SCRIPT = """if True:
     import numpy as np
-    from fsmeu.trellis.compiled import load_compiled
-    print(load_compiled("moment_kernels").chain_marginals(np.full((2, 2, 2), 0.5), np.zeros(2)))
+    from fsmeu.trellis.chain_kernels import count_variance
+    print(count_variance(np.full((2, 2, 2), 0.5), np.zeros(2, int), np.ones(2), np.zeros(2)))
 """
 
 

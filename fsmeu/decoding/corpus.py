@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.decoding.count_search import CountSearch, branch_and_bound
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.explicit_lists import best_corpus_hypotheses
 from fsmeu.decoding.hulls import best_sums
 from fsmeu.decoding.lanes import TotalsDecision, best_by_lanes
-from fsmeu.decoding.moments import CountSearch, branch_and_bound
 from fsmeu.decoding.problem import PRECISION, Clock
 from fsmeu.decoding.split import unmet_condition
 from fsmeu.errors import InputError, SizeLimitError, message, one_of

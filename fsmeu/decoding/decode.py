@@ -18,9 +18,9 @@ import numpy as np
 from fsmeu import errors
 from fsmeu.arrays import Floats
 from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI
+from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
 from fsmeu.decoding.explicit import EXPLICIT
 from fsmeu.decoding.lanes import LANES
-from fsmeu.decoding.moments import MOMENTS
 from fsmeu.decoding.problem import (
     PRECISION,
     Answer,
@@ -52,7 +52,7 @@ from fsmeu.trellis.independent import RowValues
 FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
 DECISIONS_AT_ONCE = 64  # decisions after which progress is told
 
-_EXACT = (RATIOS, MOMENTS, ADDITIVE, LANES, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
+_EXACT = (RATIOS, CHAIN_RATIOS, ADDITIVE, LANES, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
 
 METHODS: dict[str, Method] = {method.name: method for method in (*_EXACT, SEARCH, NBEST, MARGINAL)}
 """Every method by name, in the order in which "auto" takes those that it takes."""

@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.decoding.count_search import CountSearch, branch_and_bound, chords
 from fsmeu.decoding.hulls import best_sums
-from fsmeu.decoding.moments import CountSearch, branch_and_bound, chords
 from fsmeu.decoding.problem import Answer, Method, Problem, certify, one_by_one
 from fsmeu.expectation.query import allowed_layers
 from fsmeu.expectation.totals import (

@@ -41,8 +41,8 @@ from fsmeu.models import Gradient, Model, Parametrized, arc_weights_many, as_mod
 from fsmeu.models.base import prepare_many
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.parallel import checked_jobs, in_shares
+from fsmeu.trellis.chains import PROMISED, chain_of, chain_value
 from fsmeu.trellis.independent import expected_value
-from fsmeu.trellis.moments import PROMISED, chain_of, chain_value
 from fsmeu.trellis.roundings import (
     DIGITS,
     BoundedValues,
@@ -395,11 +395,11 @@ def _derivatives(queries: Sequence[Query], engine: str) -> list[tuple[float, lis
 
 # -- long sequences of two labels, where the value looks at counts alone ---------------------------
 #
-# Sums of ratios of counts come from generating functions (``trellis/independent.py``), or, under
-# chains, from central moments (``trellis/moments.py``). Other values, of independent labels: with z
-# given, tp counts independent events, where z is a one, and ref - tp all others. Both have windows
-# that lack a mass far below rounding, which enters the bounds: the sum over all tables has a few
-# million terms for a million labels.
+# Sums of ratios of counts come from generating functions (``trellis/independent.py``, and under
+# chains ``trellis/chains.py``). Other values, of independent labels: with z given, tp counts
+# independent events, where z is a one, and ref - tp all others. Both have windows that lack a mass
+# far below rounding, which enters the bounds: the sum over all tables has a few million terms for a
+# million labels.
 
 
 def is_long(query: Query) -> bool:

@@ -100,7 +100,45 @@ def test_expected_fscore_of_a_million_labels(order):
     assert within(title, run, 1, 2)
 
 
-@pytest.mark.parametrize(("order", "n", "seconds"), [(1, 10**5, 0.5), (1, 10**6, 5), (2, 10**5, 1)])
-def test_best_fscore_under_a_chain(order, n, seconds):
-    title = f"decode, F1, chain of order {order}, n = {n:,}"
-    decided(title, fsmeu.load("fscore"), chain(n, order), seconds, 2)
+def two(n, up, stay, first=None):
+    """A chain of order 1, the same at all positions."""
+    first = up if first is None else first
+    return fsmeu.models.Markov([1 - first, first], [[1 - up, up], [1 - stay, stay]], n=n)
+
+
+CHAINS = {
+    "order 1": lambda n: chain(n, 1),
+    "order 2": lambda n: chain(n, 2),
+    "trap": lambda n: two(n, 0.15, 0.7, 0.4),
+    "slow": lambda n: two(n, 0.001, 0.999, 0.5),
+    "all 1/2": lambda n: two(n, 0.5, 0.5),
+    "zeros": lambda n: two(n, 0.3, 0.0, 0.5),
+    "0.1 ones": lambda n: two(n, 0.1 / n, 0.3),
+    "5 ones": lambda n: two(n, 5 / n, 0.3),
+    "50 ones": lambda n: two(n, 50 / n, 0.3),
+    "500 ones": lambda n: two(n, 500 / n, 0.3),
+}
+
+
+@pytest.mark.parametrize("kind", CHAINS)
+@pytest.mark.parametrize(("n", "seconds"), [(10**5, 0.3), (10**6, 2)])
+def test_best_fscore_under_a_chain(kind, n, seconds):
+    title = f"decode, F1, chain, {kind}, n = {n:,}"
+    decided(title, fsmeu.load("fscore"), CHAINS[kind](n), seconds, 2)
+
+
+@pytest.mark.parametrize("kind", CHAINS)
+@pytest.mark.parametrize(("n", "seconds"), [(10**5, 0.1), (10**6, 0.6)])
+def test_expected_fscore_under_a_chain(kind, n, seconds):
+    """With bounds that are a part of 1e-12 of the value, or twice that where labels hold long."""
+    loss, model, z = fsmeu.load("fscore"), CHAINS[kind](n), np.arange(n) % 3 // 2
+    title = f"E[F1], chain, {kind}, n = {n:,}"
+    load_loops()
+
+    def ours():
+        found = fsmeu.expect(loss, z, model)
+        return (found.upper - found.lower) / 2 / found.value
+
+    run = apart(title, ours, seconds, 2)
+    assert run.result <= (2e-12 if kind == "slow" else 1e-12)
+    assert within(title, run, seconds, 2)

@@ -78,10 +78,15 @@ TWO = (
     "value tp * hyp * odd"
 )
 
+LONG = Markov([0.5, 0.5], np.full((2, 2), 0.5), n=400)
+
 REFUSALS = [
-    ("moments", "fscore", CHAIN, {}, "at least 1,000 labels"),
-    ("moments", "pk", P, {}, "(tp, hyp, ref, n)"),
-    ("moments", "fscore", [0.4] * 1200, {}, "the labels must be a chain"),
+    ("chain_ratios", "fscore", P, {}, "a chain of two labels"),
+    ("chain_ratios", "fscore", CHAIN, {}, "at least 300 labels"),
+    ("chain_ratios", "pk", CHAIN, {}, "(tp, hyp, ref, n)"),
+    ("chain_ratios", "jaccard", LONG, {}, "one ratio of counts"),
+    ("chain_ratios", "mcc", LONG, {}, "a sum of ratios of counts"),
+    ("chain_ratios", "fscore", LONG, {"constraint": "0* 1 0*"}, "no constraint"),
     ("ratios", "fscore", CHAIN, {}, "labels must be independent"),
     ("ratios", "g_mean", P, {}, "sum of ratios of counts"),
     ("ratios", f"{COUNTS} (a * 0.1 + 1e15 - 1e15) / (b + c + n)", P, {}, "sum of ratios"),
@@ -198,8 +203,8 @@ count no when z == 0 count neg when y == 0 value 2 * tn / (no + neg) or 1 when n
 
 
 def test_ones_next_to_impossible():
-    """Powers of their mean are no doubles: exponentials serve. Moments refuse a mean of 0."""
+    """An expectation of 1e-97 ones is served; one of none is refused."""
     loss, (rare, none) = fsmeu.load("fscore"), ([[1 - p, p]] * 2 for p in (1e-100, 0.0))
-    assert fsmeu.decode(loss, Markov(rare[0], rare, n=1_500), method="moments").value == 1.0
-    with pytest.raises(RefusalError, match="concentrated"):
-        fsmeu.decode(loss, Markov(none[0], none, n=1_500), method="moments")
+    assert fsmeu.decode(loss, Markov(rare[0], rare, n=1_500), method="chain_ratios").value == 1.0
+    with pytest.raises(RefusalError, match="a chance to be a one"):
+        fsmeu.decode(loss, Markov(none[0], none, n=1_500), method="chain_ratios")

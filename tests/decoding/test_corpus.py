@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.decoding import corpus as decisions
-from fsmeu.decoding import hulls, moments
+from fsmeu.decoding import count_search, hulls
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 from fsmeu.losses.language.read import read
 from tests import brute_force, shelf
@@ -189,7 +189,7 @@ def test_bounds_hold_wherever_the_search_stops(name, kind, seed):
 
 
 @pytest.mark.parametrize(
-    ("limits", "name", "value"), [(moments, "MOST_TRIES", 1), (hulls, "EXACT_SUMS", 0)]
+    ("limits", "name", "value"), [(count_search, "MOST_TRIES", 1), (hulls, "EXACT_SUMS", 0)]
 )
 def test_totals_are_tried_for_as_long_as_it_takes(limits, name, value, monkeypatch):
     """The limit on tries is that of long sequences; where sums are not exact, a gap is told."""

@@ -1,7 +1,7 @@
 """Sizes from which queries are answered in other ways, set so low that short sequences are, too."""
 
+from fsmeu.decoding import chain_ratios, ratios, split
 from fsmeu.decoding import corpus as corpus_decisions
-from fsmeu.decoding import moments, ratios, split
 from fsmeu.expectation import composition, corpus, expect
 from fsmeu.fst import regex
 from fsmeu.losses.machine import view
@@ -10,7 +10,8 @@ from fsmeu.models import potentials
 from fsmeu.trellis import independent_search, walk
 
 LOWEST = [
-    *((user, "LONG_SEQUENCE", 2) for user in (expect, corpus, moments, corpus_decisions)),
+    *((user, "LONG_SEQUENCE", 2) for user in (expect, corpus, corpus_decisions)),
+    (chain_ratios, "SHORTEST", 2),
     (ratios, "SHORT", 1),  # bounds on blocks of numbers of ones
     (independent_search, "_FEW", 1),
     (split, "COUNTED_AT_ONCE", 0),  # windows of counts

@@ -1,66 +1,17 @@
 """Chains by central moments and sums of exponentials: bounds hold what other code computes."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.decoding import moments as decisions
 from fsmeu.decoding import split
-from fsmeu.models.chains import binary_chain
-from fsmeu.trellis import moments
-from tests.support.ratios import LOSSES, chances, loaded
+from tests.support.ratios import chances, loaded
 from tests.support.values import CHANCES
 
 COUNTED = [("balanced_accuracy", {"drop": 0, "empty": 0}), ("mcc", {"empty": 1})]
 COUNTED += [(name, {}) for name in ("g_tp_pr", "kappa", "specificity", "mistakes", "of label 0")]
-
-
-def some_chain(random, n, order, rare=False):
-    """A chain of two labels, its steps drawn at each position."""
-    first = random.dirichlet(np.ones(2**order)).reshape((2,) * order)
-    steps = random.dirichlet([1.0, 0.05] if rare else [2.0, 1.0], (n - order, *first.shape))
-    return fsmeu.models.Markov(first, steps)
-
-
-@pytest.mark.parametrize(("name", "params"), LOSSES)
-@settings(max_examples=6, deadline=None)
-@given(seed=st.integers(0, 2**32), order=st.sampled_from([1, 2]), n=st.sampled_from([4, 30]))
-def test_values_under_chains_are_within_their_bounds(name, params, seed, order, n):
-    """By series, or by exponentials where a one of y makes the denominator greater."""
-    loss, random = loaded(name, params), np.random.default_rng(seed)
-    model = some_chain(random, n, order, rare=bool(seed % 2))
-    z = (random.random(n) < random.choice([0.0, 0.4, 1.0])).astype(np.int64)
-    wanted = fsmeu.expect(loss, z.tolist(), model, engine="openfst" if n < 5 else "lattice").value
-    chain = moments.chain_of(*binary_chain(model))
-    value, error, *_ = moments.chain_value(loss.confusion, z, chain)
-    assert abs(value - wanted) <= error + 1e-13
-
-
-@pytest.mark.parametrize("name", ["fscore", "g_tp_pr", "kappa", "a loss"])
-@pytest.mark.parametrize("order", [1, 2])
-def test_bounds_under_chains_hold_every_number_of_ones(name, order):
-    """Between any two numbers that were tried, against the values of the sequences themselves."""
-    loss, n = loaded(name, {}), 40
-    random = np.random.default_rng(order)
-    chain = moments.chain_of(*binary_chain(some_chain(random, n, order)))
-    model = some_chain(np.random.default_rng(order), n, order)
-    sign = 1.0 if loss.kind == "utility" else -1.0
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(moments, "needed_order", lambda *_: 12)  # its remainder is not small here
-        searches = [decisions._search(loss.confusion, chain, sign)]
-    if name in ("fscore", "g_tp_pr"):
-        searches.append(decisions._rare_search(loss.confusion, chain, sign))
-    marginal = np.argsort(-chain.marginals)
-    for k in range(2, n - 1, 4):
-        z = np.zeros(n, np.int64)
-        z[marginal[:k]] = 1
-        value = sign * fsmeu.expect(loss, z.tolist(), model).value
-        for search, low, high in itertools.product(searches, (1, k - 1, k), (k, k + 1, n - 1)):
-            assert search.bounds_at(search, np.array([k]), low, high)[0] >= value - 1e-13
 
 
 @pytest.mark.parametrize(("name", "params"), COUNTED)
@@ -79,41 +30,6 @@ def test_decisions_by_windows_of_counts(name, params, seed, n):
     assert found.value == pytest.approx(own, rel=1e-12, abs=1e-12)
     sign = 1 if loss.kind == "utility" else -1
     assert sign * found.value >= max(sign * value for value in others) - 1e-12
-
-
-@pytest.mark.thirds
-@pytest.mark.parametrize(
-    ("name", "order", "rate"),
-    [
-        *itertools.product(["fscore", "g_tp_pr"], [1], [None, 1e-4, 3e-3]),
-        *itertools.product(["fscore", "kappa", "a loss"], [2], [None]),
-    ],
-)
-def test_decisions_under_a_chain_are_those_of_counting(name, order, rate):
-    """Rates at which 0.1 and 4 ones are expected: counts are not concentrated."""
-    random, n = np.random.default_rng(6), 1000
-    loss, model = loaded(name, {}), some_chain(random, n, order)
-    if rate is not None:
-        up, stay = 2 * rate * random.random(n - 1), 0.6 * random.random(n - 1)
-        steps = np.stack([np.stack([1 - up, up], 1), np.stack([1 - stay, stay], 1)], 1)
-        model = fsmeu.models.Markov([1 - rate, rate], steps)
-    found, wanted = fsmeu.decode(loss, model), fsmeu.decode(loss, model, method="counting")
-    assert (found.method, found.exact) == ("moments", True)
-    assert found.value == pytest.approx(wanted.value, rel=1e-12)
-    assert found.labels == wanted.labels
-
-
-def test_long_sequences_take_moments():
-    """A chain that forgets at once, beside independent labels, of 20,000 labels."""
-    n, p = 20_000, 0.3
-    chain = fsmeu.models.Markov([1 - p, p], [[1 - p, p]] * 2, n=n)
-    z, loss = [1, 0, 0, 1] * (n // 4), fsmeu.load("fscore")
-    found, wanted = fsmeu.expect(loss, z, chain), fsmeu.expect(loss, z, np.full(n, p))
-    assert found.value == pytest.approx(wanted.value, rel=1e-12)
-    assert found.upper - found.lower < 2e-12
-    assert wanted.upper - wanted.lower < 2e-13
-    decided = fsmeu.decode(loss, chain)
-    assert (decided.method, decided.exact, sum(decided.labels)) == ("moments", True, n)
 
 
 # -- a sum in extended precision, which shares no formula -----------------------------------------

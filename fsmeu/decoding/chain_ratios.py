@@ -1,0 +1,412 @@
+"""Decisions for ratios of counts under a chain of two labels, by generating functions at few nodes.
+
+Let the value of a hypothesis z with k ones be E[N / D^a], N = b tp + t_0 + t_2 ref with b >= 0 and
+D = c (v + C), where C counts the ones of y, or its zeros, and b, t_0, t_2, c and v depend on k.
+With w = v + E[C] and u = 1 / w it is
+
+    V(z) = (c w)^-a [ b sum over its ones of Q_i(u)  +  E[(t_0 + t_2 ref) (1 + u x)^-a] ],
+    Q_i(u) = E[y_i (1 + u x)^-a],  x = C - E[C],
+
+so that for one k the best z takes the k greatest Q_i, which are sums over the nodes of a rule
+(``trellis/chains.py``). Q_i is convex in u: ``count_search.py`` bounds all k between two that were
+tried. What the rule leaves out of a sum of k of them is at most E[tp] times its greatest remainder,
+and E[tp] is at most the sum of the k greatest P(y_i = 1). The same sum excludes all k that are far
+from the best: V <= E[N] / (least D)^a, but for the tails of C. Sequences of zeros and of ones alone
+stand apart: they are bounded, and valued by themselves where that does not exclude them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.decoding.count_ratio import RatioByCount, ratio_by_count
+from fsmeu.decoding.count_search import MOST_TRIES, CountSearch, branch_and_bound, chords
+from fsmeu.decoding.problem import (
+    PRECISION,
+    Answer,
+    Method,
+    Problem,
+    certify,
+    one_by_one,
+    optimality_gap,
+)
+from fsmeu.decoding.ranking import NO_TABLE, ranked
+from fsmeu.losses.algebra.ratios import sum_of_ratios
+from fsmeu.models.chains import binary_chain, is_binary_chain
+from fsmeu.trellis import chains
+from fsmeu.trellis.chain_shares import TiltedShares, tilted_shares
+from fsmeu.trellis.chains import (
+    BinaryChain,
+    CountMoments,
+    Estimate,
+    Interval,
+    ReferenceCounts,
+)
+from fsmeu.trellis.roundings import LEAST
+from fsmeu.trellis.rules import Rule, rule_for, wide_rule
+from fsmeu.twofold import UNIT
+
+_FEW_TRIES = 12  # numbers of ones that are tried by a rule of the best of them: mostly three
+_ROW = 1024  # scores that are added up one by one; sums of these are added then
+SHORTEST = 300  # labels from which this is faster than counting
+
+_WHY = (
+    "the value is a ratio of counts that never gets worse with more true positives, and its "
+    "expectations are sums over a few generating functions whose remainders are bounded"
+)
+_NO_ONES = "some label of the reference must have a chance to be a one"
+_NO_ROOM = "the generating functions at all positions must fit in memory"
+
+
+def _condition(problem: Problem) -> str | None:
+    """The condition that the problem does not meet; None where this method may serve it."""
+    if problem.confusion is None:
+        return NO_TABLE
+    if not is_binary_chain(problem.model):
+        return "the labels must be a chain of two labels"
+    if problem.n < SHORTEST:
+        return f"there must be at least {SHORTEST:,} labels: fewer are counted exactly"
+    if problem.constraint is not None or problem.keep is not None:
+        return "there must be no constraint, and no states may be left out"
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class _Coarse:
+    """Bounds on the best values by the number of ones, from P(y_i = 1) and the tails of ref."""
+
+    upper: Floats  # (n + 1,)
+    lower: Floats  # (n + 1,)
+    least: Floats  # D where ref is in its interval and the ratio is not 0, (n + 1,)
+    greatest: Floats  # the same from above, (n + 1,)
+
+
+@dataclass(frozen=True, eq=False)
+class _Expected:
+    """What P(y_i = 1) tell."""
+
+    mean: float  # E[ref]
+    hits: Floats  # the greatest E[tp] of k ones, or more, (n + 1,)
+    values: Floats  # ratios of expectations, (n + 1,)
+    degenerate: Floats  # what references without ones, and with nothing else, add, (n + 1,)
+    degenerate_errors: Floats  # bounds on the errors of that, (n + 1,)
+
+
+@np.errstate(divide="ignore", invalid="ignore")  # a D of 0 at the ends
+def _expected(ratios: RatioByCount, chain: BinaryChain, marginals: Floats) -> _Expected:
+    """Ratios of expectations by the number of ones."""
+    mean = float(marginals.sum())
+    off = 4 * chain.n * chain.step_error()  # of marginals, and of their sums
+    hits = np.append(0.0, np.cumsum(np.sort(marginals)[::-1])) * (1.0 + off)
+    none, every = chain.degenerate
+    degenerate = none.value * ratios.no_ones + every.value * ratios.all_ones
+    errors = (none.error + 4 * UNIT * none.value) * np.abs(ratios.no_ones)
+    errors += (every.error + 4 * UNIT * every.value) * np.abs(ratios.all_ones)
+    tops = ratios.slope * hits + ratios.constant + ratios.of_ref * mean
+    below = np.maximum(ratios.below + ratios.of_one * mean, ratios.least)
+    values = tops * below**-ratios.power + degenerate
+    return _Expected(mean, hits, values, degenerate, errors)
+
+
+@np.errstate(divide="ignore", invalid="ignore")  # a D of 0 at the ends
+def _coarse(ratios: RatioByCount, expected: _Expected, refs: Interval) -> _Coarse:
+    """Bounds on values, given where ref is."""
+    # Without a constant, the ratio is 0 where y has no ones.
+    low = np.where(ratios.constant == 0, max(refs.low, 1.0), refs.low)
+    below_low = ratios.below + ratios.of_one * low
+    below_high = ratios.below + ratios.of_one * refs.high
+    least = np.maximum(np.minimum(below_low, below_high), ratios.least)
+    greatest = np.maximum(np.maximum(below_low, below_high), least)
+    inner = least**-ratios.power
+    outer = greatest**-ratios.power
+    hits = ratios.slope * expected.hits
+    upper = hits * inner + expected.degenerate
+    lower = hits * outer + expected.degenerate
+    if ratios.constant.any() or ratios.of_ref.any():
+        others_low = ratios.constant + ratios.of_ref * refs.low
+        others_high = ratios.constant + ratios.of_ref * refs.high
+        above = np.maximum(others_low, others_high)
+        under = np.minimum(others_low, others_high)
+        upper += above * np.where(above > 0, inner, outer)
+        lower += under * np.where(under > 0, outer, inner)
+    tail = 2 * refs.outside * ratios.most + expected.degenerate_errors
+    tail[ratios.most == np.inf] = np.inf
+    return _Coarse(upper + tail, lower - tail, least, greatest)
+
+
+@dataclass(frozen=True, eq=False)
+class _Segment:
+    """Numbers of ones among which the best is looked for, and by which a one of y adds to D alike.
+
+    D = c (v + C), C counting the ones of y, or its zeros where a one makes D smaller.
+    """
+
+    low: int
+    high: int
+    first: int  # a number that seems best
+    scale: Floats  # c, (n + 1,), above 0
+    offset: Floats  # v, (n + 1,)
+    label: int  # the label that C counts, -1 where D does not depend on y
+
+
+def _segments(ratios: RatioByCount, values: Floats, near: Bools) -> Iterator[_Segment]:
+    """The near numbers of ones, by the sign of what a one of y adds to D."""
+    n = len(near) - 1
+    signs = np.sign(ratios.of_one)
+    for sign in (1.0, -1.0, 0.0):
+        ks = np.flatnonzero(near & (signs == sign))
+        if not len(ks):
+            continue
+        first = int(ks[values[ks].argmax()])
+        if sign == 0:
+            scale = np.where(ratios.below > 0, ratios.below, 1.0)
+            offset = np.ones(n + 1)
+        else:
+            scale = np.where(signs == sign, np.abs(ratios.of_one), 1.0)
+            offset = (ratios.below + (0.0 if sign > 0 else n) * ratios.of_one) / scale
+        label = {1.0: 1, -1.0: 0, 0.0: -1}[sign]
+        yield _Segment(int(ks[0]), int(ks[-1]), first, scale, offset, label)
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """The best of a segment, and a bound on the values of all of it."""
+
+    z: Ints
+    upper: float
+    tried: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """What the search among the numbers of ones of a chain looks at."""
+
+    chain: BinaryChain
+    ratios: RatioByCount
+    coarse: _Coarse
+    expected: _Expected
+    refs: Interval
+
+    def rules(self, segment: _Segment) -> Iterator[Rule]:
+        """Rules for W = v + C: of the number that seems best, and of all."""
+        power = self.ratios.power
+        if segment.label < 0:
+            yield Rule(np.zeros(1), np.ones(1), power, off=4 * UNIT)
+            return
+        ks = slice(segment.low, segment.high + 1)
+        low = self.coarse.least / segment.scale
+        high = self.coarse.greatest / segment.scale
+        k = segment.first
+        rule = rule_for(low[k], high[k], self.centre(segment)[k], power)
+        if rule.is_one_sided:
+            yield rule
+        yield wide_rule(float(low[ks].min()), float(high[ks].max()), power)
+
+    def centre(self, segment: _Segment) -> Floats:
+        """w = v + E[C], (n + 1,), or what is next to it in the interval of W."""
+        n = self.chain.n
+        mean = {1: self.expected.mean, 0: n - self.expected.mean, -1: 0.0}[segment.label]
+        centre: Floats = np.maximum(segment.offset + mean, self.coarse.least / segment.scale)
+        return centre
+
+    def best(self, segment: _Segment, lower: float) -> _Candidate | None:
+        """The best of a segment; None where there is no room. ``lower`` is a value reached."""
+        found = None
+        for rule in self.rules(segment):
+            shares = tilted_shares(self.chain, rule, max(segment.label, 0))
+            if shares is None:
+                continue
+            search = self._by_count(segment, shares)
+            for end in (segment.low, segment.high):
+                search.sums(end)
+            tries = _FEW_TRIES if rule.is_one_sided else MOST_TRIES
+            k, upper = branch_and_bound(search, lower, stop=_after(search, tries))
+            found = _Candidate(search.best_at(k), upper, len(search.tried))
+            if upper <= max(lower, search.value(k)) * (1 + PRECISION / 4):
+                break
+        return found
+
+    def _by_count(self, segment: _Segment, shares: TiltedShares) -> CountSearch:
+        """The values by the number of ones, for branch and bound."""
+        ratios = self.ratios
+        rule = shares.rule
+        power = ratios.power
+        n = self.chain.n
+        centre = self.centre(segment)
+        u = 1.0 / centre
+        size = centre**power
+        ks = slice(segment.low, segment.high + 1)
+        least = self.coarse.least / segment.scale
+        left_out = np.zeros(n + 1)
+        left_out[ks] = rule.remainder(least[ks], (self.coarse.greatest / segment.scale)[ks])
+        gain = ratios.slope * (segment.scale * centre) ** -power
+        offset = self.expected.degenerate.copy()
+        errors = self.expected.degenerate_errors.copy()
+        if ratios.constant[ks].any() or ratios.of_ref[ks].any():
+            more = self._others(segment, shares, left_out)
+            offset[ks] += more.value
+            errors[ks] += more.error
+
+        def scores_at(k: int) -> Floats:
+            scores: Floats = shares.scores(float(segment.offset[k])) * size[k]
+            return scores
+
+        def sums_at(k: int) -> Floats:
+            # A wide rule is off by a part of every score, and so are sums.
+            part = 2.0 * rule.off + (2 * _ROW + n // _ROW) * UNIT
+            return _greatest_sums(scores_at(k), segment.low, segment.high) * (1.0 + part)
+
+        def best_at(k: int) -> Ints:
+            return ranked(np.argpartition(-scores_at(k), k - 1), k)
+
+        def over_at(k: int, at: Ints) -> Floats:
+            rounding = shares.error(float(segment.offset[k]))
+            rest = self.expected.hits[at] * left_out[k] if rule.is_one_sided else 0.0
+            tail = 3.0 * self.refs.outside * at * (ratios.least / segment.scale[k]) ** -power
+            slack: Floats = (rest + tail + rounding) * size[k]
+            return slack
+
+        first = min(max(segment.first, segment.low), segment.high)
+        return CountSearch(
+            segment.low, segment.high, first, gain, offset, errors, sums_at, chords(u, over_at),
+            best_at,
+        )  # fmt: skip
+
+    def _others(self, segment: _Segment, shares: TiltedShares, left_out: Floats) -> _Offsets:
+        """E[(t_0 + t_2 ref) / D^a] for the numbers of a segment."""
+        ratios = self.ratios
+        ks = slice(segment.low, segment.high + 1)
+        scale = segment.scale[ks] ** -ratios.power
+        constant = ratios.constant[ks]
+        of_ref = ratios.of_ref[ks]
+        value = np.zeros(len(scale))
+        error = (np.abs(constant) + np.abs(of_ref) * self.expected.mean * (1 + 1e-6)) * left_out[ks]
+        error += self.refs.outside * 3.0 * ratios.most[ks] / scale
+        rule = shares.rule
+        for m in range(len(rule.nodes)):
+            exponents = shares.logs[m] - rule.nodes[m] * segment.offset[ks]
+            masses = rule.weights[m] * np.exp(exponents)
+            value += masses * (constant + of_ref * shares.totals[m])
+            sizes = np.abs(constant) + np.abs(of_ref) * shares.totals[m]
+            off = shares.log_errors[m] + 4 * UNIT * rule.nodes[m] * np.abs(segment.offset[ks])
+            error += masses * (sizes * off + np.abs(of_ref) * shares.share_errors[m])
+        return _Offsets(value * scale, error * scale)
+
+
+def _after(search: CountSearch, tries: int) -> Callable[[float, float], bool]:
+    """What stops a search after so many tries."""
+    return lambda lower, upper: len(search.tried) >= tries
+
+
+@dataclass(frozen=True, eq=False)
+class _Offsets:
+    """Values that do not depend on where the ones are, and bounds on their errors, (ks,) each."""
+
+    value: Floats
+    error: Floats
+
+
+def _greatest_sums(scores: Floats, low: int, high: int) -> Floats:
+    """The sums of the k greatest scores, (n + 1,), for low <= k <= high; 0 for other k."""
+    n = len(scores)
+    sums = np.zeros(n + 1)
+    ascending = (
+        np.partition(scores, (n - high, n - low)) if low < high else np.partition(scores, n - low)
+    )
+    middle = np.sort(ascending[n - high : n - low])[::-1]
+    sums[low] = ascending[n - low :].sum()  # numpy adds up in pairs
+    rows = -(-len(middle) // _ROW)
+    table = np.zeros((rows, _ROW))
+    table.ravel()[: len(middle)] = middle
+    np.cumsum(table, axis=1, out=table)
+    table[1:] += np.cumsum(table[:-1, -1])[:, None]
+    sums[low + 1 : high + 1] = sums[low] + table.ravel()[: len(middle)]
+    return sums
+
+
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")  # what comes of it is checked
+def _decided(problem: Problem) -> Answer | str:
+    """The best sequence under a chain: that of a search, or without ones, or with nothing else."""
+    tables = binary_chain(problem.model)
+    form = problem.confusion
+    assert tables is not None
+    assert form is not None
+    ratios = ratio_by_count(form, problem.n, problem.sign)
+    if isinstance(ratios, str):
+        return ratios
+    chain = chains.chain_of(*tables, problem.model.roundings)
+    n = chain.n
+    moments = chains.count_moments(chain, np.zeros(n, np.int64), np.ones(2))
+    if not moments.marginals.any():
+        return _NO_ONES
+    search = _prepared(chain, ratios, moments)
+    counts = ReferenceCounts(moments.marginals, search.refs)
+    values = search.expected.values
+    start = int(values[1:n].argmax()) + 1
+    near = search.coarse.upper >= search.coarse.lower[start]
+    candidates = [
+        _valued(problem, np.full(n, label, np.int64), search, counts)
+        for label in (0, 1)
+        if near[label * n]
+    ]
+    lower = max(
+        [float(search.coarse.lower[start])]
+        + [problem.sign * one.value.value - one.value.error for one in candidates]
+    )
+    near = search.coarse.upper >= lower
+    near[0] = False
+    near[n] = False
+    far = float(search.coarse.upper[1:n][~near[1:n]].max(initial=-np.inf))
+    found = [search.best(one, lower) for one in _segments(ratios, values, near)]
+    best = [one for one in found if one is not None]
+    if len(best) < len(found):
+        return _NO_ROOM
+    # What is below a value that is reached need not be valued.
+    candidates += [_valued(problem, one.z, search, counts) for one in best if one.upper >= lower]
+    bounds = [problem.sign * one.value.value for one in candidates]
+    bounds.append(max([far, *(one.upper for one in best)]))
+    errors = np.array([*(one.value.error for one in candidates), 0.0])
+    row = int(np.argmax(bounds[:-1]))
+    answer = candidates[row]
+    tried = sum(one.tried for one in best)
+    why = f"{_WHY}; {tried} numbers of ones were tried, all others are bounded"
+    unproven = Answer(answer.z, False, why, n + 1, answer.value.value, answer.value.error)
+    gap = optimality_gap(np.array(bounds), errors, row)
+    return certify(problem, unproven, gap, "bounds reach beyond its value")
+
+
+class _Valued(NamedTuple):
+    """A sequence with its value."""
+
+    z: Ints
+    value: Estimate
+
+
+def _valued(problem: Problem, z: Ints, search: _Search, counts: ReferenceCounts) -> _Valued:
+    """A sequence with its expected value."""
+    assert problem.confusion is not None
+    k = int(z.sum())
+    part = search.ratios.at(k) or sum_of_ratios(problem.confusion, len(z), np.array([float(k)]))
+    assert part is not None  # sums of ratios were derived for all numbers of ones
+    return _Valued(z, chains.value_of_ratios(part, z, search.chain, counts))
+
+
+def _prepared(chain: BinaryChain, ratios: RatioByCount, moments: CountMoments) -> _Search:
+    """What is searched: where ref is, and coarse bounds by the number of ones."""
+    n = chain.n
+    expected = _expected(ratios, chain, moments.marginals)
+    worth = float(expected.values[1:n].max()) / max(float(ratios.most[1:n].max()), LEAST)
+    outside = max(chains.TAIL * min(1.0, abs(worth)) / n, 1e-290)
+    z = np.zeros(n, np.int64)
+    labels = chains.LabelCosts(np.ones(2, np.int64), np.ones(2), np.zeros((2, 2)))
+    reach = chains.count_interval(chain, z, labels, chains.Spread(moments.variance, outside))
+    refs = Interval(reach.low, min(reach.high, float(n)), outside)
+    return _Search(chain, ratios, _coarse(ratios, expected, refs), expected, refs)
+
+
+CHAIN_RATIOS = Method("chain_ratios", _condition, one_by_one(_decided))

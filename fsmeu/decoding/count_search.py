@@ -1,0 +1,122 @@
+"""The best number of ones, or of what hypotheses count: branch and bound over the numbers.
+
+Let a hypothesis with the number k have the value  gain(k) sum of Q_i(u(k)) + offset(k)  over what
+it chooses, Q_i convex in u. Between two numbers k1 and k2 that were tried, with A_m(k) the greatest
+sum of k of the Q_i(u_m) and u = (1 - t) u_1 + t u_2,
+
+    sum of the Q_i(u)  <=  (1 - t) A_1(k) + t A_2(k)                                 (chord bound)
+
+because a maximum of sums is at most the sum of the maxima. Numbers whose bound is above the best
+value are tried themselves, until none is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from fsmeu.arrays import Floats, Ints
+
+_CLOSE = 1e-10  # numbers whose bound exceeds the best value by less than this part are not tried
+MOST_TRIES = 64  # numbers that are tried where a bound leaves several; mostly five
+
+
+@dataclass(eq=False)
+class CountSearch:
+    """Best values by a number k from low to high: gain * sum of scores + offset, greater is better.
+
+    For a long sequence, k is its number of ones; for a corpus, the total of the hypotheses' counts.
+    """
+
+    low: int
+    high: int
+    first: int  # a number that seems best
+    gain: Floats  # what sums of scores are multiplied by, by k
+    offset: Floats  # what is added, whatever the hypothesis, by k
+    errors: Floats  # bounds on the errors of ``offset``, by k
+    sums_at: Callable[[int], Floats]  # the greatest sums of the scores at k, by number
+    # Upper bounds on values at some numbers, between two that were tried, or at one.
+    bounds_at: Callable[[CountSearch, Ints, int, int], Floats]
+    best_at: Callable[[int], Any]  # a hypothesis of the greatest sum at k, and more of a corpus
+    tried: dict[int, Floats] = field(default_factory=dict)  # the sums by the number that was tried
+
+    def sums(self, k: int) -> Floats:
+        """The greatest sums of the scores at k, by number."""
+        if k not in self.tried:
+            self.tried[k] = self.sums_at(k)
+        return self.tried[k]
+
+    def value(self, k: int) -> float:
+        """The best value at k, roundings and the remainder aside."""
+        return float(self.gain[k] * self.sums(k)[k] + self.offset[k])
+
+
+def chords(
+    u: Floats, over_at: Callable[[int, Ints], Floats]
+) -> Callable[[CountSearch, Ints, int, int], Floats]:
+    """The chord bound as ``bounds_at``, given the factor u of x in D / d, by k.
+
+    ``over_at`` bounds what the sums at one k lack of the true ones, for several numbers.
+    """
+
+    def bounds_at(search: CountSearch, ks: Ints, first: int, last: int) -> Floats:
+        span = float(u[last] - u[first])
+        t = (u[ks] - u[first]) / span if span else np.zeros(len(ks))
+        between = (t > -1e-12) & (t < 1.0 + 1e-12)
+        ends = [search.sums(k)[ks] + over_at(k, ks) for k in (first, last)]
+        total = (1.0 - t) * ends[0] + t * ends[1]
+        bounds = search.gain[ks] * total + search.offset[ks] + search.errors[ks]
+        return np.where(between, bounds, np.inf)
+
+    return bounds_at
+
+
+def branch_and_bound(
+    search: CountSearch,
+    lower: float = -np.inf,
+    gap: float = 0.0,
+    stop: Callable[[float, float], bool] | None = None,
+) -> tuple[int, float]:
+    """The best number of ones, and an upper bound on all values: branch and bound, best first.
+
+    All numbers between the ends are bounded; whoever allows the ends themselves tries them before.
+    ``lower`` is a value that is known to be reached; the best one and the bound may stay ``gap``
+    apart. ``stop`` is called with both before a number is tried; True ends the search. Without it,
+    ``MOST_TRIES`` numbers are tried at most.
+    """
+    search.value(search.first)
+    todo: list[tuple[float, int, int, Ints, Floats]] = []  # the greatest bound first
+    closed = -np.inf
+
+    def add(low: int, high: int, ks: Ints) -> None:
+        if len(ks):
+            bounds = search.bounds_at(search, ks, low, high)
+            heappush(todo, (-float(bounds.max()), low, high, ks, bounds))
+
+    for low, high in pairwise(sorted({search.low, search.high, *search.tried})):
+        add(low, high, np.arange(low + 1, high))
+    while True:
+        best = max(search.tried, key=search.value)
+        level = max(lower, search.value(best))
+        enough, greatest = level + max(gap, _CLOSE * abs(level)), -todo[0][0] if todo else -np.inf
+        late = len(search.tried) >= MOST_TRIES
+        if stop is not None:
+            late = stop(level, max(level, closed, greatest))
+        if greatest <= enough or late:
+            break
+        _, low, high, ks, bounds = heappop(todo)
+        above = bounds > enough
+        closed = max(closed, float(bounds[~above].max(initial=-np.inf)))
+        k, left = int(ks[bounds.argmax()]), ks[above]
+        if min(k - left[0], left[-1] - k) * 8 < left[-1] - left[0]:
+            k = int(left[len(left) // 2])  # a greatest bound at the edge would cut off little
+        search.sums(k)
+        add(low, k, left[left < k])
+        add(k, high, left[left > k])
+    at = [float(search.bounds_at(search, np.array([k]), k, k)[0]) for k in search.tried]
+    return best, max(closed, greatest, *at)
