@@ -119,13 +119,13 @@ def test_signatures_have_files_of_their_own(folder, tmp_path):
 
 
 def test_the_kinds_of_rows_of_kernels_have_files_of_their_own():
-    """One source, two kinds of rows: jets and counts of the same signature are told apart."""
+    """One source, two kinds of rows: lanes and counts of the same signature are told apart."""
     from fsmeu.trellis import lane_rows
     from fsmeu.trellis.kernels import compiled
     from fsmeu.trellis.sum_kernels import mass_batch
 
     kinds = [compiled(mass_batch, rows) for rows in (None, lane_rows)]
-    keys = {module.score_batch._cache._dependencies for module in kinds}
+    keys = {kernel._cache._dependencies for kernel in kinds}
     assert len(keys) == 2
 
 

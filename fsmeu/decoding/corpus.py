@@ -53,6 +53,7 @@ from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
 
 CORPUS_WINDOW_CELLS = 1 << 26  # cells of the counts of all sentences but one, for each: 512 MB
 CORPUS_VALUES = 1 << 31  # pairs of totals of both sides that are valued, block by block: a minute
+FEW_COUNTED = 256  # the greatest count below which lanes are not tried: it spreads widely
 _CHANGES = 8  # changes of a label, about, that are valued where a gap is to be measured by them
 
 
@@ -156,7 +157,8 @@ def decode_corpus(
         return clock.over()
 
     clock.over()  # begins here
-    large = best_by_lanes(totals_problem(corpus.loss, corpus.n, _lane_groups(corpus)), threads)
+    totals = totals_problem(corpus.loss, corpus.n, _lane_groups(corpus))
+    large = best_by_lanes(totals, threads) if totals.most_counted >= FEW_COUNTED else None
     if large is not None:
         decision = _decided_by_lanes(corpus, large, sign)
         tell(decision.lower, decision.upper)
@@ -189,7 +191,8 @@ def _decided_by_lanes(corpus: Corpus, found: TotalsDecision, sign: float) -> Cor
     low = found.value - found.error
     high = max(found.value + found.error, found.upper)
     sides = sorted((sign * low, sign * high))
-    exact = bool(high - low <= 2 * PRECISION * abs(found.value))
+    reach = (high - low) / (2 * PRECISION)
+    exact = bool(reach <= abs(found.value) or reach <= _step(corpus, zs, sign * found.value))
     return CorpusDecision(
         _named(corpus, zs), sign * found.value, sides[0], sides[1], exact, found.tried
     )

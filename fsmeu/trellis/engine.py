@@ -503,7 +503,8 @@ class SplitTrellis:
         if most is not None:
             columns = np.minimum(columns, most + 1)
         cells = np.append(0, np.cumsum(np.diff(self.z_tables.rows)[: last + 1] * columns))
-        widest = int((cells[layers + 1 :] - cells[: len(cells) - layers - 1]).max())
+        span = min(layers, last)
+        widest = int((cells[span + 1 :] - cells[: len(cells) - span - 1]).max())
         carried = 0 if n is None else self._live_rows * int(columns[-1])
         return BestLayers(
             value=np.empty(widest + carried),
