@@ -34,7 +34,7 @@ from fsmeu.decoding.problem import PRECISION, Clock
 from fsmeu.decoding.split import unmet_condition
 from fsmeu.errors import InputError, SizeLimitError, message, one_of
 from fsmeu.expectation import corpus as corpora
-from fsmeu.expectation.corpus import Corpus, by_sentence
+from fsmeu.expectation.corpus import FEW_COUNTED, Corpus, by_sentence
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.result import check_finite
 from fsmeu.expectation.totals import totals_problem
@@ -53,7 +53,6 @@ from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
 
 CORPUS_WINDOW_CELLS = 1 << 26  # cells of the counts of all sentences but one, for each: 512 MB
 CORPUS_VALUES = 1 << 31  # pairs of totals of both sides that are valued, block by block: a minute
-FEW_COUNTED = 256  # the greatest count below which lanes are not tried: it spreads widely
 _CHANGES = 8  # changes of a label, about, that are valued where a gap is to be measured by them
 
 

@@ -24,6 +24,7 @@ from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation import query
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation, Levels, level_sets, ranged_expectation
+from fsmeu.expectation.totals import expected_ratio, totals_problem, unmet_by_totals
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, as_constraint
@@ -34,6 +35,7 @@ from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.models import Independent, Model, arc_weights_many
 from fsmeu.models.chains import binary_marginals
 from fsmeu.trellis.engine import SplitTrellis
+from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import PLAIN_PAIRS, NonIntegerCountError, value_coefficients
 from fsmeu.trellis.trellis_cache import split_trellis_of
@@ -42,6 +44,7 @@ from fsmeu.trellis.windows import Window, product_tree, sum_of_all
 from fsmeu.twofold import UNIT
 
 MOST_CORPUS_TABLE = 4_000_000  # tuples of totals of a corpus whose distribution is tabled: 32 MB
+FEW_COUNTED = 256  # the greatest count below which lanes are not tried: it spreads widely
 _CUT = 1e-22  # what each end of a window may lose at each product; a corpus has thousands of them
 
 
@@ -154,10 +157,26 @@ def expect_corpus(loss: LossLike, zs: Iterable[Any], models: Iterable[Any]) -> E
     is_short = joined is None or corpus.n < LONG_SEQUENCE
     if form is not None and form.counted and is_short:
         with suppress(NonIntegerCountError):
-            return linear_expectation(corpus, indices)
+            return lane_expectation(corpus, indices) or linear_expectation(corpus, indices)
     if joined is not None:
         return expect(corpus.loss, joined.alphabet.decode(np.concatenate(indices)), joined)
     return _by_tables(corpus, indices)
+
+
+def lane_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation | None:
+    """The expected value if it is a ratio of totals that counts much; None where it is not."""
+    if unmet_by_totals(corpus.loss, corpus.n) is not None:
+        return None
+    groups = [LaneGroup(g.structure, arc_weights_many(g.models)) for g in corpus.groups]
+    problem = totals_problem(corpus.loss, corpus.n, groups)
+    if problem.most_counted < FEW_COUNTED:
+        return None
+    found = expected_ratio(problem, [[zs[row] for row in group.rows] for group in corpus.groups])
+    if found is None:
+        return None
+    levels = partial(_levels, corpus, zs)
+    estimate = found.value, found.error, 1.0, 0.0
+    return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", estimate, levels)
 
 
 def mass_to_cut(corpus: Corpus) -> float:

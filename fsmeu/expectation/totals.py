@@ -174,6 +174,7 @@ class TotalsValue(NamedTuple):
 
     value: float
     error: float
+    escaped: float  # what ages that reach a cap may be worth, at most; a part of the error
 
 
 def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> TotalsValue | None:
@@ -190,7 +191,8 @@ def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> Tota
     if k == 0:
         none = value_of_none(problem, reach)
         error = error_of_none(problem, reach)
-        return None if none is None else TotalsValue(problem.sign * none, error)
+        escaped = 2 * problem.largest * reach.escaped
+        return None if none is None else TotalsValue(problem.sign * none, error, escaped)
     rule = rule_of_totals(ratio, reach, k)
     means = _MeanSums(len(rule.nodes))
     for group, own in pairs:
@@ -203,8 +205,28 @@ def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> Tota
     expected = abs(value) / gain * high * (1 + 1e-6) + TAIL * problem.greatest
     error = gain * expected * float(left_out(rule, ratio, reach)[k])
     error += gain * float(masses @ (means.rounding + means.log_errors * means.sizes))
-    error += 16 * UNIT * abs(value) + (TAIL + 2 * reach.escaped) * problem.largest
-    return TotalsValue(problem.sign * value, error)
+    escaped = 2 * problem.largest * reach.escaped
+    error += 16 * UNIT * abs(value) + TAIL * problem.largest + escaped
+    return TotalsValue(problem.sign * value, error, escaped)
+
+
+def ratio_gradient(
+    problem: TotalsProblem, zs: Sequence[Ints]
+) -> tuple[Floats, list[list[Floats]]] | None:
+    """The expected value of one hypothesis, (1,), and its derivatives by weights of arcs; or None.
+
+    Those of the sum of exponentials, which leaves out a part of about 1e-14 of the value.
+    """
+    ratio = ratio_by_total(problem)
+    group = problem.groups[0]
+    k = int(group.trellis.hypothesis_counts(zs).sum())
+    if ratio is None or k == 0:
+        return None
+    rule = rule_of_totals(ratio, count_range(problem.groups), k)
+    ends = np.zeros((1, 2, len(rule.nodes)))
+    gain = problem.sign * float(ratio.gain[k])
+    ends[0, 1] = gain * rule.weights * np.exp(-rule.nodes * ratio.v[k])
+    return group.trellis.with_lanes(rule.nodes).adjoints(group.weights, zs, ends)
 
 
 class _MeanSums:
