@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+_MISSING: Any = object()
 MOST_RESULTS = 64  # results that a cache keeps unless it says otherwise
 
 
@@ -24,7 +25,7 @@ class Cache:
 
     def __init__(self, most: int = MOST_RESULTS) -> None:
         self.most = most
-        self._results: dict[Hashable, Any] = {}
+        self._results: dict[Hashable, Any] = {}  # those used last come last
         self._lock = Lock()
 
     def __len__(self) -> int:
@@ -32,11 +33,15 @@ class Cache:
 
     def get(self, key: Hashable, compute: Callable[[], T]) -> T:
         """The result of a key, computed where it is not kept."""
+        if 2 * len(self._results) < self.most:  # in which order they were used does not matter yet
+            result = self._results.get(key, _MISSING)
+            if result is not _MISSING:
+                return result  # type: ignore[no-any-return]
         with self._lock:
             if key in self._results:
-                result: T = self._results.pop(key)
+                result = self._results.pop(key)
                 self._results[key] = result
-                return result
+                return result  # type: ignore[no-any-return]
         result = compute()
         self.put(key, result)
         return result

@@ -203,7 +203,6 @@ class Fit(NamedTuple):
 
     unmet: str | None  # what must hold and does not, None where it applies
     error: FsmeuError | None = None  # the error that says so, where it is no matter of a condition
-    cost: float = 1.0  # how many candidates are valued one after the other
 
     @property
     def applies(self) -> bool:
@@ -233,7 +232,7 @@ class Method:
     cost: Callable[[Problem], float] = lambda problem: 1.0
 
     def fit(self, problem: Problem) -> Fit:
-        """Whether the method applies, and at what cost; a RangeError where values leave the range.
+        """Whether the method applies; a RangeError where values leave the declared range.
 
         A property that cannot be derived, as a value is undefined or there are too many of them,
         does not hold: another method may do without.
@@ -253,7 +252,7 @@ class Method:
             return Fit(str(obstacle), obstacle)
         if obstacle is not None:
             return Fit(str(obstacle))
-        return Fit(None, cost=self.cost(problem))
+        return Fit(None)
 
     def refusal(self, must: str) -> RefusalError:
         """The error that says what must hold of a problem and does not."""

@@ -125,6 +125,17 @@ def is_valued(trellis: SplitTrellis, n: int) -> bool:
 def _cached(
     loss: Loss, model: Model, n: int, limits: _Limits, kind: Hashable
 ) -> SplitTrellis | Refused:
+    """The trellis for sequences of length n, or why there is none; only trellises are kept here."""
+    trellises = loss.derived.get("trellises", lambda: Cache(MOST_TRELLISES))
+    found = trellises.get((kind, n), lambda: _built(loss, model, n, limits, kind))
+    if isinstance(found, Refused):
+        trellises.drop((kind, n))
+    return found
+
+
+def _built(
+    loss: Loss, model: Model, n: int, limits: _Limits, kind: Hashable
+) -> SplitTrellis | Refused:
     """The trellis for sequences of length n, unless one like it was refused before.
 
     Two methods of deciding ask for the same trellis one after the other, and one for a greater
@@ -132,27 +143,19 @@ def _cached(
     """
     form = loss.split
     assert form is not None
-    trellises = loss.derived.get("trellises", lambda: Cache(MOST_TRELLISES))
     refusals = loss.derived.get("refused trellises", lambda: Cache(MOST_TRELLISES))
     like = kind, max_states(), n if form.reads_length else None
     known: Refused | None = refusals.get(like, lambda: None)
     if known is not None and n >= known.positions:
         return known
-    found = trellises.get((kind, n), lambda: _built(form, model.layered(), n, limits))
-    if isinstance(found, Refused):
-        trellises.drop((kind, n))
-        refusals.put(like, found)
-    return found
-
-
-def _built(form: Split, layered: Layered, n: int, limits: _Limits) -> SplitTrellis | Refused:
-    """The trellis for sequences of length n, or the error that building it met."""
     try:
-        return _structure(form, layered, n, limits)
+        return _structure(form, model.layered(), n, limits)
     except LayersTooLargeError as error:
-        return Refused(error, error.positions)
+        refused = Refused(error, error.positions)
     except (LossFileError, SizeLimitError, NonIntegerCountError) as error:
-        return Refused(error, n)
+        refused = Refused(error, n)
+    refusals.put(like, refused)
+    return refused
 
 
 def _serves(structure: SplitTrellis, n: int) -> bool:
