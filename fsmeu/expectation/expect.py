@@ -23,6 +23,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, check_int, message
 from fsmeu.expectation import composition, result
 from fsmeu.expectation.composition import window_form
+from fsmeu.expectation.documents import document_expectation, document_gradient, is_document
 from fsmeu.expectation.query import (
     Query,
     batch_size,
@@ -32,15 +33,6 @@ from fsmeu.expectation.query import (
     query_of,
 )
 from fsmeu.expectation.result import Expectation, Levels, bounded_expectations, check_finite
-from fsmeu.expectation.totals import (
-    ESCAPED,
-    TotalsProblem,
-    caps,
-    expected_ratio,
-    ratio_gradient,
-    totals_problem,
-    unmet_by_totals,
-)
 from fsmeu.fst.compose import max_states as most_states
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES, LONG_SEQUENCE, WINDOW_CELLS
@@ -52,7 +44,6 @@ from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.chains import PROMISED, chain_of, chain_value
 from fsmeu.trellis.independent import expected_value
-from fsmeu.trellis.lanes import LaneGroup, count_range
 from fsmeu.trellis.roundings import (
     DIGITS,
     BoundedValues,
@@ -70,7 +61,6 @@ T = TypeVar("T")
 
 ENGINES = ("lattice", "openfst")
 _USABLE = 1e-6  # an estimate by moments whose error may be a greater part of it is not used
-DOCUMENT_LENGTH = 128  # labels from which on lanes are faster than counts
 MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB while sorted
 
 
@@ -396,7 +386,7 @@ def _derivatives(queries: Sequence[Query], engine: str) -> list[tuple[float, lis
         models = [query.model for query in queries]
         prepare_many(models)  # so that they keep it: derivatives are pulled back over their layers
         if is_document(queries[0]):
-            found = [_document_gradient(query) for query in queries]
+            found = [document_gradient(query) for query in queries]
             if all(one is not None for one in found):
                 return [one for one in found if one is not None]
         with suppress(SizeLimitError):  # the walk below may hold fewer numbers
@@ -412,58 +402,6 @@ def _derivatives(queries: Sequence[Query], engine: str) -> list[tuple[float, lis
             per_arc = [left.weight @ arcs.reshape(len(left.weight), -1) for left, arcs in pairs]
         results.append((value, per_arc))
     return results
-
-
-# -- documents -------------------------------------------------------------------------------------
-#
-# Ratios of totals of long sequences of any labels come from generating functions at a few nodes
-# (``expectation/totals.py``), with ages that stop at a cap.
-
-
-def is_document(query: Query) -> bool:
-    """Whether it is a long sequence, z given, whose value is a ratio of totals."""
-    if query.n < DOCUMENT_LENGTH or query.z is None or window_form(query) is not None:
-        return False
-    return unmet_by_totals(query.loss, query.n) is None
-
-
-def _document_problems(query: Query) -> Iterator[TotalsProblem]:
-    """The problem with ages that stop at one cap after the other, which z does not reach."""
-    from fsmeu.trellis.trellis_cache import Refused, trellis_of
-
-    assert query.z is not None
-    for cap in caps(query.loss, query.n):
-        trellis = trellis_of(query.loss, query.model, None, cap)
-        if isinstance(trellis, Refused):
-            return
-        if cap is None or not trellis.reaches_cap(query.z):
-            group = LaneGroup(trellis, arc_weights_many([query.model]))
-            yield totals_problem(query.loss, query.n, [group])
-
-
-def document_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
-    """The expectation of a document, None where lanes do not serve it."""
-    assert query.z is not None
-    for problem in _document_problems(query):
-        found = expected_ratio(problem, [[query.z]])
-        if found is None:
-            return None
-        if found.escaped <= ESCAPED * abs(found.value):
-            estimate = found.value, found.error, 1.0, 0.0
-            listed = partial(levels, query)
-            return result.ranged_expectation(query.loss, query.n, query.where, estimate, listed)
-    return None
-
-
-def _document_gradient(query: Query) -> tuple[float, list[Floats]] | None:
-    """The value of a document and its derivatives by weights of arcs; None where counts serve."""
-    assert query.z is not None
-    for problem in _document_problems(query):
-        reach = count_range(problem.groups)
-        if reach.escaped <= ESCAPED * ESCAPED:  # derivatives may be many times the value
-            found = ratio_gradient(problem, [query.z])
-            return None if found is None else (float(found[0][0]), found[1][0])
-    return None
 
 
 # -- long sequences of two labels, where the value looks at counts alone ---------------------------

@@ -9,21 +9,21 @@ from fsmeu.arrays import Floats
 from fsmeu.trellis.batches import AdjointBuffers, Batch, ForwardLayers, RowSlice, Sentence
 from fsmeu.trellis.count_rows import dot_counted, fill, padded, pull
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
-from fsmeu.trellis.structure import YTables, ZTables
+from fsmeu.trellis.mean_kernels import add_means, hypothesis_gains
 from fsmeu.trellis.sum_kernels import (
-    add_means,
     class_sums,
     class_values,
     ending,
     ending_values,
     forward,
-    hypothesis_gains,
     pair_row,
     sentence_of,
     set_sums,
     weights_at,
 )
 from fsmeu.trellis.tapes import Amounts
+from fsmeu.trellis.y_tables import YTables
+from fsmeu.trellis.z_tables import ZTables
 
 
 @jit_inline

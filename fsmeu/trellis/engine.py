@@ -6,8 +6,7 @@ length (``trellis_cache.py``), and kernels go through a batch one sentence after
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import ModuleType
@@ -23,56 +22,36 @@ from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE
 from fsmeu.trellis import lane_rows
 from fsmeu.trellis.adjoint_kernels import adjoint_batch
 from fsmeu.trellis.batches import (
-    AdjointBuffers,
-    BackwardRows,
     Batch,
-    BestLayers,
     Decided,
-    DecisionBuffers,
-    ForwardLayers,
     FoundMeans,
     FoundPaths,
     FoundScores,
-    MeanBuffers,
-    SavedLayers,
-    ScoreBuffers,
     Scores,
     Values,
     first_alike,
     have_one_sign,
-    totals_of,
 )
-from fsmeu.trellis.best_kernels import best_batch, decide_batch, most_by_count
+from fsmeu.trellis.best_kernels import best_batch, most_by_count
 from fsmeu.trellis.composed import Composed, classes_of, counts_met
+from fsmeu.trellis.decide_kernels import decide_batch
 from fsmeu.trellis.kernels import kernel
+from fsmeu.trellis.mean_kernels import mean_batch
 from fsmeu.trellis.nonnegative import stays_nonnegative
 from fsmeu.trellis.roundings import DIGITS, LEAST, BoundedValues, relative_error
-from fsmeu.trellis.structure import (
-    ONLY,
-    YTables,
-    ZTables,
-    padded,
-    uncounted,
-    uncounted_paths,
-    with_lanes,
-)
-from fsmeu.trellis.sum_kernels import mass_batch, mean_batch, score_batch
+from fsmeu.trellis.sum_kernels import mass_batch, score_batch
 from fsmeu.trellis.tapes import Amounts, Tapes, value_coefficients
+from fsmeu.trellis.workspace import BLOCK, Workspace
+from fsmeu.trellis.y_tables import YTables, uncounted, with_lanes
+from fsmeu.trellis.z_tables import ZTables, uncounted_paths
 
 _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
-B = TypeVar("B")
 
-_SUMS_PER_SECOND, _BOUND_SUMS = 3e9, 400
-"""Sums and products of compiled loops; and of bounds, by end and count of y, for each end tried."""
+MOST_ENDS = 1 << 31  # more ends than any counter has
 
-MOST_ENDS = 1 << 31
-"""More ends than any counter has."""
-
-_BLOCK = 128
-"""Positions of whose best scores all are kept; of longer sentences every 128th layer is."""
-
-_PRUNE_BELOW = 1e-22
-"""Smaller masses are dropped, as long as bounds on errors hardly feel it."""
+_SUMS_PER_SECOND = 3e9  # sums and products of compiled loops
+_BOUND_SUMS = 400  # those of a bound, by end and count of y, for each end tried
+_PRUNE_BELOW = 1e-22  # smaller masses are dropped, as long as bounds on errors hardly feel it
 
 
 class LaneSums(NamedTuple):
@@ -122,7 +101,7 @@ class SplitTrellis:
             + 4 * int(self.z_tables.width[n])
             + len(self.amounts.joint)
         )
-        cells = int(self._mass_cells[n]) + int(self._best_cells[n]) + n * pairs
+        cells = int(self.workspace.mass_cells[n]) + int(self.workspace.best_cells[n]) + n * pairs
         guard_size(where, max(tables // CELLS_PER_STATE, cells // KEPT_CELLS_PER_STATE))
 
     def check_values(self, where: str, n: int) -> None:
@@ -160,7 +139,7 @@ class SplitTrellis:
         tries = 2 if values.prunes else size
         work = tries * self._work(n, 2 * max(1, self.counts)) + self._best_work(n)
         run = kernel(decide_batch, count * work)
-        with self._buffers("decision", n, self._decision_buffers) as buffers:
+        with self.workspace.borrowed("decision", n, self.workspace.decision_buffers) as buffers:
             run(
                 self.y_tables, self._uncounted, self.z_tables, self.amounts, values, batch, most,
                 ends, best, buffers,
@@ -185,12 +164,12 @@ class SplitTrellis:
         found = FoundMeans(
             np.zeros((count, 1 + self.counts, int(self.y_tables.columns[n]))),
             np.zeros(count, np.int64),
-            np.zeros((count, self._lanes)),
+            np.zeros((count, self.workspace.lanes)),
             np.zeros(count),
         )
         amounts = self._absolute if absolute else self.amounts
         run = kernel(mean_batch, count * self._work(n, 1 + self.counts), self.row_type)
-        with self._buffers("mean", n, self._mean_buffers) as buffers:
+        with self.workspace.borrowed("mean", n, self.workspace.mean_buffers) as buffers:
             run(self.y_tables, self.z_tables, amounts, batch, buffers, found)
         return found
 
@@ -198,18 +177,19 @@ class SplitTrellis:
         """The masses of the models by lane; rows must be those of lanes."""
         n = models.n
         batch = self._batch(models)
-        ends = np.zeros((len(models.arcs), 2, self._lanes))
+        ends = np.zeros((len(models.arcs), 2, self.workspace.lanes))
         escaped = np.zeros(len(models.arcs))
         run = kernel(mass_batch, len(models.arcs) * self._work(n, 1), self.row_type)
-        with self._buffers("masses", n, self._mass_buffers) as f:
+        with self.workspace.borrowed("masses", n, self.workspace.mass_buffers) as f:
             run(self.y_tables, batch, f, ends, escaped)
         lanes = int(self.y_tables.columns[n])
         return LaneSums(ends[:, 0, :lanes], ends[:, 1, :lanes], escaped)
 
-    @property
-    def _lanes(self) -> int:
-        """The length of rows of lanes, 0 where rows are by count."""
-        return int(self.y_tables.lanes.powers.shape[1])
+    @cached_property
+    def workspace(self) -> Workspace:
+        """Arrays that kernels work in."""
+        free = self._memo.setdefault("free arrays", {})
+        return Workspace(self.y_tables, self.z_tables, self.amounts, self.counts, free)
 
     def expectations(self, models: ArcWeights, zs: Sequence[Ints]) -> BoundedValues:
         """The expected value of each hypothesis under its model."""
@@ -270,7 +250,7 @@ class SplitTrellis:
         n = models.n
         batch = self._batch(models, zs)
         self.guard("gradient", n)
-        buffers = self._adjoint_buffers(n)
+        buffers = self.workspace.adjoint_buffers(n)
         slopes = np.zeros(batch.weights.shape)
         expected = np.zeros(len(batch.weights))
         work = len(slopes) * self._work(n, 3 * (1 + self.counts))
@@ -346,12 +326,12 @@ class SplitTrellis:
             np.zeros((count, len(cells), lanes)),
             np.zeros((count, len(cells)), bool),
             np.zeros((count, int(self.y_tables.columns[n]))),
-            np.zeros((count, self._lanes)),
+            np.zeros((count, self.workspace.lanes)),
             np.zeros(count),
         )
         amounts = self._absolute if absolute else self.amounts
         run = kernel(score_batch, count * self._work(n, 2 * self.counts), self.row_type)
-        with self._buffers("scores", n, self._score_buffers) as buffers:
+        with self.workspace.borrowed("scores", n, self.workspace.score_buffers) as buffers:
             run(self.y_tables, amounts, batch, ends, buffers, found)
         begins = np.append(0, np.cumsum(found.kept.sum(axis=1)))
         scores = Scores(begins, np.nonzero(found.kept)[1].copy(), found.scores[found.kept])
@@ -384,9 +364,9 @@ class SplitTrellis:
             np.zeros((0 if ends is None else len(factors), n), np.int64),
         )
         score = np.zeros((n, len(self.amounts.joint)))
-        block = min(n, _BLOCK) if n else 1
-        saved = self._saved_layers(n, block, most)
-        layers = self._best_layers(block, most, n)
+        block = min(n, BLOCK) if n else 1
+        saved = self.workspace.saved_layers(n, block, most)
+        layers = self.workspace.best_layers(block, most, n)
         run = kernel(best_batch, len(factors) * self._best_work(n))
         run(self.z_tables, n, scores, score, layers, saved, found)
         return found.by_count, found.labels
@@ -437,189 +417,9 @@ class SplitTrellis:
         arcs = sweeps * (steps // max(1, len(tables.pair_arcs) - 1))
         return n * arcs * (1 + int(tables.columns[n]) // 2)
 
-    @cached_property
-    def _margin(self) -> int:
-        """Numbers past the end of arrays of rows.
-
-        A row that is moved by what is counted may reach past its own by what it is padded with; by
-        all that is counted, where no pair of the layer takes the step.
-        """
-        tables = self.y_tables
-        counted = (tables.arc[:, 1], tables.target_group[:, 1], tables.pair_arc[:, 3])
-        return 4 + max(int(amounts.max(initial=0)) for amounts in counted)
-
-    def _layer_cells(self, n: int) -> tuple[int, int]:
-        """The size of an array of one layer's pairs, and of one of classes."""
-        columns = int(padded(self.y_tables.columns[n]))
-        classes = len(self.y_tables.member) * int(self.y_tables.copies[0])
-        return int(
-            self.y_tables.width[n]
-        ) * columns + self._margin, classes * columns + self._margin
-
-    @cached_property
-    def _mass_cells(self) -> Ints:
-        """How many numbers rows of masses have up to each layer, (n + 1,)."""
-        return np.cumsum(np.diff(self.y_tables.rows) * padded(self.y_tables.columns))
-
-    @cached_property
-    def _best_cells(self) -> Ints:
-        """How many numbers rows of best scores have up to each layer, (n + 1,)."""
-        return np.cumsum(np.diff(self.z_tables.rows) * self.z_tables.columns)
-
-    def _forward_layers(self, n: int, layers: int | None = None) -> ForwardLayers:
-        """Arrays for the masses of lengths up to n; of the last layers only, where so many do."""
-        shape = (n + 1 if layers is None else layers, int(self.y_tables.width[n]))
-        # A pair with one way to it has the row of an earlier layer.
-        recycles = layers is not None and bool((self.y_tables.pair_arc[:, 4] != 0).all())
-        cells = int(self._mass_cells[n])
-        if recycles:
-            by_layer = np.diff(self.y_tables.rows) * padded(self.y_tables.columns)
-            cells = 2 * int(by_layer[: n + 1].max() + self._margin)
-        guard_size("masses", cells, 1 << 32)  # where rows begin has 32 bits
-        return ForwardLayers(
-            mass=np.zeros(cells + self._margin),
-            place=np.zeros((*shape, 3), np.uint32),
-            scale=np.zeros(shape),
-            total=np.zeros(shape),
-            top=np.zeros(1, np.int64),
-            recycles=np.array([recycles]),
-            class_row=np.zeros(self._layer_cells(n)[1]),
-            class_total=np.zeros(len(self.y_tables.member) * self.y_tables.copies[0]),
-            part=np.zeros(max(1, self._lanes)),
-            deficit=np.zeros(self._lanes),
-            escaped=np.zeros(1),
-        )
-
-    def _best_layers(
-        self, layers: int, most: int | None = None, n: int | None = None
-    ) -> BestLayers:
-        """Arrays for the best scores of so many positions, for counts up to ``most`` if given.
-
-        They may be any of n positions, if that is given; else the first ones.
-        """
-        last = layers if n is None else n
-        shape = (layers + 1, int(self.z_tables.width[last]))
-        columns = self.z_tables.columns[: last + 1]
-        if most is not None:
-            columns = np.minimum(columns, most + 1)
-        cells = np.append(0, np.cumsum(np.diff(self.z_tables.rows)[: last + 1] * columns))
-        span = min(layers, last)
-        widest = int((cells[span + 1 :] - cells[: len(cells) - span - 1]).max())
-        carried = 0 if n is None else self._live_rows * int(columns[-1])
-        return BestLayers(
-            value=np.empty(widest + carried),
-            place=np.zeros((*shape, 3), np.int64),
-            offset=np.empty(shape),
-            first=np.zeros(1, np.int64),
-            top=np.zeros(1, np.int64),
-        )
-
-    def _saved_layers(self, n: int, block: int, most: int) -> SavedLayers:
-        """Arrays for the first layers of blocks of n positions."""
-        count = -(-n // block) if n else 0
-        columns = np.minimum(self.z_tables.columns[:n:block], most + 1)
-        width = int(self.z_tables.width[n])
-        cells = int(columns.sum()) * self._live_rows
-        guard_size("decode", cells // KEPT_CELLS_PER_STATE)
-        return SavedLayers(
-            value=np.empty(cells),
-            begin=np.zeros(count + 1, np.int64),
-            place=np.zeros((count, width, 3), np.int64),
-            offset=np.empty((count, width)),
-        )
-
-    @property
-    def _live_rows(self) -> int:
-        """How many rows of best scores the pairs of a layer have at most."""
-        if "live rows" not in self._memo:
-            self._memo["live rows"] = _live_rows(self.z_tables)
-        rows: int = self._memo["live rows"]
-        return rows
-
     def _best_work(self, n: int) -> int:
         """Sums and maxima of a best path, about."""
-        return int(self._best_cells[n]) + int(self.z_tables.width[: n + 1].sum())
-
-    @contextmanager
-    def _buffers(self, kind: str, n: int, make: Callable[[int], B]) -> Iterator[B]:
-        """Arrays to work in for lengths up to n; kept for the next query, one for each thread.
-
-        After an exception they are not kept: kernels rely on zeros that they leave at the end.
-        """
-        free: list[tuple[int, B]] = self._memo.setdefault((kind, self._lanes), [])
-        try:
-            size, buffers = free.pop()
-        except IndexError:
-            size = -1
-        if size < n:
-            size = n
-            buffers = make(n)
-        yield buffers
-        free.append((size, buffers))
-
-    def _mass_buffers(self, n: int) -> ForwardLayers:
-        return self._forward_layers(n, 2)
-
-    def _mean_buffers(self, n: int) -> MeanBuffers:
-        classes = self._layer_cells(n)[1]
-        return MeanBuffers(
-            f=self._forward_layers(n, 2),
-            mean=np.zeros((self.counts, classes)),
-            after=np.zeros((self.counts, classes)),
-            gain=np.zeros((self.counts, self.amounts.features + 1)),
-        )
-
-    def _backward_rows(self, n: int) -> BackwardRows:
-        classes = self._layer_cells(n)[1]
-        sets = int(np.diff(self.y_tables.arc_sets).max(initial=0))
-        cells = sets * int(padded(self.y_tables.columns[n])) + self._margin
-        return BackwardRows(np.zeros(classes), np.zeros(classes), np.zeros(cells))
-
-    def _score_buffers(self, n: int) -> ScoreBuffers:
-        lanes = 1 if self.row_type is None else int(self.y_tables.columns[n])
-        return ScoreBuffers(
-            f=self._forward_layers(n),
-            back=self._backward_rows(n),
-            score=np.zeros((n, len(self.amounts.joint) * lanes)),
-            group=np.arange(self.counts),
-        )
-
-    def _decision_buffers(self, n: int) -> DecisionBuffers:
-        f = self._forward_layers(n)
-        most = int(self.z_tables.columns[n])
-        return DecisionBuffers(
-            f=f,
-            uncounted=totals_of(f),
-            back=self._backward_rows(n),
-            score=np.zeros((n, len(self.amounts.joint))),
-            best=self._best_layers(n),
-            count_probability=np.zeros(int(padded(self.y_tables.columns[n]))),
-            offset=np.zeros(most),
-            reached=np.zeros(most),
-            lost=np.zeros(most),
-            is_open=np.zeros(most, bool),
-        )
-
-    def _adjoint_buffers(self, n: int) -> AdjointBuffers:
-        layer, classes = self._layer_cells(n)
-        rows = len(self.y_tables.member) * padded(self.y_tables.columns[: n + 1])
-        mean_at = np.append(0, np.cumsum(rows))
-        cells = layer + classes + self.counts * mean_at[-1]
-        guard_size("gradient", cells // KEPT_CELLS_PER_STATE)
-        return AdjointBuffers(
-            f=self._forward_layers(n),
-            mean=np.zeros((self.counts, mean_at[-1] + self._margin)),
-            mean_at=mean_at,
-            gain=np.zeros((self.counts, self.amounts.features + 1)),
-            states=np.zeros(n, np.int64),
-            back=np.zeros((self.counts, classes)),
-            older=np.zeros((self.counts, classes)),
-            mass_back=np.zeros(layer),
-            mass_older=np.zeros(layer),
-            class_back=np.zeros(classes),
-            sets=self._backward_rows(n).sets,
-            count_probability=np.zeros(int(self.y_tables.columns[n])),
-        )
+        return int(self.workspace.best_cells[n]) + int(self.z_tables.width[: n + 1].sum())
 
     @cached_property
     def _lost(self) -> Floats:
@@ -654,7 +454,7 @@ class SplitTrellis:
             score = self.amounts.greatest_of_rows()[self.amounts.table]
             most = np.zeros((longest + 1, int(self.z_tables.columns[longest])))
             run = kernel(most_by_count, self._best_work(longest))
-            run(self.z_tables, longest, score, self._best_layers(longest), most)
+            run(self.z_tables, longest, score, self.workspace.best_layers(longest), most)
             return np.maximum(most, 0.0)
 
         return self._up_to("caps", n, by_length)
@@ -666,7 +466,7 @@ class SplitTrellis:
             score = self.amounts.greatest_of_rows()[self.amounts.table]
             most = np.zeros((n + 1, 1))
             run = kernel(most_by_count, self._best_work(n))
-            run(self.z_tables, n, score, self._best_layers(n, 0), most)
+            run(self.z_tables, n, score, self.workspace.best_layers(n, 0), most)
             self._memo[key] = max(0.0, float(most[n, 0]))
         joint: float = self._memo[key]
         return joint
@@ -698,40 +498,3 @@ class SplitTrellis:
             )  # fmt: skip
         values: Values = self._memo[key]
         return values
-
-
-def _live_rows(z_tables: ZTables) -> int:
-    """How many rows of best scores the pairs of a layer have, at most.
-
-    A pair to which there is one way has the row of where that comes from. Rows of adjacent pairs
-    that are the same count once, as ``best_kernels.save_layer`` copies them.
-    """
-    row = np.zeros(int(z_tables.width[-1]), np.int64)
-    alive = np.zeros(len(row), bool)
-    alive[0] = True
-    greatest = 1
-    opened = 1
-    before = (-1, b"")
-    for i, kind in enumerate(z_tables.kind.tolist()):
-        ways = z_tables.way[z_tables.ways[kind] : z_tables.ways[kind + 1]]
-        ways = ways[ways[:, 0] < z_tables.width[i + 1]]
-        from_pair = ways[:, 1] >= 0
-        open_ways = ways[~from_pair | alive[np.maximum(ways[:, 1], 0)]]
-        after = np.zeros_like(row)
-        single = open_ways[(open_ways[:, 5] == ONLY) & (open_ways[:, 1] >= 0)]
-        others = open_ways[(open_ways[:, 5] != ONLY) | (open_ways[:, 1] < 0)]
-        after[others[:, 0]] = opened + others[:, 0]
-        shared = others[(others[:, 5] == ONLY)]
-        after[shared[:, 0]] = -1 - shared[:, 2] - opened  # the row of a source set
-        after[single[:, 0]] = row[single[:, 1]]
-        alive = np.zeros_like(alive)
-        alive[open_ways[:, 0]] = True
-        opened += len(row) + 1
-        row = after
-        rows = row[alive]
-        greatest = max(greatest, 1 + int(np.count_nonzero(np.diff(rows))))
-        shape = (kind, (alive.tobytes()))
-        if shape == before and i > 2 * _BLOCK:
-            break  # nothing is reached any more that was not before
-        before = shape
-    return greatest

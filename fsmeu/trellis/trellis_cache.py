@@ -28,8 +28,9 @@ from fsmeu.trellis.composed import (
     quotient_of,
 )
 from fsmeu.trellis.engine import SplitTrellis
-from fsmeu.trellis.structure import tables_of_y, tables_of_z
 from fsmeu.trellis.tapes import NonIntegerCountError, Tapes, amounts_of
+from fsmeu.trellis.y_tables import tables_of_y
+from fsmeu.trellis.z_tables import tables_of_z
 
 _BUILDING = RLock()
 

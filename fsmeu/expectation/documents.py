@@ -1,0 +1,73 @@
+"""Expected values and derivatives of documents: long sequences of any labels.
+
+A ratio of totals comes from generating functions at a few nodes (``totals.py``), with ages that
+stop at a cap, so that there are as many states as for a short sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from fsmeu.arrays import Floats
+from fsmeu.expectation.composition import window_form
+from fsmeu.expectation.query import Query
+from fsmeu.expectation.result import Expectation, Levels, ranged_expectation
+from fsmeu.expectation.totals import (
+    ESCAPED,
+    TotalsProblem,
+    caps,
+    expected_ratio,
+    ratio_gradient,
+    totals_problem,
+    unmet_by_totals,
+)
+from fsmeu.models import arc_weights_many
+from fsmeu.trellis.lanes import LaneGroup, count_range
+from fsmeu.trellis.trellis_cache import Refused, trellis_of
+
+DOCUMENT_LENGTH = 128  # labels from which on lanes are faster than counts
+
+
+def is_document(query: Query) -> bool:
+    """Whether it is a long sequence, z given, whose value is a ratio of totals."""
+    if query.n < DOCUMENT_LENGTH or query.z is None or window_form(query) is not None:
+        return False
+    return unmet_by_totals(query.loss, query.n) is None
+
+
+def _document_problems(query: Query) -> Iterator[TotalsProblem]:
+    """The problem with ages that stop at one cap after the other, which z does not reach."""
+    assert query.z is not None
+    for cap in caps(query.loss, query.n):
+        trellis = trellis_of(query.loss, query.model, None, cap)
+        if isinstance(trellis, Refused):
+            return
+        if cap is None or not trellis.reaches_cap(query.z):
+            group = LaneGroup(trellis, arc_weights_many([query.model]))
+            yield totals_problem(query.loss, query.n, [group])
+
+
+def document_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
+    """The expectation of a document, None where lanes do not serve it."""
+    assert query.z is not None
+    for problem in _document_problems(query):
+        found = expected_ratio(problem, [[query.z]])
+        if found is None:
+            return None
+        if found.escaped <= ESCAPED * abs(found.value):
+            estimate = found.value, found.error, 1.0, 0.0
+            listed = partial(levels, query)
+            return ranged_expectation(query.loss, query.n, query.where, estimate, listed)
+    return None
+
+
+def document_gradient(query: Query) -> tuple[float, list[Floats]] | None:
+    """The value of a document and its derivatives by weights of arcs; None where counts serve."""
+    assert query.z is not None
+    for problem in _document_problems(query):
+        reach = count_range(problem.groups)
+        if reach.escaped <= ESCAPED * ESCAPED:  # derivatives may be many times the value
+            found = ratio_gradient(problem, [query.z])
+            return None if found is None else (float(found[0][0]), found[1][0])
+    return None

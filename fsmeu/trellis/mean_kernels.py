@@ -1,0 +1,173 @@
+"""Expectations of joint counts for one hypothesis: a forward sweep over the tape of y.
+
+Kernels as those of ``sum_kernels.py``: plain Python, or compiled.
+"""
+
+from __future__ import annotations
+
+from fsmeu.arrays import Floats, Ints
+from fsmeu.trellis.batches import Batch, ForwardLayers, FoundMeans, MeanBuffers, RowSlice, Sentence
+from fsmeu.trellis.count_rows import add, fill, padded
+from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
+from fsmeu.trellis.sum_kernels import (
+    advance,
+    begin_layers,
+    ending,
+    layer_at,
+    pair_row,
+    sentence_of,
+    weights_at,
+)
+from fsmeu.trellis.tapes import Amounts
+from fsmeu.trellis.y_tables import YTables
+from fsmeu.trellis.z_tables import ZTables
+
+
+@jit_helper
+def hypothesis_gains(
+    z_tables: ZTables, amounts: Amounts, i: int, step: Ints, gain: Floats, clears: bool
+) -> None:
+    """Adds what a step of z adds beside each feature of y, (counts, features); or clears it.
+
+    ``step`` has the pair after, the source feature set, and what is counted.
+    """
+    kind = z_tables.kind[i]
+    table = amounts.table[i]
+    for t in range(z_tables.source_rows.shape[1]):
+        for row in (z_tables.source_rows[step[1], t], z_tables.target_rows[kind, step[0], t]):
+            q = amounts.joint[row]
+            if q >= 0:
+                for e in range(amounts.row_begins[table, row], amounts.row_begins[table, row + 1]):
+                    if clears:
+                        gain[q, amounts.feature[e]] = 0.0
+                    else:
+                        gain[q, amounts.feature[e]] += amounts.row_amount[e]
+
+
+@jit_helper
+def add_means(
+    y_tables: YTables,
+    sentence: Sentence,
+    i: int,
+    f: ForwardLayers,
+    mean: Floats,
+    after: Floats,
+    gain: Floats,
+) -> None:
+    """Adds to ``after`` the expectations of a joint count by class after position i.
+
+    Args:
+        y_tables: the tape of y with the model.
+        sentence: the weights of the model.
+        i: the position.
+        f: the masses before it and after it.
+        mean: expectations by class before, as rows one after the other; so are those after.
+        after: what they are added to.
+        gain: what the joint count gains beside each feature of y.
+    """
+    lanes = y_tables.lanes
+    here = layer_at(f, i)
+    there = layer_at(f, i + 1)
+    kind = y_tables.kind[i]
+    size = padded(y_tables.columns[i])
+    wider = padded(y_tables.columns[i + 1])
+    weights = weights_at(sentence, i)
+    for c in range(y_tables.classes[i]):
+        row = RowSlice(mean, c * size, size)
+        for e in range(y_tables.class_sets[kind, c], y_tables.class_sets[kind, c + 1]):
+            held = y_tables.class_set[e]
+            for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
+                weight = weights.values[weights.begin + y_tables.arc[a, 2]]
+                into = RowSlice(after, y_tables.arc_target[a, 0] * wider, wider)
+                add(lanes, into, row, weight, y_tables.arc_target[a, 1])
+    for u in range(y_tables.source_features[kind], y_tables.source_features[kind + 1]):
+        p = y_tables.source_feature[u, 0]
+        if p >= y_tables.width[i]:
+            break
+        amount = gain[y_tables.source_feature[u, 2]]
+        if amount != 0.0 and f.total[here, p] > 0.0:
+            held = y_tables.source_feature[u, 1]
+            counted = f.place[here, p, 1]
+            scale = amount * f.scale[here, p]
+            for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
+                weight = scale * weights.values[weights.begin + y_tables.arc[a, 2]]
+                into = RowSlice(after, y_tables.arc_target[a, 0] * wider, wider)
+                row = pair_row(f, here, p)
+                add(lanes, into, row, weight, counted + y_tables.arc_target[a, 1])
+    for u in range(y_tables.target_features[kind], y_tables.target_features[kind + 1]):
+        p = y_tables.target_feature[u, 0]
+        if p >= y_tables.width[i + 1]:
+            break
+        amount = gain[y_tables.target_feature[u, 1]]
+        if amount != 0.0 and f.total[there, p] > 0.0:
+            into = RowSlice(after, y_tables.class_of[p] * wider, wider)
+            counted = f.place[there, p, 1]
+            add(lanes, into, pair_row(f, there, p), amount * f.scale[there, p], counted)
+
+
+@jit_inline
+def means(
+    y_tables: YTables,
+    z_tables: ZTables,
+    amounts: Amounts,
+    sentence: Sentence,
+    buffers: MeanBuffers,
+    totals: Floats,
+) -> int:
+    """Fills ``totals`` (1 + counts, row): mass and expectations of joint counts.
+
+    Returns where the counter of z ends.
+    """
+    f = buffers.f
+    gain = buffers.gain
+    mean = buffers.mean
+    after = buffers.after
+    classes = len(y_tables.member)
+    counts = len(mean)
+    state = 0
+    ended = 0
+    begin_layers(y_tables, sentence, f)
+    for q in range(counts):
+        fill(mean[q], 0, classes * padded(y_tables.columns[0]), 0.0)
+    for i in range(sentence.n):
+        step = z_tables.step[z_tables.kind[i], state, sentence.labels[i]]
+        advance(y_tables, sentence, i, f, 0.0)
+        hypothesis_gains(z_tables, amounts, i, step, gain, False)
+        for q in range(counts):
+            fill(after[q], 0, classes * padded(y_tables.columns[i + 1]) + 4, 0.0)
+            add_means(y_tables, sentence, i, f, mean[q], after[q], gain[q])
+        hypothesis_gains(z_tables, amounts, i, step, gain, True)
+        state = step[0]
+        ended += step[2]
+        mean, after = after, mean
+    n = sentence.n
+    size = padded(y_tables.columns[n])
+    for q in range(1 + counts):
+        fill(totals[q], 0, totals.shape[1], 0.0)
+    ending(y_tables, sentence, f, totals[0])
+    for c in range(y_tables.classes[n]):
+        weight = sentence.final[y_tables.state[y_tables.member[c]]]
+        for q in range(counts):
+            for k in range(y_tables.columns[n]):
+                totals[1 + q, k] += weight * mean[q, c * size + k]
+    return ended
+
+
+@jit_entry
+def mean_batch(
+    y_tables: YTables,
+    z_tables: ZTables,
+    amounts: Amounts,
+    batch: Batch,
+    buffers: MeanBuffers,
+    found: FoundMeans,
+) -> None:
+    """Fills masses and expectations of joint counts of all sentences, see ``means``."""
+    deficit = buffers.f.deficit
+    for s in range(len(batch.weights)):
+        sentence = sentence_of(batch, s)
+        totals = found.totals[s]
+        found.ended[s] = means(y_tables, z_tables, amounts, sentence, buffers, totals)
+        for m in range(len(deficit)):
+            found.deficit[s, m] = deficit[m]
+        found.escaped[s] = buffers.f.escaped[0]

@@ -1,0 +1,204 @@
+"""The tape of z with the sequences that are allowed, as tables of arcs: for maxima.
+
+Made of the arcs of a tape composed with an acceptor (``composed.py``). A *source set* is a set of
+pairs, with what their steps show, over which the maximum is taken once for all pairs that are
+reached from it. It may be a member of another. A pair to which there is one *way* only has the row
+of where that comes from, moved by what is counted and plus an offset: such a step costs one sum.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fsmeu.arrays import Bools, Ints, Places
+from fsmeu.fst.distinct import distinct_rows, distinct_sets, row_keys
+from fsmeu.trellis.composed import Composed
+from fsmeu.trellis.features import ConcatenatedRows, begins_of, features_of
+
+ONLY = 0  # a way that is the only one to its pair
+FIRST = 1  # the first of several
+OTHER = 2  # one of the others
+
+
+class ZTables(NamedTuple):
+    """The tape of z with the sequences that are allowed, for kernels.
+
+    Attributes:
+        kind: the kind of each position, (n,).
+        width: pairs of each layer, (n + 1,).
+        columns: values of the counter in each layer, (n + 1,).
+        rows: rows of maxima that are kept for the layers before each, (n + 2,).
+        source_sets: where the source sets of each kind begin.
+        source_set: the first member of each source set of several members, and the end.
+        member: pair before, or -1; source set of the kind, or -1; source feature set. A source set
+            that is a member stands before those that it is a member of.
+        ways: where the ways of each kind begin.
+        way: pair after; pair before, or -1; source set of the kind, or -1; counted; source feature
+            set; and ONLY, FIRST or OTHER.
+        source_rows: score rows of each source feature set, (sets, terms).
+        target_rows: score rows of each pair after, (kinds, pairs, terms).
+        backs: where the arcs to each pair begin, (kinds, pairs + 1).
+        back: pair before, source feature set, counted, label.
+        step: pair after, source feature set, counted, by kind, pair before and label; -1 where
+            there is none.
+    """
+
+    kind: Ints
+    width: Ints
+    columns: Ints
+    rows: Ints
+    source_sets: Ints
+    source_set: Ints
+    member: Ints
+    ways: Ints
+    way: Ints
+    source_rows: Places
+    target_rows: Places
+    backs: Ints
+    back: Ints
+    step: Ints
+
+
+def tables_of_z(composed: Composed, labels: int, adds: Bools) -> ZTables:
+    """The tables of the tape of z; ``adds`` says which of its features add to joint counts."""
+    width = int(composed.width[-1])
+    kinds = composed.kinds
+    terms = len(composed.first_feature) - 1
+    none = np.full((1, terms), int(composed.first_feature[-1]))
+    source_set = ConcatenatedRows(1)
+    member = ConcatenatedRows(3)
+    way = ConcatenatedRows(6)
+    back = ConcatenatedRows(4)
+    source_rows = ConcatenatedRows(terms)
+    target_rows = []
+    backs = []
+    step = np.full((len(kinds), width, labels, 3), -1, np.int64)
+    for k, arcs in enumerate(kinds):
+        source, _, target, counted, *_, label = arcs
+        shown = features_of(arcs, composed.first_feature, width, adds)
+        nothing = len(source_rows)  # the source feature set that shows nothing
+        source_rows.add(np.append(none, shown.of_source, axis=0))
+        feature_set = shown.source_feature_set + nothing + 1
+        silent = (shown.of_source == none).all(axis=1)[shown.source_feature_set]
+        feature_set = np.where(silent, nothing, feature_set)
+        sets = _source_sets(source, target, counted, feature_set, nothing)
+        source_set.add(len(member) + sets.begins[:-1, None])
+        member.add(sets.members)
+        way.add(sets.ways)
+        target_rows.append(shown.of_target)
+        # Of several labels that do the same, the first is taken.
+        once = distinct_rows([target, source, feature_set, counted])[0] if len(source) else source
+        backs.append(begins_of(target[once], width) + len(back))
+        back.add(np.stack([source, feature_set, counted, label], axis=1)[once])
+        step[k, source, label] = np.stack([target, feature_set, counted], axis=1)
+    opened = [np.count_nonzero(ways[:, 5] == FIRST) for ways in way.parts]
+    kept = np.diff(source_set.begins) + np.array(opened, np.int64)
+    return ZTables(
+        kind=composed.kind,
+        width=composed.width,
+        columns=composed.columns,
+        rows=np.cumsum([0, 1, *kept[composed.kind]]),
+        source_sets=np.array(source_set.begins),
+        source_set=np.append(source_set.rows().ravel(), len(member)),
+        member=member.rows(),
+        ways=np.array(way.begins),
+        way=way.rows(),
+        source_rows=source_rows.places(),
+        target_rows=np.array(target_rows, np.uint32).reshape(len(kinds), width, terms),
+        backs=np.array(backs, np.int64).reshape(len(kinds), width + 1),
+        back=back.rows(),
+        step=step,
+    )
+
+
+def uncounted_paths(z_tables: ZTables) -> ZTables:
+    """The tables for rows of one number: nothing is counted."""
+    way = z_tables.way.copy()
+    way[:, 3] = 0
+    back = z_tables.back.copy()
+    back[:, 2] = 0
+    return z_tables._replace(columns=np.ones_like(z_tables.columns), way=way, back=back)
+
+
+class _SourceSets(NamedTuple):
+    """Source sets of a kind: where the members of each begin, the members, and the ways."""
+
+    begins: Ints
+    members: Ints
+    ways: Ints
+
+
+def _source_sets(
+    source: Ints, target: Ints, counted: Ints, feature_set: Ints, nothing: int
+) -> _SourceSets:
+    """The source sets and ways of the arcs of a kind.
+
+    A set of pairs from which several source feature sets lead on alike is a source set of its own,
+    a member of others: the maximum over its pairs is taken once, not for each of them.
+    """
+    if not len(source):
+        empty = np.zeros((0, 3), np.int64)
+        return _SourceSets(np.zeros(1, np.int64), empty, np.zeros((0, 6), np.int64))
+    first, way = distinct_rows([target, counted])
+    head, part = distinct_rows([way, feature_set])  # the arcs of a way with one feature set
+    once = distinct_rows([part, source])[0]
+    pairs_of, pair_set, pair = distinct_sets(part[once], source[once], len(head))
+    order = np.argsort(row_keys([pair_set, pair]))
+    pair_set = pair_set[order]
+    pair = pair[order]
+    sizes = np.bincount(pair_set)
+    is_inner = (np.bincount(pairs_of) > 1) & (sizes > 1)
+    inner = np.cumsum(is_inner) - 1
+    # Members of the set of each way: inner sets as they are, the pairs of others one by one.
+    whole = is_inner[pairs_of]
+    counts = np.where(whole, 1, sizes[pairs_of])
+    owner = np.repeat(np.arange(len(head)), counts)
+    within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    place = begins_of(pair_set, len(sizes))[pairs_of[owner]] + within
+    cells = np.stack(
+        [
+            np.where(whole[owner], -1, pair[place]),
+            np.where(whole[owner], inner[pairs_of[owner]], -1),
+            feature_set[head[owner]],
+        ],
+        axis=1,
+    )
+    cell_first, cell = distinct_rows([*(cells.T + 1)])
+    of_way = way[head[owner]]
+    number, sets, member = distinct_sets(of_way, cell, len(first))
+    order = np.argsort(row_keys([sets, member]))
+    sets = sets[order]
+    members = cells[cell_first[member[order]]]
+    begins = begins_of(sets, int(number.max()) + 1)
+    several = np.diff(begins) > 1
+    rank = np.cumsum(several) - 1 + np.count_nonzero(is_inner)
+    alone = members[begins[:-1]][number]  # the first member of the set of each way
+    is_set = several[number]
+    after = target[first]
+    ways = np.stack(
+        [
+            after,
+            np.where(is_set, -1, alone[:, 0]),
+            np.where(is_set, rank[number], alone[:, 1]),
+            counted[first],
+            np.where(is_set, nothing, alone[:, 2]),
+            np.where(np.bincount(after)[after] == 1, ONLY, _firsts(after)),
+        ],
+        axis=1,
+    )
+    in_inner = is_inner[pair_set]
+    silent = np.full(np.count_nonzero(in_inner), nothing)
+    inner_members = np.stack([pair[in_inner], np.full_like(silent, -1), silent], axis=1)
+    lengths = np.append(sizes[is_inner], np.diff(begins)[several])
+    return _SourceSets(
+        np.append(0, np.cumsum(lengths)),
+        np.append(inner_members, members[several[sets]], axis=0),
+        ways,
+    )
+
+
+def _firsts(after: Ints) -> Ints:
+    """FIRST for the first way to each pair, OTHER for others; ways are sorted by pair."""
+    return np.where(np.diff(after, prepend=-1) == 0, OTHER, FIRST)
