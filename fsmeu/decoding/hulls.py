@@ -66,6 +66,8 @@ def best_sums(tables: Sequence[Floats]) -> tuple[Floats, Callable[[int], Ints], 
     Where there are many, sums are bounds from above, and the counts that a function gives for a
     total have the total of the knot below it.
     """
+    if len(tables) == 1:
+        return tables[0], lambda total: np.array([total]), 0.0
     size = 1 + sum(len(table) - 1 for table in tables)
     if size * sum(map(len, tables)) > EXACT_SUMS:
         hulls = Hulls(tables)

@@ -48,19 +48,20 @@ from fsmeu.expectation.totals import (
 )
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Scores
-from fsmeu.trellis.lanes import TAIL, CountRange, LaneGroup, count_range, node_logs
+from fsmeu.trellis.lanes import TAIL, CountRange, LaneGroup, node_logs
 from fsmeu.trellis.rules import Rule
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
 SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each lane
 MOST_SCORES = 1 << 27  # scores that are kept: 1 GB
 
-LEAST_LENGTH = 48  # labels from which on lanes are faster than counts
+LEAST_LENGTH = 128  # labels from which on lanes are faster than counts
 
 _WHY = (
     "the value is a ratio of a joint count and a sum of counts of each sequence by itself, and "
     "expectations are generating functions at a few nodes whose remainders are bounded"
 )
+_LONG = 512  # labels of a sentence from which on it is worth while to bound its count first
 _NEGLIGIBLE = 1e-16  # a score that is left out, at the lane x = 0
 
 
@@ -71,7 +72,6 @@ class TotalsDecision(NamedTuple):
     value: float  # the expected value, signed: greater is better
     error: float  # a bound on its error
     upper: float  # no hypotheses have a greater value
-    escaped: float  # what ages that reach a cap may be worth, at most; a part of the error
     tried: int  # how many totals were tried
 
 
@@ -136,22 +136,34 @@ class _Search:
         self.run: Callable[..., Any] = map if pool._max_workers == 1 else pool.map
         self.parts = _parts(problem.groups)
         self.sentences = sum(part.group.size for part in self.parts)
-        self.range: CountRange = count_range(problem.groups)
+        self.range: CountRange = problem.range
         self.centre = ratio.v + self.range.mean  # (k,)
-        self.escaped = 2 * problem.largest * self.range.escaped
         self.beyond = -np.inf  # an upper bound on the values of totals that are not looked at
-        # Roundings of sums of scores, and steps whose scores are left out, as amounts of T.
-        self.rounding = 0.0
+        # Bounds on the sums of terms of T without their signs, of all hypotheses, and on what of T
+        # is lost to rounding and to scores that are left out.
         self.greatest = 0.0
-        for group in problem.groups:
-            joint = group.size * float(group.trellis.greatest[0, group.n])
+        self.rounding = 0.0
+        for part in self.parts:
+            group = part.group
+            joint = self._most_without_signs(group)
             steps = 2 * len(group.trellis.tapes.terms) * group.n * group.size
-            self.rounding += 2 * group.rounding * joint + _NEGLIGIBLE * steps
             self.greatest += joint
+            self.rounding += 2 * group.rounding * joint + _NEGLIGIBLE * steps
+
+    def _most_without_signs(self, group: LaneGroup) -> float:
+        """A bound on the sums of E|amount| over the steps of any hypotheses of a group."""
+        trellis = group.trellis
+        if group.n < _LONG or trellis.common.any():
+            return group.size * float(trellis.greatest[0, group.n])
+        ends = np.ones((group.size, 1, 1))
+        plain = trellis.with_lanes(np.zeros(1))
+        scores, _ = plain.scores(group.weights, ends, absolute=True, least=np.zeros(1))
+        best, _ = trellis.best_of_all(scores, np.ones((group.size, 1)), group.n)
+        return float(best.sum()) * (1 + 1e-6)
 
     def decision(self) -> TotalsDecision | None:
         """The best hypotheses."""
-        none = value_of_none(self.problem, self.range)
+        none = value_of_none(self.problem)
         if none is None:
             return None
         plain = list(self.run(partial(_swept, np.zeros(1)), self.parts))
@@ -173,7 +185,7 @@ class _Search:
         The greatest E[T] of all hypotheses bounds that of every total, and divided by a greater
         denominator it falls below a value that is reached.
         """
-        if self.sentences != 1:
+        if self.sentences != 1 or self.problem.n < _LONG:
             return None
         group = plain[0].part.group
         best, counts = group.trellis.best_of_all(plain[0].scores, ones[0], group.n)
@@ -255,8 +267,8 @@ class _Search:
             return None
         ones = [np.ones((s.part.group.size, 1)) for s in plain]
         labels = self._labels(plain, ones, np.zeros(self.sentences, np.int64), None)
-        error = error_of_none(self.problem, self.range)
-        return TotalsDecision(labels, none, error, none + error, self.escaped, 0)
+        error = error_of_none(self.problem)
+        return TotalsDecision(labels, none, error, none + error, 0)
 
     def _decided(
         self,
@@ -267,16 +279,17 @@ class _Search:
     ) -> TotalsDecision | None:
         """The best of the totals that may be, and of hypotheses that count nothing."""
         first, last, likeliest = near
-        narrow = rule_of_totals(self.ratio, self.range, likeliest)
-        wide = wide_rule_of_totals(self.ratio, self.range, first, last)
         decision = None
-        for rule in (narrow, wide) if narrow.is_one_sided else (wide,):
+        for is_wide in (False, True):
+            rule = rule_of_totals(self.ratio, self.range, likeliest)
+            if is_wide or not rule.is_one_sided:
+                rule = wide_rule_of_totals(self.ratio, self.range, first, last)
             swept = list(self.run(partial(_swept, rule.nodes), self.parts))
             if sum(part.scores.value.size for part in swept) > MOST_SCORES:
                 return decision
             lanes = _Lanes(self, rule, swept, expected, near)
             decision = self._with_rule(lanes, expected, none, plain)
-            if decision.upper <= decision.value + 2 * decision.error:
+            if not rule.is_one_sided or decision.upper <= decision.value + 2 * decision.error:
                 break
         return decision
 
@@ -288,7 +301,7 @@ class _Search:
         search = lanes.search()
         search.sums(first)
         search.sums(last)
-        error = error_of_none(self.problem, self.range)
+        error = error_of_none(self.problem)
         allows_none = bool(np.isfinite(expected[0]))
         best, upper = branch_and_bound(search, none - error if allows_none else -np.inf)
         coarse = self._coarse(expected)
@@ -302,7 +315,7 @@ class _Search:
                 return decision._replace(upper=max(upper, decision.upper))
         error = lanes.error(total)
         tried = len(search.tried)
-        return TotalsDecision(labels, value, error, upper, self.escaped, tried)
+        return TotalsDecision(labels, value, error, upper, tried)
 
 
 class _Lanes:
@@ -362,7 +375,7 @@ class _Lanes:
         search = self.owner
         first, last, likeliest = self.near
         gain = search.ratio.gain / self.scale
-        errors = np.full(len(gain), search.escaped)
+        errors = np.full(len(gain), search.problem.escaped)
         bounds_at = chords(1.0 / search.centre, self.over_at)
         offset = np.zeros(len(gain))
         return CountSearch(
@@ -372,7 +385,7 @@ class _Lanes:
     def error(self, k: int) -> float:
         """A bound on the error of the value of hypotheses with a total."""
         gain = float(self.owner.ratio.gain[k] / self.scale[k])
-        return gain * float(self.over_at(k, np.array([k]))[0]) + self.owner.escaped
+        return gain * float(self.over_at(k, np.array([k]))[0]) + self.owner.problem.escaped
 
     def hypotheses(self, k: int) -> tuple[int, float, list[Ints]]:
         """Hypotheses with a total, at k or near it, that total, and their value.
@@ -416,10 +429,13 @@ def _by_lanes(problem: Problem) -> Answer | str:
         if isinstance(trellis, Refused):
             return str(trellis.error)
         group = LaneGroup(trellis, arc_weights_many([problem.model]))
-        found = best_by_lanes(totals_problem(problem.loss, problem.n, [group]))
+        totals = totals_problem(problem.loss, problem.n, [group])
+        if totals.escaped > ESCAPED:
+            continue
+        found = best_by_lanes(totals)
         if found is None:
             return "the value must be a ratio of totals, of counts that are not negative"
-        if found.escaped > ESCAPED * abs(found.value) or trellis.reaches_cap(found.labels[0]):
+        if cap is not None and trellis.reaches_cap(found.labels[0]):
             continue
         value = problem.sign * found.value
         answer = Answer(found.labels[0], False, _WHY, problem.n + 1, value, found.error)

@@ -6,7 +6,7 @@ stop at a cap, so that there are as many states as for a short sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 from fsmeu.arrays import Floats
@@ -23,7 +23,7 @@ from fsmeu.expectation.totals import (
     unmet_by_totals,
 )
 from fsmeu.models import arc_weights_many
-from fsmeu.trellis.lanes import LaneGroup, count_range
+from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
 DOCUMENT_LENGTH = 128  # labels from which on lanes are faster than counts
@@ -36,38 +36,38 @@ def is_document(query: Query) -> bool:
     return unmet_by_totals(query.loss, query.n) is None
 
 
-def _document_problems(query: Query) -> Iterator[TotalsProblem]:
-    """The problem with ages that stop at one cap after the other, which z does not reach."""
+def _document_problem(query: Query, most_escaped: float) -> TotalsProblem | None:
+    """The problem with ages that stop at a cap which z, and y but for little, does not reach."""
     assert query.z is not None
     for cap in caps(query.loss, query.n):
         trellis = trellis_of(query.loss, query.model, None, cap)
         if isinstance(trellis, Refused):
-            return
+            return None
         if cap is None or not trellis.reaches_cap(query.z):
             group = LaneGroup(trellis, arc_weights_many([query.model]))
-            yield totals_problem(query.loss, query.n, [group])
+            problem = totals_problem(query.loss, query.n, [group])
+            if problem.escaped <= most_escaped:
+                return problem
+    return None
 
 
 def document_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
     """The expectation of a document, None where lanes do not serve it."""
-    assert query.z is not None
-    for problem in _document_problems(query):
-        found = expected_ratio(problem, [[query.z]])
-        if found is None:
-            return None
-        if found.escaped <= ESCAPED * abs(found.value):
-            estimate = found.value, found.error, 1.0, 0.0
-            listed = partial(levels, query)
-            return ranged_expectation(query.loss, query.n, query.where, estimate, listed)
-    return None
+    problem = _document_problem(query, ESCAPED)
+    if problem is None or query.z is None:
+        return None
+    found = expected_ratio(problem, [[query.z]])
+    if found is None:
+        return None
+    estimate = found.value, found.error, 1.0, 0.0
+    listed = partial(levels, query)
+    return ranged_expectation(query.loss, query.n, query.where, estimate, listed)
 
 
 def document_gradient(query: Query) -> tuple[float, list[Floats]] | None:
     """The value of a document and its derivatives by weights of arcs; None where counts serve."""
-    assert query.z is not None
-    for problem in _document_problems(query):
-        reach = count_range(problem.groups)
-        if reach.escaped <= ESCAPED * ESCAPED:  # derivatives may be many times the value
-            found = ratio_gradient(problem, [query.z])
-            return None if found is None else (float(found[0][0]), found[1][0])
-    return None
+    problem = _document_problem(query, ESCAPED * ESCAPED)  # derivatives may be many times the value
+    if problem is None or query.z is None:
+        return None
+    found = ratio_gradient(problem, [query.z])
+    return None if found is None else (float(found[0][0]), found[1][0])

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -29,8 +30,8 @@ from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.twofold import UNIT
 
-ESCAPED = 1e-13  # the part of a value that ages which reach a cap may be worth
-CAPS = (32, 128, 512)  # where ages stop: the first that is enough
+ESCAPED = 1e-14  # what ages that reach a cap may be worth
+CAPS = (12, 24, 48, 96, 256, 768)  # where ages stop: the first that is enough
 
 _EPS = 1e-14  # the part of a value that a rule is meant to leave out
 _TINY = 1e-300  # stands for a denominator of 0, which has no mass
@@ -45,6 +46,16 @@ class TotalsProblem:
     sign: float  # 1 for a utility, -1 for a loss
     largest: float  # the greatest absolute value that the file declares
     groups: Sequence[LaneGroup]
+
+    @cached_property
+    def range(self) -> CountRange:
+        """Where the sum of the references' counts lies."""
+        return count_range(self.groups)
+
+    @property
+    def escaped(self) -> float:
+        """What ages that reach a cap may be worth, at most."""
+        return 2 * self.largest * self.range.escaped
 
     @property
     def most_counted(self) -> int:
@@ -129,7 +140,7 @@ def _scaled(ratio: Ratio, sign: float) -> RatioByTotal | None:
     return RatioByTotal(gain, ratio.below[0] / steep, ratio.power)
 
 
-def value_of_none(problem: TotalsProblem, reach: CountRange) -> float | None:
+def value_of_none(problem: TotalsProblem) -> float | None:
     """The value of hypotheses that count nothing, signed; None where it depends on S from 1 on."""
     most = problem.most_counted
     ref = np.arange(most + 1)
@@ -137,13 +148,13 @@ def value_of_none(problem: TotalsProblem, reach: CountRange) -> float | None:
     if (offset[1:] != offset[-1]).any():
         return None
     some = float(offset[-1])
-    return problem.sign * (some + (float(offset[0]) - some) * reach.none)
+    return problem.sign * (some + (float(offset[0]) - some) * problem.range.none)
 
 
-def error_of_none(problem: TotalsProblem, reach: CountRange) -> float:
+def error_of_none(problem: TotalsProblem) -> float:
     """A bound on the error of the value of hypotheses that count nothing."""
     rounding = sum(group.size * group.rounding for group in problem.groups)
-    return 2 * problem.largest * (rounding * reach.none + reach.escaped)
+    return 2 * problem.largest * rounding * problem.range.none + problem.escaped
 
 
 def rule_of_totals(ratio: RatioByTotal, reach: CountRange, k: int) -> Rule:
@@ -174,7 +185,6 @@ class TotalsValue(NamedTuple):
 
     value: float
     error: float
-    escaped: float  # what ages that reach a cap may be worth, at most; a part of the error
 
 
 def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> TotalsValue | None:
@@ -187,12 +197,11 @@ def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> Tota
         return None
     pairs = list(zip(problem.groups, zs, strict=True))
     k = sum(int(group.trellis.hypothesis_counts(own).sum()) for group, own in pairs)
-    reach = count_range(problem.groups)
+    reach = problem.range
     if k == 0:
-        none = value_of_none(problem, reach)
-        error = error_of_none(problem, reach)
-        escaped = 2 * problem.largest * reach.escaped
-        return None if none is None else TotalsValue(problem.sign * none, error, escaped)
+        none = value_of_none(problem)
+        error = error_of_none(problem)
+        return None if none is None else TotalsValue(problem.sign * none, error)
     rule = rule_of_totals(ratio, reach, k)
     means = _MeanSums(len(rule.nodes))
     for group, own in pairs:
@@ -205,9 +214,8 @@ def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> Tota
     expected = abs(value) / gain * high * (1 + 1e-6) + TAIL * problem.greatest
     error = gain * expected * float(left_out(rule, ratio, reach)[k])
     error += gain * float(masses @ (means.rounding + means.log_errors * means.sizes))
-    escaped = 2 * problem.largest * reach.escaped
-    error += 16 * UNIT * abs(value) + TAIL * problem.largest + escaped
-    return TotalsValue(problem.sign * value, error, escaped)
+    error += 16 * UNIT * abs(value) + TAIL * problem.largest + problem.escaped
+    return TotalsValue(problem.sign * value, error)
 
 
 def ratio_gradient(
@@ -222,7 +230,7 @@ def ratio_gradient(
     k = int(group.trellis.hypothesis_counts(zs).sum())
     if ratio is None or k == 0:
         return None
-    rule = rule_of_totals(ratio, count_range(problem.groups), k)
+    rule = rule_of_totals(ratio, problem.range, k)
     ends = np.zeros((1, 2, len(rule.nodes)))
     gain = problem.sign * float(ratio.gain[k])
     ends[0, 1] = gain * rule.weights * np.exp(-rule.nodes * ratio.v[k])

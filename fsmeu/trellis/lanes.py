@@ -37,8 +37,8 @@ from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.rules import Rule
 
 TAIL = 1e-18  # the probability that a count lies outside of its range, at most
-_STEPS = np.array([0.4, 0.7, 1.0, 1.5, 2.5])  # parts of the likely best node that are tried
-_MOST_EXPONENT = 600.0  # x E[S] up to which G(x) is a double for certain
+_STEPS = np.array([0.35, 0.6, 1.0, 1.7, 3.0])  # multiples of the likely best node that are tried
+_MOST_EXPONENT = 600.0  # x S up to which exp(x S) is a double for certain
 _SMALL = 1e-7  # a node whose deficit tells the mean
 _NONE = 800.0  # a node whose powers are 0: only counts of 0 have mass
 _ROW_SUM = 1e-13  # how far from 1 the weights that leave a state may add up to be stochastic
@@ -108,33 +108,32 @@ class CountRange(NamedTuple):
 
 def count_range(groups: Sequence[LaneGroup]) -> CountRange:
     """The range of the sum of the references' counts."""
-    deficit = 0.0
-    logs_none = 0.0
-    escaped = 0.0
-    most = 0
-    for group in groups:
-        lanes = group.trellis.with_lanes(np.array([_SMALL, _NONE]))
-        found = lanes.lane_sums(group.weights)
-        deficit += float(found.deficits[:, 0].sum())
-        with np.errstate(divide="ignore"):
-            logs_none += float(np.log(found.masses[:, 1]).sum())
-        escaped += float(found.escaped.sum())
-        most += group.size * int(group.trellis.y_tables.columns[group.n] - 1)
-    mean = deficit / _SMALL
-    likely = math.sqrt(2 * math.log(2 / TAIL) / max(0.5 * mean, 1.0))
-    steps = np.minimum(_STEPS * likely, _MOST_EXPONENT / max(mean, 1.0))
-    nodes = np.append(steps, -steps)
+    most = sum(g.size * int(g.trellis.y_tables.columns[g.n] - 1) for g in groups)
+    # The best nodes are about sqrt(2 log(2 / TAIL) / var(S)); a variance is n / 50 to n / 2.
+    likely = math.sqrt(2 * math.log(2 / TAIL) / max(0.1 * most, 1.0))
+    longest = max(int(g.trellis.y_tables.columns[g.n]) for g in groups)
+    steps = np.minimum(_STEPS * likely, _MOST_EXPONENT / longest)
+    nodes = np.concatenate([steps, -steps, [_SMALL, _NONE]])
     logs = np.zeros(len(nodes))
+    deficit = 0.0
+    escaped = 0.0
     for group in groups:
-        masses = group.trellis.with_lanes(nodes).lane_sums(group.weights).masses
+        found = group.trellis.with_lanes(nodes).lane_sums(group.weights)
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs += np.log(masses).sum(axis=0) + group.size * group.rounding
+            logs += np.log(found.masses).sum(axis=0) + group.size * group.rounding
+        deficit += float(found.deficits[:, -2].sum())
+        escaped += float(found.escaped.sum())
+    none = math.exp(logs[-1])
+    nodes = nodes[:-2]
+    logs = logs[:-2]
     usable = np.isfinite(logs)
     ends = (math.log(TAIL / 2) - logs[usable]) / nodes[usable]
     below = nodes[usable] > 0
     low = float(max(0.0, ends[below].max(initial=0.0)))
     high = float(min(float(most), ends[~below].min(initial=float(most))))
-    return CountRange(mean, low, max(low, high), math.exp(logs_none), escaped)
+    high = max(low, high)
+    mean = min(max(deficit / _SMALL, low), high)
+    return CountRange(mean, low, high, none, escaped)
 
 
 class NodeLogs(NamedTuple):

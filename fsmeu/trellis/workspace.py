@@ -184,7 +184,7 @@ class Workspace:
 
     def score_buffers(self, n: int) -> ScoreBuffers:
         """Arrays for scores of steps."""
-        lanes = int(self.y_tables.columns[n]) if self.lanes else 1
+        lanes = max(1, self.lanes)  # of any number that is padded to it
         return ScoreBuffers(
             f=self.forward_layers(n),
             back=self.backward_rows(n),

@@ -176,7 +176,8 @@ def with_lanes(y_tables: YTables, nodes: Floats) -> YTables:
     most = max(int(amounts.max(initial=0)) for amounts in counted)
     exponents = np.multiply.outer(np.arange(max(int(y_tables.columns[-1]), most + 1)), nodes)
     padding = int(padded(np.array(len(nodes)))) - len(nodes)
-    powers = np.pad(np.exp(-exponents), ((0, 0), (0, padding)))
+    with np.errstate(over="ignore"):  # a lane whose masses are infinite tells nothing
+        powers = np.pad(np.exp(-exponents), ((0, 0), (0, padding)))
     # Where counting one item takes nearly all, the deficit is not looked at.
     rises = np.pad(np.expm1(np.minimum(exponents[: most + 1], _STEEP)), ((0, 0), (0, padding)))
     return y_tables._replace(
