@@ -34,10 +34,9 @@ from fsmeu.decoding.problem import PRECISION, Clock
 from fsmeu.decoding.split import unmet_condition
 from fsmeu.errors import InputError, SizeLimitError, message, one_of
 from fsmeu.expectation import corpus as corpora
-from fsmeu.expectation.corpus import FEW_COUNTED, Corpus, by_sentence
+from fsmeu.expectation.corpus import Corpus, CorpusTotals, by_sentence, totals_of_corpus
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.result import check_finite
-from fsmeu.expectation.totals import totals_problem
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, LONG_SEQUENCE, WINDOW_CELLS
@@ -46,7 +45,6 @@ from fsmeu.models import Model, arc_weights_many
 from fsmeu.parallel import checked_jobs
 from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.engine import SplitTrellis
-from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
@@ -156,12 +154,14 @@ def decode_corpus(
         return clock.over()
 
     clock.over()  # begins here
-    totals = totals_problem(corpus.loss, corpus.n, _lane_groups(corpus))
-    large = best_by_lanes(totals, threads) if totals.most_counted >= FEW_COUNTED else None
-    if large is not None:
-        decision = _decided_by_lanes(corpus, large, sign)
-        tell(decision.lower, decision.upper)
-        return decision
+    for totals in totals_of_corpus(corpus):
+        found = best_by_lanes(totals.problem, threads)
+        if found is None:
+            break
+        decision = _decided_by_lanes(corpus, totals, found)
+        if decision is not None:
+            tell(decision.lower, decision.upper)
+            return decision
     return _decided(free, *_best_of_corpus(corpus, sign, float(gap), stop), sign)
 
 
@@ -177,16 +177,16 @@ def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
     return CorpusDecision(labels, value, low, high, decision.exact, decision.candidates)
 
 
-def _lane_groups(corpus: Corpus) -> list[LaneGroup]:
-    """The groups of the corpus as sentences that are swept together."""
-    return [LaneGroup(group.structure, arc_weights_many(group.models)) for group in corpus.groups]
-
-
-def _decided_by_lanes(corpus: Corpus, found: TotalsDecision, sign: float) -> CorpusDecision:
-    """The decision by lanes; sentences are those of the groups, one after the other."""
-    order = [row for group in corpus.groups for row in group.rows]
+def _decided_by_lanes(
+    corpus: Corpus, totals: CorpusTotals, found: TotalsDecision
+) -> CorpusDecision | None:
+    """The decision by lanes; None where an age of a hypothesis reaches its cap."""
+    order = [row for group in totals.groups for row in group.rows]
     by_row = dict(zip(order, found.labels, strict=True))
     zs = [by_row[row] for row in range(len(by_row))]
+    if totals.reaches_cap(zs):
+        return None
+    sign = totals.problem.sign
     low = found.value - found.error
     high = max(found.value + found.error, found.upper)
     sides = sorted((sign * low, sign * high))

@@ -337,6 +337,7 @@ class _Lanes:
         self.most = near[1] if search.sentences == 1 else None
         logs = np.concatenate([part.logs for part in swept])  # (sentences, lanes)
         self.logs = np.array([math.fsum(column) for column in logs.T])
+        self.most_shares = np.exp(-logs.min(axis=0))  # 1 / G of a sentence, at most, (lanes,)
         self.log_errors = sum(part.errors.sum(axis=0) for part in swept)
         self.scale = search.centre**rule.power  # (k,): sums of scores are of the size of T
         self.rest = left_out(rule, search.ratio, search.range)  # (k,)
@@ -363,7 +364,8 @@ class _Lanes:
     def over_at(self, k: int, ks: Ints) -> Floats:
         """Bounds on what the sums at a total lack of the true ones, for several totals."""
         search = self.owner
-        masses = self.masses(k)
+        # E[|T| exp(-x S)] is at most E|T|: what is lost of T is multiplied by this, less G.
+        masses = self.masses(k) * self.most_shares
         lost = float(masses.sum()) * search.rounding
         lost += float(masses @ self.log_errors) * search.greatest
         lost += TAIL * search.problem.largest * self.scale[k] / search.ratio.gain[k]

@@ -11,7 +11,7 @@ size is guarded.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -22,9 +22,17 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation import query
+from fsmeu.expectation.documents import DOCUMENT_LENGTH
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation, Levels, level_sets, ranged_expectation
-from fsmeu.expectation.totals import expected_ratio, totals_problem, unmet_by_totals
+from fsmeu.expectation.totals import (
+    ESCAPED,
+    TotalsProblem,
+    caps,
+    expected_ratio,
+    totals_problem,
+    unmet_by_totals,
+)
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, as_constraint
@@ -92,11 +100,15 @@ class Corpus:
     @cached_property
     def groups(self) -> list[Group]:
         """The sentences that are swept together, the longest first."""
+        return self.groups_at(None)
+
+    def groups_at(self, cap: int | None) -> list[Group]:
+        """The same, with ages that stop at a cap; None where they do not."""
         groups = []
         for rows in query.group_by_structure(self.models):
             first, allowed = self.models[rows[0]], self.allowed(rows[0])
             layers = None if allowed is None else query.allowed_layers(first, allowed).layers
-            structure = split_trellis_of(self.losses[rows[0]], first, layers)
+            structure = split_trellis_of(self.losses[rows[0]], first, layers, cap)
             if structure.common.any():
                 must = (
                     f"what is counted of a corpus may look at up to {PLAIN_PAIRS:,} pairs of labels"
@@ -163,15 +175,45 @@ def expect_corpus(loss: LossLike, zs: Iterable[Any], models: Iterable[Any]) -> E
     return _by_tables(corpus, indices)
 
 
+class CorpusTotals(NamedTuple):
+    """A corpus whose value is a ratio of totals."""
+
+    groups: list[Group]
+    problem: TotalsProblem
+
+    def reaches_cap(self, zs: Sequence[Ints]) -> bool:
+        """Whether an age of some hypothesis reaches the cap where ages stop."""
+        pairs = ((group.structure, row) for group in self.groups for row in group.rows)
+        return any(trellis.reaches_cap(zs[row]) for trellis, row in pairs)
+
+
+def totals_of_corpus(corpus: Corpus) -> Iterator[CorpusTotals]:
+    """The corpus with ages that stop at one cap after the other, which y does not reach.
+
+    Nothing where the value is no ratio of totals, or few items are counted.
+    """
+    loss = corpus.loss
+    if not corpus.models or unmet_by_totals(loss, corpus.n) is not None:
+        return
+    longest = max(model.n for model in corpus.models)
+    for cap in caps(loss, longest) if longest >= DOCUMENT_LENGTH else [None]:
+        groups = corpus.groups_at(cap) if cap is not None else corpus.groups
+        lanes = [LaneGroup(g.structure, arc_weights_many(g.models)) for g in groups]
+        problem = totals_problem(loss, corpus.n, lanes)
+        if problem.most_counted < FEW_COUNTED:
+            return
+        if problem.escaped <= ESCAPED:
+            yield CorpusTotals(groups, problem)
+
+
 def lane_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation | None:
     """The expected value if it is a ratio of totals that counts much; None where it is not."""
-    if unmet_by_totals(corpus.loss, corpus.n) is not None:
-        return None
-    groups = [LaneGroup(g.structure, arc_weights_many(g.models)) for g in corpus.groups]
-    problem = totals_problem(corpus.loss, corpus.n, groups)
-    if problem.most_counted < FEW_COUNTED:
-        return None
-    found = expected_ratio(problem, [[zs[row] for row in group.rows] for group in corpus.groups])
+    found = None
+    for totals in totals_of_corpus(corpus):
+        if not totals.reaches_cap(zs):
+            by_group = [[zs[row] for row in group.rows] for group in totals.groups]
+            found = expected_ratio(totals.problem, by_group)
+            break
     if found is None:
         return None
     levels = partial(_levels, corpus, zs)

@@ -113,7 +113,10 @@ def _with_rows(
             names[name] = made(_of_rows(called, rows), rows)
     copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
     copy.__module__ = function.__module__
-    copy.__qualname__ = function.__qualname__
+    # Compiled functions of one name and signature are taken for the same wherever they are loaded
+    # from, so that those of another type of row have another name.
+    of_rows = "" if rows is None else f".{rows.__name__.rpartition('.')[2]}"
+    copy.__qualname__ = function.__qualname__ + of_rows
     copy.__doc__ = function.__doc__
     return copy
 
