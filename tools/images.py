@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 import fsmeu
 from fsmeu.drawing.draw import Drawing
-from fsmeu.drawing.plots import plot_levels, save_plot
+from fsmeu.drawing.plots import COLOURS, legend, plot_levels, save_plot
+from fsmeu.trellis.rules import one_sided_rule, wide_rule
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 
@@ -23,6 +30,42 @@ def drawings() -> dict[str, Drawing]:
     }
 
 
+def plot_rules(terms: Axes, nodes: Axes, remainders: Axes) -> None:
+    """Draws the terms of a rule for 1/D, where nodes are, and what is left out, d being 1."""
+    d = np.linspace(0.25, 3.0, 80)
+    rule = one_sided_rule(3, 1.0)
+    for node, weight, colour in zip(rule.nodes, rule.weights, COLOURS, strict=False):
+        name = f"node {node:.2f}"
+        terms.plot(d, weight * np.exp(-node * d), color=colour, linewidth=1, label=name)
+    terms.plot(d, rule.value(d), color=COLOURS[3], linewidth=3, alpha=0.6, label="their sum")
+    terms.plot(d, 1 / d, color=COLOURS[6], linestyle="--", linewidth=1.2, label="1/D")
+    terms.set(xlabel="D / d", ylabel="terms", title="1/D and three exponentials", ylim=(0, 3))
+    legend(terms)
+
+    rules = {"4 nodes": one_sided_rule(4, 1.0), "8 nodes": one_sided_rule(8, 1.0)}
+    rules["wide, D from 1 to 100"] = wide_rule(1.0, 100.0)
+    for (name, one), colour, mark in zip(rules.items(), COLOURS, "oDs", strict=False):
+        shares = one.weights * np.exp(-one.nodes)
+        nodes.loglog(one.nodes, shares, mark, color=colour, markersize=4, label=name)
+    nodes.set(xlabel="node x, times d", ylabel="part of 1/d", title="Nodes", ylim=(1e-7, 3))
+    legend(nodes)
+
+    d = np.linspace(0.5, 1.6, 111)
+    for order, colour in zip((2, 4, 6, 8), COLOURS, strict=False):
+        one = one_sided_rule(order, 1.0)
+        left_out = 1 / d - one.value(d)
+        seen = left_out > 3e-15  # doubles have no more digits
+        remainders.semilogy(d[seen], left_out[seen], ".", markersize=3, color=colour)
+        bounds = one.remainder(np.maximum(d, 1.0), np.maximum(d, 1.0))
+        above = (d > 1) & (bounds > 3e-15)
+        remainders.semilogy(
+            d[above], bounds[above], color=colour, linewidth=1, label=f"{order} nodes"
+        )
+    remainders.set(xlabel="D / d", ylabel="R(D), times d", title="What is left out")
+    remainders.set(ylim=(1e-15, 100))
+    legend(remainders, loc="upper center", ncols=2)
+
+
 def main() -> None:
     """Writes the pictures."""
     for name, drawing in drawings().items():
@@ -30,6 +73,7 @@ def main() -> None:
     expectation = fsmeu.expect(fsmeu.load("fscore"), "110", [0.9, 0.5, 0.3])
     size = (6.4, 3.4)
     save_plot(IMAGES / "levels.svg", lambda axes: plot_levels(expectation, ax=axes), size)
+    save_plot(IMAGES / "rules.svg", plot_rules, (10.8, 3.6), (1, 3))
 
 
 if __name__ == "__main__":
