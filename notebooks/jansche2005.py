@@ -64,7 +64,7 @@ from sklearn.metrics import log_loss
 
 import fsmeu
 from fsmeu.learning import MaxExpectedFClassifier, MaxExpectedUtilityClassifier
-from fsmeu.learning.base import Objective, climb
+from fsmeu.learning.base import Objective, maximize
 from fsmeu.learning.expected_utility import SmoothF, batch_value
 
 Floats = NDArray[np.float64]
@@ -218,7 +218,7 @@ def same_start(data: Any, penalty: float) -> Pair:
     first = LogisticRegression(C=10 / (penalty * len(rows)), max_iter=2000)
     first.fit(rows[:, 1:], positive)
     start = np.append(first.intercept_, first.coef_[0])
-    ends = [climb(less_penalty(one), start, 500).x for one in (smooth, expected)]
+    ends = [maximize(less_penalty(one), start, 500).x for one in (smooth, expected)]
     scores = [measure(held @ theta > 0, truth, 0.5) for theta in (start, *ends)]
     return Pair(*scores, *(expected(theta)[0] for theta in ends))
 

@@ -198,7 +198,7 @@ def _expectations(queries: Sequence[Query], max_states: int | None = None) -> li
 
 
 def _long_or_swept(query: Query, max_states: int | None) -> Expectation:
-    """The expectation of a long query, by moments, by windows or by a sweep.
+    """The expectation of a long query, by rules, by windows or by a sweep.
 
     Of two answers, the one with the narrower bounds is taken; and the sweep, which takes n^2 steps
     for n labels, is made only where its bounds can be the narrower ones.
