@@ -110,7 +110,7 @@ def decode_corpus(
         constraint: a regular expression over labels or an acceptor, which each hypothesis
             satisfies; as for ``decode``, the models stay as they are.
         gap: how far apart the bounds may stay; with 0 they are closed as far as can be. Large
-            corpora, whose totals are bounded by moments, are decided at once: neither this nor
+            corpora, whose totals are bounded by lanes, are decided at once: neither this nor
             ``seconds`` is looked at.
         seconds: after how many seconds no further total is tried; None for as long as it takes.
         progress: called with lower and upper bound of the best value now and then.

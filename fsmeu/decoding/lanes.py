@@ -61,6 +61,7 @@ _WHY = (
     "the value is a ratio of a joint count and a sum of counts of each sequence by itself, and "
     "expectations are generating functions at a few nodes whose remainders are bounded"
 )
+_CLOSE = 1e-10  # the part of a value that an upper bound may be above it
 _LONG = 512  # labels of a sentence from which on it is worth while to bound its count first
 _NEGLIGIBLE = 1e-16  # a score that is left out, at the lane x = 0
 
@@ -289,7 +290,8 @@ class _Search:
                 return decision
             lanes = _Lanes(self, rule, swept, expected, near)
             decision = self._with_rule(lanes, expected, none, plain)
-            if not rule.is_one_sided or decision.upper <= decision.value + 2 * decision.error:
+            enough = max(2 * decision.error, _CLOSE * abs(decision.value))
+            if not rule.is_one_sided or decision.upper <= decision.value + enough:
                 break
         return decision
 

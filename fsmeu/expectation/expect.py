@@ -1,6 +1,6 @@
 """``expect``, ``expect_many`` and ``gradient``: expected values and their derivatives.
 
-Which way computes an expectation depends on the query alone (``_expectations``): moments or windows
+Which way computes an expectation depends on the query alone (``_expectations``): rules or windows
 of counts for long sequences, a sum over windows, a structure of both tapes where the loss splits,
 else the general walk. Sequences of equal length, labels and kind of model go the last two ways
 together. The derivative for the weight of an arc of the model is the forward mass of its source
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ENGINES = ("lattice", "openfst")
-_USABLE = 1e-6  # an estimate by moments whose error may be a greater part of it is not used
+_USABLE = 1e-6  # an estimate whose error may be a greater part of it is not used
 MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB while sorted
 
 
