@@ -11,9 +11,10 @@ from fsmeu.decoding import lanes as decisions
 from fsmeu.expectation import documents as long_sequences
 from fsmeu.expectation import totals
 from fsmeu.models import Markov, arc_weights_many, from_potentials
-from fsmeu.trellis import engine
+from fsmeu.trellis import engine, kernels, lane_rows
 from fsmeu.trellis.lanes import TAIL, LaneGroup, count_range, node_logs, rounded_rule
 from fsmeu.trellis.rules import one_sided_rule
+from fsmeu.trellis.sum_kernels import mass_batch
 from fsmeu.trellis.trellis_cache import split_trellis_of
 from tests.support.chunk_sums import chunk_sums, goes_on, of_markov, of_potentials
 from tests.support.kernels import kernels_that_run
@@ -224,3 +225,12 @@ def test_plain_and_compiled_have_the_same_bits(caps, block, monkeypatch):
         with kernels_that_run(how):
             found.append([np.array(one, np.float64).tobytes() for one in documents(3)])
     assert found[0] == found[1]
+
+
+def test_compiled_functions_for_two_types_of_rows_have_two_names():
+    """They are linked by name, and loops of several processes are linked together."""
+    by_count = kernels.compiled(mass_batch)
+    by_lane = kernels.compiled(mass_batch, lane_rows)
+    assert by_count.py_func.__qualname__ != by_lane.py_func.__qualname__
+    called = [one.py_func.__globals__["forward"].py_func for one in (by_count, by_lane)]
+    assert called[0].__qualname__ != called[1].__qualname__
