@@ -303,13 +303,3 @@ def test_a_full_disk_costs_time_alone(tmp_path):
     assert [line.count("fsmeu cannot keep compiled loops in") for line in said] == [1, 1]
     assert not list((tmp_path / "loops").iterdir())
     assert not beside_sources()
-
-
-def test_the_kinds_of_rows_of_kernels_have_names_of_their_own():
-    """Loops that two files hold are one to the linker if their names and signatures are."""
-    from fsmeu.trellis import lane_rows
-    from fsmeu.trellis.kernels import compiled
-    from fsmeu.trellis.sum_kernels import advance
-
-    names = {compiled(advance, rows).py_func.__qualname__ for rows in (None, lane_rows)}
-    assert len(names) == 2

@@ -175,6 +175,8 @@ class _Search:
         expected, _, off = best_sums(tables)  # the greatest E[T] by total
         lacking = np.full(len(self.ratio.v) - len(expected), -np.inf)
         expected = np.append(expected + off + self.rounding, lacking)
+        if np.isneginf(expected[0]):  # all that is allowed counts something
+            none = -np.inf
         near = self._near(expected, none)
         if near is None:
             return self._without_items(plain, expected, none)

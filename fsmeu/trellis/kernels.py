@@ -103,7 +103,12 @@ def compiled(function: F, rows: ModuleType | None = None) -> F:
 def _with_rows(
     function: Any, rows: ModuleType | None, made: Callable[[Any, ModuleType | None], Any]
 ) -> FunctionType:
-    """A copy of the function that calls the functions of a type of rows, each ``made`` of them."""
+    """A copy of the function that calls the functions of a type of rows, each ``made`` of them.
+
+    It has a name of its own for each type of rows. Compiled functions are linked by name and a
+    number that counts those of a process: loops that several processes compiled would share
+    functions for rows of different types.
+    """
     names = dict(function.__globals__)
     for name in function.__code__.co_names:
         called = names.get(name)
@@ -113,8 +118,6 @@ def _with_rows(
             names[name] = made(_of_rows(called, rows), rows)
     copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
     copy.__module__ = function.__module__
-    # Compiled functions of one name and signature are taken for the same wherever they are loaded
-    # from, so that those of another type of row have another name.
     of_rows = "" if rows is None else f".{rows.__name__.rpartition('.')[2]}"
     copy.__qualname__ = function.__qualname__ + of_rows
     copy.__doc__ = function.__doc__

@@ -1,0 +1,269 @@
+"""Documents decided by lanes: as by counts, as by listing, and in quadruple precision."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.decoding import lanes as by_lanes
+from fsmeu.decoding.lanes import best_by_lanes
+from fsmeu.decoding.problem import RefusalError
+from fsmeu.expectation import totals
+from fsmeu.expectation.totals import totals_problem
+from fsmeu.models import Markov, Mixture, NBest, arc_weights_many, from_potentials
+from fsmeu.trellis import engine
+from fsmeu.trellis.lanes import LaneGroup
+from fsmeu.trellis.trellis_cache import split_trellis_of
+from tests.support.chunk_sums import chunk_count, chunk_sums, f_score, of_potentials
+
+TAGS = ["O", "B-A", "I-A", "B-B", "I-B"]
+IOBES = ["O", "B-A", "I-A", "E-A", "S-A", "B-B", "I-B", "E-B", "S-B"]
+GIVEN = [{}, {"beta": 2, "empty": 0}, {"alpha": 0.2, "empty": 0.5}, {"empty": -1}, {"empty": 3}]
+
+
+@pytest.fixture(autouse=True)
+def lanes_from_one_label_on(monkeypatch):
+    """Lanes serve all lengths, not only those at which they are faster than counts."""
+    monkeypatch.setattr(by_lanes, "LEAST_LENGTH", 1)
+
+
+def f1(**given):
+    """A loss of chunks with nothing derived yet."""
+    return fsmeu.load("chunk_fscore", labels=TAGS, **given)
+
+
+def potentials(random, n, scale, tags=TAGS, stay=0.0):
+    """Potentials (n, L) and (L, L); more of ``stay``, longer chunks."""
+    unary = random.normal(size=(n, len(tags))) * scale
+    table = random.normal(size=(len(tags), len(tags))) * scale
+    for k, tag in enumerate(tags):
+        if tag[0] == "I":
+            table[k - 1 : k + 1, k] += stay
+    return unary, table
+
+
+def field(random, n, scale=1.0, tags=TAGS, stay=0.0):
+    return from_potentials(*potentials(random, n, scale, tags, stay), tags)
+
+
+def with_zeros(random, n):
+    """A random field in which some tags never follow some others; O follows all."""
+    unary, table = potentials(random, n, 1.0)
+    table[:, 1:][random.random((5, 4)) < 0.4] = -np.inf
+    return from_potentials(unary, table, TAGS)
+
+
+def chain(random, n, spread=0.5):
+    return Markov(
+        random.dirichlet(np.full(5, spread)), random.dirichlet(np.full(5, spread), 5), n, TAGS
+    )
+
+
+def several(random, n):
+    """A list of sequences, most of which differ at a few places."""
+    first = random.integers(5, size=n)
+    drawn = np.where(random.random((12, n)) < 0.1, random.integers(5, size=(12, n)), first)
+    lines = [[TAGS[k] for k in row] for row in drawn]
+    return NBest([*lines, ["O"] * n], random.random(13) + 0.1, labels=TAGS)
+
+
+MODELS = {
+    "flat": lambda random: field(random, 90, 0.3),
+    "plain": lambda random: field(random, 64),
+    "sure": lambda random: field(random, 50, 3.0),
+    "zeros": lambda random: with_zeros(random, 60),
+    "chain": lambda random: chain(random, 70),
+    "mixture": lambda random: Mixture([field(random, 50), chain(random, 50)], [0.3, 0.7]),
+    "list": lambda random: several(random, 60),
+    "given": lambda random: field(random, 56).given(fsmeu.constraints.bio()),
+}
+
+
+def check(loss, model, **options):
+    """Lanes and counts decide the same, where lanes prove it."""
+    found = fsmeu.decode(loss, model, method="lanes", **options)
+    wanted = fsmeu.decode(loss, model, method="counting", **options)
+    assert wanted.exact
+    assert found.value == pytest.approx(wanted.value, rel=1e-11)
+    if found.labels != wanted.labels:  # as good
+        own = fsmeu.expect(loss, found.labels, model).value
+        assert own == pytest.approx(wanted.value, rel=1e-11)
+    return found
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.thirds
+def test_as_by_counts(kind, given):
+    """Whatever the model and the parameters, with a constraint or without one."""
+    model = MODELS[kind](np.random.default_rng(len(kind) + len(given)))
+    loss = f1(**given)
+    assert check(loss, model).exact
+    assert check(loss, model, constraint=fsmeu.constraints.bio()).exact
+
+
+@pytest.mark.parametrize("caps", [(3,), (2, 5), (4, 16)])
+@pytest.mark.parametrize("stay", [-6.0, 0.0, 4.0])
+@pytest.mark.thirds
+def test_ages_that_reach_the_cap(caps, stay, monkeypatch):
+    """Then the next cap is tried, and at last none."""
+    monkeypatch.setattr(totals, "CAPS", caps)
+    random = np.random.default_rng(int(10 + stay) + caps[0])
+    loss = f1()
+    for _ in range(2):
+        model = field(random, 60, 1.0, stay=stay)
+        check(loss, model)
+        check(loss, model, constraint=fsmeu.constraints.bio())
+    ending = fsmeu.load("chunk_fscore_iobes", labels=IOBES)
+    check(ending, field(random, 50, 1.0, IOBES, stay))
+    check(fsmeu.load("span_fscore", labels=TAGS), field(random, 55, 1.0, stay=stay))
+
+
+@pytest.mark.parametrize("block", [1, 7, 60])
+def test_paths_are_traced_block_by_block(block, monkeypatch):
+    """The same labels as in one block, to the bit of the value."""
+    random = np.random.default_rng(block)
+    models = [field(random, 61), field(random, 48, 3.0, stay=2.0), with_zeros(random, 75)]
+    for options in ({}, {"constraint": fsmeu.constraints.bio()}):
+        loss = f1()
+        whole = [fsmeu.decode(loss, model, method="lanes", **options) for model in models]
+        with monkeypatch.context() as patch:
+            patch.setattr(engine, "BLOCK", block)
+            fresh = f1()
+            parts = [fsmeu.decode(fresh, model, method="lanes", **options) for model in models]
+        assert [x.labels for x in parts] == [x.labels for x in whole]
+        assert [x.value.hex() for x in parts] == [x.value.hex() for x in whole]
+
+
+RARE = [[0.995, 0.004, 0, 0.001, 0]] * 5
+
+
+@pytest.mark.parametrize("empty", [1, 3, 0])
+@pytest.mark.parametrize("expression", ["B-A (O|B-A|I-A)*", "(O|B-A|I-A)* B-B"])
+@pytest.mark.thirds
+def test_constraints_that_ask_for_a_chunk(empty, expression):
+    """Where no chunk at all would be best, but is not allowed."""
+    model = Markov(RARE[0], RARE, 48, TAGS)
+    found = check(f1(empty=empty), model, constraint=expression)
+    assert "B-A" in found.labels or "B-B" in found.labels
+
+
+LOSS = """
+loss    less_f1(empty = 1)
+labels  bio
+memory  tz of type(z) last 1
+memory  ty of type(y) last 1
+let     goes_z = kind(z) == "I" and tz[0] == old tz[0]
+let     goes_y = kind(y) == "I" and ty[0] == old ty[0]
+let     opens_z = kind(z) != "O" and not goes_z
+let     opens_y = kind(y) != "O" and not goes_y
+register az in 0..n start 0 next if goes_z then az + 1 else if opens_z then 1 else 0
+register ay in 0..n start 0 next if goes_y then ay + 1 else if opens_y then 1 else 0
+let     agreed = old az > 0 and old az == old ay and old tz[0] == old ty[0]
+count   tp by (opens_z and opens_y and tz[0] == ty[0]) - (agreed and goes_z != goes_y)
+count   hyp when opens_z
+count   ref when opens_y
+value   {value}
+range   -1 .. 1
+"""
+NEGATIVE = LOSS.format(value="-2 * tp / (hyp + ref) or -1 when hyp + ref == 0")
+REST = LOSS.format(value="1 - 2 * tp / (hyp + ref) or 0 when hyp + ref == 0")
+
+
+@pytest.mark.parametrize("kind", ["plain", "sure", "chain"])
+def test_losses_are_as_low_as_utilities_are_high(kind):
+    """- F1 by lanes; 1 - F1 by whatever decides it."""
+    model = MODELS[kind](np.random.default_rng(8))
+    best = fsmeu.decode(f1(), model, method="lanes")
+    found = check(fsmeu.loads(NEGATIVE, labels=TAGS), model)
+    assert found.exact
+    assert found.labels == best.labels
+    assert found.value == pytest.approx(-best.value, rel=1e-12)
+    rest = fsmeu.decode(fsmeu.loads(REST, labels=TAGS), model)
+    assert rest.exact
+    assert rest.value == pytest.approx(1 - best.value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("chunk_recall", {}), ("chunk_precision", {}), ("chunk_fscore", {"alpha": 0})],
+)
+def test_what_lanes_do_not_serve(name, given):
+    """Denominators that may be 0, or that count nothing of y; another method decides."""
+    loss = fsmeu.load(name, labels=TAGS, **given)
+    model = field(np.random.default_rng(2), 50)
+    with pytest.raises(RefusalError, match="the value must be"):
+        fsmeu.decode(loss, model, method="lanes")
+    assert fsmeu.decode(loss, model).exact
+
+
+@settings(max_examples=120)
+@given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([(), (2,), (2, 3)]))
+def test_short_ones_are_those_of_a_listing(seed, n, caps):
+    """Of all hypotheses, valued one by one; where one is proven to be best, it is."""
+    random = np.random.default_rng(seed)
+    tags = TAGS[:3]
+    spread = random.choice([0.2, 1.0])
+    rows = random.dirichlet(np.full(3, spread), 4)
+    model = field(random, n, random.choice([0.3, 1, 3]), tags)
+    if seed % 2:
+        model = Markov(rows[0], rows[1:], n, tags)
+    beta = float(random.choice([0.5, 1, 2]))
+    loss = fsmeu.load("chunk_fscore", labels=tags, beta=beta, empty=random.choice([0, 0.3, 1]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(totals, "CAPS", caps)
+        found = fsmeu.decode(loss, model, method="lanes")
+    best = max(fsmeu.expect(loss, z, model).value for z in product(tags, repeat=n))
+    own = fsmeu.expect(loss, found.labels, model).value
+    assert found.value == pytest.approx(own, rel=1e-9, abs=1e-12)
+    if found.exact:
+        assert own == pytest.approx(best, rel=1e-9)
+
+
+def decided(loss, model, cap):
+    """The best hypothesis with its bounds, and what ages that reach the cap may be worth."""
+    group = LaneGroup(split_trellis_of(loss, model, None, cap), arc_weights_many([model]))
+    problem = totals_problem(loss, model.n, [group])
+    return best_by_lanes(problem), problem.escaped
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("given", [{}, {"beta": 2, "empty": 0}])
+@pytest.mark.parametrize("cap", [None, 16])
+@pytest.mark.thirds
+def test_bounds_hold_in_quadruple_precision(scale, given, cap):
+    """Of the value of the decision; and no hypothesis that others decide on is above ``upper``."""
+    random = np.random.default_rng(int(10 * scale) + len(given))
+    tables = potentials(random, 110, scale)
+    model = from_potentials(*tables, TAGS)
+    exact = of_potentials(*tables, TAGS)
+    loss = f1(**given)
+
+    def truth(labels):
+        return f_score(chunk_sums(labels, exact), chunk_count(labels), **given)
+
+    found, escaped = decided(loss, model, cap)
+    own = truth([TAGS[k] for k in found.labels[0]])
+    assert abs(found.value - own) <= found.error
+    assert found.error - escaped <= 1e-10
+    likely = [TAGS[k] for k in tables[0].argmax(axis=1)]
+    for labels in (fsmeu.decode(loss, model, method="counting").labels, likely):
+        assert truth(labels) <= found.upper
+    assert found.upper - found.value <= 1e-10 + 2 * escaped
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(3))
+def test_long_documents_in_quadruple_precision(seed):
+    random = np.random.default_rng(seed)
+    tables = potentials(random, 300, [0.3, 1.0, 3.0][seed])
+    model = from_potentials(*tables, TAGS)
+    loss = f1()
+    found, _ = decided(loss, model, 32)
+    labels = [TAGS[k] for k in found.labels[0]]
+    own = f_score(chunk_sums(labels, of_potentials(*tables, TAGS)), chunk_count(labels))
+    assert abs(found.value - own) <= found.error
+    assert fsmeu.decode(loss, model).labels == labels
