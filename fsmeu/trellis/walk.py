@@ -387,25 +387,15 @@ def dense_walk(
         by_kind = [_kept_steps(view, view_of, cells, *divmod(place, n)) for place in first.tolist()]
     except LossFileError:
         return None
-    count = len(by_kind)
-    steps = np.array([one.table.step for one in by_kind], np.int64)
-    gains = np.array([one.table.gain for one in by_kind], np.float64)
-    space = SpaceSteps(
-        start=view.start,
-        quantities=quantities,
-        symbols=view.symbols,
-        states=states,
-        kind=kinds,
-        step=steps.reshape(count, size),
-        gain=gains.reshape(count, view.linear * size),
-    )
+    space = _space_steps(view, by_kind, kinds)
     buffers = SpaceBuffers(np.zeros(layer), np.zeros(layer), np.empty(quantities * states))
     ending = np.zeros((batch, quantities * states))
     work = batch * quantities * states * (len(acceptor.arc) + 2 * len(acceptor.group))
     run = kernel(span, work)
     run(acceptor, rows, space, buffers, ending)
     masses = ending.reshape(batch, quantities, states).transpose(1, 0, 2)
-    cancelling = np.array([one.cancelling for one in by_kind]).reshape(count, view.linear)
+    cancelling = np.array([one.cancelling for one in by_kind])
+    cancelling = cancelling.reshape(len(by_kind), view.linear)
     most = max((one.most for one in by_kind), default=0) + int(acceptor.largest[0]) + 6
     return Final(
         view,
@@ -414,6 +404,23 @@ def dense_walk(
         cancelled=cancelling[kinds].sum(axis=1).T,
         roundings=n * most + rows.final.shape[1] + behind,
         ends={name: track[:, n:] for name, track in tracks.items()},
+    )
+
+
+def _space_steps(view: LossAutomaton, by_kind: Sequence[Steps], kinds: Ints) -> SpaceSteps:
+    """The steps of all states of a space, of kinds of positions, and these kinds, (batch, n)."""
+    states = view.space or 0
+    size = view.symbols * states
+    steps = np.array([one.table.step for one in by_kind], np.int64)
+    gains = np.array([one.table.gain for one in by_kind], np.float64)
+    return SpaceSteps(
+        start=view.start,
+        quantities=1 + view.linear,
+        symbols=view.symbols,
+        states=states,
+        kind=kinds,
+        step=steps.reshape(len(by_kind), size),
+        gain=gains.reshape(len(by_kind), view.linear * size),
     )
 
 
