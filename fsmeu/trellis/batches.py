@@ -134,7 +134,7 @@ class PathEnd(NamedTuple):
 
     positions: int
     pair: int
-    count: int  # what it has counted
+    counted: int
 
 
 class Values(NamedTuple):

@@ -235,7 +235,7 @@ def trace(z_tables: ZTables, end: PathEnd, score: Floats, b: BestLayers, labels:
     Returns where the path is in that layer.
     """
     pair = end.pair
-    count = end.count
+    count = end.counted
     for i in range(end.positions - 1, b.first[0] - 1, -1):
         layer = i - b.first[0]
         kind = z_tables.kind[i]

@@ -98,6 +98,11 @@ class _Kind:
         self.parts = [np.concatenate(self.parts, axis=1)]
         return self.parts[0]
 
+    def distinct_arcs(self) -> Ints:
+        """All arcs, each once and sorted, (columns, arcs)."""
+        arcs = self.arcs()
+        return arcs.take(distinct_rows(list(arcs))[0], axis=1)
+
 
 def _longer(truths: Bools, size: int) -> Bools:
     """The array with as many truth values, false beyond those that it has."""
@@ -168,10 +173,8 @@ def compose(
         width.append(len(pairs.code))
         counts.append(counts[-1] + most)
     first = np.cumsum([0, *(len(tape.rows(k)) for k in range(tape.terms))])
-    parts = (here.arcs() for here in kinds)
-    tables = [arcs.take(distinct_rows(list(arcs))[0], axis=1) for arcs in parts]
-    none = np.zeros(len(pairs.code), bool)
-    at_cap = none if cap is None else tape.at_cap(pairs.code, cap)
+    tables = [here.distinct_arcs() for here in kinds]
+    at_cap = np.zeros(len(pairs.code), bool) if cap is None else tape.at_cap(pairs.code, cap)
     return Composed(
         tables, kind, np.array(width), pairs.code, pairs.state, np.array(counts), first, at_cap
     )

@@ -375,10 +375,7 @@ def dense_walk(
     quantities = 1 + view.linear
     tracks = view.tracks(z)
     cells = view.context_cells(z, tracks)
-    columns = np.moveaxis(cells, 2, 0)
-    levels = [np.unique(column, return_inverse=True)[1].ravel() for column in columns]
-    first, kinds = distinct_rows([np.zeros(z.size, np.int64), *levels])
-    kinds = kinds.reshape(batch, n)  # the same where the context of positions is
+    first, kinds = _context_kinds(cells)
     layer = quantities * int(acceptor.widths.max()) * states
     size = view.symbols * states
     if max(layer, len(first) * quantities * size) > MOST_DENSE_STEPS:
@@ -405,6 +402,18 @@ def dense_walk(
         roundings=n * most + rows.final.shape[1] + behind,
         ends={name: track[:, n:] for name, track in tracks.items()},
     )
+
+
+def _context_kinds(cells: Floats) -> tuple[Ints, Ints]:
+    """The first place of each kind of position, and the kinds, (batch, n): one for a context.
+
+    ``cells`` has the context of each position, (batch, n, columns).
+    """
+    batch, n, _ = cells.shape
+    columns = np.moveaxis(cells, 2, 0)
+    levels = [np.unique(column, return_inverse=True)[1].ravel() for column in columns]
+    first, kinds = distinct_rows([np.zeros(batch * n, np.int64), *levels])
+    return first, kinds.reshape(batch, n)
 
 
 def _space_steps(view: LossAutomaton, by_kind: Sequence[Steps], kinds: Ints) -> SpaceSteps:
