@@ -9,7 +9,7 @@ from fsmeu.arrays import Floats
 from fsmeu.trellis.batches import AdjointBuffers, Batch, ForwardLayers, RowSlice, Sentence
 from fsmeu.trellis.count_rows import dot_counted, fill, padded, pull
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
-from fsmeu.trellis.mean_kernels import add_means, hypothesis_gains
+from fsmeu.trellis.mean_kernels import JointTables, add_means, hypothesis_gains
 from fsmeu.trellis.sum_kernels import (
     class_sums,
     class_values,
@@ -21,16 +21,12 @@ from fsmeu.trellis.sum_kernels import (
     set_sums,
     weights_at,
 )
-from fsmeu.trellis.tapes import Amounts
 from fsmeu.trellis.y_tables import YTables
-from fsmeu.trellis.z_tables import ZTables
 
 
 @jit_inline
 def adjoint(
-    y_tables: YTables,
-    z_tables: ZTables,
-    amounts: Amounts,
+    tables: JointTables,
     sentence: Sentence,
     ends: Floats,
     buffers: AdjointBuffers,
@@ -44,14 +40,15 @@ def adjoint(
     that it multiplies, of the number times what the one it leads to adds.
 
     Args:
-        y_tables: the tape of y with the model.
-        z_tables: the tape of z.
-        amounts: what terms add.
+        tables: both tapes, and what terms add.
         sentence: the weights of the model, and the hypothesis.
         ends: h, and g of each joint count, for the hypothesis's count, as rows, (1 + counts, row).
         buffers: arrays to work in.
         slopes: (arcs,).
     """
+    y_tables = tables.y
+    z_tables = tables.z
+    amounts = tables.amounts
     f = buffers.f
     n = sentence.n
     gain = buffers.gain
@@ -62,7 +59,7 @@ def adjoint(
     mass_older = buffers.mass_older
     counts = len(back)
     forward(y_tables, sentence, f, 0.0)
-    forward_means(y_tables, z_tables, amounts, sentence, buffers)
+    forward_means(tables, sentence, buffers)
     size = padded(y_tables.columns[n])
     value = 0.0
     fill(mass_back, 0, len(mass_back), 0.0)
@@ -117,14 +114,10 @@ def adjoint(
 
 
 @jit_helper
-def forward_means(
-    y_tables: YTables,
-    z_tables: ZTables,
-    amounts: Amounts,
-    sentence: Sentence,
-    buffers: AdjointBuffers,
-) -> None:
+def forward_means(tables: JointTables, sentence: Sentence, buffers: AdjointBuffers) -> None:
     """Fills the expectations of joint counts by class of all layers, and the pairs of z."""
+    z_tables = tables.z
+    amounts = tables.amounts
     mean_at = buffers.mean_at
     gain = buffers.gain
     counts = len(buffers.back)
@@ -138,7 +131,7 @@ def forward_means(
         for q in range(counts):
             before = buffers.mean[q, mean_at[i] :]
             after = buffers.mean[q, mean_at[i + 1] :]
-            add_means(y_tables, sentence, i, buffers.f, before, after, gain[q])
+            add_means(tables.y, sentence, i, buffers.f, before, after, gain[q])
         hypothesis_gains(z_tables, amounts, i, step, gain, True)
         state = step[0]
 
@@ -245,9 +238,7 @@ def gain_slopes(
 
 @jit_entry
 def adjoint_batch(
-    y_tables: YTables,
-    z_tables: ZTables,
-    amounts: Amounts,
+    tables: JointTables,
     batch: Batch,
     ends: Floats,
     buffers: AdjointBuffers,
@@ -257,4 +248,4 @@ def adjoint_batch(
     """Fills ``expected`` (batch,) and ``slopes`` (as the weights of the batch), see ``adjoint``."""
     for s in range(len(batch.weights)):
         sentence = sentence_of(batch, s)
-        expected[s] = adjoint(y_tables, z_tables, amounts, sentence, ends[s], buffers, slopes[s])
+        expected[s] = adjoint(tables, sentence, ends[s], buffers, slopes[s])

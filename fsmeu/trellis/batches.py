@@ -121,6 +121,22 @@ class SavedLayers(NamedTuple):
     offset: Floats  # (layers, pairs)
 
 
+class PathBuffers(NamedTuple):
+    """Arrays in which best paths are found, block by block."""
+
+    score: Floats  # zeros, (n, score rows), left as they are
+    layers: BestLayers  # for a block of positions
+    saved: SavedLayers  # the first layers of blocks
+
+
+class PathEnd(NamedTuple):
+    """Where a path is after so many positions."""
+
+    positions: int
+    pair: int
+    counted: int
+
+
 class Values(NamedTuple):
     """The values of a length: value = sum of joint counts q times slope + offset."""
 

@@ -16,6 +16,8 @@ from fsmeu.arrays import Floats, Ints, Places
 from fsmeu.trellis.batches import (
     BestLayers,
     FoundPaths,
+    PathBuffers,
+    PathEnd,
     RowSlice,
     SavedLayers,
     Scores,
@@ -214,8 +216,8 @@ def score_of(b: BestLayers, i: int, p: int, count: int) -> float:
 
 
 @jit_helper
-def best_pair(z_tables: ZTables, n: int, count: int, b: BestLayers) -> int:
-    """The pair in which a best path ends whose count is ``count``."""
+def path_end(z_tables: ZTables, n: int, count: int, b: BestLayers) -> PathEnd:
+    """The end of a best path of n positions whose count is ``count``."""
     pair = -1
     most = -np.inf
     for p in range(z_tables.width[n]):
@@ -223,18 +225,18 @@ def best_pair(z_tables: ZTables, n: int, count: int, b: BestLayers) -> int:
         if total > most:
             pair = p
             most = total
-    return pair
+    return PathEnd(n, pair, count)
 
 
 @jit_helper
-def trace(
-    z_tables: ZTables, end: int, pair: int, count: int, score: Floats, b: BestLayers, labels: Ints
-) -> tuple[int, int]:
-    """Fills ``labels`` with those of a best path to a pair after ``end`` positions.
+def trace(z_tables: ZTables, end: PathEnd, score: Floats, b: BestLayers, labels: Ints) -> PathEnd:
+    """Fills ``labels`` with those of a best path to its end, from the first layer of b on.
 
-    Up to the first layer of b; returns the pair and the count there.
+    Returns where the path is in that layer.
     """
-    for i in range(end - 1, b.first[0] - 1, -1):
+    pair = end.pair
+    count = end.counted
+    for i in range(end.positions - 1, b.first[0] - 1, -1):
         layer = i - b.first[0]
         kind = z_tables.kind[i]
         arc = -1
@@ -250,7 +252,7 @@ def trace(
         labels[i] = z_tables.back[arc, 3]
         pair = z_tables.back[arc, 0]
         count -= z_tables.back[arc, 2]
-    return pair, count
+    return PathEnd(b.first[0], pair, count)
 
 
 @jit_helper
@@ -265,52 +267,38 @@ def best_ends(z_tables: ZTables, n: int, b: BestLayers, reached: Floats) -> None
 
 
 @jit_helper
-def best_in_blocks(
-    z_tables: ZTables, n: int, score: Floats, b: BestLayers, saved: SavedLayers, most: int
-) -> None:
-    """Fills b with the best scores of the last block of positions; first layers are saved."""
+def best_in_blocks(z_tables: ZTables, n: int, buffers: PathBuffers, most: int) -> None:
+    """Fills layers with the best scores of the last block of positions; first ones are saved."""
+    b = buffers.layers
+    saved = buffers.saved
     block = len(b.offset) - 1
     begin_best(b)
     saved.begin[0] = 0
     for k in range((n + block - 1) // block):
         save_layer(z_tables, k * block, b, saved, k)
         load_layer(z_tables, k * block, b, saved, k)
-        best(z_tables, min(n, (k + 1) * block), most, score, b)
+        best(z_tables, min(n, (k + 1) * block), most, buffers.score, b)
 
 
 @jit_helper
 def trace_blocks(
-    z_tables: ZTables,
-    n: int,
-    score: Floats,
-    b: BestLayers,
-    saved: SavedLayers,
-    found: FoundPaths,
-    s: int,
+    z_tables: ZTables, n: int, buffers: PathBuffers, found: FoundPaths, s: int
 ) -> None:
     """Fills the labels of a best path of sentence s, block by block from the last."""
+    b = buffers.layers
     block = len(b.offset) - 1
     most = found.by_count.shape[1] - 1
-    count = found.ends[s]
-    pair = best_pair(z_tables, n, count, b)
-    end = n
+    end = path_end(z_tables, n, found.ends[s], b)
     for k in range((n + block - 1) // block - 1, -1, -1):
-        if end < n:
-            load_layer(z_tables, k * block, b, saved, k)
-            best(z_tables, end, most, score, b)
-        pair, count = trace(z_tables, end, pair, count, score, b, found.labels[s])
-        end = k * block
+        if end.positions < n:
+            load_layer(z_tables, k * block, b, buffers.saved, k)
+            best(z_tables, end.positions, most, buffers.score, b)
+        end = trace(z_tables, end, buffers.score, b, found.labels[s])
 
 
 @jit_entry
 def best_batch(
-    z_tables: ZTables,
-    n: int,
-    scores: Scores,
-    score: Floats,
-    b: BestLayers,
-    saved: SavedLayers,
-    found: FoundPaths,
+    z_tables: ZTables, n: int, scores: Scores, buffers: PathBuffers, found: FoundPaths
 ) -> None:
     """Fills best scores of paths by their count at the end, and labels of some of them.
 
@@ -318,11 +306,10 @@ def best_batch(
         z_tables: the tape of z.
         n: the length.
         scores: those that are not 0, for several lanes.
-        score: zeros, (n, score rows); left as they are.
-        b: arrays to work in, for a block of positions.
-        saved: the first layers of blocks.
+        buffers: arrays to work in.
         found: what is filled.
     """
+    score = buffers.score
     cells = found.cells
     most = found.by_count.shape[1] - 1
     for s in range(len(found.factors)):
@@ -334,10 +321,10 @@ def best_batch(
             for m in range(found.factors.shape[1]):
                 total += found.factors[s, m] * scores.value[e, m]
             score[cells[c, 0], cells[c, 1]] = total
-        best_in_blocks(z_tables, n, score, b, saved, most)
-        best_ends(z_tables, n, b, found.by_count[s])
+        best_in_blocks(z_tables, n, buffers, most)
+        best_ends(z_tables, n, buffers.layers, found.by_count[s])
         if len(found.labels) > 0:
-            trace_blocks(z_tables, n, score, b, saved, found, s)
+            trace_blocks(z_tables, n, buffers, found, s)
         for e in range(begin, end):
             c = scores.cell[e]
             score[cells[c, 0], cells[c, 1]] = 0.0

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,12 +55,16 @@ class _Kind:
 
     def __init__(self, acceptor: Layer, columns: int) -> None:
         order = np.argsort(acceptor.source, kind="stable")
-        self.arc, self.source = order, acceptor.source[order]
-        self.label, self.target = acceptor.label[order], acceptor.target[order]
+        self.arc = order
+        self.source = acceptor.source[order]
+        self.label = acceptor.label[order]
+        self.target = acceptor.target[order]
         self.degree = int(np.bincount(acceptor.source).max(initial=0))
         self.expanded = np.zeros(0, bool)
         self.parts = [np.zeros((columns, 0), np.int64)]
-        self._last, self._reached, self._most = self.expanded, self.expanded, 0
+        self._last = self.expanded
+        self._reached = self.expanded
+        self._most = 0
 
     def fresh(self, alive: Bools) -> Ints:
         """The pairs of a layer that were not expanded yet; they count as expanded now."""
@@ -72,19 +77,31 @@ class _Kind:
         """The pairs that the arcs of a layer's pairs lead to, (pairs,), and the most they count."""
         both = _longer(self._last, len(alive))
         both[fresh] = True
-        arcs, reached, most = self.parts[-1], _longer(self._reached, pairs), self._most
-        if not len(fresh) or not np.array_equal(both, alive):  # not those of last time and new ones
-            arcs, reached, most = self.arcs(), np.zeros(pairs, bool), 0
+        if len(fresh) and np.array_equal(both, alive):  # those of last time and new ones
+            arcs = self.parts[-1]
+            reached = _longer(self._reached, pairs)
+            most = self._most
+        else:
+            arcs = self.arcs()
             arcs = arcs[:, _longer(alive, pairs)[arcs[0]]]
+            reached = np.zeros(pairs, bool)
+            most = 0
         reached[arcs[2]] = True
         most = max(most, int(arcs[3].max(initial=0)))
-        self._last, self._reached, self._most = alive, reached, most
+        self._last = alive
+        self._reached = reached
+        self._most = most
         return reached, most
 
     def arcs(self) -> Ints:
         """All arcs, (columns, arcs)."""
         self.parts = [np.concatenate(self.parts, axis=1)]
         return self.parts[0]
+
+    def distinct_arcs(self) -> Ints:
+        """All arcs, each once and sorted, (columns, arcs)."""
+        arcs = self.arcs()
+        return arcs.take(distinct_rows(list(arcs))[0], axis=1)
 
 
 def _longer(truths: Bools, size: int) -> Bools:
@@ -96,7 +113,8 @@ class _Pairs:
     """Pairs (code of the tape's state, state of the acceptor), numbered as they are reached."""
 
     def __init__(self, code: int, starts: int) -> None:
-        self.code, self.state = np.full(starts, code, np.int64), np.arange(starts)
+        self.code = np.full(starts, code, np.int64)
+        self.state = np.arange(starts)
         self._number = {(code, state): state for state in range(starts)}
 
     def numbers(self, code: Ints, state: Ints) -> Ints:
@@ -108,7 +126,8 @@ class _Pairs:
         self._number.update(zip(new, range(len(self.code), len(self.code) + len(new)), strict=True))
         if new:
             codes, states = np.array(new, np.int64).T
-            self.code, self.state = np.append(self.code, codes), np.append(self.state, states)
+            self.code = np.append(self.code, codes)
+            self.state = np.append(self.state, states)
         return np.array([self._number[pair] for pair in distinct_pairs], np.int64)[place]
 
 
@@ -128,18 +147,20 @@ def compose(
     With a ``cap``, pairs with an age there are known as such; with ``stops``, nothing is reached
     from them.
     """
-    n, columns = len(layers), 5 + tape.terms
-    pairs, width, counts = _Pairs(tape.start, starts), [starts], [1]
-    kinds: list[_Kind] = []
-    kind, kind_of = np.zeros(n, np.int64), dict[tuple[object, ...], int]()
-    alive, repeats, most, cells = np.ones(starts, bool), False, 0, 0
-    for i, layer in enumerate(layers):
-        arcs = (array.tobytes() for array in (layer.source, layer.label, layer.target))
-        kind[i] = kind_of.setdefault((tape.contexts[i], *arcs), len(kinds))
-        if kind[i] == len(kinds):
-            kinds.append(_Kind(layer, columns))
+    pairs = _Pairs(tape.start, starts)
+    width = [starts]
+    counts = [1]
+    kind = _kinds_of(tape, layers)
+    first_of_kind = first_places(kind, int(kind.max(initial=-1)) + 1).tolist()
+    kinds = [_Kind(layers[i], 5 + tape.terms) for i in first_of_kind]
+    alive = np.ones(starts, bool)
+    repeats = False
+    most = 0
+    cells = 0
+    for i in range(len(layers)):
         if not (repeats and kind[i] == kind[i - 1]):
-            here, before = kinds[kind[i]], alive
+            here = kinds[kind[i]]
+            before = alive
             if cap is not None and stops:
                 alive = alive & ~tape.at_cap(pairs.code[: len(alive)], cap)
             fresh = here.fresh(alive)
@@ -152,13 +173,21 @@ def compose(
         width.append(len(pairs.code))
         counts.append(counts[-1] + most)
     first = np.cumsum([0, *(len(tape.rows(k)) for k in range(tape.terms))])
-    parts = (here.arcs() for here in kinds)
-    tables = [arcs.take(distinct_rows(list(arcs))[0], axis=1) for arcs in parts]
-    none = np.zeros(len(pairs.code), bool)
-    at_cap = none if cap is None else tape.at_cap(pairs.code, cap)
+    tables = [here.distinct_arcs() for here in kinds]
+    at_cap = np.zeros(len(pairs.code), bool) if cap is None else tape.at_cap(pairs.code, cap)
     return Composed(
         tables, kind, np.array(width), pairs.code, pairs.state, np.array(counts), first, at_cap
     )
+
+
+def _kinds_of(tape: Tape, layers: Sequence[Layer]) -> Ints:
+    """The kind of each position, (n,), by its context and arcs; numbered as they come."""
+    number: dict[tuple[object, ...], int] = {}
+    kind = np.zeros(len(layers), np.int64)
+    for i, layer in enumerate(layers):
+        arcs = (array.tobytes() for array in (layer.source, layer.label, layer.target))
+        kind[i] = number.setdefault((tape.contexts[i], *arcs), len(number))
+    return kind
 
 
 class LayersTooLargeError(SizeLimitError):
@@ -186,7 +215,8 @@ def _expanded(tape: Tape, i: int, pairs: _Pairs, fresh: Ints, kind: _Kind, weigh
     source = np.repeat(np.arange(len(fresh)), counts)
     within = np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts, counts)
     arc = np.repeat(begins, counts) + within
-    label, state = kind.label[arc], place[source]
+    label = kind.label[arc]
+    state = place[source]
     reached = steps.targets[state, label]
     taken = reached >= 0
     source, arc, label, state, reached = (
@@ -272,13 +302,15 @@ def classes_of(composed: Composed) -> Ints:
     matters: it joins its source, where the same arc leads to that as well (an age goes on), so that
     it splits no class; or any pair with that state.
     """
-    class_of, count = composed.state.copy(), 0
+    class_of = composed.state.copy()
+    count = 0
     kind = np.repeat(np.arange(len(composed.kinds)), [arcs.shape[1] for arcs in composed.kinds])
     none = np.zeros((4, 0), np.int64)
     columns = np.concatenate([none, *(arcs[:4] for arcs in composed.kinds)], axis=1)
     source, weight, target, counted = columns
-    expanded, joins = np.zeros(len(class_of), bool), np.full(len(class_of), -1)
+    expanded = np.zeros(len(class_of), bool)
     expanded[source] = True
+    joins = np.full(len(class_of), -1)
     ends = row_keys([np.tile(kind, 2), np.append(source, target), np.tile(weight, 2)])
     again = ~expanded[target] & np.isin(ends[: len(kind)], ends[len(kind) :])
     joins[target[again]] = source[again]
@@ -294,7 +326,8 @@ def classes_of(composed: Composed) -> Ints:
         now = len(np.unique(refined))
         if now == count:
             return by_first(refined)
-        class_of, count = distinct(refined)[1], now
+        class_of = distinct(refined)[1]
+        count = now
 
 
 def features_met(composed: Composed) -> Iterator[Bools]:
@@ -330,20 +363,33 @@ def counts_met(composed: Composed, class_of: Ints, n: int) -> list[Bools]:
     reachable[class_of[: composed.width[0]], 0] = True
     by_length: list[Bools] = [np.ones(1, bool)]
     for kind, size in zip(composed.kind.tolist(), columns[1:], strict=False):
-        before, reachable = reachable[:, :size], np.zeros_like(reachable)
-        for counted, source, begins, target in moves[kind]:
-            joined = np.logical_or.reduceat(before[source], begins, axis=0)
-            reachable[target, counted:size] |= joined[:, : size - counted]
+        before = reachable[:, :size]
+        reachable = np.zeros_like(reachable)
+        for move in moves[kind]:
+            joined = np.logical_or.reduceat(before[move.source], move.begins, axis=0)
+            reachable[move.target, move.counted : size] |= joined[:, : size - move.counted]
         by_length.append(np.logical_or.reduce(reachable[:, :size], axis=0))
     return by_length
 
 
-def _moves(arcs: Ints, class_of: Ints) -> list[tuple[int, Ints, Ints, Ints]]:
-    """For what steps count: classes before by target, where those of each begin, the targets."""
-    moves, source, target, counted = [], class_of[arcs[0]], class_of[arcs[2]], arcs[3]
+class _Moves(NamedTuple):
+    """The steps of classes that count one number."""
+
+    counted: int
+    source: Ints  # classes before, by target, (steps,)
+    begins: Ints  # where those of each target begin, (targets,)
+    target: Ints  # classes after, (targets,)
+
+
+def _moves(arcs: Ints, class_of: Ints) -> list[_Moves]:
+    """The steps of classes by arcs of a kind, for each number that is counted."""
+    moves = []
+    source = class_of[arcs[0]]
+    target = class_of[arcs[2]]
+    counted = arcs[3]
     once = distinct_rows([counted, target, source])[0]
     for amount in distinct(counted)[0].tolist():
         arc = once[counted[once] == amount]
         begins = np.flatnonzero(np.diff(target[arc], prepend=-1))
-        moves.append((amount, source[arc], begins, target[arc[begins]]))
+        moves.append(_Moves(amount, source[arc], begins, target[arc[begins]]))
     return moves

@@ -9,7 +9,7 @@ products take four numbers at a time, because numba does not reorder them.
 
 from __future__ import annotations
 
-from fsmeu.arrays import Floats, Places
+from fsmeu.arrays import Floats, Ints, Places
 from fsmeu.trellis.batches import ForwardLayers, Lanes, RowSlice
 from fsmeu.trellis.kernels import jit_helper, jit_small, unsigned
 
@@ -85,7 +85,7 @@ def dot_counted(lanes: Lanes, mass: RowSlice, back: RowSlice, counted: int) -> f
 
 
 @jit_small
-def row_of(arc: Places, e: int, stride: int) -> int:
+def row_of(arc: Places | Ints, e: int, stride: int) -> int:
     """Where the row of an arc begins, moved by what the arc counts."""
     row: int = unsigned(arc[e, 0]) * stride + unsigned(arc[e, 1])
     return row
@@ -93,7 +93,7 @@ def row_of(arc: Places, e: int, stride: int) -> int:
 
 @jit_helper
 def add_arcs(
-    into: RowSlice, rows: RowSlice, arc: Places, begin: int, end: int, weights: RowSlice
+    into: RowSlice, rows: RowSlice, arc: Places | Ints, begin: int, end: int, weights: RowSlice
 ) -> None:
     """Adds to a row what arcs (number of a row of ``rows``, counted, weight) lead to.
 

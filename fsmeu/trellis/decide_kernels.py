@@ -6,11 +6,13 @@ One sweep at k bounds all other ends of the counter (``decoding/split.py``). Ker
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.batches import Batch, DecisionBuffers, Flow, Sentence, Values
-from fsmeu.trellis.best_kernels import begin_best, best, best_ends, best_pair, trace
+from fsmeu.trellis.best_kernels import begin_best, best, best_ends, path_end, trace
 from fsmeu.trellis.count_rows import fill
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
 from fsmeu.trellis.sum_kernels import ending, flows, forward, sentence_of
@@ -20,6 +22,16 @@ from fsmeu.trellis.z_tables import ZTables
 
 _HALVINGS = 40  # after which a factor is known to 1e-11 of the greatest
 _SURE = 0.4  # P(y's likeliest count) from which that is tried first for z: it is mostly the best
+
+
+class DecisionTables(NamedTuple):
+    """What decisions of sentences of one length read."""
+
+    y: YTables  # the tape of y with the model
+    uncounted: YTables  # the same, nothing being counted
+    z: ZTables  # the tape of z
+    amounts: Amounts  # what terms add
+    values: Values  # the values of the length
 
 
 @jit_helper
@@ -143,19 +155,12 @@ def likely_end(
 
 
 @jit_helper
-def first_end(
-    y_tables: YTables,
-    uncounted: YTables,
-    z_tables: ZTables,
-    amounts: Amounts,
-    values: Values,
-    sentence: Sentence,
-    buffers: DecisionBuffers,
-) -> int:
+def first_end(tables: DecisionTables, sentence: Sentence, buffers: DecisionBuffers) -> int:
     """The end that is tried first: y's likeliest count, or what seems best without counts."""
+    values = tables.values
     n = sentence.n
-    counts = y_tables.columns[n]
-    size = z_tables.columns[n]
+    counts = tables.y.columns[n]
+    size = tables.z.columns[n]
     count_probability = buffers.count_probability[:counts]
     k = 0
     mass = 0.0
@@ -169,10 +174,11 @@ def first_end(
             fill(score[i], 0, score.shape[1], 0.0)
         buffers.reached[0] = 1.0
         ask = Flow(values.group, values.group[0], buffers.reached, 1, values.prune_below)
-        flows(uncounted, amounts, sentence, buffers.uncounted, ask, buffers.back, score)
+        back = buffers.back
+        flows(tables.uncounted, tables.amounts, sentence, buffers.uncounted, ask, back, score)
         begin_best(buffers.best)
-        best(z_tables, n, size, score, buffers.best)
-        best_ends(z_tables, n, buffers.best, buffers.reached)
+        best(tables.z, n, size, score, buffers.best)
+        best_ends(tables.z, n, buffers.best, buffers.reached)
         k = likely_end(values, size, count_probability, buffers.offset, buffers.reached)
     return int(min(k, size - 1))
 
@@ -226,11 +232,7 @@ def exclude_ends(
 
 @jit_inline
 def decide(
-    y_tables: YTables,
-    uncounted: YTables,
-    z_tables: ZTables,
-    amounts: Amounts,
-    values: Values,
+    tables: DecisionTables,
     sentence: Sentence,
     most: int,
     ends: Floats,
@@ -241,6 +243,9 @@ def decide(
     The value of an end that was not tried is an upper bound, which is not above the best unless
     ``most`` ends were tried.
     """
+    y_tables = tables.y
+    z_tables = tables.z
+    values = tables.values
     n = sentence.n
     f = buffers.f
     score = buffers.score
@@ -261,7 +266,7 @@ def decide(
         ends[0, k] = np.inf
         ends[2, k] = 0.0
         buffers.is_open[k] = True
-    k = first_end(y_tables, uncounted, z_tables, amounts, values, sentence, buffers)
+    k = first_end(tables, sentence, buffers)
     top = -np.inf
     best_k = -1
     while k >= 0:
@@ -272,7 +277,7 @@ def decide(
         for q in range(values.slope.shape[0]):
             if values.group[q] == q:
                 ask = Flow(values.group, q, values.slope[q, k * counts :], 1, prune_below)
-                flows(y_tables, amounts, sentence, f, ask, buffers.back, score)
+                flows(y_tables, tables.amounts, sentence, f, ask, buffers.back, score)
         last = k
         for j in range(size):
             if buffers.is_open[j]:
@@ -287,8 +292,8 @@ def decide(
         if ends[0, k] > top or (ends[0, k] == top and k < best_k):
             top = ends[0, k]
             best_k = k
-            pair = best_pair(z_tables, n, k, buffers.best)
-            trace(z_tables, n, pair, k, score, buffers.best, sentence.labels)
+            end = path_end(z_tables, n, k, buffers.best)
+            trace(z_tables, end, score, buffers.best, sentence.labels)
         k = exclude_ends(values, count_probability, buffers, k, top, ends)
         most -= 1
         if most <= 0:
@@ -298,11 +303,7 @@ def decide(
 
 @jit_entry
 def decide_batch(
-    y_tables: YTables,
-    uncounted: YTables,
-    z_tables: ZTables,
-    amounts: Amounts,
-    values: Values,
+    tables: DecisionTables,
     batch: Batch,
     most: int,
     ends: Floats,
@@ -312,6 +313,4 @@ def decide_batch(
     """Fills labels, ``ends`` (batch, 3, k) and the best ends of all sentences, see ``decide``."""
     for s in range(len(batch.weights)):
         sentence = sentence_of(batch, s)
-        best_of[s] = decide(
-            y_tables, uncounted, z_tables, amounts, values, sentence, most, ends[s], buffers
-        )
+        best_of[s] = decide(tables, sentence, most, ends[s], buffers)

@@ -27,6 +27,7 @@ from fsmeu.trellis.batches import (
     FoundMeans,
     FoundPaths,
     FoundScores,
+    PathBuffers,
     Scores,
     Values,
     first_alike,
@@ -34,9 +35,9 @@ from fsmeu.trellis.batches import (
 )
 from fsmeu.trellis.best_kernels import best_batch, most_by_count
 from fsmeu.trellis.composed import Composed, classes_of, counts_met
-from fsmeu.trellis.decide_kernels import decide_batch
+from fsmeu.trellis.decide_kernels import DecisionTables, decide_batch
 from fsmeu.trellis.kernels import kernel
-from fsmeu.trellis.mean_kernels import mean_batch
+from fsmeu.trellis.mean_kernels import JointTables, mean_batch
 from fsmeu.trellis.nonnegative import stays_nonnegative
 from fsmeu.trellis.roundings import DIGITS, LEAST, BoundedValues, relative_error
 from fsmeu.trellis.sum_kernels import mass_batch, score_batch
@@ -138,12 +139,10 @@ class SplitTrellis:
         best = np.zeros(count, np.int64)
         tries = 2 if values.prunes else size
         work = tries * self._work(n, 2 * max(1, self.counts)) + self._best_work(n)
+        tables = DecisionTables(self.y_tables, self._uncounted, self.z_tables, self.amounts, values)
         run = kernel(decide_batch, count * work)
         with self.workspace.borrowed("decision", n, self.workspace.decision_buffers) as buffers:
-            run(
-                self.y_tables, self._uncounted, self.z_tables, self.amounts, values, batch, most,
-                ends, best, buffers,
-            )  # fmt: skip
+            run(tables, batch, most, ends, best, buffers)
         tried = ends[:, 2].sum(axis=1).astype(int)
         return Decided(batch.labels, best, ends[:, 0], ends[:, 1], tried)
 
@@ -168,9 +167,10 @@ class SplitTrellis:
             np.zeros(count),
         )
         amounts = self._absolute if absolute else self.amounts
+        tables = JointTables(self.y_tables, self.z_tables, amounts)
         run = kernel(mean_batch, count * self._work(n, 1 + self.counts), self.row_type)
         with self.workspace.borrowed("mean", n, self.workspace.mean_buffers) as buffers:
-            run(self.y_tables, self.z_tables, amounts, batch, buffers, found)
+            run(tables, batch, buffers, found)
         return found
 
     def lane_sums(self, models: ArcWeights) -> LaneSums:
@@ -254,8 +254,9 @@ class SplitTrellis:
         slopes = np.zeros(batch.weights.shape)
         expected = np.zeros(len(batch.weights))
         work = len(slopes) * self._work(n, 3 * (1 + self.counts))
+        tables = JointTables(self.y_tables, self.z_tables, self.amounts)
         run = kernel(adjoint_batch, work, self.row_type)
-        run(self.y_tables, self.z_tables, self.amounts, batch, ends, buffers, slopes, expected)
+        run(tables, batch, ends, buffers, slopes, expected)
         return expected, [np.split(row, self.weight_at[1:n]) for row in slopes]
 
     def hypothesis_counts(self, zs: Sequence[Ints]) -> Ints:
@@ -363,12 +364,14 @@ class SplitTrellis:
             np.zeros(len(factors), np.int64) if ends is None else ends,
             np.zeros((0 if ends is None else len(factors), n), np.int64),
         )
-        score = np.zeros((n, len(self.amounts.joint)))
         block = min(n, BLOCK) if n else 1
-        saved = self.workspace.saved_layers(n, block, most)
-        layers = self.workspace.best_layers(block, most, n)
+        buffers = PathBuffers(
+            score=np.zeros((n, len(self.amounts.joint))),
+            layers=self.workspace.best_layers(block, most, n),
+            saved=self.workspace.saved_layers(n, block, most),
+        )
         run = kernel(best_batch, len(factors) * self._best_work(n))
-        run(self.z_tables, n, scores, score, layers, saved, found)
+        run(self.z_tables, n, scores, buffers, found)
         return found.by_count, found.labels
 
     def best_of_all(self, scores: Scores, factors: Floats, n: int) -> tuple[Floats, Ints]:

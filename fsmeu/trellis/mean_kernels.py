@@ -5,6 +5,8 @@ Kernels as those of ``sum_kernels.py``: plain Python, or compiled.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.batches import Batch, ForwardLayers, FoundMeans, MeanBuffers, RowSlice, Sentence
 from fsmeu.trellis.count_rows import add, fill, padded
@@ -21,6 +23,14 @@ from fsmeu.trellis.sum_kernels import (
 from fsmeu.trellis.tapes import Amounts
 from fsmeu.trellis.y_tables import YTables
 from fsmeu.trellis.z_tables import ZTables
+
+
+class JointTables(NamedTuple):
+    """What expectations of joint counts read."""
+
+    y: YTables  # the tape of y with the model
+    z: ZTables  # the tape of z
+    amounts: Amounts  # what terms add
 
 
 @jit_helper
@@ -106,18 +116,14 @@ def add_means(
 
 
 @jit_inline
-def means(
-    y_tables: YTables,
-    z_tables: ZTables,
-    amounts: Amounts,
-    sentence: Sentence,
-    buffers: MeanBuffers,
-    totals: Floats,
-) -> int:
+def means(tables: JointTables, sentence: Sentence, buffers: MeanBuffers, totals: Floats) -> int:
     """Fills ``totals`` (1 + counts, row): mass and expectations of joint counts.
 
     Returns where the counter of z ends.
     """
+    y_tables = tables.y
+    z_tables = tables.z
+    amounts = tables.amounts
     f = buffers.f
     gain = buffers.gain
     mean = buffers.mean
@@ -154,20 +160,13 @@ def means(
 
 
 @jit_entry
-def mean_batch(
-    y_tables: YTables,
-    z_tables: ZTables,
-    amounts: Amounts,
-    batch: Batch,
-    buffers: MeanBuffers,
-    found: FoundMeans,
-) -> None:
+def mean_batch(tables: JointTables, batch: Batch, buffers: MeanBuffers, found: FoundMeans) -> None:
     """Fills masses and expectations of joint counts of all sentences, see ``means``."""
     deficit = buffers.f.deficit
     for s in range(len(batch.weights)):
         sentence = sentence_of(batch, s)
         totals = found.totals[s]
-        found.ended[s] = means(y_tables, z_tables, amounts, sentence, buffers, totals)
+        found.ended[s] = means(tables, sentence, buffers, totals)
         for m in range(len(deficit)):
             found.deficit[s, m] = deficit[m]
         found.escaped[s] = buffers.f.escaped[0]

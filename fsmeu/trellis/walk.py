@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -29,9 +28,23 @@ from fsmeu.losses.machine.view import LossAutomaton
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.sum_over_paths import WindowSum
 from fsmeu.models.paths import backward, forward
-from fsmeu.trellis import walk_kernels
 from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.roundings import BoundedValues, joined
+from fsmeu.trellis.walk_kernels import (
+    AcceptorArcs,
+    BackwardLayer,
+    MassLayer,
+    Position,
+    Rows,
+    SpaceBuffers,
+    SpaceSteps,
+    StateRange,
+    StepTable,
+    change,
+    pull,
+    push,
+    span,
+)
 
 SMALL_SPACE = 4096  # states of a space that are walked all at once, for many sentences, not merged
 MOST_DENSE_STEPS = 1 << 25  # steps, or masses of a layer, past which reached states alone are met
@@ -59,17 +72,20 @@ class Final:
 
     def sums(self) -> BoundedValues:
         """The expected value of each sentence, and what bounds its error."""
-        mass, shape = self.masses, self.masses.shape[1:]
+        mass = self.masses
         if self.ends is None:
             value, slopes = self.view.values(self.codes)
-            value, slopes = value[None], slopes[:, None]
+            value = value[None]
+            slopes = slopes[:, None]
         else:
-            value, slopes = self.view.values_with(self.ends, self.codes, shape, mass[0] > 0)
+            value, slopes = self.view.values_with(
+                self.ends, self.codes, mass.shape[1:], mass[0] > 0
+            )
         terms = mass * np.concatenate([value[None], slopes])  # (1 + linear, batch, states)
         sizes = (np.abs(mass[1:]) + self.cancelled[:, :, None] * mass[:1]) * np.abs(slopes)
         size = (mass[0] * np.abs(value)).sum(axis=-1) + sizes.sum(axis=-1).sum(axis=0)
-        values, masses = terms.sum(axis=-1).sum(axis=0), mass[0].sum(axis=-1)
-        return BoundedValues(values, masses, size, self.roundings + _IN_PAIRS)
+        values = terms.sum(axis=-1).sum(axis=0)
+        return BoundedValues(values, mass[0].sum(axis=-1), size, self.roundings + _IN_PAIRS)
 
 
 def walk(
@@ -86,7 +102,8 @@ def walk(
     if merged is view and space is not None and space * view.symbols <= MOST_DENSE_STEPS:
         guard_size("composition", space * _most_ends(layered) // CELLS_PER_STATE, max_states)
         z = np.zeros((1, view.n), np.int64) if view.z is None else view.z[None, :]
-        rows = _rows(layered, acceptor := acceptor_of(layered), arc_weights(layered), 1)
+        acceptor = acceptor_of(layered)
+        rows = _rows(layered, acceptor, arc_weights(layered), 1)
         final = dense_walk(lambda row: view, z, acceptor, rows, layered.roundings)
         if final is not None:
             return final
@@ -101,26 +118,15 @@ def _most_ends(layered: Layered) -> int:
 # -- the product of a loss and a model at one position ---------------------------------------------
 
 
-class AcceptorArcs(NamedTuple):
-    """The arcs of a layered acceptor, those of a position sorted by state after and label."""
-
-    widths: Ints  # states of each layer, (n + 1,)
-    arcs: Ints  # where the arcs of each position begin, (n + 1,)
-    groups: Ints  # where the groups of each position begin, (n + 1,)
-    group: Ints  # first arc, state after and label of each group, and the end, (groups + 1, 3)
-    arc: Ints  # state before, 0, its own number, of each arc, (arcs, 3)
-    order: Ints  # where each arc stands among those of the layers, one layer after the other
-    largest: Ints  # the greatest number of arcs in a group, (1,)
-
-
 def acceptor_of(layered: Layered) -> AcceptorArcs:
     """The arcs of a layered acceptor as kernels read them."""
-    layers, widths, none = layered.layers, np.array(layered.widths, np.int64), np.zeros(0, np.int64)
-    source = np.concatenate([none, *(layer.source for layer in layers)])
-    label = np.concatenate([none, *(layer.label for layer in layers)])
-    target = np.concatenate([none, *(layer.target for layer in layers)])
-    counts = [len(layer.source) for layer in layers]
-    arcs, position = np.array([0, *counts]).cumsum(), np.arange(len(layers)).repeat(counts)
+    none = np.zeros(0, np.int64)
+    source = np.concatenate([none, *(layer.source for layer in layered.layers)])
+    label = np.concatenate([none, *(layer.label for layer in layered.layers)])
+    target = np.concatenate([none, *(layer.target for layer in layered.layers)])
+    counts = [len(layer.source) for layer in layered.layers]
+    arcs = np.array([0, *counts]).cumsum()
+    position = np.arange(len(counts)).repeat(counts)
     symbols = len(layered.alphabet) ** 2  # labels may be those of pairs
     keys = (position * max(layered.widths) + target) * symbols + label
     order = keys.argsort(kind="stable")
@@ -128,21 +134,30 @@ def acceptor_of(layered: Layered) -> AcceptorArcs:
     is_first = np.ones(len(keys) + 1, bool)
     is_first[1:-1] = keys[1:] != keys[:-1]
     first = is_first.nonzero()[0]
-    heads, group = order[first[:-1]], np.zeros((len(first), 3), np.int64)
-    group[:, 0], group[:-1, 1], group[:-1, 2] = first, target[heads], label[heads]
+    heads = order[first[:-1]]
+    group = np.zeros((len(first), 3), np.int64)
+    group[:, 0] = first
+    group[:-1, 1] = target[heads]
+    group[:-1, 2] = label[heads]
     arc = np.zeros((len(order), 3), np.int64)
-    arc[:, 0], arc[:, 2] = source[order], np.arange(len(order))
-    largest = np.array([(first[1:] - first[:-1]).max(initial=0)])
-    return AcceptorArcs(widths, arcs, first.searchsorted(arcs), group, arc, order, largest)
+    arc[:, 0] = source[order]
+    arc[:, 2] = np.arange(len(order))
+    return AcceptorArcs(
+        widths=np.array(layered.widths, np.int64),
+        arcs=arcs,
+        groups=first.searchsorted(arcs),
+        group=group,
+        arc=arc,
+        order=order,
+        largest=np.array([(first[1:] - first[:-1]).max(initial=0)]),
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Where each (symbol, state) of a layer leads."""
+    """Where each (symbol, state) of a layer leads, and what bounds errors of such a step."""
 
-    step: Ints  # the state after, -1 for none, (symbols * states,)
-    gain: Floats  # what linear registers gain, (linear registers * symbols * states,)
-    width: int  # the number of states after
+    table: StepTable
     most: int  # the greatest number of (symbol, state) that lead to one state
     cancelling: Floats  # greatest gain of each linear register, signs aside; 0: none is negative
 
@@ -150,11 +165,12 @@ class Steps:
 def steps_of(targets: Ints, gains: Floats | None, width: int) -> Steps:
     """The steps with targets (states, symbols) and gains (linear registers, states, symbols)."""
     most = int(np.bincount(targets[targets >= 0]).max(initial=0))
+    table = StepTable(targets.T.flatten(), np.zeros(0), targets.shape[1], width)
     if gains is None:
-        return Steps(targets.T.flatten(), np.zeros(0), width, most, np.zeros(0))
+        return Steps(table, most, np.zeros(0))
     greatest = np.abs(gains).max(axis=(1, 2), initial=0.0)
     cancelling = np.where((gains < 0).any(axis=(1, 2)), greatest, 0.0)
-    return Steps(targets.T.flatten(), gains.transpose(0, 2, 1).flatten(), width, most, cancelling)
+    return Steps(table._replace(gain=gains.transpose(0, 2, 1).flatten()), most, cancelling)
 
 
 class LayerStep:
@@ -166,7 +182,8 @@ class LayerStep:
     """
 
     def __init__(self, layered: Layered, linear: int) -> None:
-        self.layered, self.acceptor = layered, acceptor_of(layered)
+        self.layered = layered
+        self.acceptor = acceptor_of(layered)
         self.weight: Floats = all_arcs(layered).weight[self.acceptor.order]
         self.start = np.zeros((1 + linear, len(layered.start), 1))
         self.start[0, :, 0] = layered.start
@@ -174,8 +191,10 @@ class LayerStep:
 
     def forward(self, i: int, mass: Floats, steps: Steps, offset: int = 0) -> Floats:
         """The masses after position i."""
-        after = np.zeros((len(mass), self.layered.widths[i + 1], steps.width))
-        self._run(walk_kernels.push, i, mass, steps, offset, after.ravel())
+        after = np.zeros((len(mass), self.layered.widths[i + 1], steps.table.width))
+        layer = self._layer(i, mass)
+        run = kernel(push, self._work)
+        run(self._position(i), layer, steps.table, offset, after.ravel())
         return after
 
     def backward(
@@ -183,39 +202,36 @@ class LayerStep:
     ) -> tuple[Floats, Floats]:
         """The backward values before position i, and derivatives with respect to its weights."""
         begin, end = self.acceptor.arcs[i : i + 2]
-        before, (slopes, derivatives) = np.zeros(mass.shape), np.zeros((2, end - begin))
-        self._run(walk_kernels.pull, i, mass, steps, offset, beyond.ravel(), before.ravel(), slopes)
+        before = np.zeros(mass.shape)
+        slopes = np.zeros(end - begin)
+        layer = self._layer(i, mass)
+        back = BackwardLayer(beyond.ravel(), before.ravel(), slopes)
+        run = kernel(pull, self._work)
+        run(self._position(i), layer, steps.table, offset, back)
+        derivatives = np.zeros(end - begin)
         derivatives[self.acceptor.order[begin:end] - begin] = slopes
         return before, derivatives
 
     def changed(self, i: int, mass: Floats, steps: Steps, beyond: Floats, labels: int) -> Floats:
         """The expected value with each label z at position i, (labels,); symbols z * labels + y."""
         values = np.zeros(labels)
-        self._run(walk_kernels.change, i, mass, steps, labels, beyond.ravel(), values)
+        layer = self._layer(i, mass)
+        run = kernel(change, self._work)
+        run(self._position(i), layer, steps.table, beyond.ravel(), values)
         return values
 
-    def _run(
-        self,
-        function: Callable[..., Any],
-        i: int,
-        mass: Floats,
-        steps: Steps,
-        number: int,
-        *arrays: Floats,
-    ) -> None:
-        """Calls a kernel for a position."""
+    def _position(self, i: int) -> Position:
+        """The arcs and weights of the model at position i."""
+        return Position(self.acceptor, self.weight, i)
+
+    def _layer(self, i: int, mass: Floats) -> MassLayer:
+        """The masses before position i for a kernel; its sums and products are counted as work."""
         quantities, _, states = mass.shape
-        if not states:
-            return
-        arcs, groups = (at[i + 1] - at[i] for at in (self.acceptor.arcs, self.acceptor.groups))
+        arcs = self.acceptor.arcs[i + 1] - self.acceptor.arcs[i]
+        groups = self.acceptor.groups[i + 1] - self.acceptor.groups[i]
         self._work += int(arcs + 2 * groups) * quantities * states
-        shape = (quantities, len(steps.step) // states, states, steps.width, 0, states)
         row = np.empty(quantities * states)
-        run = kernel(function, self._work)
-        flat = mass.ravel()
-        run(
-            self.acceptor, i, self.weight, flat, shape, steps.step, steps.gain, number, row, *arrays
-        )
+        return MassLayer(mass.ravel(), quantities, states, StateRange(0, states), row)
 
 
 # -- layers of reached states ----------------------------------------------------------------------
@@ -225,8 +241,10 @@ def _walk_reached(
     view: LossAutomaton, layered: Layered, keep: int | None, max_states: int | None
 ) -> Final:
     """As ``walk``, the states that are reached."""
-    mover, codes = LayerStep(layered, view.linear), np.array([view.start], np.int64)
-    mass, cancelled = mover.start, np.zeros(view.linear)
+    mover = LayerStep(layered, view.linear)
+    codes = np.array([view.start], np.int64)
+    mass = mover.start
+    cancelled = np.zeros(view.linear)
     guard_size("composition", len(layered.start), max_states)
     done = roundings = 0
     for i in range(view.n):
@@ -237,7 +255,7 @@ def _walk_reached(
         guard_work("composition", done + taken * (view.n - i), max_states)
         done += taken
         codes, steps = _next_layer(view, i, codes, layered.layers[i], mass)
-        guard_size("composition", steps.width * mass.shape[1], max_states)
+        guard_size("composition", steps.table.width * mass.shape[1], max_states)
         cancelled += steps.cancelling
         roundings += steps.most + int(mover.acceptor.largest[0]) + 6
         codes, mass = _drop_empty(codes, mover.forward(i, mass, steps))
@@ -262,7 +280,8 @@ def _next_layer(
         targets, gains = _possible_steps(view, i, codes, layer, mass)
     after, place = distinct(targets)
     if len(after) and after[0] < 0:
-        after, place = after[1:], place - 1
+        after = after[1:]
+        place = place - 1
     return after, steps_of(place, gains, len(after))
 
 
@@ -304,11 +323,14 @@ def walk_gradient(view: LossAutomaton, layered: Layered, fixed: bool) -> tuple[f
     ``fixed`` says whether what has probability 0 keeps it, and so may be undefined.
     """
     view = view.merged_given_z(_most_ends(layered))
-    mover, codes = LayerStep(layered, view.linear), np.array([view.start], np.int64)
-    masses, taken, cells = [mover.start], list[Steps](), 0
+    mover = LayerStep(layered, view.linear)
+    codes = np.array([view.start], np.int64)
+    masses = [mover.start]
+    taken: list[Steps] = []
+    cells = 0
     for i, layer in enumerate(layered.layers):
         codes, steps = _next_layer(view, i, codes, layer, masses[-1] if fixed else None)
-        cells += (1 + view.linear) * (steps.width * layer.width + len(steps.step))
+        cells += (1 + view.linear) * (steps.table.width * layer.width + len(steps.table.step))
         guard_size("gradient", cells // KEPT_CELLS_PER_STATE)
         taken.append(steps)
         masses.append(mover.forward(i, masses[-1], steps))
@@ -317,7 +339,8 @@ def walk_gradient(view: LossAutomaton, layered: Layered, fixed: bool) -> tuple[f
     beyond = np.zeros(masses[-1].shape)
     ends = np.concatenate([value[None], slopes])  # (quantities, states)
     beyond[:, :, positive] = ends[:, None, :] * layered.final[:, None]
-    expected, derivatives = float((masses[-1] * beyond).sum()), list[Floats]()
+    expected = float((masses[-1] * beyond).sum())
+    derivatives: list[Floats] = []
     for i in reversed(range(layered.n)):
         beyond, arcs = mover.backward(i, masses[i], taken[i], beyond)
         derivatives.append(arcs)
@@ -327,19 +350,10 @@ def walk_gradient(view: LossAutomaton, layered: Layered, fixed: bool) -> tuple[f
 # -- all states of a space -------------------------------------------------------------------------
 
 
-class Rows(NamedTuple):
-    """Sentences that are walked over one space."""
-
-    weights: Floats  # weights of all arcs, in the order of the acceptor, (models, arcs)
-    model: Ints  # the row of weights of each sentence, (batch,)
-    first: Ints  # the position at which each begins, (batch,)
-    start: Floats  # start weights, (batch, states)
-    final: Floats  # final weights, (batch, states)
-
-
 def _rows(layered: Layered, acceptor: AcceptorArcs, weights: ArcWeights, batch: int) -> Rows:
     """Sentences of whole length, from the weights of a model for each, or of one for all."""
-    arcs, first = weights.arcs.take(acceptor.order, axis=1), np.zeros(batch, np.int64)
+    arcs = weights.arcs.take(acceptor.order, axis=1)
+    first = np.zeros(batch, np.int64)
     model = np.arange(batch) if len(arcs) > 1 else first
     return Rows(arcs, model, first, weights.start[model], weights.final[model])
 
@@ -355,38 +369,68 @@ def dense_walk(
 
     ``behind`` bounds the roundings behind the weights, as ``Layered`` has it.
     """
-    view, (batch, n) = view_of(0), z.shape
-    space, quantities = view.space or 0, 1 + view.linear
+    view = view_of(0)
+    batch, n = z.shape
+    states = view.space or 0
+    quantities = 1 + view.linear
     tracks = view.tracks(z)
-    columns = np.moveaxis(cells := view.context_cells(z, tracks), 2, 0)
-    levels = [np.unique(column, return_inverse=True)[1].ravel() for column in columns]
-    first, kinds = distinct_rows([np.zeros(z.size, np.int64), *levels])
-    kinds = kinds.reshape(batch, n)  # the same where the context of positions is
-    layer, size = quantities * int(acceptor.widths.max()) * space, view.symbols * space
+    cells = view.context_cells(z, tracks)
+    first, kinds = _context_kinds(cells)
+    layer = quantities * int(acceptor.widths.max()) * states
+    size = view.symbols * states
     if max(layer, len(first) * quantities * size) > MOST_DENSE_STEPS:
         return None
     try:
         by_kind = [_kept_steps(view, view_of, cells, *divmod(place, n)) for place in first.tolist()]
     except LossFileError:
         return None
-    ending = np.zeros((batch, quantities * space))
-    steps = np.array([one.step for one in by_kind], np.int64).reshape(len(by_kind), size)
-    gains = np.array([one.gain for one in by_kind], np.float64)
-    gains = gains.reshape(len(by_kind), view.linear * size)
-    buffers = np.zeros(layer), np.zeros(layer), np.empty(quantities * space)
-    work = batch * quantities * space * (len(acceptor.arc) + 2 * len(acceptor.group))
-    run: Callable[..., None] = kernel(walk_kernels.span, work)
-    run(
-        acceptor, rows, kinds, (quantities, view.symbols, space), view.start, steps, gains, buffers,
-        ending,
-    )  # fmt: skip
-    mass = np.ascontiguousarray(ending.reshape(batch, quantities, space).transpose(1, 0, 2))
-    lost = np.array([one.cancelling for one in by_kind]).reshape(len(by_kind), view.linear)
+    space = _space_steps(view, by_kind, kinds)
+    buffers = SpaceBuffers(np.zeros(layer), np.zeros(layer), np.empty(quantities * states))
+    ending = np.zeros((batch, quantities * states))
+    work = batch * quantities * states * (len(acceptor.arc) + 2 * len(acceptor.group))
+    run = kernel(span, work)
+    run(acceptor, rows, space, buffers, ending)
+    masses = ending.reshape(batch, quantities, states).transpose(1, 0, 2)
+    cancelling = np.array([one.cancelling for one in by_kind])
+    cancelling = cancelling.reshape(len(by_kind), view.linear)
     most = max((one.most for one in by_kind), default=0) + int(acceptor.largest[0]) + 6
-    ends = {name: track[:, n:] for name, track in tracks.items()}
-    roundings = n * most + rows.final.shape[1] + behind
-    codes, lost = np.arange(space), lost[kinds].sum(axis=1).T
-    return Final(view, codes, mass, lost, roundings, ends)
+    return Final(
+        view,
+        codes=np.arange(states),
+        masses=np.ascontiguousarray(masses),
+        cancelled=cancelling[kinds].sum(axis=1).T,
+        roundings=n * most + rows.final.shape[1] + behind,
+        ends={name: track[:, n:] for name, track in tracks.items()},
+    )
+
+
+def _context_kinds(cells: Floats) -> tuple[Ints, Ints]:
+    """The first place of each kind of position, and the kinds, (batch, n): one for a context.
+
+    ``cells`` has the context of each position, (batch, n, columns).
+    """
+    batch, n, _ = cells.shape
+    columns = np.moveaxis(cells, 2, 0)
+    levels = [np.unique(column, return_inverse=True)[1].ravel() for column in columns]
+    first, kinds = distinct_rows([np.zeros(batch * n, np.int64), *levels])
+    return first, kinds.reshape(batch, n)
+
+
+def _space_steps(view: LossAutomaton, by_kind: Sequence[Steps], kinds: Ints) -> SpaceSteps:
+    """The steps of all states of a space, of kinds of positions, and these kinds, (batch, n)."""
+    states = view.space or 0
+    size = view.symbols * states
+    steps = np.array([one.table.step for one in by_kind], np.int64)
+    gains = np.array([one.table.gain for one in by_kind], np.float64)
+    return SpaceSteps(
+        start=view.start,
+        quantities=1 + view.linear,
+        symbols=view.symbols,
+        states=states,
+        kind=kinds,
+        step=steps.reshape(len(by_kind), size),
+        gain=gains.reshape(len(by_kind), view.linear * size),
+    )
 
 
 def _kept_steps(
@@ -394,11 +438,14 @@ def _kept_steps(
 ) -> Steps:
     """The steps of all states of a space at a position of a sentence, cached on the loss."""
     cache: dict[Sequence[float], Steps] = view.memo.setdefault("steps", {})
-    space, key = view.space or 0, tuple(cells[row, i].tolist())
+    states = view.space or 0
+    key = tuple(cells[row, i].tolist())
     if (steps := cache.get(key)) is None:
-        if len(cache) * space > KEPT_STEPS:
+        if len(cache) * states > KEPT_STEPS:
             cache.clear()
-        steps = cache[key] = steps_of(*view_of(row).advance(i + 1, np.arange(space)), space)
+        targets, gains = view_of(row).advance(i + 1, np.arange(states))
+        steps = steps_of(targets, gains, states)
+        cache[key] = steps
     return steps
 
 
@@ -423,13 +470,15 @@ def dense_walk_many(
     loss: Loss, z: Ints, acceptor: AcceptorArcs, rows: Rows, behind: int
 ) -> BoundedValues | None:
     """The expected values of sentences, block by block; None where ``walk_many`` has none."""
-    n, parts = z.shape[1], []
+    n = z.shape[1]
+    parts = []
     view = loss.view(n, z[0], weights=True)
     if view.space is None or view.space > SMALL_SPACE:
         return None
     size = max(1, BATCHED_CELLS // max((1 + view.linear) * view.space, len(acceptor.arc)))
     for block in (slice(begin, begin + size) for begin in range(0, len(z), size)):
-        zs, columns = z[block], (column[block] for column in rows[1:])
+        zs = z[block]
+        columns = (column[block] for column in rows[1:])
 
         def view_of(row: int, zs: Ints = zs) -> LossAutomaton:
             return loss.view(n, zs[row], weights=True)
@@ -447,24 +496,31 @@ def walk_windows(form: WindowSum, z: Ints, layered: Layered) -> BoundedValues | 
     All windows are walked at once, each from the mass that the model has before it, with what it
     has to go as final weights. None when arrays cannot span the states of a window.
     """
-    before, after, k, widths = forward(layered), backward(layered), form.k, layered.widths
-    mass, first = float(before[-1] @ after[-1]), np.arange(len(z) - k + 1)
-    values, sizes, roundings = np.zeros(1), np.zeros(1), 0
+    before = forward(layered)
+    after = backward(layered)
+    mass = float(before[-1] @ after[-1])
+    value = form.base * mass
+    size = abs(form.base) * mass
+    roundings = 0
+    first = np.arange(len(z) - form.k + 1)
     if len(first):
-        acceptor, arcs = acceptor_of(layered), all_arcs(layered)
-        start, final = np.zeros((2, len(first), max(widths)))
+        acceptor = acceptor_of(layered)
+        arcs = all_arcs(layered)
+        widths = layered.widths
+        start = np.zeros((len(first), max(widths)))
+        final = np.zeros((len(first), max(widths)))
         for i in first.tolist():
-            start[i, : widths[i]], final[i, : widths[i + k]] = before[i], after[i + k]
+            end = i + form.k
+            start[i, : widths[i]] = before[i]
+            final[i, : widths[end]] = after[end]
         weights = arcs.weight[acceptor.order][None]
         rows = Rows(weights, 0 * first, first, start, final)
-        sums = dense_walk_many(
-            form.loss, sliding_window_view(z, k), acceptor, rows, layered.roundings
-        )
+        windows = sliding_window_view(z, form.k)
+        sums = dense_walk_many(form.loss, windows, acceptor, rows, layered.roundings)
         if sums is None:
             return None
-        values, sizes, roundings = sums.values, sums.sizes, sums.roundings + _IN_PAIRS
+        value += sums.values.sum()
+        size += sums.sizes.sum()
         degree = max(int(np.bincount(ends).max()) for ends in (arcs.source, arcs.target))
-        roundings += 2 * len(z) * (degree + 4)
-    value, size = form.base * mass + values.sum(), abs(form.base) * mass + sizes.sum()
-    values, masses, sizes = np.array([[value], [mass], [size]])
-    return BoundedValues(values, masses, sizes, roundings)
+        roundings = sums.roundings + _IN_PAIRS + 2 * len(z) * (degree + 4)
+    return BoundedValues(np.array([value]), np.array([mass]), np.array([size]), roundings)
