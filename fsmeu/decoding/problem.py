@@ -43,9 +43,9 @@ from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Model
 from fsmeu.models.paths import most_probable
 from fsmeu.trellis.engine import SplitTrellis
+from fsmeu.trellis.layer_step import LayerStep, Steps, steps_of
 from fsmeu.trellis.roundings import LEAST
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
-from fsmeu.trellis.walk import LayerStep, Steps, steps_of
 
 PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scale
 NEAR = 1e-6  # nothing is searched for that can be better by no more than this part of the scale

@@ -278,3 +278,11 @@ class Scores(NamedTuple):
         scores = np.zeros((batch, cells, self.value.shape[1]))
         scores[np.repeat(np.arange(batch), np.diff(self.begins)), self.cell] = self.value
         return scores
+
+
+class LaneSums(NamedTuple):
+    """Masses of models by lane, E[t^(y's count)], and how much counting took from them."""
+
+    masses: Floats  # at the end, (batch, lanes)
+    deficits: Floats  # at the start less at the end, where weights are stochastic, (batch, lanes)
+    escaped: Floats  # bounds on the probability that an age of y reaches its cap, (batch,)

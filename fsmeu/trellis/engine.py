@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from fsmeu.trellis.batches import (
     FoundMeans,
     FoundPaths,
     FoundScores,
+    LaneSums,
     PathBuffers,
     Scores,
     Values,
@@ -53,14 +54,6 @@ MOST_ENDS = 1 << 31  # more ends than any counter has
 _SUMS_PER_SECOND = 3e9  # sums and products of compiled loops
 _BOUND_SUMS = 400  # those of a bound, by end and count of y, for each end tried
 _PRUNE_BELOW = 1e-22  # smaller masses are dropped, as long as bounds on errors hardly feel it
-
-
-class LaneSums(NamedTuple):
-    """Masses of models by lane, E[t^(y's count)], and how much counting took from them."""
-
-    masses: Floats  # at the end, (batch, lanes)
-    deficits: Floats  # at the start less at the end, where weights are stochastic, (batch, lanes)
-    escaped: Floats  # bounds on the probability that an age of y reaches its cap, (batch,)
 
 
 @dataclass(eq=False)

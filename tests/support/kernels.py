@@ -1,9 +1,9 @@
 """Kernels as plain Python, up to a size of queries, or compiled, for all of them."""
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-from fsmeu.trellis import engine, kernels, walk
+from fsmeu.trellis import engine, kernels, layer_step, walk
 
 MOST_PLAIN = 2_000_000
 """Sums and products, some seconds: what takes more is compiled whatever was asked for."""
@@ -17,5 +17,7 @@ def kernels_that_run(how):
     def chosen(function, work, rows=None):
         return (kernels.plain if work <= most else kernels.compiled)(function, rows)
 
-    with mock.patch.object(engine, "kernel", chosen), mock.patch.object(walk, "kernel", chosen):
+    with ExitStack() as patches:
+        for module in (engine, layer_step, walk):
+            patches.enter_context(mock.patch.object(module, "kernel", chosen))
         yield
