@@ -25,6 +25,7 @@ from fsmeu.trellis.independent_search import ranked_values
 
 RANKED_CELLS = 4_000_000  # values of candidates that are computed at once: 32 MB
 
+_NOT_BINARY = "labels must be two, independent, and P(0) be 1 - P(1), or the range be declared"
 WHY = (
     "labels are independent and the value is a sum of ratios of counts that never gets worse with "
     "more true positives, so the best sequence ranks positions by probability"
@@ -86,12 +87,20 @@ def _decide(problems: Sequence[Problem]) -> list[Answer | str]:
     """The best of the n + 1 sequences that rank positions by probability, for each problem."""
     ranking = ranking_of(problems[0])
     assert not isinstance(ranking, str)
-    if isinstance(ranking, RatioFamily):
-        return [_long_answer(problem, ranking) for problem in problems]
+    # Whether P(1) suffices depends on the numbers of a model: the first was asked, not the others.
+    fitting = [row for row, problem in enumerate(problems) if problem.probabilities is not None]
+    answers: list[Answer | str] = [_NOT_BINARY] * len(problems)
     size = rows_at_once(problems[0].n)
-    answers: list[Answer | str] = []
-    for begin in range(0, len(problems), size):
-        answers += _answers(problems[begin : begin + size], ranking)
+    for begin in range(0, len(fitting), size):
+        rows = fitting[begin : begin + size]
+        some = [problems[row] for row in rows]
+        found: Sequence[Answer | str]
+        if isinstance(ranking, RatioFamily):
+            found = [_long_answer(problem, ranking) for problem in some]
+        else:
+            found = _answers(some, ranking)
+        for row, answer in zip(rows, found, strict=True):
+            answers[row] = answer
     return answers
 
 

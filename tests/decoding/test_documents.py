@@ -248,11 +248,11 @@ def test_bounds_hold_in_quadruple_precision(scale, given, cap):
     found, escaped = decided(loss, model, cap)
     own = truth([TAGS[k] for k in found.labels[0]])
     assert abs(found.value - own) <= found.error
-    assert found.error - escaped <= 1e-10
+    assert found.error - escaped <= 2e-10  # sums without signs are bounded by greatest amounts
     likely = [TAGS[k] for k in tables[0].argmax(axis=1)]
     for labels in (fsmeu.decode(loss, model, method="counting").labels, likely):
         assert truth(labels) <= found.upper
-    assert found.upper - found.value <= 1e-10 + 2 * escaped
+    assert found.upper - found.value <= 2e-10 + 2 * escaped
 
 
 @pytest.mark.nightly

@@ -69,3 +69,12 @@ def test_worths_that_no_double_holds_are_told_of_their_own_model():
         assert found.exact
         assert found.indices.tolist() == [4, 4]
         assert found.value == pytest.approx(20 * p * 1e308, rel=1e-12)
+
+
+def test_models_of_one_kind_whose_rows_round_otherwise():
+    """Without a declared range, P(0) must be 1 - P(1): some rows of a batch are, others are not."""
+    loss = fsmeu.loads("utility f labels any value 1", labels=[-1, 4])
+    odd = fsmeu.models.Independent([[0.2876331170811058, 0.7123668829188943]], (-1, 4))
+    even = fsmeu.models.Independent([[0.5, 0.5]], (-1, 4))
+    found = fsmeu.decode_many(loss, [even, odd, odd])
+    assert [one.value for one in found] == pytest.approx([1.0, 1.0, 1.0], rel=1e-12)
