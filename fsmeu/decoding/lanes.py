@@ -147,7 +147,7 @@ class _Search:
         for part in self.parts:
             group = part.group
             joint = self._most_without_signs(group)
-            steps = 2 * len(group.trellis.tapes.terms) * group.n * group.size
+            steps = 4 * len(group.trellis.tapes.terms) * group.n * group.size
             self.greatest += joint
             self.rounding += 2 * group.rounding * joint + _NEGLIGIBLE * steps
 

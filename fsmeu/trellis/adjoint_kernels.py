@@ -158,6 +158,7 @@ def mass_slopes(
     fill(mass_older, 0, y_tables.width[i] * size + 4, 0.0)
     fill(class_back, 0, classes * size, 0.0)
     class_sums(y_tables, i, f)
+    class_row = f.class_row[i % 2]
     for g in range(y_tables.target_groups[kind], y_tables.target_groups[kind + 1]):
         if y_tables.target_group[g, 0] >= y_tables.width[i + 1]:
             break
@@ -166,7 +167,7 @@ def mass_slopes(
         for e in range(y_tables.target_group[g, 2], y_tables.target_group[g + 1, 2]):
             at = (y_tables.class_arc[e, 0] % classes) * size
             arc = first + y_tables.class_arc[e, 2]
-            slopes[arc] += dot_counted(lanes, RowSlice(f.class_row, at, size), ahead, counted)
+            slopes[arc] += dot_counted(lanes, RowSlice(class_row, at, size), ahead, counted)
             pull(lanes, RowSlice(class_back, at, size), ahead, sentence.weights[arc], counted)
     for e in range(y_tables.pair_arcs[kind], y_tables.pair_arcs[kind + 1]):
         source = y_tables.pair_arc[e, 1]

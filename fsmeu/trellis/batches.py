@@ -63,8 +63,8 @@ class ForwardLayers(NamedTuple):
     total: Floats  # the probability of each pair, (layers, pairs)
     top: Ints  # where the next row begins, (1,)
     recycles: Bools  # whether rows of a layer may be where those before the last were, (1,)
-    class_row: Floats  # rows of classes before a position
-    class_total: Floats  # their probabilities
+    class_row: Floats  # rows of classes before a position, for even and for odd ones, (2, cells)
+    class_total: Floats  # their probabilities, (2, rows)
     part: Floats  # a row to work in
     deficit: Floats  # what counting takes from the mass, by lane; without lanes empty
     escaped: Floats  # the probability that an age of y reaches its cap, or more, (1,)
@@ -87,6 +87,15 @@ class BackwardRows(NamedTuple):
     after: Floats  # of classes after a position
     before: Floats  # of classes before it
     sets: Floats  # of arc sets
+
+
+class ArcGroup(NamedTuple):
+    """Arcs to one row that count alike."""
+
+    arcs: Places  # row before, what that is moved by, weight
+    counted: int
+    begin: int  # the first of them
+    end: int
 
 
 class Flow(NamedTuple):
@@ -182,8 +191,10 @@ class FoundScores(NamedTuple):
 
     cells: Ints  # position and score row of each cell, (cells, 2)
     least: Floats  # scores that exceed this in no lane are left out, (lanes,)
-    scores: Floats  # (batch, cells, lanes)
-    kept: Bools  # whether some lane exceeds it, (batch, cells)
+    prune_below: float  # pairs of y of a smaller mass are left out
+    begins: Ints  # where the scores of each sentence begin, and the end, (batch + 1,)
+    cell: Ints  # the cell of each score, (room for all cells of all sentences,)
+    value: Floats  # the scores, (the same, lanes)
     count_probability: Floats  # the masses at the end by count or lane, (batch, row)
     deficit: Floats  # what counting took from the mass, by lane, (batch, lanes); without lanes none
     escaped: Floats  # bounds on the probability that an age of y reaches its cap, (batch,)

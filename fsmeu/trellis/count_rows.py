@@ -10,7 +10,7 @@ products take four numbers at a time, because numba does not reorder them.
 from __future__ import annotations
 
 from fsmeu.arrays import Floats, Ints, Places
-from fsmeu.trellis.batches import ForwardLayers, Lanes, RowSlice
+from fsmeu.trellis.batches import ArcGroup, ForwardLayers, Lanes, RowSlice
 from fsmeu.trellis.kernels import jit_helper, jit_small, unsigned
 
 
@@ -69,12 +69,22 @@ def dot(one: Floats, a: int, other: Floats, b: int, size: int) -> float:
     y = 0.0
     z = 0.0
     k = unsigned(0)
+    if unsigned(size) & unsigned(4):
+        w += one[p + k] * other[q + k]
+        x += one[p + k + unsigned(1)] * other[q + k + unsigned(1)]
+        y += one[p + k + unsigned(2)] * other[q + k + unsigned(2)]
+        z += one[p + k + unsigned(3)] * other[q + k + unsigned(3)]
+        k = unsigned(4)
     while k < unsigned(size):
         w += one[p + k] * other[q + k]
         x += one[p + k + unsigned(1)] * other[q + k + unsigned(1)]
         y += one[p + k + unsigned(2)] * other[q + k + unsigned(2)]
         z += one[p + k + unsigned(3)] * other[q + k + unsigned(3)]
-        k += unsigned(4)
+        w += one[p + k + unsigned(4)] * other[q + k + unsigned(4)]
+        x += one[p + k + unsigned(5)] * other[q + k + unsigned(5)]
+        y += one[p + k + unsigned(6)] * other[q + k + unsigned(6)]
+        z += one[p + k + unsigned(7)] * other[q + k + unsigned(7)]
+        k += unsigned(8)
     return (w + x) + (y + z)
 
 
@@ -142,27 +152,34 @@ def add_arcs(
 
 
 @jit_small
+def add_group(
+    lanes: Lanes, part: Floats, into: RowSlice, rows: RowSlice, group: ArcGroup, weights: RowSlice
+) -> None:
+    """Adds to a row what a group of arcs leads to.
+
+    Args:
+        lanes: what counting does to lanes.
+        part: a row to work in.
+        into: the row.
+        rows: rows before, one after the other, ``rows.size`` apart.
+        group: the arcs.
+        weights: the weights of the position.
+    """
+    goal = RowSlice(into.values, into.begin + group.counted, rows.size)
+    add_arcs(goal, rows, group.arcs, group.begin, group.end, weights)
+
+
+@jit_small
 def add_class_arcs(
     lanes: Lanes,
     f: ForwardLayers,
     into: RowSlice,
-    arcs: Places,
-    group: Places,
+    rows: RowSlice,
+    group: ArcGroup,
     weights: RowSlice,
 ) -> None:
-    """Adds to the row of a pair what the class arcs of a target group lead to.
-
-    Args:
-        lanes: what counting does to lanes.
-        f: the masses.
-        into: the row of the pair; ``into.size`` is the length of rows before the position.
-        arcs: class arcs (class, 0, weight).
-        group: two rows of target groups: this one and the next (target, counted, first arc, ...).
-        weights: the weights of the position.
-    """
-    goal = RowSlice(into.values, into.begin + group[0, 1], into.size)
-    rows = RowSlice(f.class_row, 0, into.size)
-    add_arcs(goal, rows, arcs, group[0, 2], group[1, 2], weights)
+    """Adds to the row of a pair what class arcs lead to."""
+    add_group(lanes, f.part, into, rows, group, weights)
 
 
 @jit_small

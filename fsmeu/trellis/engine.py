@@ -307,18 +307,22 @@ class SplitTrellis:
             models: weights of models of this structure.
             ends: the function f of each sentence and joint count as a row, (batch, counts, row).
             absolute: whether amounts are taken without signs.
-            least: scores that do not exceed it in any lane are left out, (lanes,).
+            least: scores that do not exceed it in any lane are left out, and what is less than
+                it of others, (lanes,).
         """
         n = models.n
         batch = self._batch(models)
         count = len(models.arcs)
         cells = self.score_cells(n)
         lanes = 1 if self.row_type is None else int(self.y_tables.columns[n])
+        least = np.zeros(lanes) if least is None else least
         found = FoundScores(
             cells,
-            np.zeros(lanes) if least is None else least,
-            np.zeros((count, len(cells), lanes)),
-            np.zeros((count, len(cells)), bool),
+            least,
+            float(least.min()) / self._flows_of_a_score,
+            np.zeros(count + 1, np.int64),
+            np.empty(count * len(cells), np.int64),
+            np.empty((count * len(cells), lanes)),
             np.zeros((count, int(self.y_tables.columns[n]))),
             np.zeros((count, self.workspace.lanes)),
             np.zeros(count),
@@ -327,9 +331,16 @@ class SplitTrellis:
         run = kernel(score_batch, count * self._work(n, 2 * self.counts), self.row_type)
         with self.workspace.borrowed("scores", n, self.workspace.score_buffers) as buffers:
             run(self.y_tables, amounts, batch, ends, buffers, found)
-        begins = np.append(0, np.cumsum(found.kept.sum(axis=1)))
-        scores = Scores(begins, np.nonzero(found.kept)[1].copy(), found.scores[found.kept])
+        size = int(found.begins[-1])
+        scores = Scores(found.begins, found.cell[:size].copy(), found.value[:size].copy())
         return scores, LaneSums(found.count_probability, found.deficit[:, :lanes], found.escaped)
+
+    @cached_property
+    def _flows_of_a_score(self) -> float:
+        """A bound on the sum of amounts, signs aside, that flows of a position add to a score."""
+        tables = self.y_tables
+        flows = np.diff(tables.source_features) + np.diff(tables.target_features)
+        return float(max(1, flows.max())) * float(np.abs(self.amounts.amount).max(initial=1.0))
 
     def best(
         self,
@@ -414,8 +425,8 @@ class SplitTrellis:
         return n * arcs * (1 + int(tables.columns[n]) // 2)
 
     def _best_work(self, n: int) -> int:
-        """Sums and maxima of a best path, about."""
-        return int(self.workspace.best_cells[n]) + int(self.z_tables.width[: n + 1].sum())
+        """Sums and maxima of a best path, about: a row for each pair of each layer."""
+        return int(self.z_tables.width[: n + 1] @ self.z_tables.columns[: n + 1])
 
     @cached_property
     def _lost(self) -> Floats:

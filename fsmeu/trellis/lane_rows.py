@@ -13,13 +13,13 @@ such sums are, while the mass itself would be rounded at every step.
 
 from __future__ import annotations
 
-from fsmeu.arrays import Floats, Places
-from fsmeu.trellis.batches import ForwardLayers, Lanes, RowSlice
+from fsmeu.arrays import Floats
+from fsmeu.trellis.batches import ArcGroup, ForwardLayers, Lanes, RowSlice
 from fsmeu.trellis.count_rows import add_arcs, dot, fill, padded, row_of
 from fsmeu.trellis.kernels import jit_helper, jit_small, unsigned
 
 __all__ = [
-    "add", "add_arcs", "add_class_arcs", "count_loss", "dot", "dot_counted", "fill",
+    "add", "add_arcs", "add_class_arcs", "add_group", "count_loss", "dot", "dot_counted", "fill",
     "fill_shifted_copies", "flow_into", "padded", "pull", "row_of", "start_row", "usable",
 ]  # fmt: skip
 
@@ -71,30 +71,42 @@ def dot_counted(lanes: Lanes, mass: RowSlice, back: RowSlice, counted: int) -> f
 
 
 @jit_small
+def add_group(
+    lanes: Lanes, part: Floats, into: RowSlice, rows: RowSlice, group: ArcGroup, weights: RowSlice
+) -> None:
+    """Adds to a row what a group of arcs leads to."""
+    if group.counted == 0:
+        add_arcs(into, rows, group.arcs, group.begin, group.end, weights)
+        return
+    fill(part, 0, into.size, 0.0)
+    moved = RowSlice(part, 0, into.size)
+    add_arcs(moved, rows, group.arcs, group.begin, group.end, weights)
+    add(lanes, into, moved, 1.0, group.counted)
+
+
+@jit_small
 def add_class_arcs(
     lanes: Lanes,
     f: ForwardLayers,
     into: RowSlice,
-    arcs: Places,
-    group: Places,
+    rows: RowSlice,
+    group: ArcGroup,
     weights: RowSlice,
 ) -> None:
-    """Adds to the row of a pair what the class arcs of a target group lead to.
+    """Adds to the row of a pair what class arcs lead to.
 
     The mass before it is counted is t^-c times what is added, so that counting takes
     t^-c - 1 = expm1(x c) times it.
     """
-    rows = RowSlice(f.class_row, 0, into.size)
-    counted = group[0, 1]
-    if counted == 0:
-        add_arcs(into, rows, arcs, group[0, 2], group[1, 2], weights)
+    if group.counted == 0:
+        add_arcs(into, rows, group.arcs, group.begin, group.end, weights)
         return
     fill(f.part, 0, into.size, 0.0)
     moved = RowSlice(f.part, 0, into.size)
-    add_arcs(moved, rows, arcs, group[0, 2], group[1, 2], weights)
+    add_arcs(moved, rows, group.arcs, group.begin, group.end, weights)
     for m in range(unsigned(into.size)):
         into.values[unsigned(into.begin) + m] += f.part[m]
-        f.deficit[m] += lanes.rises[counted, m] * f.part[m]
+        f.deficit[m] += lanes.rises[group.counted, m] * f.part[m]
 
 
 @jit_small

@@ -8,8 +8,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.trellis.batches import Batch, ForwardLayers, FoundMeans, MeanBuffers, RowSlice, Sentence
-from fsmeu.trellis.count_rows import add, fill, padded
+from fsmeu.trellis.batches import (
+    ArcGroup,
+    Batch,
+    ForwardLayers,
+    FoundMeans,
+    MeanBuffers,
+    RowSlice,
+    Sentence,
+)
+from fsmeu.trellis.count_rows import add, add_group, fill, padded
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
 from fsmeu.trellis.sum_kernels import (
     advance,
@@ -82,14 +90,13 @@ def add_means(
     size = padded(y_tables.columns[i])
     wider = padded(y_tables.columns[i + 1])
     weights = weights_at(sentence, i)
-    for c in range(y_tables.classes[i]):
-        row = RowSlice(mean, c * size, size)
-        for e in range(y_tables.class_sets[kind, c], y_tables.class_sets[kind, c + 1]):
-            held = y_tables.class_set[e]
-            for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
-                weight = weights.values[weights.begin + y_tables.arc[a, 2]]
-                into = RowSlice(after, y_tables.arc_target[a, 0] * wider, wider)
-                add(lanes, into, row, weight, y_tables.arc_target[a, 1])
+    rows = RowSlice(mean, 0, size)
+    for g in range(y_tables.class_groups[kind], y_tables.class_groups[kind + 1]):
+        begin = y_tables.class_group[g, 2]
+        end = y_tables.class_group[g + 1, 2]
+        group = ArcGroup(y_tables.incoming_arc, y_tables.class_group[g, 1], begin, end)
+        into = RowSlice(after, y_tables.class_group[g, 0] * wider, wider)
+        add_group(lanes, f.part, into, rows, group, weights)
     for u in range(y_tables.source_features[kind], y_tables.source_features[kind + 1]):
         p = y_tables.source_feature[u, 0]
         if p >= y_tables.width[i]:

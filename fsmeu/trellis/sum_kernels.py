@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from fsmeu.arrays import Floats
 from fsmeu.trellis.batches import (
+    ArcGroup,
     BackwardRows,
     Batch,
     Flow,
@@ -96,22 +97,71 @@ def class_sums(y_tables: YTables, i: int, f: ForwardLayers) -> None:
     """Fills rows and probabilities of classes before position i, from those of pairs."""
     layer = layer_at(f, i)
     size = padded(y_tables.columns[i])
-    classes = len(y_tables.member)
-    copies = y_tables.copies[0]
-    fill(f.class_row, 0, classes * size + 4, 0.0)
-    fill(f.class_total, 0, classes, 0.0)
+    class_row = f.class_row[i % 2]
+    class_total = f.class_total[i % 2]
+    fill(class_row, 0, len(y_tables.member) * size + 4, 0.0)
+    fill(class_total, 0, len(y_tables.member), 0.0)
     for p in range(y_tables.width[i]):
         total = f.total[layer, p]
         if total > 0.0:
             c = y_tables.class_of[p]
-            into = RowSlice(f.class_row, c * size, size)
+            into = RowSlice(class_row, c * size, size)
             counted = f.place[layer, p, 1]
             add(y_tables.lanes, into, pair_row(f, layer, p), f.scale[layer, p], counted)
-            f.class_total[c] += total
+            class_total[c] += total
+    copy_classes(y_tables, i, f)
+
+
+@jit_helper
+def copy_classes(y_tables: YTables, i: int, f: ForwardLayers) -> None:
+    """Fills the rows of classes before position i for arcs that count, where they have some."""
+    copies = y_tables.copies[0]
     if copies > 1:
-        fill_shifted_copies(y_tables.lanes, f.class_row, classes, size, copies)
+        classes = len(y_tables.member)
+        size = padded(y_tables.columns[i])
+        fill_shifted_copies(y_tables.lanes, f.class_row[i % 2], classes, size, copies)
+        class_total = f.class_total[i % 2]
         for c in range(classes, classes * copies):
-            f.class_total[c] = f.class_total[c - classes]
+            class_total[c] = class_total[c - classes]
+
+
+@jit_helper
+def advance_classes(y_tables: YTables, sentence: Sentence, i: int, f: ForwardLayers) -> None:
+    """Fills rows and probabilities of classes after position i, from those before it.
+
+    All pairs of a class have the same future, so that classes have arcs as pairs do. What class
+    arcs lead to is in the rows of pairs after, to which nothing else was added so far.
+    """
+    there = layer_at(f, i + 1)
+    kind = y_tables.kind[i]
+    size = padded(y_tables.columns[i])
+    wider = padded(y_tables.columns[i + 1])
+    weights = weights_at(sentence, i)
+    here_row = f.class_row[i % 2]
+    here_total = f.class_total[i % 2]
+    class_row = f.class_row[(i + 1) % 2]
+    class_total = f.class_total[(i + 1) % 2]
+    fill(class_row, 0, len(y_tables.member) * wider + 4, 0.0)
+    fill(class_total, 0, len(y_tables.member), 0.0)
+    for g in range(y_tables.target_groups[kind], y_tables.target_groups[kind + 1]):
+        target = y_tables.target_group[g, 0]
+        if target >= y_tables.width[i + 1]:
+            break
+        if y_tables.target_group[g, 3]:
+            c = y_tables.class_of[target]
+            into = RowSlice(class_row, c * wider, wider)
+            add(y_tables.lanes, into, pair_row(f, there, target), 1.0, 0)
+            class_total[c] += f.total[there, target]
+    for e in range(y_tables.class_steps[kind], y_tables.class_steps[kind + 1]):
+        c = y_tables.class_step[e, 0]
+        before = y_tables.class_step[e, 1]
+        if here_total[before] > 0.0:
+            weight = weights.values[weights.begin + y_tables.class_step[e, 2]]
+            into = RowSlice(class_row, c * wider, wider)
+            row = RowSlice(here_row, before * size, size)
+            add(y_tables.lanes, into, row, weight, y_tables.class_step[e, 3])
+            class_total[c] += weight * here_total[before]
+    copy_classes(y_tables, i + 1, f)
 
 
 @jit_helper
@@ -128,8 +178,8 @@ def advance(
     weights = weights_at(sentence, i)
     if f.recycles[0]:  # rows before the last layer are not looked at again
         f.top[0] = there * (len(f.mass) // 2)
-    if len(y_tables.class_arc) > 0:
-        class_sums(y_tables, i, f)
+    class_row = f.class_row[i % 2]
+    class_total = f.class_total[i % 2]
     fill(f.total[there], 0, wide, 0.0)
     for g in range(y_tables.target_groups[kind], y_tables.target_groups[kind + 1]):
         target = y_tables.target_group[g, 0]
@@ -137,14 +187,18 @@ def advance(
             break
         if y_tables.target_group[g, 3]:
             begin_row(f, there, target, wider)
+        begin = y_tables.target_group[g, 2]
+        end = y_tables.target_group[g + 1, 2]
+        group = ArcGroup(y_tables.class_arc, y_tables.target_group[g, 1], begin, end)
         into = RowSlice(f.mass, f.place[there, target, 0], size)
-        group = y_tables.target_group[g : g + 2]
-        add_class_arcs(y_tables.lanes, f, into, y_tables.class_arc, group, weights)
+        add_class_arcs(y_tables.lanes, f, into, RowSlice(class_row, 0, size), group, weights)
         moved = 0.0
-        for e in range(group[0, 2], group[1, 2]):
+        for e in range(begin, end):
             weight = weights.values[weights.begin + y_tables.class_arc[e, 2]]
-            moved += weight * f.class_total[y_tables.class_arc[e, 0]]
+            moved += weight * class_total[y_tables.class_arc[e, 0]]
         f.total[there, target] += moved
+    if len(y_tables.class_arc) > 0:
+        advance_classes(y_tables, sentence, i, f)
     for e in range(y_tables.pair_arcs[kind], y_tables.pair_arcs[kind + 1]):
         target = y_tables.pair_arc[e, 0]
         source = y_tables.pair_arc[e, 1]
@@ -183,6 +237,7 @@ def begin_layers(y_tables: YTables, sentence: Sentence, f: ForwardLayers) -> Non
         begin_row(f, 0, p, padded(y_tables.columns[0]))
         start_row(f.mass, f.place[0, p, 0], y_tables.columns[0], sentence.start[p])
         f.total[0, p] = sentence.start[p]
+    class_sums(y_tables, 0, f)
 
 
 @jit_helper
@@ -277,7 +332,7 @@ def add_scores(
     """
     for e in range(amounts.begins[table, feature], amounts.begins[table, feature + 1]):
         row = amounts.row[e]
-        if ask.group[amounts.joint[row]] == ask.q:
+        if len(ask.group) == 1 or ask.group[amounts.joint[row]] == ask.q:
             amount = amounts.amount[e]
             for m in range(ask.lanes):
                 score[row * ask.lanes + m] += amount * flow[m]
@@ -359,8 +414,9 @@ def score_batch(
         found: what is filled.
     """
     f = buffers.f
-    lanes = found.scores.shape[2]
+    lanes = found.value.shape[1]
     score = buffers.score
+    count = 0
     for s in range(len(batch.weights)):
         sentence = sentence_of(batch, s)
         forward(y_tables, sentence, f, 0.0)
@@ -371,15 +427,28 @@ def score_batch(
         for i in range(batch.n):
             fill(score[i], 0, score.shape[1], 0.0)
         for q in range(len(buffers.group)):
-            ask = Flow(buffers.group, q, ends[s, q], lanes, 0.0)
+            ask = Flow(buffers.group, q, ends[s, q], lanes, found.prune_below)
             flows(y_tables, amounts, sentence, f, ask, buffers.back, score)
-        for c in range(len(found.cells)):
-            kept = False
+        count = keep_scores(score, found, count)
+        found.begins[s + 1] = count
+
+
+@jit_helper
+def keep_scores(score: Floats, found: FoundScores, count: int) -> int:
+    """Appends the scores of a sentence that are not left out; returns how many there are then."""
+    lanes = found.value.shape[1]
+    for c in range(len(found.cells)):
+        row = score[found.cells[c, 0]]
+        first = found.cells[c, 1] * lanes
+        is_kept = False
+        for m in range(lanes):
+            is_kept = is_kept or abs(row[first + m]) > found.least[m]
+        if is_kept:
             for m in range(lanes):
-                number = score[found.cells[c, 0], found.cells[c, 1] * lanes + m]
-                found.scores[s, c, m] = number
-                kept = kept or abs(number) > found.least[m]
-            found.kept[s, c] = kept
+                found.value[count, m] = row[first + m]
+            found.cell[count] = c
+            count += 1
+    return count
 
 
 @jit_entry

@@ -47,6 +47,11 @@ class YTables(NamedTuple):
         target_group: target, counted, first class arc, whether it is the first of its target; and
             one more row for the end.
         class_arc: row of the class before, 0, weight.
+        class_steps: where those of each kind begin.
+        class_step: class after, class before, weight, counted: the pair arcs, taken together.
+        class_groups: where those of each kind begin.
+        class_group: class after, counted, first incoming arc; and one more row for the end.
+        incoming_arc: class before, 0, weight: all arcs by class after.
         arc_sets: where those of each kind begin.
         arc_set: the first arc of each set, and the end.
         arc: row of the class after, what that row is moved by, weight.
@@ -76,6 +81,11 @@ class YTables(NamedTuple):
     target_groups: Ints
     target_group: Places
     class_arc: Places
+    class_steps: Ints
+    class_step: Places
+    class_groups: Ints
+    class_group: Places
+    incoming_arc: Places
     arc_sets: Ints
     arc_set: Ints
     arc: Places
@@ -102,6 +112,9 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
     pair_arc = ConcatenatedRows(5)
     target_group = ConcatenatedRows(4)
     class_arc = ConcatenatedRows(3)
+    class_step = ConcatenatedRows(4)
+    class_group = ConcatenatedRows(3)
+    incoming_arc = ConcatenatedRows(3)
     class_set = ConcatenatedRows(1)
     source_feature = ConcatenatedRows(3)
     target_feature = ConcatenatedRows(2)
@@ -116,6 +129,11 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
         pair_arc.add(sources.pair_arcs)
         target_group.add(sources.target_groups + np.array([0, 0, len(class_arc), 0]))
         class_arc.add(sources.class_arcs)
+        steps = _class_steps(sources.pair_arcs, class_of)
+        class_step.add(steps)
+        groups, incoming = _incoming(arcs, class_of)
+        class_group.add(groups + np.array([0, 0, len(incoming_arc)]))
+        incoming_arc.add(incoming)
         sets, holders = _arc_sets(arcs, shown.source_feature_set, class_of)
         arc_set.add(len(arc) + sets.begins[:-1, None])
         arc.add(sets.arcs)
@@ -125,9 +143,11 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
         rows = _representatives(arcs, class_of, holders)
         class_sets.append(begins_of(rows[:, 0], count) + len(class_set))
         class_set.add(rows[:, 1:])
-        operations.append(_operations(sources, class_of, sets.begins, rows))
+        backward = _backward_operations(sets.begins, rows)
+        operations.append(max(_forward_operations(sources, steps, class_of), backward) + 6)
     opened = np.array([np.count_nonzero(groups[:, 3]) for groups in target_group.parts], np.int64)
     end = np.array([[0, 0, len(class_arc), 0]], np.uint32)
+    last = np.array([[0, 0, len(incoming_arc)]], np.uint32)
     return YTables(
         kind=composed.kind,
         width=composed.width,
@@ -142,6 +162,11 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
         target_groups=np.array(target_group.begins),
         target_group=np.append(target_group.places(), end, axis=0),
         class_arc=class_arc.places(),
+        class_steps=np.array(class_step.begins),
+        class_step=class_step.places(),
+        class_groups=np.array(class_group.begins),
+        class_group=np.append(class_group.places(), last, axis=0),
+        incoming_arc=incoming_arc.places(),
         arc_sets=np.array(arc_set.begins),
         arc_set=np.append(arc_set.rows().ravel(), len(arc)),
         arc=arc.places(),
@@ -241,6 +266,39 @@ def _sources(arcs: Ints, class_of: Ints, count: int) -> _Sources:
     return _Sources(pair_arcs, groups, class_arcs[order])
 
 
+def _class_steps(pair_arcs: Ints, class_of: Ints) -> Ints:
+    """Rows (class after, class before, weight, counted): each stands for pair arcs alike.
+
+    All pairs of a class lead in the same way to a class after: where one does so by a pair arc,
+    all do.
+    """
+    target, source, weight, counted, _ = pair_arcs.T
+    rows = np.stack([class_of[target], class_of[source], weight, counted], axis=1)
+    return rows[distinct_rows(list(rows.T))[0]] if len(rows) else rows
+
+
+def _incoming(arcs: Ints, class_of: Ints) -> tuple[Ints, Ints]:
+    """Rows (class after, counted, first arc), and arcs (class before, 0, weight) in their order.
+
+    Arcs are those of the first pair of each class that is expanded.
+    """
+    source, weight, target, counted = arcs[:4]
+    if not len(source):
+        return np.zeros((0, 3), np.int64), np.zeros((0, 3), np.int64)
+    present = distinct(source)[0]
+    first = np.full(int(class_of.max()) + 1, -1)
+    first[class_of[present[::-1]]] = present[::-1]
+    chosen = np.flatnonzero(first[class_of[source]] == source)
+    heads, group = distinct_rows([class_of[target[chosen]], counted[chosen]])
+    order = np.argsort(group, kind="stable")
+    begins = np.searchsorted(group[order], np.arange(len(heads)))
+    heads = chosen[heads]
+    groups = np.stack([class_of[target[heads]], counted[heads], begins], axis=1)
+    chosen = chosen[order]
+    before = class_of[source[chosen]]
+    return groups, np.stack([before, np.zeros_like(before), weight[chosen]], axis=1)
+
+
 class _ArcSets(NamedTuple):
     """Sets of arcs (class after, counted, weight): where each begins, and the arcs."""
 
@@ -294,12 +352,16 @@ def _representatives(arcs: Ints, class_of: Ints, holders: Ints) -> Ints:
     return rows[np.argsort(rows[:, 0], kind="stable")]
 
 
-def _operations(sources: _Sources, class_of: Ints, sets: Ints, class_sets: Ints) -> int:
-    """Sums and products on the way from a pair before to one after, forward or backward."""
-    ends = np.diff(np.append(sources.target_groups[:, 2], len(sources.class_arcs)))
-    by_class = np.repeat(sources.target_groups[:, 0], ends)
-    targets = np.append(sources.pair_arcs[:, 0], by_class)
-    forward = np.bincount(targets).max(initial=0)
-    forward += np.bincount(class_of).max()
-    backward = np.diff(sets).max(initial=0) + np.bincount(class_sets[:, 0]).max(initial=0)
-    return int(max(forward, backward)) + 6
+def _forward_operations(sources: _Sources, class_steps: Ints, class_of: Ints) -> int:
+    """Sums on the way from a pair before to one after, by way of a class: at most so many."""
+    groups = sources.target_groups
+    ends = np.diff(np.append(groups[:, 2], len(sources.class_arcs)))
+    targets = np.append(sources.pair_arcs[:, 0], np.repeat(groups[:, 0], ends))
+    opened = groups[groups[:, 3] != 0, 0]
+    into_class = np.bincount(np.append(class_steps[:, 0], class_of[opened])).max(initial=0)
+    return int(np.bincount(targets).max(initial=0) + max(into_class, np.bincount(class_of).max()))
+
+
+def _backward_operations(sets: Ints, class_sets: Ints) -> int:
+    """Sums on the way from a class after to one before: at most so many."""
+    return int(np.diff(sets).max(initial=0) + np.bincount(class_sets[:, 0]).max(initial=0))
