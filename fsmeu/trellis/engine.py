@@ -340,7 +340,7 @@ class SplitTrellis:
         """A bound on the sum of amounts, signs aside, that flows of a position add to a score."""
         tables = self.y_tables
         flows = np.diff(tables.source_features) + np.diff(tables.target_features)
-        return float(max(1, flows.max())) * float(np.abs(self.amounts.amount).max(initial=1.0))
+        return float(flows.max(initial=1)) * float(np.abs(self.amounts.amount).max(initial=1.0))
 
     def best(
         self,
