@@ -129,7 +129,8 @@ def decode_corpus(
         must = "progress must be a function of two bounds"
         raise InputError(message("decode_corpus", must, progress))
     tell = progress or (lambda lower, upper: None)
-    clock, threads = Clock(seconds, where="decode_corpus"), checked_jobs("decode_corpus", jobs)
+    clock = Clock(seconds, where="decode_corpus")
+    threads = checked_jobs("decode_corpus", jobs)
     engine = one_of("decode_corpus", "engine", engine, ENGINES)
     free = corpora.corpus_of(loss, models, "decode_corpus")
     corpus = replace(free, constraint=constraint)
@@ -170,8 +171,10 @@ def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
     decision = decode(corpus.loss, model)
     ends = np.cumsum([0, *(sentence.n for sentence in corpus.models)]).tolist()
     labels = [decision.labels[begin:end] for begin, end in pairwise(ends)]
-    sides, value = corpus.loss.value_range(corpus.n), decision.value
-    low, high = value - PRECISION * abs(value), value + PRECISION * abs(value)
+    sides = corpus.loss.value_range(corpus.n)
+    value = decision.value
+    low = value - PRECISION * abs(value)
+    high = value + PRECISION * abs(value)
     if not decision.exact:
         low, high = (low, sides[1]) if corpus.loss.kind == "utility" else (sides[0], high)
     return CorpusDecision(labels, value, low, high, decision.exact, decision.candidates)
@@ -202,7 +205,9 @@ def _decided(
 ) -> CorpusDecision:
     """The decision for zs, given a bound on sign times all values."""
     expectation = corpora.linear_expectation(corpus, zs)
-    value, low, high = expectation.value, expectation.lower, expectation.upper
+    value = expectation.value
+    low = expectation.lower
+    high = expectation.upper
     low, high = (low, max(high, upper)) if sign > 0 else (min(low, -upper), high)
     reach = (high - low) / (2 * PRECISION)
     exact = bool(reach <= abs(value) or reach <= _step(corpus, zs, value))
@@ -235,7 +240,8 @@ def _best_of_corpus(
 ) -> tuple[list[Ints], float, int]:
     """Label indices of the best hypotheses, an upper bound on all, how many totals were tried."""
     totals = _Totals(corpus, sign)
-    window, places = totals.window, np.flatnonzero(totals.hyp)
+    window = totals.window
+    places = np.flatnonzero(totals.hyp)
     offset, errors = np.zeros((2, len(totals.hyp)))
     rounding = relative_error(window.operations + len(window.masses) + 8)
     for ks, _, h in totals.tables(np.arange(len(totals.hyp))):
@@ -263,19 +269,27 @@ class _Totals:
 
     def __init__(self, corpus: Corpus, sign: float) -> None:
         assert corpus.loss.split is not None
-        self.corpus, self.form, self.sign = corpus, corpus.loss.split, sign
+        self.corpus = corpus
+        self.form = corpus.loss.split
+        self.sign = sign
         ends = corpus.loss.value_range(corpus.n)
         self.most = max(sign * side for side in ends)  # the greatest that the file declares
-        joint, sentences, cells = len(self.form.joint_counts), len(corpus.models), 0
+        joint = len(self.form.joint_counts)
+        sentences = len(corpus.models)
+        cells = 0
         for rows, n, structure, _ in corpus.groups:
             structure.guard("decode_corpus", n)
             cells += len(rows) * len(structure.score_cells(n))
         _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
         # Bounds on sentences' joint counts without signs, and on sums of their expectations.
-        self.greatest, self.expected = np.zeros((sentences, joint)), np.zeros(joint)
+        self.greatest = np.zeros((sentences, joint))
+        self.expected = np.zeros(joint)
         # By group, the models' weights and distributions of references' counts, (batch, counts).
-        self.weights, self.own = list[ArcWeights](), list[Floats]()
-        hyp, ref, windows = list[Bools](), list[Bools](), list[list[Window]]()
+        self.weights = list[ArcWeights]()
+        self.own = list[Floats]()
+        hyp = list[Bools]()
+        ref = list[Bools]()
+        windows = list[list[Window]]()
         for rows, n, structure, models in corpus.groups:
             hyp += [structure.counts_met(n)[0]] * len(rows)
             ref += [structure.counts_met(n)[1]] * len(rows)
@@ -286,9 +300,11 @@ class _Totals:
             self.own.append(masses)
             operations = int(structure.roundings[n]) + self.weights[-1].roundings
             windows.append([Window(0, mass[None], 0.0, operations) for mass in masses])
-        parts, cut = by_sentence(corpus.groups, windows), corpora.mass_to_cut(corpus)
+        parts = by_sentence(corpus.groups, windows)
+        cut = corpora.mass_to_cut(corpus)
         self.window = sum_of_all(parts, cut, 1)  # all references' counts together
-        self.hyp, self.ref = _sums_of(hyp), _sums_of(ref)  # which totals there are, (K + 1,)
+        self.hyp = _sums_of(hyp)  # which totals there are, (K + 1,)
+        self.ref = _sums_of(ref)
         width = len(self.window.masses)
         what = "the distributions of the references' counts of all sentences but one may be"
         _guard(sentences * width, CORPUS_WINDOW_CELLS, what)
@@ -296,7 +312,8 @@ class _Totals:
         _guard(len(self.hyp) * width, CORPUS_VALUES, what)
         self.other_windows = all_but_one(parts, cut)  # by sentence: all other references' counts
         # For the totals tried g_q(k, r), (counts, width), bounds on errors of sums, and counts.
-        self.slopes, self.off = dict[int, Floats](), dict[int, float]()
+        self.slopes = dict[int, Floats]()
+        self.off = dict[int, float]()
         self.counts = dict[int, Callable[[int], Ints]]()
 
     def tables(self, ks: Ints) -> Iterator[tuple[slice, list[Floats], Floats]]:
@@ -344,7 +361,8 @@ class _Totals:
         second order. All that a bound needs is that no factor is negative.
         """
         most = self.expected * (1.0 + 1e-9)  # bounds on E|c_q|
-        factors, away = np.zeros((len(slopes), len(ks))), np.zeros(len(ks))
+        factors = np.zeros((len(slopes), len(ks)))
+        away = np.zeros(len(ks))
         chances = self.window.masses
         if not len(most):
             return factors, away
@@ -370,7 +388,8 @@ class _Totals:
         scores = []
         for group, weights, own in zip(self.corpus.groups, self.weights, self.own, strict=True):
             rows, n, structure, _ = group
-            windows, most = [self.other_windows[row] for row in rows], self.greatest[rows]
+            windows = [self.other_windows[row] for row in rows]
+            most = self.greatest[rows]
             # The mean of g_q(k, .) by the sentence's own count, (batch, counts, own counts).
             gains = np.zeros((len(rows), len(at), own.shape[1]))
             for row, window in zip(gains, windows, strict=True):
@@ -401,10 +420,12 @@ class _Totals:
 
 def _expected(structure: SplitTrellis, models: ArcWeights) -> tuple[Floats, Floats]:
     """Bounds on the sums of E|joint count|, (counts,), and P(count of y), (batch, counter)."""
-    n, counts = models.n, structure.counts
+    n = models.n
+    counts = structure.counts
     ones = np.ones((len(models.arcs), counts, int(structure.y_tables.columns[n])))
     scores, (chances, _, _) = structure.scores(models, ones, absolute=True)
-    cells, bounds = structure.score_cells(n), np.zeros(counts)
+    cells = structure.score_cells(n)
+    bounds = np.zeros(counts)
     if len(cells):
         term = np.searchsorted(structure.z.first_feature, cells[:, 1], side="right")
         begins = np.flatnonzero(np.diff(cells[:, 0] * (1 + term.max()) + term, prepend=-1))
@@ -424,7 +445,8 @@ def _guard(cells: int, limit: int, what: str) -> None:
 
 def _sums_of(reachable: Sequence[Bools]) -> Bools:
     """Which totals there are, from the counts that each sentence may have; sets are bits."""
-    bits, size = 1, 1 + sum(len(counts) - 1 for counts in reachable)
+    bits = 1
+    size = 1 + sum(len(counts) - 1 for counts in reachable)
     for counts in reachable:
         bits = reduce(or_, (bits << count for count in np.flatnonzero(counts).tolist()))
     return np.array([bit == "1" for bit in reversed(f"{bits:0{size}b}")], bool)

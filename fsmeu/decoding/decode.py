@@ -150,7 +150,8 @@ def decode_many(
     if progress is not None and not callable(progress):
         must = "progress must be a function of the number of decisions made"
         raise InputError(message("decode_many", must, progress))
-    tell, threads = progress or (lambda count: None), checked_jobs("decode_many", jobs)
+    tell = progress or (lambda count: None)
+    threads = checked_jobs("decode_many", jobs)
     decisions: dict[int, Decision] = {}
     fast = engine == "lattice" and method in ("auto", RATIOS.name)
     if scheduler is None and keep is None and fast:
@@ -166,7 +167,8 @@ def decode_many(
     blocks = list[dict[int, Problem]]()
     for group in group_by_structure([*left.values()]):
         rows = [places[k] for k in group]
-        first, size = left[rows[0]], 1
+        first = left[rows[0]]
+        size = 1
         bound = bind_labels(loss, first.alphabet, "decode_many")
         allowed = as_constraint(constraint, first.alphabet, first.n)
         problems = [Problem(bound, left[row], allowed, *limits, Clock(seconds)) for row in rows]
@@ -188,7 +190,8 @@ def decode_many(
     if apart:
         options = {"method": method, "keep": keep, "constraint": constraint, "budget": budget}
         options |= {"seconds": seconds, "engine": engine}
-        question, batch = (loss, options), [left[row] for row in apart]
+        question = (loss, options)
+        batch = [left[row] for row in apart]
         work = question, batch, [model.n for model in batch], min(threads, len(batch))
         decided = in_shares("decode_many", _decide_share, *work, scheduler, tell)
         decisions.update(zip(apart, decided, strict=True))
@@ -301,14 +304,16 @@ def _in_order(problem: Problem, engine: str) -> tuple[str, ...]:
 
 def _first(problem: Problem, method: str, engine: str) -> str | None:
     """The method that ``decode`` takes first, if one fits."""
-    names, methods = _in_order(problem, engine), _ENGINES[engine].methods
+    names = _in_order(problem, engine)
+    methods = _ENGINES[engine].methods
     names = names if method == "auto" else (method,)
     return next((name for name in names if methods[name].fit(problem).applies), None)
 
 
 def _are_decided_together(problem: Problem, method: str, engine: str) -> bool:
     """Whether several problems like this are decided faster together than one by one."""
-    first, limited = _first(problem, method, engine), problem.constraint is not None
+    first = _first(problem, method, engine)
+    limited = problem.constraint is not None
     if first is None or problem.keep is not None or (first == VITERBI.name and limited):
         return False
     return _ENGINES[engine].methods[first].together
@@ -324,9 +329,12 @@ def _decide(problems: Sequence[Problem], method: str, engine: str) -> list[Decis
     """
     for problem in problems:
         problem.clock.over()
-    first, answers = problems[0], [list[tuple[str, Answer]]() for _ in problems]
-    left, faults = dict(enumerate(problems)), dict[int, FsmeuError]()
-    methods, unproven = _ENGINES[engine].methods, _ENGINES[engine].unproven
+    first = problems[0]
+    answers = [list[tuple[str, Answer]]() for _ in problems]
+    left = dict(enumerate(problems))
+    faults = dict[int, FsmeuError]()
+    methods = _ENGINES[engine].methods
+    unproven = _ENGINES[engine].unproven
     names = _in_order(first, engine) if method == "auto" else (method,)
     if len(names) == 1:
         methods[method].check(first)
@@ -375,7 +383,8 @@ def _answers(
     problems: Sequence[Problem], name: str, names: Sequence[str], engine: str
 ) -> list[Answer | FsmeuError]:
     """The answers of one of several methods, or why computing showed that it has none."""
-    timed, method = problems, _ENGINES[engine].methods[name]
+    timed = problems
+    method = _ENGINES[engine].methods[name]
     if name == EXHAUSTIVE.name != names[-1]:  # half of the time: there is some for the search
         timed = [replace(problem, clock=problem.clock.half()) for problem in problems]
     try:

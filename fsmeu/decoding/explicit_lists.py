@@ -54,7 +54,8 @@ def best_of_all(problem: Problem) -> Answer:
     why = f"each of the {count:,} allowed sequences {how}"
     why = why if exact else f"{why}; but {HIDDEN}"
     late = late_sentence(problem, len(values), count)
-    proven, error = exact and not late, float(errors[row])
+    proven = exact and not late
+    error = float(errors[row])
     return Answer(sequences[row], proven, late or why, len(values), value, error)
 
 
@@ -70,12 +71,15 @@ def _sums_of_inputs(built: Composition, sequences: Ints, behind: int) -> tuple[F
 
     ``behind`` bounds the roundings behind the weights of the model.
     """
-    total, size, roundings = np.zeros(len(sequences)), np.zeros(len(sequences)), 0
+    total = np.zeros(len(sequences))
+    size = np.zeros(len(sequences))
+    roundings = 0
     for sign, part in signed_parts(built.values):
         table = built.weighted(part)
         guard_prefixes(table, len(sequences))
         weights = weights_of_inputs(table, sequences + 1)
-        total, size = total + sign * weights, size + weights
+        total = total + sign * weights
+        size = size + weights
         # Determinization sums, multiplies and divides where a sum over paths only sums.
         roundings = max(roundings, 3 * composition.path_roundings(table, built.machine.n))
     return total, BoundedValues(total, size, size, roundings + behind).errors
@@ -86,7 +90,8 @@ def _best(
 ) -> tuple[int, tuple[float, float, float, bool]]:
     """The row of the best value; the value, bounds of the best, and whether it is proven."""
     row = int((sign * values).argmax())
-    value, error = float(values[row]), float(errors[row])
+    value = float(values[row])
+    error = float(errors[row])
     check_finite(where, value)
     ends = [value - sign * error, sign * float((sign * values + errors).max())]
     changed = (sequences[: len(values)] != sequences[row]).sum(axis=1) == 1
@@ -134,7 +139,9 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
     bound = check_totals(corpus.loss, "decode_corpus")
     names = counts_read(bound)
     # A row of zeros comes before the totals, as there may be no name.
-    totals, chances, roundings = np.zeros((1 + len(names), 1)), np.ones((1, 1)), 8
+    totals = np.zeros((1 + len(names), 1))
+    chances = np.ones((1, 1))
+    roundings = 8
     lost = dict.fromkeys(names, 0.0)  # bounds on the errors of totals
     for loss, model, zs in zip(corpus.losses, corpus.models, hypotheses, strict=True):
         free = any_layers(model.alphabet, model.n)
@@ -152,7 +159,8 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
         after = np.zeros((len(chances), len(zs), reached.shape[1]))
         for k, places in enumerate(place.T):  # other totals so far, other totals now
             after[:, :, places] += chances[:, None] * added[:, k, None]
-        totals, chances = reached, after.reshape(-1, reached.shape[1])
+        totals = reached
+        chances = after.reshape(-1, reached.shape[1])
         roundings += more + len(place.T) + model.roundings
     read = dict(zip(names, totals[1:], strict=True))
     at = bound.at(corpus.n)
@@ -170,9 +178,11 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
 
 def _counts(built: Composition, names: Sequence[str], zs: Ints) -> tuple[Floats, Floats, int]:
     """P(counts given z), (sequences, tuples of counts), 0 and the counts, a bound on roundings."""
-    table, registers = built.plain, built.registers()
+    table = built.plain
+    registers = built.registers()
     guard_prefixes(table, len(zs))
-    ends, begin = np.flatnonzero(np.isfinite(table.final)), table.start
+    ends = np.flatnonzero(np.isfinite(table.final))
+    begin = table.start
     counts = [registers[name][ends] - registers[name][begin] for name in names]
     rows = np.array([np.zeros(len(ends)), *counts])
     kinds, kind = np.unique(rows, axis=1, return_inverse=True)

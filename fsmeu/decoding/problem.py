@@ -302,19 +302,25 @@ class Changes:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self._clock, self._size = problem.clock, len(problem.loss.alphabet)
+        self._clock = problem.clock
+        self._size = len(problem.loss.alphabet)
         self._view = problem.loss.view(problem.n, None, weights=True)
         self._mover = LayerStep(problem.model.layered(), self._view.linear)
 
     def values(self, indices: Ints) -> Floats:
         """The expected value with the label at i replaced by a, (n, labels), if there is time."""
-        mover, view, size = self._mover, self._view, self._size
+        mover = self._mover
+        view = self._view
+        size = self._size
         path = np.array([view.start], np.int64)  # states without a change
-        layers, masses, cached = [path], [mover.start], dict[int, Steps]()
+        layers = [path]
+        masses = [mover.start]
+        cached = dict[int, Steps]()
         cells = mass_cells = 0
         for i, label in enumerate(indices.tolist()):
             self._clock.check()
-            codes, columns = layers[-1], slice(label * size, (label + 1) * size)
+            codes = layers[-1]
+            columns = slice(label * size, (label + 1) * size)
             mass_cells += len(codes) * mover.layered.widths[i]
             guard_size("search", mass_cells // CELLS_PER_STATE)
             targets, gains = self._advance(i, codes)
@@ -449,7 +455,9 @@ def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
     if answer.exact or problem.keep is not None:
         return answer
     with suppress(FsmeuError):
-        sign, value, ends = problem.sign, answer.value, list(_ends(problem))
+        sign = problem.sign
+        value = answer.value
+        ends = list(_ends(problem))
         if value is not None:
             ends = [end for end in ends if sign * (end - value) <= FAR * abs(value) + LEAST]
         if not ends:

@@ -96,7 +96,8 @@ def prefix_counts(p: Floats) -> Floats:
 
 def _condition(problem: Problem) -> str | None:
     """The condition that the problem does not meet; None where ranked sequences suffice."""
-    fault, form = ranked_fault(problem), problem.confusion
+    fault = ranked_fault(problem)
+    form = problem.confusion
     if fault is not None or form is None:
         return fault
     guard_size("decode by ranking", (problem.n + 1) ** 3 // TABLES_PER_STATE)
@@ -117,7 +118,8 @@ def _ranking(problem: Problem) -> Answer:
     The n + 1 values are sums of probability times value, in which only values of both signs cancel:
     their errors are at most ``_ROUNDINGS`` n units of rounding of their expected absolute values.
     """
-    form, p = problem.confusion, problem.probabilities
+    form = problem.confusion
+    p = problem.probabilities
     assert form is not None
     assert p is not None
     order = np.argsort(-p, kind="stable")

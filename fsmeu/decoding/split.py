@@ -74,7 +74,9 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     answers: list[Answer | str] = []
     gaps = optimality_gap(decided.values, decided.errors, decided.best)
     for row, problem in enumerate(problems):
-        values, errors, end = decided.values[row], decided.errors[row], int(decided.best[row])
+        values = decided.values[row]
+        errors = decided.errors[row]
+        end = int(decided.best[row])
         if end < 0 or not np.isfinite(errors).all() or np.isinf(values[end]):
             answers.append(GAINS_OVERFLOW)
             continue
@@ -102,7 +104,8 @@ def _decided(structure: SplitTrellis, problems: Sequence[Problem]) -> Decided:
     How long an end takes is measured on a few of them, which are tried again with all others.
     """
     first = problems[0]
-    sign, clock = first.sign, first.clock
+    sign = first.sign
+    clock = first.clock
     models = arc_weights_many([problem.model for problem in problems])
     if _is_quick(structure, first):
         return structure.decide(models, sign)
@@ -199,19 +202,25 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
     declared range; so is what is lost at the ends of windows on the way. All probabilities are sums
     of nonnegative numbers, so that errors are a part of what is summed without signs.
     """
-    n, window, form = problem.n, count_window(p), problem.split
+    n = problem.n
+    window = count_window(p)
+    form = problem.split
     assert form is not None
-    ref, mass, greatest = window.counts, window.masses, _greatest(problem)
+    ref = window.counts
+    mass = window.masses
+    greatest = _greatest(problem)
     guard_size("decode", n * len(ref) // TABLES_PER_STATE)
     values, errors = np.empty((2, n + 1))
-    joint, lost = np.zeros((1, len(ref))), window.lost  # E[tp; ref = s], (k, s)
+    joint = np.zeros((1, len(ref)))  # E[tp; ref = s], (k, s)
+    lost = window.lost
     ks = slice(0, 0)
     for without in chain([Window(0, np.ones((1, 1)))], without_each(p)):
         ks = slice(ks.stop, ks.stop + len(without.tables))
         if ks.start:
             hits = np.zeros((len(without.tables), len(ref)))  # P(y_i = 1, ref = s), (i, s)
             shift = without.low + 1 - window.low
-            begin, end = max(0, shift), min(len(ref), shift + without.tables.shape[1])
+            begin = max(0, shift)
+            end = min(len(ref), shift + without.tables.shape[1])
             chances = without.tables[:, begin - shift : max(begin, end) - shift]
             hits[:, begin : max(begin, end)] = p[ks.start - 1 : ks.stop - 1, None] * chances
             joint = joint[-1] + np.cumsum(hits, 0)
@@ -234,7 +243,9 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
 
 def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, Floats, Floats]:
     """Slopes and offsets of the value by tp, (hyp, ref), and the offsets' terms without signs."""
-    form, table, n = problem.split, problem.confusion, float(problem.n)
+    form = problem.split
+    table = problem.confusion
+    n = float(problem.n)
     assert form is not None
     assert table is not None
     counts = []
@@ -243,7 +254,8 @@ def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, F
         counts.append(tn * (n - ones) + tp * ones)
     shape = np.ones((len(hyp), len(ref)), bool)
     slopes, offset = value_coefficients(form, problem.n, counts[0], counts[1], shape)
-    slope, size = np.zeros(shape.shape), np.abs(offset)
+    slope = np.zeros(shape.shape)
+    size = np.abs(offset)
     for joint_count, g in zip(form.joint_counts, slopes, strict=True):
         (tn, fn), (fp, tp) = table.amounts[joint_count.register]
         slope += (tp - fp - fn + tn) * g

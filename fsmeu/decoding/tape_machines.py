@@ -76,7 +76,8 @@ class TapeMachine:
 
 def tape_machine(part: TapeLoss, sequences: Layered) -> TapeMachine:
     """The machine of one tape over the sequences of an acceptor; there may be too many states."""
-    n, size = sequences.n, len(sequences.alphabet)
+    n = sequences.n
+    size = len(sequences.alphabet)
     names = [f"#{k}" for k in range(part.features)]  # the counter is composed in
     names += [part.counter] if part.counter is not None else []
     view = machine_view(part.bound.at(n), merge=True, linear=tuple(names))
@@ -110,7 +111,9 @@ def _counter(counted: Floats, before: Fst, n: int) -> Fst:
 
     It is composed with a machine ``before`` it, which limits how many there may be.
     """
-    added, sums, fresh = np.unique(counted), np.zeros(1), np.zeros(1)
+    added = np.unique(counted)
+    sums = np.zeros(1)
+    fresh = np.zeros(1)
     for _ in range(n):
         fresh = np.setdiff1d(np.add.outer(fresh, added), sums)
         if not len(fresh):
@@ -141,9 +144,11 @@ class Flows(NamedTuple):
 
 def flows_of(reference: TapeMachine) -> Flows:
     """The probabilities of the steps of a reference, by distances from the start and the ends."""
-    table, (counts, end) = reference.table, reference.ends
+    table = reference.table
+    counts, end = reference.ends
     guard_size(_WHERE, len(counts) * table.states // KEPT_CELLS_PER_STATE)
-    before, behind = forward(table), backward_by_end(table, end, len(counts))
+    before = forward(table)
+    behind = backward_by_end(table, end, len(counts))
     shape = reference.n, len(reference.steps)
     place = reference.position * shape[1] + reference.step
     guard_size(_WHERE, len(counts) * shape[0] * shape[1] // KEPT_CELLS_PER_STATE)

@@ -82,12 +82,14 @@ class Composition(Picture):
     @cached_property
     def loss_states(self) -> Ints:
         """The state of the loss machine inside each composed state, -1 where none."""
-        table, y = self.plain, self.plain.olabel - 1
+        table = self.plain
+        y = self.plain.olabel - 1
         y = y if self.names is None else self.names[y]
         depths, arcs_at = table.depths
         inside = np.where(depths == 0, 0, -1)  # at the start; it follows the pairs of labels
         for arcs in arcs_at:
-            here, z = inside[table.source[arcs]], table.ilabel[arcs] - 1
+            here = inside[table.source[arcs]]
+            z = table.ilabel[arcs] - 1
             inside[table.target[arcs]] = self.machine.next[here, z, y[arcs]]
         return inside
 
@@ -157,7 +159,8 @@ def compose(
 
 
 def _composition(query: Query, max_states: int | None, minimize: bool = False) -> Composition:
-    parts, z = (query.loss, query.hypothesis, query.model.layered()), query.labels
+    parts = (query.loss, query.hypothesis, query.model.layered())
+    z = query.labels
     return compose_layers(*parts, max_states, z=z, minimize=minimize)
 
 
@@ -260,12 +263,15 @@ def summed_value(query: Query, max_states: int | None) -> BoundedValues:
     """The expected value by machines of the loss whose paths add up, in a batch of one."""
     model = query.model.layered()
     mass = total(query.hypothesis) * total(model)
-    value, size, behind = 0.0, 0.0, _roundings_behind(query)
+    value = 0.0
+    size = 0.0
+    behind = _roundings_behind(query)
     roundings = query.n * (max(model.widths) + 4)
     for sign, machine in signed_machines(query.loss, query.n, query.labels, max_states):
         composed = _composed(query.hypothesis, machine.shared, model, max_states)
         table = table_from_fst(composed, "composition")
-        part, shift = total_weight(table), machine.shift * mass
+        part = total_weight(table)
+        shift = machine.shift * mass
         value += sign * (part - shift)
         size += part + shift
         roundings = max(roundings, path_roundings(table, query.n))
@@ -293,7 +299,9 @@ def explicit_gradient(query: Query) -> tuple[float, list[Floats]]:
     pairs = pair_layers(query.hypothesis, model) if possible else None
     arcs = all_arcs(model)
     order = np.lexsort((arcs.label, arcs.source))
-    source, label, target = arcs.source[order], arcs.label[order], arcs.target[order]
+    source = arcs.source[order]
+    label = arcs.label[order]
+    target = arcs.target[order]
     ends = np.where(np.arange(arcs.width) >= arcs.width - model.widths[-1], 0.0, np.inf)
     names = ArcTable(0, source, label + 1, order + 1, np.zeros(len(order)), target, ends)
     with advising_default():
@@ -301,7 +309,8 @@ def explicit_gradient(query: Query) -> tuple[float, list[Floats]]:
         named = fst_from_table(names)
         composed = _composed(query.hypothesis, machine.unvalued, model, None, named)
     built = Composition(composed, machine, arcs.label)
-    table, arc = built.plain, built.plain.olabel - 1
+    table = built.plain
+    arc = built.plain.olabel - 1
     weighted = replace(table, weight=minus_log(table.factor * arcs.weight[arc]))
     behind = backward(weighted, built.values * np.exp(-table.final))
     flow = forward(weighted)[table.source] * table.factor * behind[table.target]

@@ -94,7 +94,8 @@ class Corpus:
 
     def allowed(self, row: int) -> Constraint | None:
         """What the hypothesis of a sentence must satisfy."""
-        model, where = self.models[row], f"decode_corpus, models[{row}]"
+        model = self.models[row]
+        where = f"decode_corpus, models[{row}]"
         return as_constraint(self.constraint, model.alphabet, model.n, where)
 
     @cached_property
@@ -106,7 +107,8 @@ class Corpus:
         """The same, with ages that stop at a cap; None where they do not."""
         groups = []
         for rows in query.group_by_structure(self.models):
-            first, allowed = self.models[rows[0]], self.allowed(rows[0])
+            first = self.models[rows[0]]
+            allowed = self.allowed(rows[0])
             layers = None if allowed is None else query.allowed_layers(first, allowed).layers
             structure = split_trellis_of(self.losses[rows[0]], first, layers, cap)
             if structure.common.any():
@@ -165,7 +167,8 @@ def expect_corpus(loss: LossLike, zs: Iterable[Any], models: Iterable[Any]) -> E
     corpus = corpus_of(loss, models, "expect_corpus", hypotheses)
     names = [f"expect_corpus, zs[{row}]" for row in range(len(hypotheses))]
     indices = list(map(query.encoded, hypotheses, corpus.models, names))
-    form, joined = corpus.loss.split, corpus.as_one()
+    form = corpus.loss.split
+    joined = corpus.as_one()
     is_short = joined is None or corpus.n < LONG_SEQUENCE
     if form is not None and form.counted and is_short:
         with suppress(NonIntegerCountError):
@@ -233,10 +236,13 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     Raises:
         NonIntegerCountError: a counter does not grow by whole numbers.
     """
-    loss, n = corpus.loss, corpus.n
+    loss = corpus.loss
+    n = corpus.n
     assert loss.split is not None
     counts = len(loss.split.joint_counts)
-    windows, hyp, (cancelled, off) = list[list[Window]](), 0, np.zeros((2, counts))
+    windows = list[list[Window]]()
+    hyp = 0
+    cancelled, off = np.zeros((2, counts))
     for rows, length, structure, models in corpus.groups:
         y_tables = structure.y_tables
         cells = (1 + counts) * int(y_tables.columns[length] * y_tables.width[length])
@@ -256,7 +262,9 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     total = sum_of_all(by_sentence(corpus.groups, windows), mass_to_cut(corpus), 1 + counts)
     masses, *expected = total.tables
     slopes, offset = value_coefficients(loss.split, n, hyp, total.counts, masses > 0)
-    value, size, error = float(masses @ offset), float(masses @ np.abs(offset)), 0.0
+    value = float(masses @ offset)
+    size = float(masses @ np.abs(offset))
+    error = 0.0
     for joint, slope, lost, part in zip(expected, slopes, cancelled, off, strict=True):
         value += float(joint @ slope)
         size += float((np.abs(joint) + lost * masses) @ np.abs(slope))
@@ -293,7 +301,8 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         view = SpecAutomaton(bound.at(len(z)), z, merge=False)
         final = walk(view, model.layered())
         occurs = final.mass[0] > 0
-        registers, lengths = view.registers(final.codes[occurs]), np.full(int(occurs.sum()), len(z))
+        registers = view.registers(final.codes[occurs])
+        lengths = np.full(int(occurs.sum()), len(z))
         added = protocol.added_counts(bound, registers, lengths)
         counts = np.stack([0.0 * lengths, *(added[name] for name in names)])
         low = counts.min(axis=1)
@@ -302,7 +311,8 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
             if len(broken := column[column != column.min() + place]):
                 must = f"{name} must grow by whole numbers, for its distribution to be tabled"
                 raise InputError(message("expect_corpus", must, f"the value {broken[0]:g}"))
-        least, size = least + low, size + places.max(axis=1)
+        least = least + low
+        size = size + places.max(axis=1)
         if (cells := math.prod((1 + size).tolist())) > MOST_CORPUS_TABLE:
             must = f"the counts of the corpus may have up to {MOST_CORPUS_TABLE:,} tuples of totals"
             remedy = "Use fewer sentences, or a value that is linear in what reads both sequences"
@@ -313,13 +323,15 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         parts.append(_JointCounts(masses, masses > 0, error))
     none = np.ones((1,) * len(least))
     [table] = product_tree(parts or [_JointCounts(none, none > 0, 0.0)], _plus)[-1]
-    totals, masses = np.array(np.nonzero(table.possible)), table.masses[table.possible]
+    totals = np.array(np.nonzero(table.possible))
+    masses = table.masses[table.possible]
     added = dict(zip(names, (totals + least[:, None])[1:], strict=True))
     values = protocol.value_of_totals(whole.at(corpus.n), added, len(masses))
     value = float(values @ masses)
     error = table.error * float(np.linalg.norm(values))
     error += relative_error(len(masses) + 8) * float(np.abs(values) @ masses)
-    estimate, levels = (value, error, float(masses.sum()), 0.0), partial(level_sets, values, masses)
+    estimate = (value, error, float(masses.sum()), 0.0)
+    levels = partial(level_sets, values, masses)
     return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", estimate, levels)
 
 

@@ -139,14 +139,16 @@ def expect_many(
     """
     loss = as_loss(loss, "expect_many")
     queries = queries_of(loss, zs, models, "expect_many")
-    threads, values = checked_jobs("expect_many", jobs), np.full(len(queries), np.nan)
+    threads = checked_jobs("expect_many", jobs)
+    values = np.full(len(queries), np.nan)
     if scheduler is None:
         values = values_and_errors(queries, threads)[0]
     apart = np.flatnonzero(np.isnan(values)).tolist()
     if apart:
         left = [queries[row] for row in apart]
         pairs = [(x.labels if x.distribution is None else x.distribution, x.model) for x in left]
-        sizes, few = [x.n for x in left], min(threads, len(apart))
+        sizes = [x.n for x in left]
+        few = min(threads, len(apart))
         values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, few, scheduler)
     return values
 
@@ -156,9 +158,11 @@ def values_and_errors(queries: Sequence[Query], jobs: int = 1) -> Floats:
 
     With several jobs, they are nan where queries are not computed together: processes may do that.
     """
-    out, blocks = np.full((2, len(queries)), np.nan), list[Sequence[int]]()
+    out = np.full((2, len(queries)), np.nan)
+    blocks = list[Sequence[int]]()
     for rows in group_by_structure(queries):
-        first, size = queries[rows[0]], 1
+        first = queries[rows[0]]
+        size = 1
         if _go_together(first):
             size = batch_size(first.model, len(queries), jobs)
         elif jobs > 1:
@@ -257,8 +261,11 @@ def _go_together(query: Query) -> bool:
 
 def _sums(queries: Sequence[Query], max_states: int | None) -> BoundedValues:
     """The expected values of one query, or of several that go together."""
-    first, loss, sums = queries[0], queries[0].loss, None
-    zs, models = [x.z for x in queries if x.z is not None], [x.model for x in queries]
+    first = queries[0]
+    loss = queries[0].loss
+    sums = None
+    zs = [x.z for x in queries if x.z is not None]
+    models = [x.model for x in queries]
     form = window_form(first)
     if form is not None and zs:
         sums = walk_windows(form, zs[0], first.model.layered())
@@ -367,12 +374,14 @@ def value_and_gradient_many(
             must = "the model must have parameters: Bernoulli, Independent, Markov, from_potentials"
             raise InputError(message("gradient", must, type(query.model).__name__))
         fitting.append(query.model)
-    values, slopes = np.empty(len(queries)), dict[int, Gradient]()
+    values = np.empty(len(queries))
+    slopes = dict[int, Gradient]()
     for rows in group_by_structure(queries):
         derivatives = _derivatives([queries[row] for row in rows], engine)
         for row, (value, per_arc) in zip(rows, derivatives, strict=True):
             check_finite("gradient", np.concatenate([[value], *per_arc]))
-            values[row], slopes[row] = value, fitting[row].pullback(per_arc, value)
+            values[row] = value
+            slopes[row] = fitting[row].pullback(per_arc, value)
     return values, [slopes[row] for row in range(len(queries))]
 
 
@@ -381,7 +390,8 @@ def _derivatives(queries: Sequence[Query], engine: str) -> list[tuple[float, lis
     """Value and arcs' derivatives of queries that are alike, together where tapes split."""
     if engine == "openfst":
         return [composition.explicit_gradient(query) for query in queries]
-    loss, zs = queries[0].loss, [query.z for query in queries if query.z is not None]
+    loss = queries[0].loss
+    zs = [query.z for query in queries if query.z is not None]
     if zs and queries[0].n:
         models = [query.model for query in queries]
         prepare_many(models)  # so that they keep it: derivatives are pulled back over their layers
@@ -422,9 +432,12 @@ def is_long(query: Query) -> bool:
 
 def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
     """The expectation of a long query, None where this does not serve; ``levels`` serve chains."""
-    loss, z, labels = query.loss, query.z, binary_labels(query.loss, query.model)
+    loss = query.loss
+    z = query.z
+    labels = binary_labels(query.loss, query.model)
     p, off = (None, 0.0) if labels is None else labels
-    form, chain = loss.confusion, binary_chain(query.model)
+    form = loss.confusion
+    chain = binary_chain(query.model)
     assert form is not None
     assert z is not None
     ratio: Sequence[float] | None = None if p is None else expected_value(form, z, p)
@@ -468,7 +481,8 @@ def _tables(
     form: Confusion, z: Ints, first: Window, last: Window
 ) -> Iterator[tuple[Floats, Floats]]:
     """Values and probabilities of the tables that have mass, (rows, width), in blocks of rows."""
-    rows, fn = max(1, WINDOW_CELLS // len(last.masses)), last.counts[None, :]
+    rows = max(1, WINDOW_CELLS // len(last.masses))
+    fn = last.counts[None, :]
     for begin in range(0, len(first.masses), rows):
         tp = first.counts[begin : begin + rows, None]
         values = value_of_counts(form, len(z), tp, float(z.sum()), tp + fn)
@@ -477,7 +491,8 @@ def _tables(
 
 def _table_levels(form: Confusion, z: Ints, p: Floats) -> Levels:
     """The distribution of the value, where there are not too many tables to list."""
-    first, last = count_window(p[z == 1]), count_window(p[z != 1])
+    first = count_window(p[z == 1])
+    last = count_window(p[z != 1])
     cells = len(first.masses) * len(last.masses)
     if cells > MOST_LEVEL_CELLS:
         must = f"the distribution may have up to {MOST_LEVEL_CELLS:,} tables"

@@ -177,7 +177,8 @@ def kept_expectation(query: Query, levels: Levels, roundings: int) -> Expectatio
     ends = np.array(_value_range(query))
     ends[np.isinf(ends) & (lost == 0.0)] = 0.0
     low, high = lost * ends + relative_error(roundings) * np.abs(ends) * [-1.0, 1.0]  # outwards
-    lower, upper = pruned.lower + float(low), pruned.upper + float(high)
+    lower = pruned.lower + float(low)
+    upper = pruned.upper + float(high)
     return replace(pruned, lower=lower, upper=upper, _levels=partial(replace, levels))
 
 

@@ -81,7 +81,8 @@ class Tape:
         names = list(self._view.linear_names)
         self._columns = [[names.index(f"#{k}") for k in term] for term in terms]
         self._counter = names.index(part.counter) if part.counter is not None else None
-        self.terms, self.start = len(terms), self._view.start
+        self.terms = len(terms)
+        self.start = self._view.start
         self.contexts = self._view.contexts()  # what steps of each position depend on beside states
         self._ages = [r.name for r in self._view.carried if r.name in ages]
         self._rows: list[dict[bytes, int]] = [{} for _ in terms]
@@ -100,14 +101,16 @@ class Tape:
             self._cache[context] = self._ahead(position, codes, self._last_codes.get(context))
         self._last_codes[context] = codes
         states, targets, counted, tables = self._cache[context]
-        rows, terms = np.searchsorted(states, codes), zip(self._rows, tables, strict=True)
+        rows = np.searchsorted(states, codes)
+        terms = zip(self._rows, tables, strict=True)
         numbers = tuple(_numbered(index, places[rows], *table) for index, (places, table) in terms)
         return TapeSteps(targets[rows], counted[rows], numbers)
 
     def _ahead(self, position: int, codes: Ints, last: Ints | None) -> _CachedSteps:
         """The steps of these states and, where all are the last moved alike, of those to come."""
         if last is not None and len(last) == len(codes) and self._view.space is not None:
-            moved, most = codes - last, _AHEAD // (len(codes) * self._view.symbols)
+            moved = codes - last
+            most = _AHEAD // (len(codes) * self._view.symbols)
             to_come = max(1, min(len(self.contexts) - position, most))
             ahead = codes + moved[0] * np.arange(to_come)[:, None]
             if (moved == moved[0]).all() and ahead.min() >= 0 and ahead.max() < self._view.space:
@@ -253,13 +256,15 @@ def term_amounts(
     common = _common_amount(form, term, z_rows, y_rows, n)
     kept = 0
     clocks = np.arange(1.0, max(n, 1) + 1.0) if term.reads_clock else np.ones(1)
-    index, tables = dict[bytes, int](), list[tuple[Ints, Ints, Floats]]()
+    index = dict[bytes, int]()
+    tables = list[tuple[Ints, Ints, Floats]]()
     table = np.zeros(len(clocks), np.int64)
     # Blocks of positions where all rows fit, else of rows of a position.
     rows = max(1, AMOUNTS_AT_ONCE // max(1, len(y_rows)))
     size = max(1, AMOUNTS_AT_ONCE // max(1, len(z_rows) * len(y_rows)))
     for begin in range(0, len(clocks), size):
-        clock, parts = clocks[begin : begin + size], []
+        clock = clocks[begin : begin + size]
+        parts = []
         for first in range(0, max(1, len(z_rows)), rows):
             block = _block(form, term, z_rows[first : first + rows], y_rows, clock, n)
             if common:
@@ -335,7 +340,8 @@ class Amounts(NamedTuple):
 
     def greatest_of_rows(self, absolute: bool = False) -> Floats:
         """The greatest amount of each score row, at least 0, (tables, rows + 1)."""
-        greatest, amounts = np.zeros(len(self.begins) * len(self.joint)), self.row_amount
+        greatest = np.zeros(len(self.begins) * len(self.joint))
+        amounts = self.row_amount
         owner = np.repeat(np.arange(len(greatest)), np.diff(self.row_begins, axis=1).ravel())
         np.maximum.at(greatest, owner, np.abs(amounts) if absolute else amounts)
         return greatest.reshape(len(self.begins), -1)
@@ -369,7 +375,8 @@ def amounts_of(
     """
     guard_size("decode", sum(len(z) * len(y) for z, y in pairs) // 64)
     by_term = [term_amounts(form, term, *rows, n) for term, rows in zip(terms, pairs, strict=True)]
-    columns, common = [numbers for _, numbers, _ in by_term], np.zeros(len(form.joint_counts))
+    columns = [numbers for _, numbers, _ in by_term]
+    common = np.zeros(len(form.joint_counts))
     np.add.at(common, [term.count for term in terms], [amount for *_, amount in by_term])
     first, table = distinct_rows(columns) if columns and n else (np.zeros(1, int), np.zeros(n, int))
     rows, features = (np.cumsum([0, *(len(pair[tape]) for pair in pairs)]) for tape in (0, 1))
@@ -416,7 +423,8 @@ def _first_asked(
 
 def _no_amount(form: Split, term: Term, position: int) -> LossFileError:
     """The error of an amount that is asked for at a position and has no value."""
-    spec, name = form.bound.spec, form.joint_counts[term.count].register
+    spec = form.bound.spec
+    name = form.joint_counts[term.count].register
     place = next(register.place for register in spec.registers if register.name == name)
     said = f"what {name} adds has no value at position {position}, where its condition holds"
     remedy = "Let its condition exclude this"

@@ -53,7 +53,8 @@ def _part(expr: Expr, around: ast.Binary | None = None) -> str:
 
 def statement_text(register: Register) -> str | None:
     """The statement of a register; None for explicit states, whose arcs are many."""
-    name, update = register.name, register.update
+    name = register.name
+    update = register.update
     match register.sugar, update:
         case "count", ast.Choice(yes=ast.Binary(right=amount)):
             return f"count {name}{_amount(amount)} when {expression_text(update.condition)}"
@@ -69,7 +70,8 @@ def statement_text(register: Register) -> str | None:
             depth = expression_text(register.depth or ast.Number(1.0))
             return f"memory {name} of {_part(update.entry)}{bounds} last {depth}"
         case "register", _:
-            start, after = expression_text(register.start), expression_text(update)
+            start = expression_text(register.start)
+            after = expression_text(update)
             return f"register {name} in {_bounds(register)} start {start} next {after}"
     return None
 

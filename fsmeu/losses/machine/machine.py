@@ -200,7 +200,8 @@ def refuse_large(
         ways, back = np.nonzero(second[place] == view.start)
         both = once[:, 0, ways] + twice[rows][:, place[ways], back]  # type: ignore[index]
         ranks[1] = np.linalg.matrix_rank(both)
-    least, explored = 0, _Explored(name, view, view.symbols, limit)
+    least = 0
+    explored = _Explored(name, view, view.symbols, limit)
     explored.gains = explored.gains[:0]
     for m, fresh in zip(range((n - 1) * any(ranks), 0, -1), explored.by_depth(), strict=False):
         least += fresh * _sums(m, ranks)
@@ -280,15 +281,19 @@ def _ending(targets: Ints, n: int) -> Bools:
         return np.ones(states, bool)
     here = np.zeros(states, bool)
     here[0] = True
-    marked, since, depth = here, 0, 0
+    marked = here
+    since = 0
+    depth = 0
     while depth < n:
         after = np.zeros(states + 1, bool)
         after[targets[here]] = True
-        here, depth = after[:-1], depth + 1
+        here = after[:-1]
+        depth += 1
         if (here == marked).all():  # the sets of states repeat (Brent 1980)
             n = depth + (n - depth) % (depth - since)
         elif depth > 2 * since:
-            marked, since = here, depth
+            marked = here
+            since = depth
     return here
 
 
@@ -296,11 +301,14 @@ class _Explored:
     """The states so far, and their steps as far as they are known."""
 
     def __init__(self, name: str, view: LossAutomaton, pairs: int, max_states: int | None) -> None:
-        self.name, self.view, self.max_states = name, view, max_states
+        self.name = name
+        self.view = view
+        self.max_states = max_states
         self.codes = np.array([view.start], np.int64)
         self.steps = np.full((1, pairs), _UNKNOWN)
         self.gains = np.zeros((view.linear, 1, pairs))
-        self._sorted, self._order = self.codes.copy(), np.zeros(1, np.int64)
+        self._sorted = self.codes.copy()
+        self._order = np.zeros(1, np.int64)
 
     @property
     def targets(self) -> Ints:
@@ -310,7 +318,8 @@ class _Explored:
 
     def by_depth(self) -> Iterator[int]:
         """The number of states that each depth is the first to reach, before they are expanded."""
-        columns, begin = np.arange(self.steps.shape[1]), 0
+        columns = np.arange(self.steps.shape[1])
+        begin = 0
         for i in range(1, self.view.n + 1):
             fresh = np.arange(begin, len(self.codes))
             if not len(fresh):
@@ -327,7 +336,8 @@ class _Explored:
         for states in (fresh[begin : begin + size] for begin in range(0, len(fresh), size)):
             reached, gained = self.view.advance(i, self.codes[states], columns)
             numbers = self._number(reached)
-            count, width = len(self.codes), self.steps.shape[1]
+            count = len(self.codes)
+            width = self.steps.shape[1]
             guard_size(self.name, count, self.max_states, least=True)
             guard_arcs(self.name, count * width, self.max_states, least=True)
             if count > len(self.steps):
@@ -345,7 +355,8 @@ class _Explored:
         distinct = distinct[np.diff(distinct, prepend=-1) != 0]
         place = np.searchsorted(self._sorted, distinct)
         near = np.minimum(place, len(self._sorted) - 1)
-        numbers, new = self._order[near], self._sorted[near] != distinct
+        numbers = self._order[near]
+        new = self._sorted[near] != distinct
         if new.any():
             numbers[new] = len(self.codes) + np.arange(np.count_nonzero(new))
             self._sorted = np.insert(self._sorted, place[new], distinct[new])
@@ -365,13 +376,15 @@ def minimize(machine: Machine, *, layered: bool = False, limit: int | None = Non
     more than the limit. Otherwise there are never more states than before.
     """
     smaller = _quotient(machine, refine(_steps(machine), same_values(machine.values)))
-    before, most = smaller.states + 1, max_states(limit)
+    before = smaller.states + 1
+    most = max_states(limit)
     size = _unrolled_size(smaller, most)
     if layered:
         guard_size(f"{machine.name}, in layers", size, limit, least=True)
         return _in_layers(smaller)
     while smaller.states < before and size <= most:
-        before, smaller = smaller.states, _absorbed(smaller)
+        before = smaller.states
+        smaller = _absorbed(smaller)
         size = _unrolled_size(smaller, most)
     return smaller
 
@@ -382,7 +395,8 @@ def unroll(machine: Machine) -> tuple[list[Ints], list[Ints], Ints]:
     Steps are arrays (states, pairs of labels) of places among the next states, -1 for none. Classes
     are those of all layers in a row, numbered through; -1 if no pair ends.
     """
-    layers, steps = list(_layers(machine)), _steps(machine)
+    layers = list(_layers(machine))
+    steps = _steps(machine)
     places = []
     for here, after in itertools.pairwise(layers):
         place = np.full(machine.states + 1, -1, np.int64)
@@ -409,7 +423,8 @@ def _steps(machine: Machine) -> Ints:
 
 def _layers(machine: Machine) -> Iterator[Ints]:
     """The states that are reached at each depth, ascending."""
-    steps, layer = _steps(machine), np.zeros(1, np.int64)
+    steps = _steps(machine)
+    layer = np.zeros(1, np.int64)
     yield layer
     for _ in range(machine.n):
         reached = np.zeros(machine.states + 1, bool)
@@ -420,7 +435,8 @@ def _layers(machine: Machine) -> Iterator[Ints]:
 
 def _unrolled_size(machine: Machine, enough: int) -> int:
     """The number of states in all layers until there are enough, more where they have many arcs."""
-    per_state, total = max(4, len(machine.alphabet) ** 2), 0
+    per_state = max(4, len(machine.alphabet) ** 2)
+    total = 0
     for layer in _layers(machine):
         total += len(layer)
         if total * per_state // 4 > enough:
@@ -434,7 +450,8 @@ def _in_layers(machine: Machine) -> Machine:
     begins = np.cumsum([len(layer) for layer in layers])
     none = np.full((len(layers[-1]), _steps(machine).shape[1]), -1, np.int64)
     steps = [np.where(place < 0, -1, place + k) for place, k in zip(places, begins, strict=False)]
-    states, last = np.concatenate(layers), np.arange(begins[-1]) >= begins[-1] - len(layers[-1])
+    states = np.concatenate(layers)
+    last = np.arange(begins[-1]) >= begins[-1] - len(layers[-1])
     unrolled = replace(
         machine,
         next=np.concatenate([*steps, none]).reshape(-1, *machine.next.shape[1:]),
@@ -476,7 +493,8 @@ def _quotient(machine: Machine, classes: Ints, reps: Ints | None = None) -> Mach
     if not len(reps):
         return machine
     steps = np.append(classes, -1)[_steps(machine)[reps]]
-    reached, fresh = np.zeros(len(reps) + 1, bool), np.zeros(1, np.int64)
+    reached = np.zeros(len(reps) + 1, bool)
+    fresh = np.zeros(1, np.int64)
     for _ in range(machine.n + 1):
         reached[fresh] = True
         after = np.zeros_like(reached)
@@ -486,7 +504,8 @@ def _quotient(machine: Machine, classes: Ints, reps: Ints | None = None) -> Mach
             break
     number = np.where(reached, np.cumsum(reached) - 1, -1)
     live = np.flatnonzero(reached[:-1])
-    number[-1], states = -1, reps[live]
+    number[-1] = -1
+    states = reps[live]
     return replace(
         machine,
         next=number[steps[live]].reshape(-1, *machine.next.shape[1:]),
