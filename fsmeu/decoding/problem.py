@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -198,18 +198,6 @@ class RefusalError(errors.InputError):
         self.must = must or text
 
 
-class Fit(NamedTuple):
-    """Whether a method applies to a problem, as it is known before the method runs."""
-
-    unmet: str | None  # what must hold and does not, None where it applies
-    error: FsmeuError | None = None  # the error that says so, where it is no matter of a condition
-
-    @property
-    def applies(self) -> bool:
-        """True when nothing stands in the way."""
-        return self.unmet is None
-
-
 @dataclass(frozen=True)
 class Method:
     """A method by its name, its condition and its work.
@@ -231,41 +219,38 @@ class Method:
     obstacle: Callable[[Problem], FsmeuError | None] = lambda problem: None
     cost: Callable[[Problem], float] = lambda problem: 1.0
 
-    def fit(self, problem: Problem) -> Fit:
-        """Whether the method applies; a RangeError where values leave the declared range.
+    def refusal(self, problem: Problem) -> FsmeuError | None:
+        """The error that says why the method does not apply; None where it does.
 
         A property that cannot be derived, as a value is undefined or there are too many of them,
-        does not hold: another method may do without.
+        does not hold: another method may do without. Values that leave the declared range are an
+        error for all methods: a RangeError is raised.
         """
         try:
             unmet = self.condition(problem)
         except RangeError:
             raise
         except (errors.LossFileError, SizeLimitError) as error:
-            return Fit(str(error), error)
+            return error
         if unmet is not None:
-            return Fit(unmet)
+            return self.refused(unmet)
         obstacle = self.obstacle(problem)
         if isinstance(obstacle, RangeError):
             raise obstacle.with_traceback(None)
-        if isinstance(obstacle, errors.LossFileError | SizeLimitError):
-            return Fit(str(obstacle), obstacle)
-        if obstacle is not None:
-            return Fit(str(obstacle))
-        return Fit(None)
+        if obstacle is None or isinstance(obstacle, errors.LossFileError | SizeLimitError):
+            return obstacle
+        return self.refused(str(obstacle))
 
-    def refusal(self, must: str) -> RefusalError:
+    def refused(self, must: str) -> RefusalError:
         """The error that says what must hold of a problem and does not."""
         remedy = 'Use method="auto", or one that fits'
         return RefusalError(errors.message(f"decode by {self.name}", must, None, remedy), must)
 
     def check(self, problem: Problem) -> None:
         """Refuses a problem to which the method does not apply, by the error that says why."""
-        fit = self.fit(problem)
-        if fit.error is not None:
-            raise fit.error.with_traceback(None)
-        if fit.unmet is not None:
-            raise self.refusal(fit.unmet)
+        refusal = self.refusal(problem)
+        if refusal is not None:
+            raise refusal.with_traceback(None)
 
     def reason(self, problem: Problem) -> str | None:
         """Why the answer is exact, None where it is not; an error where it does not apply."""
@@ -280,7 +265,7 @@ class Method:
         self.check(problem)
         answer = self.decide([problem])[0]
         if isinstance(answer, str):
-            raise self.refusal(answer)
+            raise self.refused(answer)
         return answer
 
 
@@ -363,16 +348,14 @@ def optimality_gap(values: Floats, errors: Floats, best: Any) -> Any:
     return (values + errors).max(axis=-1) - values[at] + errors[at]
 
 
-def certify(
-    problem: Problem, answer: Answer, gap: float, reason: str = HIDDEN, thorough: bool = True
-) -> Answer:
+def certify(problem: Problem, answer: Answer, gap: float, reason: str = HIDDEN) -> Answer:
     """The answer, exact where no other is better by more than a gap of ``PRECISION`` of its scale.
 
-    The scale is the value or, if ``thorough``, what changes of single labels cost, where that is
-    more. Where it is not exact, the answer has the reason.
+    The scale is the value or what changes of single labels cost, whichever is more. Where it is not
+    exact, the answer has the reason.
     """
     scale = abs(answer.value or 0.0)
-    if thorough and PRECISION * scale < gap < math.inf:
+    if PRECISION * scale < gap < math.inf:
         share = PRECISION if gap <= NEAR * scale else NEAR  # what a greater scale could show
         if gap <= share * problem.loss.value_range(problem.n).width:
             scale = max(scale, _step(problem, answer.indices))
