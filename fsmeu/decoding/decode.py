@@ -149,7 +149,8 @@ def decode_many(
     tell = progress or (lambda count: None)
     threads = checked_jobs("decode_many", jobs)
     decisions: dict[int, Decision] = {}
-    if scheduler is None:
+    fast = engine == "lattice" and method in ("auto", RATIOS.name)
+    if scheduler is None and keep is None and fast:
         for ranked in _ranked_together(loss, models, options):
             decisions.update(ranked)
             tell(len(ranked))
@@ -255,9 +256,6 @@ def _ranked_together(
     loss: Loss, models: Sequence[Any], options: _Options
 ) -> Iterator[dict[int, Decision]]:
     """Blocks of decisions by row that ``ratios`` proves for vectors of probabilities."""
-    is_served = options.engine == "lattice" and options.method in ("auto", RATIOS.name)
-    if not is_served or options.keep is not None:
-        return
     by_length: dict[int, dict[int, Floats]] = {}
     for row, model in enumerate(models):
         vector = None if isinstance(model, Model) else vector_of_numbers(model)
@@ -273,43 +271,35 @@ def _ranked_together(
             plain = np.flatnonzero(((p >= 0.0) & (p <= 1.0)).all(axis=1))
             if not len(plain):
                 continue
-            ranking = _row_values(loss, p[plain[0]], options)
-            if ranking is None:
+            try:
+                bound = bind_labels(loss, BINARY, "decode_many")
+                model = Bernoulli(p[plain[0]])
+                allowed = as_constraint(options.constraint, model.alphabet, model.n)
+                problem = Problem(bound, model, allowed)
+                if _first(problem, options) != RATIOS.name:
+                    break
+                ranking = ranking_of(problem)
+            except RangeError:
+                raise
+            except FsmeuError:  # left to ``decode``
                 break
-            sign = 1.0 if loss.kind == "utility" else -1.0
-            decided = decide_rows(ranking, p[plain], sign, np.zeros(len(plain)))
+            if not isinstance(ranking, RowValues):  # long ones are decided one by one
+                break
+            decided = decide_rows(ranking, p[plain], problem.sign, np.zeros(len(plain)))
             sure = decided.gaps <= PRECISION * np.abs(decided.values)
-            sure &= np.isfinite(decided.values)  # others by ``certify``
+            sure &= np.isfinite(decided.values)
             answers = zip(
-                plain[sure].tolist(),
-                decided.indices[sure].tolist(),
-                decided.values[sure].tolist(),
+                plain.tolist(),
+                decided.indices.tolist(),
+                decided.values.tolist(),
+                sure.tolist(),
                 strict=True,
             )
             yield {  # labels are their own indices
                 rows[k]: Decision(z, value, RATIOS.name, True, n + 1, WHY)
-                for k, z, value in answers
+                for k, z, value, is_sure in answers
+                if is_sure  # else by ``certify``
             }
-
-
-def _row_values(loss: Loss, p: Floats, options: _Options) -> RowValues | None:
-    """What values candidates for probabilities of this length; None where there is no such.
-
-    What is wrong with the loss or the options is said where models are decided one by one.
-    """
-    try:
-        model = Bernoulli(p)
-        bound = bind_labels(loss, BINARY, "decode_many")
-        allowed = as_constraint(options.constraint, model.alphabet, model.n)
-        problem = Problem(bound, model, allowed)
-        if _first(problem, options) == RATIOS.name:
-            ranking = ranking_of(problem)
-            return ranking if isinstance(ranking, RowValues) else None
-    except RangeError:
-        raise
-    except FsmeuError:
-        pass
-    return None
 
 
 # -- which method ----------------------------------------------------------------------------------
