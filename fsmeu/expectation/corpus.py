@@ -24,7 +24,7 @@ from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation import query
 from fsmeu.expectation.documents import DOCUMENT_LENGTH
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.result import Expectation, Levels, level_sets, ranged_expectation
+from fsmeu.expectation.result import Estimate, Expectation, Levels, level_sets, ranged_expectation
 from fsmeu.expectation.totals import (
     ESCAPED,
     TotalsProblem,
@@ -220,7 +220,7 @@ def lane_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation | None:
     if found is None:
         return None
     levels = partial(_levels, corpus, zs)
-    estimate = found.value, found.error, 1.0, 0.0
+    estimate = Estimate(found.value, found.error)
     return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", estimate, levels)
 
 
@@ -270,7 +270,7 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         size += float((np.abs(joint) + lost * masses) @ np.abs(slope))
         error += float(part * (masses @ np.abs(slope)))
     error += relative_error(total.operations + masses.size + 8) * size
-    estimate = value, error, float(masses.sum()), total.lost
+    estimate = Estimate(value, error, float(masses.sum()), total.lost)
     return ranged_expectation(loss, n, "expect_corpus", estimate, partial(_levels, corpus, zs))
 
 
@@ -330,7 +330,7 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     value = float(values @ masses)
     error = table.error * float(np.linalg.norm(values))
     error += relative_error(len(masses) + 8) * float(np.abs(values) @ masses)
-    estimate = (value, error, float(masses.sum()), 0.0)
+    estimate = Estimate(value, error, float(masses.sum()))
     levels = partial(level_sets, values, masses)
     return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", estimate, levels)
 

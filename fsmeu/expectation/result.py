@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 
@@ -128,6 +129,11 @@ class Expectation(Distribution):
         return self.levels.quantile(q)
 
 
+def width_of(expectation: Expectation) -> float:
+    """The distance of the bounds."""
+    return expectation.upper - expectation.lower
+
+
 def check_finite(where: str, numbers: float | Floats) -> None:
     """Refuses results that doubles cannot hold."""
     if not np.isfinite(numbers).all():
@@ -148,10 +154,19 @@ def bounded_expectations(
     ]
 
 
+class Estimate(NamedTuple):
+    """An expected value up to an error, and up to a part of the mass that is lost."""
+
+    value: float
+    error: float
+    mass: float = 1.0  # of which it is the expectation
+    lost: float = 0.0  # a bound on the mass that is missing
+
+
 def ranged_expectation(
-    loss: Loss, n: int, where: str, estimate: Sequence[float], levels: Callable[[], Levels]
+    loss: Loss, n: int, where: str, estimate: Estimate, levels: Callable[[], Levels]
 ) -> Expectation:
-    """The expectation from an estimate: the value, its error, and the masses kept and lost.
+    """The expectation from an estimate.
 
     Values of the mass lost lie in the range that the file declares, which is finite then.
     """

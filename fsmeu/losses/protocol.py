@@ -21,6 +21,7 @@ from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.language.syntax import names_read
 from fsmeu.losses.machine import machine as machines
+from fsmeu.losses.machine.minimize import minimize as minimized
 from fsmeu.losses.machine.view import LossAutomaton
 from fsmeu.losses.semantics.at_length import EVERY_VALUE, LossAtLength, ValueRange
 from fsmeu.losses.semantics.evaluator import BoundLoss
@@ -154,7 +155,7 @@ class Loss(Card, Derives):
             advice = f"{error} Or use {instead}." if counts else str(error)
             raise SizeLimitError(advice) from None
         machine = replace(machine, source=at, z=z_indices)
-        return machines.minimize(machine) if minimize else machine
+        return minimized(machine) if minimize else machine
 
 
 LossLike = Loss | str | PathLike[str]  # a loss, the name of a built-in one, the path of a file

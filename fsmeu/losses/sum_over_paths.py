@@ -27,7 +27,8 @@ from fsmeu.losses.algebra.split import partial_eval, replace_parts
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Register, names_read, subexpressions
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.machine import Compiled, explore, machine_view, minimize, refuse_large
+from fsmeu.losses.machine.machine import Compiled, explore, machine_view, refuse_large
+from fsmeu.losses.machine.minimize import minimize
 from fsmeu.losses.machine.view import merged_registers
 from fsmeu.losses.protocol import Loss, LossLike, as_loss, encoded
 from fsmeu.losses.semantics.at_length import LossAtLength

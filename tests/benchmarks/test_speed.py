@@ -4,8 +4,8 @@ import numpy as np
 
 import fsmeu
 from fsmeu.expectation import expect
+from fsmeu.losses.machine import view
 from fsmeu.models import Markov
-from fsmeu.trellis import walk
 from tests.benchmarks.measure import versus
 
 F1 = fsmeu.load("fscore")
@@ -124,7 +124,7 @@ def test_ages_that_z_leaves_alike(monkeypatch):
 
     The trellis that serves all z is set aside, because it does not walk that machine.
     """
-    monkeypatch.setattr(expect, "by_structure", lambda *given: None)
+    monkeypatch.setattr(expect, "swept_trellis", lambda *given: None)
     random, loss = np.random.default_rng(2), fsmeu.load("chunk_fscore", types=list("ABCD"))
     then = random.dirichlet(np.ones(9), 9)
     model = Markov(np.full(9, 1 / 9), then, n=60, labels=loss.labels)
@@ -132,7 +132,7 @@ def test_ages_that_z_leaves_alike(monkeypatch):
 
     def unmerged():
         with monkeypatch.context() as patch:
-            patch.setattr(walk, "quotient_given_z", lambda view, copies: None)
+            patch.setattr(view, "quotient_given_z", lambda view, copies: None)
             return merged()
 
     versus("expected chunk F1, n = 60: merged | plain", merged, unmerged, rounds=2, at_least=1.5)

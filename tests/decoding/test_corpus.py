@@ -131,7 +131,7 @@ def test_bounds_of_the_explicit_engine_hold_what_rounding_takes(name):
 
 
 def test_independent_labels_are_one_sequence():
-    """Any value of a confusion table is decided; many labels by moments."""
+    """Any value of a confusion table is decided; many labels by rules."""
     for seed in range(4):
         loss, meaning, models, listed = corpus("jaccard", "independent", seed)
         found = fsmeu.decode_corpus(loss, models)
@@ -282,7 +282,7 @@ def test_too_many_scores_are_refused(monkeypatch):
         fsmeu.decode_corpus(fsmeu.load("fscore"), [[0.5] * 4])
 
 
-# -- large corpora by moments of their counts, beside the search over windows of counts ------------
+# -- large corpora by lanes, beside the search over windows of counts -----------------------------
 
 WIDE = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 

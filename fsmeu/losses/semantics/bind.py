@@ -21,6 +21,7 @@ from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.tags import check_tags, tag_parts
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Param, Register, Spec, fault, parts, subexpressions
+from fsmeu.losses.language.write import expression_text, part_text
 from fsmeu.losses.semantics.evaluator import (
     NONE,
     BoundLoss,
@@ -279,7 +280,7 @@ def _known_label(expr: Expr, sort: Sort, beside: Sort, world: _World) -> None:
         unknown = number not in world.bound.label_values
     if unknown:
         spec = world.bound.spec
-        text = _shown(expr)
+        text = expression_text(expr)
         labels = [x if world.bound.numeric else f'"{x}"' for x in world.labels]
         said = f"{text} is not a label; the labels are {shorten(', '.join(labels))}"
         hint = nearest(text.strip('"'), world.labels)
@@ -434,31 +435,10 @@ def _unlike(
 ) -> LossFileError:
     """The error of an expression of the wrong sort: what it is, why that is wrong, what to do."""
     spec = world.bound.spec
-    said = f"{_shown(expr)} is {_described(is_a, world)}, not {_described(expected, world)}: {why}"
+    shown = shorten(expression_text(expr), 60)
+    said = f"{shown} is {_described(is_a, world)}, not {_described(expected, world)}: {why}"
     remedy = _remedy(expr, is_a, expected, why, world, other)
     return fault(spec.origin, spec.source, expr.place, said, remedy)
-
-
-def _shown(expr: Expr) -> str:
-    match expr:
-        case ast.Name():
-            return expr.name
-        case ast.Old():
-            return f"old {expr.name}"
-        case ast.Text():
-            return f'"{expr.value}"'
-        case ast.Number():
-            return f"{expr.value:g}"
-        case ast.Unary(operator="-"):
-            return f"-{_shown(expr.operand)}"
-        case ast.Call(function="kind" | "type"):
-            return f"{expr.function}({_shown(expr.arguments[0])})"
-        case ast.Index():
-            inside = ", ".join(_shown(a) for a in expr.arguments)
-            return f"{'old ' * expr.old}{expr.name}[{inside}]"
-        case ast.Choice():
-            return "(if ...)"
-    return "(...)"
 
 
 def _described(sort: Sort, world: _World) -> str:
@@ -474,7 +454,7 @@ def _described(sort: Sort, world: _World) -> str:
 
 
 def _remedy(expr: Expr, is_a: Sort, expected: Sort, why: str, world: _World, other: Any) -> str:
-    text = _shown(expr)
+    text = shorten(part_text(expr), 60)
     label = f'"{world.labels[-1]}"'
     if isinstance(is_a, Register):
         return f"Ask for an entry, {is_a.name}[0], or count some with tally({is_a.name}, ...)"
