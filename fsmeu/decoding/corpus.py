@@ -20,7 +20,7 @@ from functools import reduce
 from itertools import pairwise
 from numbers import Real
 from operator import or_
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,17 +34,16 @@ from fsmeu.decoding.problem import PRECISION, Clock
 from fsmeu.decoding.split import unmet_condition
 from fsmeu.errors import InputError, SizeLimitError, message, one_of
 from fsmeu.expectation import corpus as corpora
-from fsmeu.expectation.corpus import Corpus, CorpusTotals, by_sentence, totals_of_corpus
+from fsmeu.expectation.corpus import Corpus, CorpusTotals, Group, by_sentence, totals_of_corpus
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, LONG_SEQUENCE, WINDOW_CELLS
 from fsmeu.losses.protocol import LossLike
-from fsmeu.models import Model, arc_weights_many
+from fsmeu.models import Model
 from fsmeu.parallel import checked_jobs
 from fsmeu.trellis.batches import Scores
-from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
@@ -163,7 +162,7 @@ def decode_corpus(
         if decision is not None:
             tell(decision.lower, decision.upper)
             return decision
-    return _decided(free, *_best_of_corpus(corpus, sign, float(gap), stop), sign)
+    return _searched(corpus, sign, float(gap), stop)
 
 
 def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
@@ -192,26 +191,18 @@ def _decided_by_lanes(
     sign = totals.problem.sign
     low = found.value - found.error
     high = max(found.value + found.error, found.upper)
-    sides = sorted((sign * low, sign * high))
-    reach = (high - low) / (2 * PRECISION)
-    exact = bool(reach <= abs(found.value) or reach <= _step(corpus, zs, sign * found.value))
-    return CorpusDecision(
-        _named(corpus, zs), sign * found.value, sides[0], sides[1], exact, found.tried
-    )
+    return _decision(corpus, zs, sign * found.value, [sign * low, sign * high], found.tried)
 
 
-def _decided(
-    corpus: Corpus, zs: list[Ints], upper: float, totals: int, sign: float
+def _decision(
+    corpus: Corpus, zs: list[Ints], value: float, bounds: Sequence[float], totals: int
 ) -> CorpusDecision:
-    """The decision for zs, given a bound on sign times all values."""
-    expectation = corpora.linear_expectation(corpus, zs)
-    value = expectation.value
-    low = expectation.lower
-    high = expectation.upper
-    low, high = (low, max(high, upper)) if sign > 0 else (min(low, -upper), high)
+    """The decision for zs, between the least and the greatest of several bounds."""
+    low = min(bounds)
+    high = max(bounds)
     reach = (high - low) / (2 * PRECISION)
     exact = bool(reach <= abs(value) or reach <= _step(corpus, zs, value))
-    return CorpusDecision(_named(corpus, zs), value, float(low), float(high), exact, totals)
+    return CorpusDecision(_named(corpus, zs), value, low, high, exact, totals)
 
 
 def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:
@@ -221,13 +212,17 @@ def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:
 
 
 def _step(corpus: Corpus, zs: list[Ints], value: float) -> float:
-    """The median of |change of the value| over changes of one label: a scale for values near 0."""
+    """The median of |change of the value| over changes of one label: a scale for values near 0.
+
+    What the constraint does not allow may be changed to, too.
+    """
+    free = replace(corpus, constraint=None)
     places = [(row, i) for row, z in enumerate(zs) for i in range(len(z))]
     changes = []
     for row, i in places[:: max(1, len(places) // _CHANGES)]:
         changed = [*zs[:row], zs[row].copy(), *zs[row + 1 :]]
         changed[row][i] = (changed[row][i] + 1) % len(corpus.models[row].alphabet)
-        changes.append(abs(corpora.linear_expectation(corpus, changed).value - value))
+        changes.append(abs(corpora.linear_expectation(free, changed).value - value))
     return float(np.median(changes)) if changes else 0.0
 
 
@@ -235,10 +230,10 @@ def _step(corpus: Corpus, zs: list[Ints], value: float) -> float:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
-def _best_of_corpus(
+def _searched(
     corpus: Corpus, sign: float, gap: float, stop: Callable[[float, float], bool]
-) -> tuple[list[Ints], float, int]:
-    """Label indices of the best hypotheses, an upper bound on all, how many totals were tried."""
+) -> CorpusDecision:
+    """The decision by branch and bound over the totals of hypotheses' counts."""
     totals = _Totals(corpus, sign)
     window = totals.window
     places = np.flatnonzero(totals.hyp)
@@ -261,7 +256,10 @@ def _best_of_corpus(
         best_at=lambda k: totals.best(totals.scores(k)[0], totals.counts[k](k)),
     )
     best, upper = branch_and_bound(search, gap=gap, stop=stop)
-    return search.best_at(best), upper, len(search.tried)
+    zs = search.best_at(best)
+    expectation = corpora.linear_expectation(replace(corpus, constraint=None), zs)
+    bounds = [expectation.lower, expectation.upper, sign * float(upper)]
+    return _decision(corpus, zs, expectation.value, bounds, len(search.tried))
 
 
 class _Totals:
@@ -277,29 +275,26 @@ class _Totals:
         joint = len(self.form.joint_counts)
         sentences = len(corpus.models)
         cells = 0
-        for rows, n, structure, _ in corpus.groups:
-            structure.guard("decode_corpus", n)
-            cells += len(rows) * len(structure.score_cells(n))
+        for group in corpus.groups:
+            group.trellis.guard("decode_corpus", group.n)
+            cells += len(group.rows) * len(group.trellis.score_cells(group.n))
         _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
         # Bounds on sentences' joint counts without signs, and on sums of their expectations.
         self.greatest = np.zeros((sentences, joint))
         self.expected = np.zeros(joint)
-        # By group, the models' weights and distributions of references' counts, (batch, counts).
-        self.weights = list[ArcWeights]()
-        self.own = list[Floats]()
+        self.groups = [_swept(group) for group in corpus.groups]
         hyp = list[Bools]()
         ref = list[Bools]()
         windows = list[list[Window]]()
-        for rows, n, structure, models in corpus.groups:
-            hyp += [structure.counts_met(n)[0]] * len(rows)
-            ref += [structure.counts_met(n)[1]] * len(rows)
-            self.greatest[rows] = structure.greatest[:, n]
-            self.weights.append(arc_weights_many(models))
-            bounds, masses = _expected(structure, self.weights[-1])
-            self.expected += bounds
-            self.own.append(masses)
-            operations = int(structure.roundings[n]) + self.weights[-1].roundings
-            windows.append([Window(0, mass[None], 0.0, operations) for mass in masses])
+        for swept in self.groups:
+            rows, n, trellis, _ = swept.group
+            met = trellis.counts_met(n)
+            hyp += [met[0]] * len(rows)
+            ref += [met[1]] * len(rows)
+            self.greatest[rows] = trellis.greatest[:, n]
+            self.expected += swept.expected
+            operations = swept.operations
+            windows.append([Window(0, mass[None], 0.0, operations) for mass in swept.own])
         parts = by_sentence(corpus.groups, windows)
         cut = corpora.mass_to_cut(corpus)
         self.window = sum_of_all(parts, cut, 1)  # all references' counts together
@@ -386,8 +381,9 @@ class _Totals:
         steepest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
         error = self.window.lost * float(self.greatest.sum(axis=0) @ steepest)
         scores = []
-        for group, weights, own in zip(self.corpus.groups, self.weights, self.own, strict=True):
-            rows, n, structure, _ = group
+        for swept in self.groups:
+            rows, n, trellis, _ = swept.group
+            own = swept.own
             windows = [self.other_windows[row] for row in rows]
             most = self.greatest[rows]
             # The mean of g_q(k, .) by the sentence's own count, (batch, counts, own counts).
@@ -396,14 +392,13 @@ class _Totals:
                 reach = slice(window.low, window.low + len(window.masses) + own.shape[1] - 1)
                 for q, values in enumerate(at):
                     row[q] = np.correlate(values[reach], window.masses, "valid")
-            scores.append(structure.scores(weights, gains)[0])
+            scores.append(trellis.scores(swept.weights, gains)[0])
             # Roundings of sweeps, what others lack and their roundings, roundings of best paths.
             expected = np.einsum("bqc,bc->bq", np.abs(gains), np.abs(own))
-            rounding = 2.0 * relative_error(int(structure.roundings[n]) + weights.roundings)
-            error += rounding * float((most * expected).sum())
+            error += 2.0 * relative_error(swept.operations) * float((most * expected).sum())
             off = [o.lost + relative_error(o.operations + len(o.masses) + 8) for o in windows]
             error += float((most @ steepest) @ np.array(off))
-            steps = relative_error((len(structure.tapes.terms) + 9) * n + 64)
+            steps = relative_error((len(trellis.tapes.terms) + 9) * n + 64)
             error += steps * float((most * np.abs(gains).max(axis=2, initial=0.0)).sum())
         return scores, error, at
 
@@ -413,26 +408,40 @@ class _Totals:
         found = []
         for group, own in zip(groups, scores, strict=True):
             at = None if ends is None else ends[group.rows]
-            best = group.structure.best(own, np.ones((len(group.rows), 1)), group.n, at)
+            best = group.trellis.best(own, np.ones((len(group.rows), 1)), group.n, at)
             found.append(best[0] if at is None else best[1])
         return by_sentence(groups, found)
 
 
-def _expected(structure: SplitTrellis, models: ArcWeights) -> tuple[Floats, Floats]:
-    """Bounds on the sums of E|joint count|, (counts,), and P(count of y), (batch, counter)."""
-    n = models.n
-    counts = structure.counts
-    ones = np.ones((len(models.arcs), counts, int(structure.y_tables.columns[n])))
-    scores, (chances, _, _) = structure.scores(models, ones, absolute=True)
-    cells = structure.score_cells(n)
-    bounds = np.zeros(counts)
+class _SweptGroup(NamedTuple):
+    """Sentences of a corpus that are swept together, and what one sweep over them tells."""
+
+    group: Group
+    weights: ArcWeights
+    own: Floats  # P(count of y), (batch, counts)
+    expected: Floats  # bounds on the sums of E|joint count|, (joint counts,)
+
+    @property
+    def operations(self) -> int:
+        """A bound on the roundings behind each probability."""
+        return int(self.group.trellis.roundings[self.group.n]) + self.weights.roundings
+
+
+def _swept(group: Group) -> _SweptGroup:
+    trellis = group.trellis
+    n = group.n
+    weights = group.weights
+    ones = np.ones((len(group.rows), trellis.counts, int(trellis.y_tables.columns[n])))
+    scores, (own, _, _) = trellis.scores(weights, ones, absolute=True)
+    cells = trellis.score_cells(n)
+    bounds = np.zeros(trellis.counts)
     if len(cells):
-        term = np.searchsorted(structure.z.first_feature, cells[:, 1], side="right")
+        term = np.searchsorted(trellis.z.first_feature, cells[:, 1], side="right")
         begins = np.flatnonzero(np.diff(cells[:, 0] * (1 + term.max()) + term, prepend=-1))
         dense = scores.dense(len(cells))[..., 0]
         most = np.maximum.reduceat(dense, begins, axis=1)  # (batch, positions and terms)
-        np.add.at(bounds, structure.amounts.joint[cells[begins, 1]], most.sum(axis=0))
-    return bounds, chances
+        np.add.at(bounds, trellis.amounts.joint[cells[begins, 1]], most.sum(axis=0))
+    return _SweptGroup(group, weights, own, bounds)
 
 
 def _guard(cells: int, limit: int, what: str) -> None:

@@ -36,6 +36,7 @@ from fsmeu.expectation.totals import (
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, as_constraint
+from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
 from fsmeu.losses import protocol
 from fsmeu.losses.machine.view import SpecAutomaton
@@ -61,8 +62,13 @@ class Group(NamedTuple):
 
     rows: list[int]  # their places in the corpus
     n: int  # their length
-    structure: SplitTrellis  # of both tapes, their models, and of what is allowed
+    trellis: SplitTrellis  # of both tapes, their models, and of what is allowed
     models: list[Model]
+
+    @property
+    def weights(self) -> ArcWeights:
+        """The weights of the models, made anew."""
+        return arc_weights_many(self.models)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +116,8 @@ class Corpus:
             first = self.models[rows[0]]
             allowed = self.allowed(rows[0])
             layers = None if allowed is None else query.allowed_layers(first, allowed).layers
-            structure = split_trellis_of(self.losses[rows[0]], first, layers, cap)
-            if structure.common.any():
+            trellis = split_trellis_of(self.losses[rows[0]], first, layers, cap)
+            if trellis.common.any():
                 must = (
                     f"what is counted of a corpus may look at up to {PLAIN_PAIRS:,} pairs of labels"
                 )
@@ -120,7 +126,7 @@ class Corpus:
             size = query.batch_size(first, len(rows), 1)
             for begin in range(0, len(rows), size):
                 some = rows[begin : begin + size]
-                groups.append(Group(some, first.n, structure, [self.models[row] for row in some]))
+                groups.append(Group(some, first.n, trellis, [self.models[row] for row in some]))
         return groups
 
 
@@ -186,7 +192,7 @@ class CorpusTotals(NamedTuple):
 
     def reaches_cap(self, zs: Sequence[Ints]) -> bool:
         """Whether an age of some hypothesis reaches the cap where ages stop."""
-        pairs = ((group.structure, row) for group in self.groups for row in group.rows)
+        pairs = ((group.trellis, row) for group in self.groups for row in group.rows)
         return any(trellis.reaches_cap(zs[row]) for trellis, row in pairs)
 
 
@@ -201,7 +207,7 @@ def totals_of_corpus(corpus: Corpus) -> Iterator[CorpusTotals]:
     longest = max(model.n for model in corpus.models)
     for cap in caps(loss, longest) if longest >= DOCUMENT_LENGTH else [None]:
         groups = corpus.groups_at(cap) if cap is not None else corpus.groups
-        lanes = [LaneGroup(g.structure, arc_weights_many(g.models)) for g in groups]
+        lanes = [LaneGroup(group.trellis, group.weights) for group in groups]
         problem = totals_problem(loss, corpus.n, lanes)
         if problem.most_counted < FEW_COUNTED:
             return
@@ -243,22 +249,23 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     windows = list[list[Window]]()
     hyp = 0
     cancelled, off = np.zeros((2, counts))
-    for rows, length, structure, models in corpus.groups:
-        y_tables = structure.y_tables
-        cells = (1 + counts) * int(y_tables.columns[length] * y_tables.width[length])
+    for group in corpus.groups:
+        trellis = group.trellis
+        y_tables = trellis.y_tables
+        cells = (1 + counts) * int(y_tables.columns[group.n] * y_tables.width[group.n])
         guard_size("expect_corpus", cells // CELLS_PER_STATE)
-        weights = arc_weights_many(models)
-        ending, hyps, _, _ = structure.sums(weights, [zs[row] for row in rows])
-        hyp += int(hyps.sum())
+        weights = group.weights
+        found = trellis.sums(weights, [zs[row] for row in group.rows])
+        hyp += int(found.ended.sum())
         # Where a joint count also subtracts, its sums have errors relative to sums of absolute
         # values. Products of the tree have errors relative to the sums, if these are not negative.
-        operations = int(structure.roundings[length]) + weights.roundings
-        takes = structure.amounts.signs(counts)[0]
-        greatest = len(rows) * np.where(takes, structure.greatest[:, length], 0.0)
+        operations = int(trellis.roundings[group.n]) + weights.roundings
+        takes = trellis.amounts.signs(counts)[0]
+        greatest = len(group.rows) * np.where(takes, trellis.greatest[:, group.n], 0.0)
         off += relative_error(operations) * greatest
-        if takes.any() and not structure.is_nonnegative:
+        if takes.any() and not trellis.is_nonnegative:
             cancelled += greatest
-        windows.append([Window(0, tables, 0.0, operations) for tables in ending])
+        windows.append([Window(0, tables, 0.0, operations) for tables in found.totals])
     total = sum_of_all(by_sentence(corpus.groups, windows), mass_to_cut(corpus), 1 + counts)
     masses, *expected = total.tables
     slopes, offset = value_coefficients(loss.split, n, hyp, total.counts, masses > 0)
