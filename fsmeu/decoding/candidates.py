@@ -126,7 +126,7 @@ def _count(steps: ConstraintLayers) -> float:
     return float(count.sum())
 
 
-def _all_sequences(problem: Problem) -> float:
+def all_sequences(problem: Problem) -> float:
     """The number of sequences, constraints aside, inf where doubles do not hold it."""
     return float(len(problem.model.labels)) ** min(problem.n, 64)
 
@@ -274,6 +274,6 @@ def _best_change(problem: Problem, current: Ints, table: Floats, value: float) -
 
 VITERBI = Method("viterbi", _equality_alone, _viterbi, together=True)
 MARGINAL = Method("marginal", lambda problem: None, one_by_one(_marginal), together=True)
-NBEST = Method("nbest", lambda problem: None, one_by_one(_nbest), cost=lambda problem: LIST_LENGTH)
-EXHAUSTIVE = Method("exhaustive", _few_sequences, one_by_one(_exhaustive), cost=_all_sequences)
+NBEST = Method("nbest", lambda problem: None, one_by_one(_nbest))
+EXHAUSTIVE = Method("exhaustive", _few_sequences, one_by_one(_exhaustive))
 SEARCH = Method("search", lambda problem: None, one_by_one(_search))

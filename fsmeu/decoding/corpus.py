@@ -136,7 +136,8 @@ def decode_corpus(
     sign = 1.0 if free.loss.kind == "utility" else -1.0
     if engine == "openfst":
         hypotheses, best = best_corpus_hypotheses(corpus, sign)
-        return CorpusDecision(_named(corpus, hypotheses), *best, 0)
+        labels = _named(corpus, hypotheses)
+        return CorpusDecision(labels, best.value, best.lower, best.upper, best.exact, 0)
     unmet = unmet_condition(corpus.loss.split)
     merged = corpus.as_one() if unmet is not None or corpus.n >= LONG_SEQUENCE else None
     if merged is not None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from fsmeu import errors
 from fsmeu.arrays import Floats
-from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI
+from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI, all_sequences
 from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
 from fsmeu.decoding.explicit import EXPLICIT
 from fsmeu.decoding.lanes import LANES
@@ -329,7 +329,7 @@ def _in_order(problem: Problem, options: _Options) -> tuple[str, ...]:
         return _WITH_KEEP
     engine = _ENGINES[options.engine]
     names = (*engine.exact, *engine.unproven)
-    few = EXHAUSTIVE.cost(problem) <= min(problem.budget, FEW_SEQUENCES)
+    few = all_sequences(problem) <= min(problem.budget, FEW_SEQUENCES)
     if few or names[-1] == EXHAUSTIVE.name:
         return names
     return tuple(name for name in names if name != EXHAUSTIVE.name)

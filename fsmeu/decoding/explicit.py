@@ -18,7 +18,7 @@ A shortest path is that of singles with a proof in doubles (``fst/best_path.py``
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,6 @@ from fsmeu.decoding.candidates import (
     VITERBI,
     WHY_EQUAL,
     equality_values,
-    late_sentence,
-    valued_candidates,
 )
 from fsmeu.decoding.explicit_lists import best_of_all, guard_prefixes
 from fsmeu.decoding.problem import (
@@ -41,7 +39,7 @@ from fsmeu.decoding.problem import (
     certify,
     one_by_one,
 )
-from fsmeu.decoding.ranking import RANKING, WHY, ranked, ranked_answer
+from fsmeu.decoding.ranking import RANKING, ranked, valued_ranking
 from fsmeu.decoding.split import ADDITIVE, COUNTING, GAINS_OVERFLOW, why_split
 from fsmeu.decoding.tape_machines import StepWorths, TapeMachine, Worth, tape_machine
 from fsmeu.expectation.composition import path_roundings
@@ -227,36 +225,13 @@ def _viterbi(problem: Problem) -> Answer:
     return certify(problem, Answer(labels, False, WHY_EQUAL, 1, value, error), reach)
 
 
-# -- ranked hypotheses -----------------------------------------------------------------------------
-
-
-def _ranking(problem: Problem) -> Answer:
-    """The best of the n + 1 sequences that rank positions by probability, each composed.
-
-    Where the time is short, those with a likely number of ones come first.
-    """
-    p = problem.probabilities
-    assert p is not None
-    order = np.argsort(-p, kind="stable")
-    numbers = np.argsort(np.abs(np.arange(problem.n + 1) - p.sum()), kind="stable")
-    candidates = [ranked(order, int(k)) for k in numbers]
-    values, errors = valued_candidates(problem, candidates, "openfst")
-    if late := late_sentence(problem, len(values), len(candidates)):
-        row = int((problem.sign * values).argmax())
-        value = float(values[row])
-        error = float(errors[row])
-        return Answer(candidates[row], False, late, len(values), value, error)
-    place = np.argsort(numbers)
-    return ranked_answer(problem, order, values[place], errors[place], WHY)
-
-
 EXPLICIT = {
     method.name: Method(method.name, method.condition, one_by_one(decide))
     for method, decide in (
         (ADDITIVE, _split_answer),
         (COUNTING, _split_answer),
         (VITERBI, _viterbi),
-        (RANKING, _ranking),
+        (RANKING, partial(valued_ranking, engine="openfst")),
         (EXHAUSTIVE, best_of_all),
     )
 }

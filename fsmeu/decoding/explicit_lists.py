@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,13 +50,13 @@ def best_of_all(problem: Problem) -> Answer:
     except SizeLimitError:  # then one by one
         values, errors = valued_candidates(problem, list(sequences), "openfst")
         how = "was composed with loss and model"
-    row, (value, _, _, exact) = _best("decode", problem.sign, values, errors, sequences)
+    best = _best("decode", problem.sign, values, errors, sequences)
     why = f"each of the {count:,} allowed sequences {how}"
-    why = why if exact else f"{why}; but {HIDDEN}"
+    why = why if best.exact else f"{why}; but {HIDDEN}"
     late = late_sentence(problem, len(values), count)
-    proven = exact and not late
-    error = float(errors[row])
-    return Answer(sequences[row], proven, late or why, len(values), value, error)
+    exact = best.exact and not late
+    error = float(errors[best.row])
+    return Answer(sequences[best.row], exact, late or why, len(values), best.value, error)
 
 
 def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:
@@ -85,19 +85,25 @@ def _sums_of_inputs(built: Composition, sequences: Ints, behind: int) -> tuple[F
     return total, BoundedValues(total, size, size, roundings + behind).errors
 
 
-def _best(
-    where: str, sign: float, values: Floats, errors: Floats, sequences: Ints
-) -> tuple[int, tuple[float, float, float, bool]]:
-    """The row of the best value; the value, bounds of the best, and whether it is proven."""
+class ListedBest(NamedTuple):
+    """The best of sequences that are all listed."""
+
+    row: int  # its place in the list
+    value: float
+    lower: float  # the best value is at least this
+    upper: float  # and at most this
+    exact: bool  # whether it is proven that none is better
+
+
+def _best(where: str, sign: float, values: Floats, errors: Floats, sequences: Ints) -> ListedBest:
     row = int((sign * values).argmax())
     value = float(values[row])
-    error = float(errors[row])
     check_finite(where, value)
-    ends = [value - sign * error, sign * float((sign * values + errors).max())]
+    ends = [value - sign * float(errors[row]), sign * float((sign * values + errors).max())]
     changed = (sequences[: len(values)] != sequences[row]).sum(axis=1) == 1
     step = float(np.median(np.abs(values[changed] - value))) if changed.any() else 0.0
     exact = max(ends) - min(ends) <= PRECISION * max(abs(value), step) + 4 * LEAST
-    return row, (value, min(ends), max(ends), exact)
+    return ListedBest(row, value, min(ends), max(ends), exact)
 
 
 def guard_prefixes(table: ArcTable, sequences: float) -> None:
@@ -108,10 +114,8 @@ def guard_prefixes(table: ArcTable, sequences: float) -> None:
     guard_size("composition", int(widths @ prefixes) // ELEMENTS_PER_STATE)
 
 
-def best_corpus_hypotheses(
-    corpus: Corpus, sign: float
-) -> tuple[list[Ints], tuple[float, float, float, bool]]:
-    """The best hypotheses as label indices; their value, bounds, and whether it is proven best."""
+def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], ListedBest]:
+    """The best hypotheses as label indices, and what is known of them."""
     with composition.advising_default():
         hypotheses = [
             allowed_sequences(model, corpus.allowed(row), CANDIDATES)
@@ -126,8 +130,8 @@ def best_corpus_hypotheses(
     rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
     choices = [zs[row] for zs, row in zip(hypotheses, rows, strict=True)]
     joined = np.column_stack([np.zeros((count, 0), np.int64), *choices])
-    row, best = _best("decode_corpus", sign, values, errors, joined)
-    return [zs[row] for zs in choices], best
+    best = _best("decode_corpus", sign, values, errors, joined)
+    return [zs[best.row] for zs in choices], best
 
 
 def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, Floats]:

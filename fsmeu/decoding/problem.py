@@ -204,11 +204,10 @@ class Method:
 
     The condition says what must hold of a problem and does not, None where it holds; it may raise
     what deriving a property raises. ``obstacle`` is the error that the work would meet where the
-    condition holds, None where it meets none, and ``cost`` the number of candidates that are valued
-    one after the other. ``decide`` has the answers to problems alike, to which the method applies,
-    or what was seen not to hold while computing; ``together`` says that these are decided faster
-    than one by one. ``claim`` is why the answer is exact, rounding aside, without deciding; without
-    it, only an answer tells.
+    condition holds, None where it meets none. ``decide`` has the answers to problems alike, to
+    which the method applies, or what was seen not to hold while computing; ``together`` says that
+    these are decided faster than one by one. ``claim`` is why the answer is exact, rounding aside,
+    without deciding; without it, only an answer tells.
     """
 
     name: str
@@ -217,7 +216,6 @@ class Method:
     together: bool = False
     claim: Callable[[Problem], str] | None = None
     obstacle: Callable[[Problem], FsmeuError | None] = lambda problem: None
-    cost: Callable[[Problem], float] = lambda problem: 1.0
 
     def refusal(self, problem: Problem) -> FsmeuError | None:
         """The error that says why the method does not apply; None where it does.
@@ -290,23 +288,23 @@ class Changes:
         self._clock = problem.clock
         self._size = len(problem.loss.alphabet)
         self._view = problem.loss.view(problem.n, None, weights=True)
-        self._mover = LayerStep(problem.model.layered(), self._view.linear)
+        self._layer_step = LayerStep(problem.model.layered(), self._view.linear)
 
     def values(self, indices: Ints) -> Floats:
         """The expected value with the label at i replaced by a, (n, labels), if there is time."""
-        mover = self._mover
+        layer_step = self._layer_step
         view = self._view
         size = self._size
         path = np.array([view.start], np.int64)  # states without a change
         layers = [path]
-        masses = [mover.start]
+        masses = [layer_step.start]
         cached = dict[int, Steps]()
         cells = mass_cells = 0
         for i, label in enumerate(indices.tolist()):
             self._clock.check()
             codes = layers[-1]
             columns = slice(label * size, (label + 1) * size)
-            mass_cells += len(codes) * mover.layered.widths[i]
+            mass_cells += len(codes) * layer_step.layered.widths[i]
             guard_size("search", mass_cells // CELLS_PER_STATE)
             targets, gains = self._advance(i, codes)
             after = targets[np.isin(codes, path)]
@@ -315,19 +313,19 @@ class Changes:
             path = np.unique(after[:, columns])
             path = path[path >= 0]
             steps = _numbered(targets, gains, layers[-1])
-            masses.append(mover.forward(i, masses[-1], steps, label * size))
+            masses.append(layer_step.forward(i, masses[-1], steps, label * size))
             cells += targets.size * (1 + view.linear)
             if cells <= CACHED_STEPS:
                 cached[i] = steps
         ending, slopes = view.values(layers[-1])
         ends = np.concatenate([ending[None], slopes])  # (quantities, states)
-        beyond = ends[:, None, :] * mover.layered.final[:, None]
+        beyond = ends[:, None, :] * layer_step.layered.final[:, None]
         table = np.empty((len(indices), size))
         for i in range(len(indices) - 1, -1, -1):
             self._clock.check()
             steps = cached.get(i) or _numbered(*self._advance(i, layers[i]), layers[i + 1])
-            table[i] = mover.changed(i, mass := masses.pop(i), steps, beyond, size)
-            beyond, _ = mover.backward(i, mass, steps, beyond, int(indices[i]) * size)
+            table[i] = layer_step.changed(i, mass := masses.pop(i), steps, beyond, size)
+            beyond, _ = layer_step.backward(i, mass, steps, beyond, int(indices[i]) * size)
         return table
 
     def _advance(self, i: int, codes: Ints) -> tuple[Ints, Floats | None]:

@@ -65,12 +65,12 @@ COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then 
 def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     """The best sequence for each of several problems alike, or what is seen not to hold."""
     first = problems[0]
-    structure = first.trellis
-    if isinstance(structure, Refused):
-        return [str(structure.error)] * len(problems)
-    if len(problems) > 1 and not _is_quick(structure, first):
+    trellis = first.trellis
+    if isinstance(trellis, Refused):
+        return [str(trellis.error)] * len(problems)
+    if len(problems) > 1 and not _is_quick(trellis, first):
         return [split_answers([problem])[0] for problem in problems]
-    decided = _decided(structure, problems)
+    decided = _decided(trellis, problems)
     answers: list[Answer | str] = []
     gaps = optimality_gap(decided.values, decided.errors, decided.best)
     for row, problem in enumerate(problems):
@@ -92,13 +92,13 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     return answers
 
 
-def _is_quick(structure: SplitTrellis, problem: Problem) -> bool:
+def _is_quick(trellis: SplitTrellis, problem: Problem) -> bool:
     """Whether all ends can be tried in the time of a problem, even on a slow machine."""
-    ends = int(structure.z_tables.columns[problem.n])
-    return structure.ends_in(problem.n, problem.sign, problem.clock.left / _SLOWER) >= ends
+    ends = int(trellis.z_tables.columns[problem.n])
+    return trellis.ends_in(problem.n, problem.sign, problem.clock.left / _SLOWER) >= ends
 
 
-def _decided(structure: SplitTrellis, problems: Sequence[Problem]) -> Decided:
+def _decided(trellis: SplitTrellis, problems: Sequence[Problem]) -> Decided:
     """The best hypotheses; of one problem that is not quick, by the ends that there is time for.
 
     How long an end takes is measured on a few of them, which are tried again with all others.
@@ -107,15 +107,15 @@ def _decided(structure: SplitTrellis, problems: Sequence[Problem]) -> Decided:
     sign = first.sign
     clock = first.clock
     models = arc_weights_many([problem.model for problem in problems])
-    if _is_quick(structure, first):
-        return structure.decide(models, sign)
-    few = structure.ends_in(first.n, sign, clock.left / _SLOWER)
+    if _is_quick(trellis, first):
+        return trellis.decide(models, sign)
+    few = trellis.ends_in(first.n, sign, clock.left / _SLOWER)
     begin = clock.elapsed
-    decided = structure.decide(models, sign, few)
+    decided = trellis.decide(models, sign, few)
     taken = clock.elapsed - begin
     more = int(min(few * clock.left / max(taken, 1e-9), MOST_ENDS))
     if more > few and decided.tried[0] == few:
-        decided = structure.decide(models, sign, more)
+        decided = trellis.decide(models, sign, more)
     return decided
 
 
@@ -124,12 +124,6 @@ def _obstacle(problem: Problem) -> FsmeuError | None:
     if isinstance(problem.trellis, Refused):
         return problem.trellis.error
     return sweep_obstacle(problem.trellis, problem.n, "decode")
-
-
-def _ends(problem: Problem) -> float:
-    """The number of counts that a hypothesis may end with."""
-    trellis = problem.trellis
-    return 1.0 if isinstance(trellis, Refused) else float(trellis.z_tables.columns[problem.n])
 
 
 def why_split(problem: Problem) -> str:
@@ -275,5 +269,4 @@ COUNTING = Method(
     together=True,
     claim=why_split,
     obstacle=lambda problem: None if _has_windows(problem) else _obstacle(problem),
-    cost=lambda problem: problem.n + 1.0 if _has_windows(problem) else _ends(problem),
 )

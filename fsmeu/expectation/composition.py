@@ -30,7 +30,7 @@ from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, LossLike
 from fsmeu.losses.sum_over_paths import WindowSum, signed_machines, window_sum
 from fsmeu.models import Parametrized, total
-from fsmeu.trellis.roundings import BoundedValues
+from fsmeu.trellis.roundings import BoundedValues, one_value
 from fsmeu.trellis.value_roundings import machine_errors
 
 MUCH_TO_REMEMBER = 64  # contents of a window from which windows are summed; fewer are states
@@ -214,7 +214,7 @@ def explicit_expectation(query: Query, keep: int | None, max_states: int | None)
         if (built.values < 0).any():
             size = total_weight(built.plain, np.abs(built.values))
         mass = total(query.hypothesis) * total(query.model.layered())
-        sums = BoundedValues._make((*np.array([[value], [mass], [size]]), roundings))
+        sums = one_value(value, mass, size, roundings)
     return result.bounded_expectations([query], sums, partial(_levels, max_states, built))[0]
 
 
@@ -265,7 +265,6 @@ def summed_value(query: Query, max_states: int | None) -> BoundedValues:
     mass = total(query.hypothesis) * total(model)
     value = 0.0
     size = 0.0
-    behind = _roundings_behind(query)
     roundings = query.n * (max(model.widths) + 4)
     for sign, machine in signed_machines(query.loss, query.n, query.labels, max_states):
         composed = _composed(query.hypothesis, machine.shared, model, max_states)
@@ -275,7 +274,7 @@ def summed_value(query: Query, max_states: int | None) -> BoundedValues:
         value += sign * (part - shift)
         size += part + shift
         roundings = max(roundings, path_roundings(table, query.n))
-    return BoundedValues._make((*np.array([[value], [mass], [size]]), roundings + behind))
+    return one_value(value, mass, size, roundings + _roundings_behind(query))
 
 
 def _roundings_behind(query: Query) -> int:

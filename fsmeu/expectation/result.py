@@ -23,7 +23,7 @@ from fsmeu.fst.distinct import same_up_to_rounding
 from fsmeu.fst.layers import pair_layers
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.at_length import ValueRange
-from fsmeu.trellis.roundings import BoundedValues, relative_error
+from fsmeu.trellis.roundings import BoundedValues, one_value, relative_error
 
 _SHOWN = 8  # values in a representation
 _ROUNDING = 1e-12  # of probabilities: a product of some thousand factors
@@ -183,10 +183,8 @@ def kept_expectation(query: Query, levels: Levels, roundings: int) -> Expectatio
     """The kept part, with bounds on what was lost; each probability has at most these roundings."""
     roundings += 8 * (query.n + 1)  # of the mass of the model
     values, probabilities = levels.ungrouped
-    size = np.abs(values) @ probabilities
-    sums = BoundedValues._make(
-        (*np.array([[levels.mean], [probabilities.sum()], [size]]), roundings)
-    )
+    size = float(np.abs(values) @ probabilities)
+    sums = one_value(levels.mean, float(probabilities.sum()), size, roundings)
     [pruned] = bounded_expectations([query], sums, lambda query: levels)
     lost = max(0.0, float(query.model.total_mass()) - pruned.kept)
     ends = np.array(_value_range(query))

@@ -43,6 +43,11 @@ class BoundedValues(NamedTuple):
         return errors
 
 
+def one_value(value: float, mass: float, size: float, roundings: int) -> BoundedValues:
+    """A batch of one expectation."""
+    return BoundedValues(np.array([value]), np.array([mass]), np.array([size]), roundings)
+
+
 def joined(parts: Sequence[BoundedValues]) -> BoundedValues:
     """The sums of several batches as one batch."""
     values, masses, sizes, roundings = zip(*parts, strict=True)
