@@ -31,7 +31,7 @@ from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis.chains import PROMISED, chain_of, chain_value
 from fsmeu.trellis.independent import expected_value
-from fsmeu.trellis.roundings import relative_error
+from fsmeu.trellis.roundings import BoundedValue, relative_error
 from fsmeu.trellis.windows import Window, count_window
 
 MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB while sorted
@@ -54,7 +54,7 @@ def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expecta
     assert z is not None
     labels = binary_labels(loss, query.model)
     chain = binary_chain(query.model)
-    ratio: tuple[float, float] | None = None  # the value as a sum of ratios, and its error
+    ratio: BoundedValue | None = None  # the value as a sum of ratios
     off = 0.0
     listed = partial(levels, query)
     if labels is not None:
@@ -63,7 +63,7 @@ def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expecta
         listed = partial(_table_levels, form, z, labels.p)
     elif chain is not None:
         ratio = chain_value(form, z, chain_of(*chain, query.model.roundings))
-    value, error = ratio or (0.0, math.inf)
+    value, error = ratio or BoundedValue(0.0, math.inf)
     estimates = []
     if error <= _USABLE * abs(value):
         estimates.append(Estimate(value, error + off))

@@ -27,6 +27,13 @@ def least_error_of_sweep(n: int) -> float:
     return relative_error(2 * n)
 
 
+class BoundedValue(NamedTuple):
+    """A number, and a bound on its error."""
+
+    value: float
+    error: float
+
+
 class BoundedValues(NamedTuple):
     """Expectations as sums of terms, and what bounds their rounding errors."""
 

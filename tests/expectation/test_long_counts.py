@@ -51,7 +51,7 @@ def test_short_sequences_as_by_machines(name, seed, n):
     loss = fsmeu.load(name)
     wanted = fsmeu.expect(loss, z, p, engine="openfst")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expect, "LONG_SEQUENCE", 0)
+        patch.setattr(long_sequences, "LONG_SEQUENCE", 0)
         found = fsmeu.expect(loss, z, p)
         asked = fsmeu.expectation.query.query_of(loss, z, p)
         assert expect.long_expectation(asked, pytest.fail) is not None
