@@ -186,18 +186,18 @@ class StepWorths:
         z_rows, z_row = _distinct(hypothesis.steps[:, list(term.z)])
         y_rows, y_row = _distinct(reference.steps[:, list(term.y)])
         guard_size(_WHERE, len(z_rows) * len(y_rows) // _PAIRS_PER_STATE)
-        tables, table, common = term_amounts(form, term, z_rows, y_rows, n)
-        for *_, amount in tables:  # the worth of every step is computed, whatever the position
-            if is_undefined(amount).any():
+        added = term_amounts(form, term, z_rows, y_rows, n)
+        for table in added.tables:  # the worth of every step is computed, whatever the position
+            if is_undefined(table.amount).any():
                 must = "what is counted must have a value for every pair of steps of this engine"
                 raise LossFileError(message(_WHERE, must))
         shape = len(z_rows), len(y_rows)
-        amounts = [csr_array((amount, (row, col)), shape=shape) for row, col, amount in tables]
+        amounts = [csr_array((x.amount, (x.row, x.feature)), shape=shape) for x in added.tables]
         ends = len(self.flows.masses)
         by_row = np.zeros((ends, n, len(y_rows)))
         for step, row in enumerate(y_row.tolist()):
             by_row[:, :, row] += self.flows.joint[:, :, step]
-        return _Term(term.count, z_row, amounts, table, common, by_row)
+        return _Term(term.count, z_row, amounts, added.table, added.common, by_row)
 
     def __call__(self, slopes: Sequence[Floats]) -> Worth:
         """The worth of steps where each joint count has these slopes, (ends of y,) each."""

@@ -195,27 +195,43 @@ def _composed(
 
 def explicit_expectation(query: Query, keep: int | None, max_states: int | None) -> Expectation:
     """The expected value by the explicit composition, with its distribution; as ``expect``."""
-    built: Composition | None = None
     with advising_default():
-        if keep is not None or window_form(query) is None:
-            try:
-                built = _composition(query, max_states)
-            except SizeLimitError:
-                if keep is not None or query.loss.bound is None:
-                    raise
-        if built is None:
-            sums = summed_value(query, max_states)
-    if built is not None:
-        roundings = path_roundings(built.plain, query.n) + _roundings_behind(query)
         if keep is not None:
+            built = _composition(query, max_states)
             levels = level_sets(built.values, _pruned_masses(built, keep))
-            return result.kept_expectation(query, levels, roundings)
-        value = size = built.total
-        if (built.values < 0).any():
-            size = total_weight(built.plain, np.abs(built.values))
-        mass = total(query.hypothesis) * total(query.model.layered())
-        sums = one_value(value, mass, size, roundings)
-    return result.bounded_expectations([query], sums, partial(_levels, max_states, built))[0]
+            return result.kept_expectation(query, levels, _roundings_of(built, query))
+        small = _small_composition(query, max_states)
+        sums = summed_value(query, max_states) if small is None else _total_of(small, query)
+    return result.bounded_expectations([query], sums, partial(_levels, max_states, small))[0]
+
+
+def _small_composition(query: Query, max_states: int | None) -> Composition | None:
+    """The composition; None where machines whose paths add up may be smaller, as it is too large.
+
+    How large it is, is known once it is built.
+    """
+    if window_form(query) is not None:
+        return None
+    try:
+        return _composition(query, max_states)
+    except SizeLimitError:
+        if query.loss.bound is None:
+            raise
+        return None
+
+
+def _total_of(built: Composition, query: Query) -> BoundedValues:
+    """The expected value by a composition, in a batch of one."""
+    value = size = built.total
+    if (built.values < 0).any():
+        size = total_weight(built.plain, np.abs(built.values))
+    mass = total(query.hypothesis) * total(query.model.layered())
+    return one_value(value, mass, size, _roundings_of(built, query))
+
+
+def _roundings_of(built: Composition, query: Query) -> int:
+    """A bound on the units of rounding behind the mass of each path of a composition."""
+    return path_roundings(built.plain, query.n) + _roundings_behind(query)
 
 
 def _levels(max_states: int | None, built: Composition | None, query: Query) -> Levels:

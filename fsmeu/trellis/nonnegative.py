@@ -58,21 +58,29 @@ def stays_nonnegative(z: Composed, y: Composed, amounts: Amounts) -> bool:
     parts = [_Sparse(np.zeros(0, np.int64), np.zeros(0))]
     for a, b, table in kinds:
         begins = amounts.row_begins[table]
-        steps = (_steps(z, a), _steps(y, b))
         row = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
         part = slice(*begins[[0, -1]])
         keys = row * amounts.features + amounts.feature[part]
         added = _reduced(keys, amounts.row_amount[part], np.add)
-        taken = _taken(*steps, added, z.first_feature, y.first_feature, size)
+        position = _Position(_steps(z, a), _steps(y, b), added)
+        taken = _taken(position, z.first_feature, y.first_feature, size)
         if taken is None:
             return False
-        positions.append((*steps, added))
+        positions.append(position)
         parts.append(taken)
     keys, most = (np.concatenate(column) for column in zip(*parts, strict=True))
     phi = _reduced(keys, most, np.maximum)
     if (phi.keys < y.width[0]).any():  # both tapes start in their first states
         return False
-    return all(_kept(*one, phi, size[1], amounts.features) for one in positions)
+    return all(_kept(position, phi, size[1], amounts.features) for position in positions)
+
+
+class _Position(NamedTuple):
+    """The steps of a kind of position: rows of target, source and the feature of each term."""
+
+    z: Ints
+    y: Ints
+    amounts: _Sparse  # by row of z times features, plus feature of y
 
 
 def _steps(tape: Composed, kind: int) -> Ints:
@@ -97,14 +105,15 @@ def _pairs(rows: Ints, columns: Ints, z: Ints, y: Ints) -> tuple[Ints, Ints, Int
 
 
 def _taken(
-    z: Ints, y: Ints, amounts: _Sparse, z_terms: Ints, y_terms: Ints, size: tuple[int, int]
+    position: _Position, z_terms: Ints, y_terms: Ints, size: tuple[int, int]
 ) -> _Sparse | None:
     """phi of the steps of a position: for each term the most that is taken, added up."""
+    amounts = position.amounts
     below = amounts.values < 0
     holders = []  # states that show each feature
     begins = []
     rows, columns = np.divmod(amounts.keys[below], y_terms[-1])
-    for steps, terms in ((z, z_terms), (y, y_terms)):
+    for steps, terms in ((position.z, z_terms), (position.y, y_terms)):
         shown = np.stack([steps[2:].ravel(), np.tile(steps[1], len(steps) - 2)])
         shown = shown[:, distinct_rows(list(shown))[0]]
         holders.append(shown[1])
@@ -118,8 +127,9 @@ def _taken(
     return _reduced(most.keys % (size[0] * size[1]), most.values, np.add)
 
 
-def _kept(z: Ints, y: Ints, amounts: _Sparse, phi: _Sparse, width: int, features: int) -> bool:
+def _kept(position: _Position, phi: _Sparse, width: int, features: int) -> bool:
     """Whether phi + amount >= phi after, for every step of a position."""
+    z, y, amounts = position
     rows, columns = np.divmod(phi.keys, width)
     z_begins, y_begins = (
         np.searchsorted(steps[0], np.arange(int(after.max(initial=0)) + 2))

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -219,29 +220,35 @@ def build_machine(
 ) -> Machine:
     """The explicit machine of a view, or of what an acceptor of pairs z * L + y can reach of it."""
     size = len(alphabet)
-    codes, targets, ending, _ = explore(name, view, pairs, size, max_states)
+    reached = explore(name, view, pairs, size, max_states)
+    codes = reached.codes
     values = np.full(len(codes), np.nan)
-    values[ending] = view.values(codes[ending])[0]
-    least = np.nanmin(values) if ending.any() else 0.0
+    values[reached.ending] = view.values(codes[reached.ending])[0]
+    least = np.nanmin(values) if reached.ending.any() else 0.0
     shift = -float(least) if least < 0 else 0.0
-    steps = targets.reshape(len(codes), size, size)
+    steps = reached.targets.reshape(len(codes), size, size)
     return Machine(name, view.n, alphabet, steps, values, shift, view.registers(codes))
+
+
+class Reached(NamedTuple):
+    """The states of a loss that some pairs of sequences reach."""
+
+    codes: Ints  # (states,)
+    targets: Ints  # numbers of states, -1 for none, (states, pairs of labels)
+    ending: Bools  # whether a pair of length exactly n can end there, (states,)
+    gains: Floats  # (linear, states, pairs of labels)
 
 
 def explore(
     name: str, view: LossAutomaton, pairs: Layered | None, size: int, max_states: int | None
-) -> tuple[Ints, Ints, Bools, Floats]:
-    """The states that pairs of length n, or those of an acceptor of pairs z * size + y, can reach.
-
-    Codes of states, targets (states, pairs of labels) as numbers of states with -1 for none, in
-    which a pair of length exactly n can end, and gains (linear, states, pairs of labels).
-    """
+) -> Reached:
+    """The states that pairs of length n reach, or those of an acceptor of pairs z * size + y."""
     explored = _Explored(name, view, size * size, max_states)
     if pairs is None:
         for _ in explored.by_depth():
             pass
         targets = explored.targets
-        return explored.codes, targets, _ending(targets, view.n), explored.gains
+        return Reached(explored.codes, targets, _ending(targets, view.n), explored.gains)
     inside = (pairs.start > 0)[None, :]
     for i, layer in enumerate(pairs.layers, start=1):
         _expand_reached(i, layer, inside, explored)
@@ -252,7 +259,7 @@ def explore(
             after[explored.steps[state, symbol], layer.target[arcs][arc]] = True
         inside = after[:-1]  # which (state, state of the acceptor) are reached after position i
     ending = np.any(inside[:, pairs.final > 0], axis=1)
-    return explored.codes, explored.targets, ending, explored.gains
+    return Reached(explored.codes, explored.targets, ending, explored.gains)
 
 
 def _expand_reached(i: int, layer: Layer, inside: Bools, explored: _Explored) -> None:
