@@ -138,32 +138,36 @@ def decode_corpus(
         hypotheses, best = best_corpus_hypotheses(corpus, sign)
         labels = _named(corpus, hypotheses)
         return CorpusDecision(labels, best.value, best.lower, best.upper, best.exact, 0)
-    unmet = unmet_condition(corpus.loss.split)
-    merged = corpus.as_one() if unmet is not None or corpus.n >= LONG_SEQUENCE else None
-    if merged is not None:
-        decision = _as_one(corpus, merged)
+    clock.over()  # begins here
+    decision = _without_search(corpus, threads)
+    if decision is not None:
         tell(decision.lower, decision.upper)
         return decision
-    if unmet is not None:
-        remedy = "Decide sentence by sentence with decode_many"
-        raise InputError(
-            message(f"decode_corpus, {free.loss.kind} {free.loss.name}", unmet, None, remedy)
-        )
 
     def stop(lower: float, upper: float) -> bool:
         tell(*sorted((sign * lower, sign * upper)))
         return clock.over()
 
-    clock.over()  # begins here
+    return _searched(corpus, sign, float(gap), stop)
+
+
+def _without_search(corpus: Corpus, threads: int) -> CorpusDecision | None:
+    """The decision as for one sequence, or by lanes; None where totals are searched."""
+    loss = corpus.loss
+    unmet = unmet_condition(loss.split)
+    merged = corpus.as_one() if unmet is not None or corpus.n >= LONG_SEQUENCE else None
+    if merged is not None:
+        return _as_one(corpus, merged)
+    if unmet is not None:
+        remedy = "Decide sentence by sentence with decode_many"
+        where = f"decode_corpus, {loss.kind} {loss.name}"
+        raise InputError(message(where, unmet, None, remedy))
     for totals in totals_of_corpus(corpus):
         found = best_by_lanes(totals.problem, threads)
-        if found is None:
-            break
-        decision = _decided_by_lanes(corpus, totals, found)
-        if decision is not None:
-            tell(decision.lower, decision.upper)
+        decision = None if found is None else _decided_by_lanes(corpus, totals, found)
+        if found is None or decision is not None:
             return decision
-    return _searched(corpus, sign, float(gap), stop)
+    return None
 
 
 def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
@@ -275,11 +279,7 @@ class _Totals:
         self.most = max(sign * side for side in ends)  # the greatest that the file declares
         joint = len(self.form.joint_counts)
         sentences = len(corpus.models)
-        cells = 0
-        for group in corpus.groups:
-            group.trellis.guard("decode_corpus", group.n)
-            cells += len(group.rows) * len(group.trellis.score_cells(group.n))
-        _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
+        _guard_scores(corpus)
         # Bounds on sentences' joint counts without signs, and on sums of their expectations.
         self.greatest = np.zeros((sentences, joint))
         self.expected = np.zeros(joint)
@@ -443,6 +443,15 @@ def _swept(group: Group) -> _SweptGroup:
         most = np.maximum.reduceat(dense, begins, axis=1)  # (batch, positions and terms)
         np.add.at(bounds, trellis.amounts.joint[cells[begins, 1]], most.sum(axis=0))
     return _SweptGroup(group, weights, own, bounds)
+
+
+def _guard_scores(corpus: Corpus) -> None:
+    """Refuses sentences that are too long, or too many."""
+    cells = 0
+    for group in corpus.groups:
+        group.trellis.guard("decode_corpus", group.n)
+        cells += len(group.rows) * len(group.trellis.score_cells(group.n))
+    _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
 
 
 def _guard(cells: int, limit: int, what: str) -> None:

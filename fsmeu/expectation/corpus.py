@@ -304,30 +304,11 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     parts = list[_JointCounts]()
     least = size = np.zeros(1 + len(names))  # the first axis has one place, as there may be no name
     for loss, z, model in zip(corpus.losses, zs, corpus.models, strict=True):
-        bound = protocol.check_totals(loss, "expect_corpus")
-        view = SpecAutomaton(bound.at(len(z)), z, merge=False)
-        final = walk(view, model.layered())
-        occurs = final.mass[0] > 0
-        registers = view.registers(final.codes[occurs])
-        lengths = np.full(int(occurs.sum()), len(z))
-        added = protocol.added_counts(bound, registers, lengths)
-        counts = np.stack([0.0 * lengths, *(added[name] for name in names)])
-        low = counts.min(axis=1)
-        places = (counts - low[:, None]).astype(np.int64)
-        for name, column, place in zip(names, counts[1:], places[1:], strict=True):
-            if len(broken := column[column != column.min() + place]):
-                must = f"{name} must grow by whole numbers, for its distribution to be tabled"
-                raise InputError(message("expect_corpus", must, f"the value {broken[0]:g}"))
+        low, part = _sentence_counts(loss, z, model, names)
         least = least + low
-        size = size + places.max(axis=1)
-        if (cells := math.prod((1 + size).tolist())) > MOST_CORPUS_TABLE:
-            must = f"the counts of the corpus may have up to {MOST_CORPUS_TABLE:,} tuples of totals"
-            remedy = "Use fewer sentences, or a value that is linear in what reads both sequences"
-            raise SizeLimitError(message("expect_corpus", must, f"{cells:,.0f}", remedy))
-        masses = np.zeros(1 + places.max(axis=1))
-        np.add.at(masses, tuple(places), final.mass[0, occurs])
-        error = relative_error(final.roundings + 8) * float(np.linalg.norm(masses))
-        parts.append(_JointCounts(masses, masses > 0, error))
+        size = size + np.array(part.masses.shape) - 1
+        _guard_table(1 + size)
+        parts.append(part)
     none = np.ones((1,) * len(least))
     [table] = product_tree(parts or [_JointCounts(none, none > 0, 0.0)], _plus)[-1]
     totals = np.array(np.nonzero(table.possible))
@@ -340,6 +321,41 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     estimate = Estimate(value, error, float(masses.sum()))
     levels = partial(level_sets, values, masses)
     return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", estimate, levels)
+
+
+def _guard_table(shape: Floats | Ints) -> None:
+    """Refuses a table of more tuples of totals than may be held."""
+    cells = math.prod(shape.tolist())
+    if cells > MOST_CORPUS_TABLE:
+        must = f"the counts of the corpus may have up to {MOST_CORPUS_TABLE:,} tuples of totals"
+        remedy = "Use fewer sentences, or a value that is linear in what reads both sequences"
+        raise SizeLimitError(message("expect_corpus", must, f"{cells:,.0f}", remedy))
+
+
+def _sentence_counts(
+    loss: Loss, z: Ints, model: Model, names: Sequence[str]
+) -> tuple[Floats, _JointCounts]:
+    """The least counts of a sentence, 0 before them, and their joint distribution."""
+    bound = protocol.check_totals(loss, "expect_corpus")
+    view = SpecAutomaton(bound.at(len(z)), z, merge=False)
+    final = walk(view, model.layered())
+    occurs = final.mass[0] > 0
+    registers = view.registers(final.codes[occurs])
+    lengths = np.full(int(occurs.sum()), len(z))
+    added = protocol.added_counts(bound, registers, lengths)
+    counts = np.stack([0.0 * lengths, *(added[name] for name in names)])
+    low = counts.min(axis=1)
+    places = (counts - low[:, None]).astype(np.int64)
+    for name, column, place in zip(names, counts[1:], places[1:], strict=True):
+        if len(broken := column[column != column.min() + place]):
+            must = f"{name} must grow by whole numbers, for its distribution to be tabled"
+            raise InputError(message("expect_corpus", must, f"the value {broken[0]:g}"))
+    shape = 1 + places.max(axis=1)
+    _guard_table(shape)
+    masses = np.zeros(shape)
+    np.add.at(masses, tuple(places), final.mass[0, occurs])
+    error = relative_error(final.roundings + 8) * float(np.linalg.norm(masses))
+    return low, _JointCounts(masses, masses > 0, error)
 
 
 def _plus(left: _JointCounts, right: _JointCounts) -> _JointCounts:
