@@ -375,11 +375,13 @@ def revalued(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> li
         with suppress(FsmeuError):  # then one by one, and the error is that of one
             queries = [problems[row].query(by_row[row].indices) for row in unknown]
             values = dict(zip(unknown, values_and_errors(queries)[0].tolist(), strict=True))
-    done = {row: _checked(problems[row], answer, values.get(row)) for row, answer in by_row.items()}
+    done = {
+        row: _with_value(problems[row], answer, values.get(row)) for row, answer in by_row.items()
+    }
     return [done.get(row, answer) for row, answer in enumerate(answers)]
 
 
-def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
+def _with_value(problem: Problem, answer: Answer, again: float | None) -> Answer:
     """The answer with the value ``again``, computed now where it is None and not known well."""
     claim = answer.exact and answer.value is not None
     if again is None and not (claim and answer.error <= PRECISION * abs(answer.value or 0.0)):
