@@ -22,7 +22,8 @@ from fsmeu.losses.describe import Properties, properties
 from fsmeu.losses.language import syntax
 from fsmeu.losses.language.syntax import Spec, names_read
 from fsmeu.losses.loss import Labels, SpecLoss, bind_loss
-from fsmeu.losses.machine.machine import Machine, build_machine, machine_view, same_values
+from fsmeu.losses.machine.machine import Machine, build_machine, machine_view
+from fsmeu.losses.machine.minimize import same_values
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 
 _MOST_STATES = 4000  # of a machine in which redundant registers are looked for

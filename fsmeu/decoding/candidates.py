@@ -108,7 +108,8 @@ def allowed_sequences(model: Model, constraint: Constraint | None, budget: int) 
     if (count := _count(steps)) > budget:
         must = f"there may be at most {budget:,} allowed sequences, not {count:.6g}"
         raise SizeLimitError(message("decode", must, None, "Raise the budget"))
-    prefixes, state = np.zeros((1, 0), np.int64), np.zeros(1, np.int64)
+    prefixes = np.zeros((1, 0), np.int64)
+    state = np.zeros(1, np.int64)
     for after in steps.next:
         row, label = np.nonzero(after[state] >= 0)
         prefixes = np.column_stack([prefixes[row], label])
@@ -125,7 +126,7 @@ def _count(steps: ConstraintLayers) -> float:
     return float(count.sum())
 
 
-def _all_sequences(problem: Problem) -> float:
+def all_sequences(problem: Problem) -> float:
     """The number of sequences, constraints aside, inf where doubles do not hold it."""
     return float(len(problem.model.labels)) ** min(problem.n, 64)
 
@@ -168,8 +169,10 @@ def _best_listed(
     """The best of the candidates that there was time for; proven best of all where it is."""
     values, errors = valued_candidates(problem, candidates)
     signed = problem.sign * values
-    best, late = int(signed.argmax()), late_sentence(problem, len(values), len(candidates))
-    value, error = float(values[best]), float(errors[best])
+    best = int(signed.argmax())
+    late = late_sentence(problem, len(values), len(candidates))
+    value = float(values[best])
+    error = float(errors[best])
     answer = Answer(candidates[best], False, late or why, len(values), value, error)
     if late or not everything or problem.keep is not None:
         return answer
@@ -180,7 +183,9 @@ def valued_candidates(
     problem: Problem, candidates: Sequence[Ints], engine: str = "lattice"
 ) -> Floats:
     """Values and bounds on errors, (2, k), of the k >= 1 first candidates, as time allows."""
-    blocks, done, clock = [problem.values(candidates[:1], engine)], 1, problem.clock
+    blocks = [problem.values(candidates[:1], engine)]
+    done = 1
+    clock = problem.clock
     while done < len(candidates) and not clock.over(done / len(candidates)):
         left = (clock.seconds - clock.elapsed) / max(clock.elapsed, 1e-9)
         size = max(1, min(done, LARGEST_BLOCK, int(min(left * done, LARGEST_BLOCK))))
@@ -200,7 +205,9 @@ def late_sentence(problem: Problem, valued: int, count: int) -> str:
 
 def _search(problem: Problem) -> Answer:
     """The best of several local optima; proven only if no pair of sequences has a better value."""
-    best, top, tried = problem.likely_sequence(), -np.inf, 0
+    best = problem.likely_sequence()
+    top = -np.inf
+    tried = 0
     why = "the most probable allowed sequence"
     answer = with_best_of_all(problem, Answer(best, False, why, 1))
     if answer.exact:
@@ -214,7 +221,8 @@ def _search(problem: Problem) -> Answer:
     except TimeoutError:
         until = "any other was compared with it"
         if tried:
-            why, until = "the best so far", "no single label change improved it"
+            why = "the best so far"
+            until = "no single label change improved it"
         why = f"{why}: {problem.clock.ran_out} before {until}"
     return Answer(best, False, why, tried)
 
@@ -236,7 +244,8 @@ def _starts(problem: Problem, first: Ints) -> list[Ints]:
 
 def _climbed(problem: Problem, starts: Sequence[Ints]) -> Iterator[tuple[Ints, float, int]]:
     """The sequences on the way up from each start, sign times value, and how many were valued."""
-    changes, visited = Changes(problem), set[bytes]()
+    changes = Changes(problem)
+    visited = set[bytes]()
     for k, start in enumerate(starts):
         current: Ints | None = start
         for _ in range(CLIMB_STEPS):
@@ -265,6 +274,6 @@ def _best_change(problem: Problem, current: Ints, table: Floats, value: float) -
 
 VITERBI = Method("viterbi", _equality_alone, _viterbi, together=True)
 MARGINAL = Method("marginal", lambda problem: None, one_by_one(_marginal), together=True)
-NBEST = Method("nbest", lambda problem: None, one_by_one(_nbest), cost=lambda problem: LIST_LENGTH)
-EXHAUSTIVE = Method("exhaustive", _few_sequences, one_by_one(_exhaustive), cost=_all_sequences)
+NBEST = Method("nbest", lambda problem: None, one_by_one(_nbest))
+EXHAUSTIVE = Method("exhaustive", _few_sequences, one_by_one(_exhaustive))
 SEARCH = Method("search", lambda problem: None, one_by_one(_search))

@@ -43,11 +43,10 @@ from fsmeu.trellis.chain_shares import TiltedShares, tilted_shares
 from fsmeu.trellis.chains import (
     BinaryChain,
     CountMoments,
-    Estimate,
     Interval,
     ReferenceCounts,
 )
-from fsmeu.trellis.roundings import LEAST
+from fsmeu.trellis.roundings import LEAST, BoundedValue
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 from fsmeu.twofold import UNIT
 
@@ -384,7 +383,7 @@ class _Valued(NamedTuple):
     """A sequence with its value."""
 
     z: Ints
-    value: Estimate
+    value: BoundedValue
 
 
 def _valued(problem: Problem, z: Ints, search: _Search, counts: ReferenceCounts) -> _Valued:

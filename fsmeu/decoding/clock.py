@@ -30,7 +30,8 @@ class Clock:
         if isinstance(limit, bool) or not isinstance(limit, Real) or not float(limit) > 0:
             must = "seconds must be a number above 0, or None for no limit"
             raise errors.InputError(errors.message(where, must, seconds))
-        self.seconds, self.progress = float(limit), progress
+        self.seconds = float(limit)
+        self.progress = progress
         self._begin: float | None = None
         self._told = self._done = 0.0
 
@@ -43,7 +44,8 @@ class Clock:
 
     def over(self, done: float = 0.0) -> bool:
         """True when there is no time left; takes note of, and tells, the share of work done."""
-        passed, self._done = self.elapsed, max(self._done, done)
+        passed = self.elapsed
+        self._done = max(self._done, done)
         if self.progress is not None and passed - self._told > _BETWEEN:
             self._told = passed
             self.progress(min(1.0, max(self._done, passed / self.seconds)))

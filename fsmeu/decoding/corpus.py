@@ -20,7 +20,7 @@ from functools import reduce
 from itertools import pairwise
 from numbers import Real
 from operator import or_
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,17 +34,16 @@ from fsmeu.decoding.problem import PRECISION, Clock
 from fsmeu.decoding.split import unmet_condition
 from fsmeu.errors import InputError, SizeLimitError, message, one_of
 from fsmeu.expectation import corpus as corpora
-from fsmeu.expectation.corpus import Corpus, CorpusTotals, by_sentence, totals_of_corpus
+from fsmeu.expectation.corpus import Corpus, CorpusTotals, Group, by_sentence, totals_of_corpus
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, LONG_SEQUENCE, WINDOW_CELLS
 from fsmeu.losses.protocol import LossLike
-from fsmeu.models import Model, arc_weights_many
+from fsmeu.models import Model
 from fsmeu.parallel import checked_jobs
 from fsmeu.trellis.batches import Scores
-from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
@@ -129,40 +128,46 @@ def decode_corpus(
         must = "progress must be a function of two bounds"
         raise InputError(message("decode_corpus", must, progress))
     tell = progress or (lambda lower, upper: None)
-    clock, threads = Clock(seconds, where="decode_corpus"), checked_jobs("decode_corpus", jobs)
+    clock = Clock(seconds, where="decode_corpus")
+    threads = checked_jobs("decode_corpus", jobs)
     engine = one_of("decode_corpus", "engine", engine, ENGINES)
     free = corpora.corpus_of(loss, models, "decode_corpus")
     corpus = replace(free, constraint=constraint)
     sign = 1.0 if free.loss.kind == "utility" else -1.0
     if engine == "openfst":
         hypotheses, best = best_corpus_hypotheses(corpus, sign)
-        return CorpusDecision(_named(corpus, hypotheses), *best, 0)
-    unmet = unmet_condition(corpus.loss.split)
-    merged = corpus.as_one() if unmet is not None or corpus.n >= LONG_SEQUENCE else None
-    if merged is not None:
-        decision = _as_one(corpus, merged)
+        labels = _named(corpus, hypotheses)
+        return CorpusDecision(labels, best.value, best.lower, best.upper, best.exact, 0)
+    clock.over()  # begins here
+    decision = _without_search(corpus, threads)
+    if decision is not None:
         tell(decision.lower, decision.upper)
         return decision
-    if unmet is not None:
-        remedy = "Decide sentence by sentence with decode_many"
-        raise InputError(
-            message(f"decode_corpus, {free.loss.kind} {free.loss.name}", unmet, None, remedy)
-        )
 
     def stop(lower: float, upper: float) -> bool:
         tell(*sorted((sign * lower, sign * upper)))
         return clock.over()
 
-    clock.over()  # begins here
+    return _searched(corpus, sign, float(gap), stop)
+
+
+def _without_search(corpus: Corpus, threads: int) -> CorpusDecision | None:
+    """The decision as for one sequence, or by lanes; None where totals are searched."""
+    loss = corpus.loss
+    unmet = unmet_condition(loss.split)
+    merged = corpus.as_one() if unmet is not None or corpus.n >= LONG_SEQUENCE else None
+    if merged is not None:
+        return _as_one(corpus, merged)
+    if unmet is not None:
+        remedy = "Decide sentence by sentence with decode_many"
+        where = f"decode_corpus, {loss.kind} {loss.name}"
+        raise InputError(message(where, unmet, None, remedy))
     for totals in totals_of_corpus(corpus):
         found = best_by_lanes(totals.problem, threads)
-        if found is None:
-            break
-        decision = _decided_by_lanes(corpus, totals, found)
-        if decision is not None:
-            tell(decision.lower, decision.upper)
+        decision = None if found is None else _decided_by_lanes(corpus, totals, found)
+        if found is None or decision is not None:
             return decision
-    return _decided(free, *_best_of_corpus(corpus, sign, float(gap), stop), sign)
+    return None
 
 
 def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
@@ -170,8 +175,10 @@ def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
     decision = decode(corpus.loss, model)
     ends = np.cumsum([0, *(sentence.n for sentence in corpus.models)]).tolist()
     labels = [decision.labels[begin:end] for begin, end in pairwise(ends)]
-    sides, value = corpus.loss.value_range(corpus.n), decision.value
-    low, high = value - PRECISION * abs(value), value + PRECISION * abs(value)
+    sides = corpus.loss.value_range(corpus.n)
+    value = decision.value
+    low = value - PRECISION * abs(value)
+    high = value + PRECISION * abs(value)
     if not decision.exact:
         low, high = (low, sides[1]) if corpus.loss.kind == "utility" else (sides[0], high)
     return CorpusDecision(labels, value, low, high, decision.exact, decision.candidates)
@@ -189,24 +196,18 @@ def _decided_by_lanes(
     sign = totals.problem.sign
     low = found.value - found.error
     high = max(found.value + found.error, found.upper)
-    sides = sorted((sign * low, sign * high))
-    reach = (high - low) / (2 * PRECISION)
-    exact = bool(reach <= abs(found.value) or reach <= _step(corpus, zs, sign * found.value))
-    return CorpusDecision(
-        _named(corpus, zs), sign * found.value, sides[0], sides[1], exact, found.tried
-    )
+    return _decision(corpus, zs, sign * found.value, [sign * low, sign * high], found.tried)
 
 
-def _decided(
-    corpus: Corpus, zs: list[Ints], upper: float, totals: int, sign: float
+def _decision(
+    corpus: Corpus, zs: list[Ints], value: float, bounds: Sequence[float], totals: int
 ) -> CorpusDecision:
-    """The decision for zs, given a bound on sign times all values."""
-    expectation = corpora.linear_expectation(corpus, zs)
-    value, low, high = expectation.value, expectation.lower, expectation.upper
-    low, high = (low, max(high, upper)) if sign > 0 else (min(low, -upper), high)
+    """The decision for zs, between the least and the greatest of several bounds."""
+    low = min(bounds)
+    high = max(bounds)
     reach = (high - low) / (2 * PRECISION)
     exact = bool(reach <= abs(value) or reach <= _step(corpus, zs, value))
-    return CorpusDecision(_named(corpus, zs), value, float(low), float(high), exact, totals)
+    return CorpusDecision(_named(corpus, zs), value, low, high, exact, totals)
 
 
 def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:
@@ -216,13 +217,17 @@ def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:
 
 
 def _step(corpus: Corpus, zs: list[Ints], value: float) -> float:
-    """The median of |change of the value| over changes of one label: a scale for values near 0."""
+    """The median of |change of the value| over changes of one label: a scale for values near 0.
+
+    What the constraint does not allow may be changed to, too.
+    """
+    free = replace(corpus, constraint=None)
     places = [(row, i) for row, z in enumerate(zs) for i in range(len(z))]
     changes = []
     for row, i in places[:: max(1, len(places) // _CHANGES)]:
         changed = [*zs[:row], zs[row].copy(), *zs[row + 1 :]]
         changed[row][i] = (changed[row][i] + 1) % len(corpus.models[row].alphabet)
-        changes.append(abs(corpora.linear_expectation(corpus, changed).value - value))
+        changes.append(abs(corpora.linear_expectation(free, changed).value - value))
     return float(np.median(changes)) if changes else 0.0
 
 
@@ -230,12 +235,13 @@ def _step(corpus: Corpus, zs: list[Ints], value: float) -> float:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
-def _best_of_corpus(
+def _searched(
     corpus: Corpus, sign: float, gap: float, stop: Callable[[float, float], bool]
-) -> tuple[list[Ints], float, int]:
-    """Label indices of the best hypotheses, an upper bound on all, how many totals were tried."""
+) -> CorpusDecision:
+    """The decision by branch and bound over the totals of hypotheses' counts."""
     totals = _Totals(corpus, sign)
-    window, places = totals.window, np.flatnonzero(totals.hyp)
+    window = totals.window
+    places = np.flatnonzero(totals.hyp)
     offset, errors = np.zeros((2, len(totals.hyp)))
     rounding = relative_error(window.operations + len(window.masses) + 8)
     for ks, _, h in totals.tables(np.arange(len(totals.hyp))):
@@ -255,7 +261,10 @@ def _best_of_corpus(
         best_at=lambda k: totals.best(totals.scores(k)[0], totals.counts[k](k)),
     )
     best, upper = branch_and_bound(search, gap=gap, stop=stop)
-    return search.best_at(best), upper, len(search.tried)
+    zs = search.best_at(best)
+    expectation = corpora.linear_expectation(replace(corpus, constraint=None), zs)
+    bounds = [expectation.lower, expectation.upper, sign * float(upper)]
+    return _decision(corpus, zs, expectation.value, bounds, len(search.tried))
 
 
 class _Totals:
@@ -263,32 +272,35 @@ class _Totals:
 
     def __init__(self, corpus: Corpus, sign: float) -> None:
         assert corpus.loss.split is not None
-        self.corpus, self.form, self.sign = corpus, corpus.loss.split, sign
+        self.corpus = corpus
+        self.form = corpus.loss.split
+        self.sign = sign
         ends = corpus.loss.value_range(corpus.n)
         self.most = max(sign * side for side in ends)  # the greatest that the file declares
-        joint, sentences, cells = len(self.form.joint_counts), len(corpus.models), 0
-        for rows, n, structure, _ in corpus.groups:
-            structure.guard("decode_corpus", n)
-            cells += len(rows) * len(structure.score_cells(n))
-        _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
+        joint = len(self.form.joint_counts)
+        sentences = len(corpus.models)
+        _guard_scores(corpus)
         # Bounds on sentences' joint counts without signs, and on sums of their expectations.
-        self.greatest, self.expected = np.zeros((sentences, joint)), np.zeros(joint)
-        # By group, the models' weights and distributions of references' counts, (batch, counts).
-        self.weights, self.own = list[ArcWeights](), list[Floats]()
-        hyp, ref, windows = list[Bools](), list[Bools](), list[list[Window]]()
-        for rows, n, structure, models in corpus.groups:
-            hyp += [structure.counts_met(n)[0]] * len(rows)
-            ref += [structure.counts_met(n)[1]] * len(rows)
-            self.greatest[rows] = structure.greatest[:, n]
-            self.weights.append(arc_weights_many(models))
-            bounds, masses = _expected(structure, self.weights[-1])
-            self.expected += bounds
-            self.own.append(masses)
-            operations = int(structure.roundings[n]) + self.weights[-1].roundings
-            windows.append([Window(0, mass[None], 0.0, operations) for mass in masses])
-        parts, cut = by_sentence(corpus.groups, windows), corpora.mass_to_cut(corpus)
+        self.greatest = np.zeros((sentences, joint))
+        self.expected = np.zeros(joint)
+        self.groups = [_swept(group) for group in corpus.groups]
+        hyp = list[Bools]()
+        ref = list[Bools]()
+        windows = list[list[Window]]()
+        for swept in self.groups:
+            rows, n, trellis, _ = swept.group
+            met = trellis.counts_met(n)
+            hyp += [met[0]] * len(rows)
+            ref += [met[1]] * len(rows)
+            self.greatest[rows] = trellis.greatest[:, n]
+            self.expected += swept.expected
+            operations = swept.operations
+            windows.append([Window(0, mass[None], 0.0, operations) for mass in swept.own])
+        parts = by_sentence(corpus.groups, windows)
+        cut = corpora.mass_to_cut(corpus)
         self.window = sum_of_all(parts, cut, 1)  # all references' counts together
-        self.hyp, self.ref = _sums_of(hyp), _sums_of(ref)  # which totals there are, (K + 1,)
+        self.hyp = _sums_of(hyp)  # which totals there are, (K + 1,)
+        self.ref = _sums_of(ref)
         width = len(self.window.masses)
         what = "the distributions of the references' counts of all sentences but one may be"
         _guard(sentences * width, CORPUS_WINDOW_CELLS, what)
@@ -296,7 +308,8 @@ class _Totals:
         _guard(len(self.hyp) * width, CORPUS_VALUES, what)
         self.other_windows = all_but_one(parts, cut)  # by sentence: all other references' counts
         # For the totals tried g_q(k, r), (counts, width), bounds on errors of sums, and counts.
-        self.slopes, self.off = dict[int, Floats](), dict[int, float]()
+        self.slopes = dict[int, Floats]()
+        self.off = dict[int, float]()
         self.counts = dict[int, Callable[[int], Ints]]()
 
     def tables(self, ks: Ints) -> Iterator[tuple[slice, list[Floats], Floats]]:
@@ -344,7 +357,8 @@ class _Totals:
         second order. All that a bound needs is that no factor is negative.
         """
         most = self.expected * (1.0 + 1e-9)  # bounds on E|c_q|
-        factors, away = np.zeros((len(slopes), len(ks))), np.zeros(len(ks))
+        factors = np.zeros((len(slopes), len(ks)))
+        away = np.zeros(len(ks))
         chances = self.window.masses
         if not len(most):
             return factors, away
@@ -368,23 +382,24 @@ class _Totals:
         steepest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
         error = self.window.lost * float(self.greatest.sum(axis=0) @ steepest)
         scores = []
-        for group, weights, own in zip(self.corpus.groups, self.weights, self.own, strict=True):
-            rows, n, structure, _ = group
-            windows, most = [self.other_windows[row] for row in rows], self.greatest[rows]
+        for swept in self.groups:
+            rows, n, trellis, _ = swept.group
+            own = swept.own
+            windows = [self.other_windows[row] for row in rows]
+            most = self.greatest[rows]
             # The mean of g_q(k, .) by the sentence's own count, (batch, counts, own counts).
             gains = np.zeros((len(rows), len(at), own.shape[1]))
             for row, window in zip(gains, windows, strict=True):
                 reach = slice(window.low, window.low + len(window.masses) + own.shape[1] - 1)
                 for q, values in enumerate(at):
                     row[q] = np.correlate(values[reach], window.masses, "valid")
-            scores.append(structure.scores(weights, gains)[0])
+            scores.append(trellis.scores(swept.weights, gains)[0])
             # Roundings of sweeps, what others lack and their roundings, roundings of best paths.
             expected = np.einsum("bqc,bc->bq", np.abs(gains), np.abs(own))
-            rounding = 2.0 * relative_error(int(structure.roundings[n]) + weights.roundings)
-            error += rounding * float((most * expected).sum())
+            error += 2.0 * relative_error(swept.operations) * float((most * expected).sum())
             off = [o.lost + relative_error(o.operations + len(o.masses) + 8) for o in windows]
             error += float((most @ steepest) @ np.array(off))
-            steps = relative_error((len(structure.tapes.terms) + 9) * n + 64)
+            steps = relative_error((len(trellis.tapes.terms) + 9) * n + 64)
             error += steps * float((most * np.abs(gains).max(axis=2, initial=0.0)).sum())
         return scores, error, at
 
@@ -394,24 +409,49 @@ class _Totals:
         found = []
         for group, own in zip(groups, scores, strict=True):
             at = None if ends is None else ends[group.rows]
-            best = group.structure.best(own, np.ones((len(group.rows), 1)), group.n, at)
+            best = group.trellis.best(own, np.ones((len(group.rows), 1)), group.n, at)
             found.append(best[0] if at is None else best[1])
         return by_sentence(groups, found)
 
 
-def _expected(structure: SplitTrellis, models: ArcWeights) -> tuple[Floats, Floats]:
-    """Bounds on the sums of E|joint count|, (counts,), and P(count of y), (batch, counter)."""
-    n, counts = models.n, structure.counts
-    ones = np.ones((len(models.arcs), counts, int(structure.y_tables.columns[n])))
-    scores, (chances, _, _) = structure.scores(models, ones, absolute=True)
-    cells, bounds = structure.score_cells(n), np.zeros(counts)
+class _SweptGroup(NamedTuple):
+    """Sentences of a corpus that are swept together, and what one sweep over them tells."""
+
+    group: Group
+    weights: ArcWeights
+    own: Floats  # P(count of y), (batch, counts)
+    expected: Floats  # bounds on the sums of E|joint count|, (joint counts,)
+
+    @property
+    def operations(self) -> int:
+        """A bound on the roundings behind each probability."""
+        return int(self.group.trellis.roundings[self.group.n]) + self.weights.roundings
+
+
+def _swept(group: Group) -> _SweptGroup:
+    trellis = group.trellis
+    n = group.n
+    weights = group.weights
+    ones = np.ones((len(group.rows), trellis.counts, int(trellis.y_tables.columns[n])))
+    scores, (own, _, _) = trellis.scores(weights, ones, absolute=True)
+    cells = trellis.score_cells(n)
+    bounds = np.zeros(trellis.counts)
     if len(cells):
-        term = np.searchsorted(structure.z.first_feature, cells[:, 1], side="right")
+        term = np.searchsorted(trellis.z.first_feature, cells[:, 1], side="right")
         begins = np.flatnonzero(np.diff(cells[:, 0] * (1 + term.max()) + term, prepend=-1))
         dense = scores.dense(len(cells))[..., 0]
         most = np.maximum.reduceat(dense, begins, axis=1)  # (batch, positions and terms)
-        np.add.at(bounds, structure.amounts.joint[cells[begins, 1]], most.sum(axis=0))
-    return bounds, chances
+        np.add.at(bounds, trellis.amounts.joint[cells[begins, 1]], most.sum(axis=0))
+    return _SweptGroup(group, weights, own, bounds)
+
+
+def _guard_scores(corpus: Corpus) -> None:
+    """Refuses sentences that are too long, or too many."""
+    cells = 0
+    for group in corpus.groups:
+        group.trellis.guard("decode_corpus", group.n)
+        cells += len(group.rows) * len(group.trellis.score_cells(group.n))
+    _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
 
 
 def _guard(cells: int, limit: int, what: str) -> None:
@@ -424,7 +464,8 @@ def _guard(cells: int, limit: int, what: str) -> None:
 
 def _sums_of(reachable: Sequence[Bools]) -> Bools:
     """Which totals there are, from the counts that each sentence may have; sets are bits."""
-    bits, size = 1, 1 + sum(len(counts) - 1 for counts in reachable)
+    bits = 1
+    size = 1 + sum(len(counts) - 1 for counts in reachable)
     for counts in reachable:
         bits = reduce(or_, (bits << count for count in np.flatnonzero(counts).tolist()))
     return np.array([bit == "1" for bit in reversed(f"{bits:0{size}b}")], bool)

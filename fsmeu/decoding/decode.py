@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fsmeu import errors
 from fsmeu.arrays import Floats
-from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI
+from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI, all_sequences
 from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
 from fsmeu.decoding.explicit import EXPLICIT
 from fsmeu.decoding.lanes import LANES
@@ -40,7 +40,7 @@ from fsmeu.expectation.composition import advising_default
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import batch_size, bind_labels, fitted, group_by_structure, model_at
 from fsmeu.fst.alphabet import BINARY, listed
-from fsmeu.fst.constraint import as_constraint
+from fsmeu.fst.constraint import Constraint, as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.losses.semantics.at_length import RangeError
@@ -104,12 +104,10 @@ def decode(
     >>> decode(load("fscore"), [0.9, 0.5, 0.3]).labels
     [1, 1, 0]
     """
-    engine = _engine("decode", engine, method, keep)
+    options = _Options(method, keep, constraint, budget, seconds, engine).checked("decode")
     bound, model = fitted(loss, as_model(model), "decode")
     allowed = as_constraint(constraint, model.alphabet, model.n)
-    clock = Clock(seconds, progress)
-    problem = Problem(bound, model, allowed, *_limits(keep, budget), clock)
-    return _decide([problem], method, engine)[0]
+    return _decide([options.problem(bound, model, allowed, progress)], options)[0]
 
 
 def decode_many(
@@ -142,19 +140,18 @@ def decode_many(
             decide.
         engine: as for ``decode``.
     """
-    engine = _engine("decode_many", engine, method, keep)
+    options = _Options(method, keep, constraint, budget, seconds, engine).checked("decode_many")
     loss = as_loss(loss, "decode_many")
     models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
-    limits = _limits(keep, budget)
-    Clock(seconds, where="decode_many")  # refuses what is no number of seconds
     if progress is not None and not callable(progress):
         must = "progress must be a function of the number of decisions made"
         raise InputError(message("decode_many", must, progress))
-    tell, threads = progress or (lambda count: None), checked_jobs("decode_many", jobs)
+    tell = progress or (lambda count: None)
+    threads = checked_jobs("decode_many", jobs)
     decisions: dict[int, Decision] = {}
     fast = engine == "lattice" and method in ("auto", RATIOS.name)
     if scheduler is None and keep is None and fast:
-        for ranked in _ranked_together(loss, models, method, constraint):
+        for ranked in _ranked_together(loss, models, options):
             decisions.update(ranked)
             tell(len(ranked))
     left: dict[int, Model] = {}
@@ -162,65 +159,101 @@ def decode_many(
         if row not in decisions:
             where = f"decode_many, models[{row}]"
             left[row] = fitted(loss, model_at(model, where), where)[1]
-    places, apart = list(left), list[int]()  # what other processes decide
-    blocks = list[dict[int, Problem]]()
-    for group in group_by_structure([*left.values()]):
-        rows = [places[k] for k in group]
-        first, size = left[rows[0]], 1
-        bound = bind_labels(loss, first.alphabet, "decode_many")
-        allowed = as_constraint(constraint, first.alphabet, first.n)
-        problems = [Problem(bound, left[row], allowed, *limits, Clock(seconds)) for row in rows]
-        if scheduler is None and _are_decided_together(problems[0], method, engine):
-            size = min(DECISIONS_AT_ONCE, batch_size(first, len(left), threads))
-        elif scheduler is not None or threads > 1:
-            apart += rows
-            continue
-        pairs = list(zip(rows, problems, strict=True))
-        blocks += [dict(pairs[begin : begin + size]) for begin in range(0, len(rows), size)]
+    work = _divided(loss, left, options, threads, scheduler)
 
     def decide(block: dict[int, Problem]) -> dict[int, Decision]:
-        return dict(zip(block, _decide(list(block.values()), method, engine), strict=True))
+        return dict(zip(block, _decide(list(block.values()), options), strict=True))
 
     with ThreadPoolExecutor(threads) as pool:  # kernels work side by side
-        for some in map(decide, blocks) if threads == 1 else pool.map(decide, blocks):
+        for some in map(decide, work.blocks) if threads == 1 else pool.map(decide, work.blocks):
             decisions.update(some)
             tell(len(some))
-    if apart:
-        options = {"method": method, "keep": keep, "constraint": constraint, "budget": budget}
-        options |= {"seconds": seconds, "engine": engine}
-        question, batch = (loss, options), [left[row] for row in apart]
-        work = question, batch, [model.n for model in batch], min(threads, len(batch))
-        decided = in_shares("decode_many", _decide_share, *work, scheduler, tell)
-        decisions.update(zip(apart, decided, strict=True))
+    if work.apart:
+        batch = [left[row] for row in work.apart]
+        sizes = [model.n for model in batch]
+        few = min(threads, len(batch))
+        question = (loss, options)
+        decided = in_shares(
+            "decode_many", _decide_share, question, batch, sizes, few, scheduler, tell
+        )
+        decisions.update(zip(work.apart, decided, strict=True))
     return [decisions[row] for row in range(len(models))]
 
 
-def _engine(where: str, engine: str, method: str, keep: int | None) -> str:
-    """The name of the engine, after checks that it has the method and the option."""
-    one_of(where, "method", method, ["auto", *METHODS])
-    if one_of(where, "engine", engine, ENGINES) == "openfst":
-        if method not in ("auto", *EXPLICIT):
-            must = f"the engine openfst has the methods {', '.join(EXPLICIT)}"
-            raise InputError(message(where, must, f"method={method!r}", "Leave the engine out"))
-        if keep is not None:
-            must = "the engine openfst keeps every state when it decides"
-            raise InputError(message(where, must, f"keep={keep}", "Leave keep out"))
-    return engine
+class _Options(NamedTuple):
+    """What is asked of every model: the options of ``decode`` but for ``progress``."""
+
+    method: str
+    keep: int | None
+    constraint: Any
+    budget: int
+    seconds: float | None
+    engine: str
+
+    def checked(self, where: str) -> _Options:
+        """The same options, if they suit each other."""
+        one_of(where, "method", self.method, ["auto", *METHODS])
+        if one_of(where, "engine", self.engine, ENGINES) == "openfst":
+            if self.method not in ("auto", *EXPLICIT):
+                must = f"the engine openfst has the methods {', '.join(EXPLICIT)}"
+                got = f"method={self.method!r}"
+                raise InputError(message(where, must, got, "Leave the engine out"))
+            if self.keep is not None:
+                must = "the engine openfst keeps every state when it decides"
+                raise InputError(message(where, must, f"keep={self.keep}", "Leave keep out"))
+        Clock(self.seconds, where=where)  # refuses what is no number of seconds
+        keep = None if self.keep is None else errors.check_int("decode", "keep", self.keep)
+        return self._replace(keep=keep, budget=errors.check_int("decode", "budget", self.budget))
+
+    def problem(
+        self,
+        loss: Loss,
+        model: Model,
+        allowed: Constraint | None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Problem:
+        """The problem of a model, with a clock of its own."""
+        clock = Clock(self.seconds, progress)
+        return Problem(loss, model, allowed, self.keep, self.budget, clock)
 
 
-def _limits(keep: int | None, budget: int) -> tuple[int | None, int]:
-    """The number of states kept per layer, and the budget, after their checks."""
-    keep = None if keep is None else errors.check_int("decode", "keep", keep)
-    return keep, errors.check_int("decode", "budget", budget)
+class _Work(NamedTuple):
+    """Models that are left to be decided."""
+
+    blocks: list[dict[int, Problem]]  # by row; those of a block are decided together
+    apart: list[int]  # the rows of those that other processes decide
 
 
-def _decide_share(question: tuple[Loss, dict[str, Any]], models: list[Any]) -> list[Decision]:
+def _divided(
+    loss: Loss, left: Mapping[int, Model], options: _Options, threads: int, scheduler: object
+) -> _Work:
+    """The models by row, divided among blocks and other processes."""
+    work = _Work([], [])
+    places = list(left)
+    for group in group_by_structure([*left.values()]):
+        rows = [places[k] for k in group]
+        first = left[rows[0]]
+        bound = bind_labels(loss, first.alphabet, "decode_many")
+        allowed = as_constraint(options.constraint, first.alphabet, first.n)
+        pairs = [(row, options.problem(bound, left[row], allowed)) for row in rows]
+        size = 1
+        if scheduler is None and _are_decided_together(pairs[0][1], options):
+            size = min(DECISIONS_AT_ONCE, batch_size(first, len(left), threads))
+        elif scheduler is not None or threads > 1:
+            work.apart.extend(rows)
+            continue
+        starts = range(0, len(rows), size)
+        work.blocks.extend(dict(pairs[begin : begin + size]) for begin in starts)
+    return work
+
+
+def _decide_share(question: tuple[Loss, _Options], models: list[Any]) -> list[Decision]:
     loss, options = question
-    return decode_many(loss, models, **options)
+    return decode_many(loss, models, **options._asdict())
 
 
 def _ranked_together(
-    loss: Loss, models: Sequence[Any], method: str, constraint: Any
+    loss: Loss, models: Sequence[Any], options: _Options
 ) -> Iterator[dict[int, Decision]]:
     """Blocks of decisions by row that ``ratios`` proves for vectors of probabilities."""
     by_length: dict[int, dict[int, Floats]] = {}
@@ -241,9 +274,9 @@ def _ranked_together(
             try:
                 bound = bind_labels(loss, BINARY, "decode_many")
                 model = Bernoulli(p[plain[0]])
-                allowed = as_constraint(constraint, model.alphabet, model.n)
+                allowed = as_constraint(options.constraint, model.alphabet, model.n)
                 problem = Problem(bound, model, allowed)
-                if _first(problem, method, "lattice") != RATIOS.name:
+                if _first(problem, options) != RATIOS.name:
                     break
                 ranking = ranking_of(problem)
             except RangeError:
@@ -288,74 +321,99 @@ _ENGINES = {
 }
 
 
-def _in_order(problem: Problem, engine: str) -> tuple[str, ...]:
-    """The names of the methods that "auto" takes, in order; few sequences are all compared."""
+def _in_order(problem: Problem, options: _Options) -> tuple[str, ...]:
+    """The names of the methods to take, in order; of "auto", few sequences are all compared."""
+    if options.method != "auto":
+        return (options.method,)
     if problem.keep is not None:
         return _WITH_KEEP
-    names = (*_ENGINES[engine].exact, *_ENGINES[engine].unproven)
-    few = EXHAUSTIVE.cost(problem) <= min(problem.budget, FEW_SEQUENCES)
+    engine = _ENGINES[options.engine]
+    names = (*engine.exact, *engine.unproven)
+    few = all_sequences(problem) <= min(problem.budget, FEW_SEQUENCES)
     if few or names[-1] == EXHAUSTIVE.name:
         return names
     return tuple(name for name in names if name != EXHAUSTIVE.name)
 
 
-def _first(problem: Problem, method: str, engine: str) -> str | None:
-    """The method that ``decode`` takes first, if one fits."""
-    names, methods = _in_order(problem, engine), _ENGINES[engine].methods
-    names = names if method == "auto" else (method,)
-    return next((name for name in names if methods[name].fit(problem).applies), None)
+def _first(problem: Problem, options: _Options) -> str | None:
+    """The method that ``decode`` takes first, if one applies."""
+    methods = _ENGINES[options.engine].methods
+    names = _in_order(problem, options)
+    return next((name for name in names if methods[name].refusal(problem) is None), None)
 
 
-def _are_decided_together(problem: Problem, method: str, engine: str) -> bool:
+def _are_decided_together(problem: Problem, options: _Options) -> bool:
     """Whether several problems like this are decided faster together than one by one."""
-    first, limited = _first(problem, method, engine), problem.constraint is not None
+    first = _first(problem, options)
+    limited = problem.constraint is not None
     if first is None or problem.keep is not None or (first == VITERBI.name and limited):
         return False
-    return _ENGINES[engine].methods[first].together
+    return _ENGINES[options.engine].methods[first].together
 
 
-def _decide(problems: Sequence[Problem], method: str, engine: str) -> list[Decision]:
+@dataclass
+class _Row:
+    """A problem, and the best of the answers to it so far."""
+
+    problem: Problem
+    method: str = ""  # of the best answer
+    answer: Answer | None = None
+    near: bool = False  # whether an answer is near the best that there is
+    done: bool = False  # whether no further method is asked
+    fault: FsmeuError | None = None  # why the last method that was tried has no answer
+
+    def take(self, method: str, answer: Answer) -> None:
+        """Takes the answer of a method, unless a better one is known."""
+        self.near |= answer.near
+        if self.answer is None or self._rank(answer) >= self._rank(self.answer):
+            self.method = method
+            self.answer = answer
+
+    def _rank(self, answer: Answer) -> tuple[bool, float]:
+        return answer.exact, self.problem.sign * (answer.value or 0.0)
+
+    def decision(self) -> Decision:
+        """The decision for the best answer, which has its value."""
+        assert self.answer is not None
+        labels = self.problem.loss.alphabet.decode(self.answer.indices)
+        value = float(self.answer.value)  # type: ignore[arg-type]
+        answer = self.answer
+        return Decision(labels, value, self.method, answer.exact, answer.candidates, answer.why)
+
+
+def _decide(problems: Sequence[Problem], options: _Options) -> list[Decision]:
     """The decisions for problems that differ in the numbers of their models only.
 
-    They are those of the first method that fits and proves its answer; else the best answer of
-    those that fit. A method that proves nothing, or may not, ends it, and is not asked where an
+    They are those of the first method that applies and proves its answer; else the best answer of
+    those that apply. A method that proves nothing, or may not, ends it, and is not asked where an
     answer is known to be near the best: it could gain nothing that is worth its time. Where none
     answers, the error is that of the last. The time of a problem begins here.
     """
     for problem in problems:
         problem.clock.over()
-    first, answers = problems[0], [list[tuple[str, Answer]]() for _ in problems]
-    left, faults = dict(enumerate(problems)), dict[int, FsmeuError]()
-    methods, unproven = _ENGINES[engine].methods, _ENGINES[engine].unproven
-    names = _in_order(first, engine) if method == "auto" else (method,)
-    if len(names) == 1:
-        methods[method].check(first)
+    first = problems[0]
+    engine = _ENGINES[options.engine]
+    names = _in_order(first, options)
+    if options.method != "auto":
+        engine.methods[options.method].check(first)
+    rows = [_Row(problem) for problem in problems]
     for name in names:
-        if not left or not methods[name].fit(first).applies:
+        is_unproven = name in engine.unproven
+        left = [row for row in rows if not (row.done or (is_unproven and row.near))]
+        if not left or engine.methods[name].refusal(first) is not None:
             continue
-        if name in unproven:
-            left = {row: one for row, one in left.items() if not _has_near(answers[row])}
-            if not left:
-                break
-        ends = first.keep is not None or name in unproven
-        decided = _answers(list(left.values()), name, names, engine)
-        for row, answer in zip(list(left), decided, strict=True):
+        answers = _answers([row.problem for row in left], name, names, engine)
+        for row, answer in zip(left, answers, strict=True):
             if isinstance(answer, FsmeuError):
-                faults[row] = answer
+                row.fault = answer
             else:
-                answers[row].append((name, answer))
-                if answer.exact or ends:
-                    del left[row]
-    for row in left:
-        if not answers[row]:
-            with advising_default() if engine == "openfst" else nullcontext():
-                raise faults.get(row) or _too_many(first)
-
-    def rank(answer: tuple[str, Answer]) -> tuple[bool, float]:
-        return answer[1].exact, first.sign * (answer[1].value or 0.0)
-
-    best = (max(reversed(pairs), key=rank) for pairs in answers)  # the last of equal ones
-    return [_decision(problem, *pair) for problem, pair in zip(problems, best, strict=True)]
+                row.take(name, answer)
+                row.done = answer.exact or is_unproven or first.keep is not None
+    for row in rows:
+        if row.answer is None:
+            with advising_default() if options.engine == "openfst" else nullcontext():
+                raise row.fault or _too_many(first)
+    return [row.decision() for row in rows]
 
 
 def _too_many(problem: Problem) -> SizeLimitError:
@@ -366,34 +424,23 @@ def _too_many(problem: Problem) -> SizeLimitError:
     return SizeLimitError(message("decode", must))
 
 
-def _has_near(answers: Sequence[tuple[str, Answer]]) -> bool:
-    """Whether one of these answers is near the best."""
-    return any(answer.near for _, answer in answers)
-
-
 def _answers(
-    problems: Sequence[Problem], name: str, names: Sequence[str], engine: str
+    problems: Sequence[Problem], name: str, names: Sequence[str], engine: _Engine
 ) -> list[Answer | FsmeuError]:
     """The answers of one of several methods, or why computing showed that it has none."""
-    timed, method = problems, _ENGINES[engine].methods[name]
+    method = engine.methods[name]
+    timed = problems
     if name == EXHAUSTIVE.name != names[-1]:  # half of the time: there is some for the search
         timed = [replace(problem, clock=problem.clock.half()) for problem in problems]
     try:
-        answers = _ENGINES[engine].finish(problems, method.decide(timed))
-        return [method.refusal(a) if isinstance(a, str) else a for a in answers]
+        answers = engine.finish(problems, method.decide(timed))
+        return [method.refused(a) if isinstance(a, str) else a for a in answers]
     except RangeError:
         raise
     except (SizeLimitError, LossFileError) as error:  # known once all is built and valued
         if len(problems) == 1:
             return [error]
         return [_answers([problem], name, names, engine)[0] for problem in problems]
-
-
-def _decision(problem: Problem, method: str, answer: Answer) -> Decision:
-    """The decision for an answer with its value."""
-    labels = problem.loss.alphabet.decode(answer.indices)
-    value = float(answer.value)  # type: ignore[arg-type]
-    return Decision(labels, value, method, answer.exact, answer.candidates, answer.why)
 
 
 def explain(decision: Decision) -> str:

@@ -18,7 +18,7 @@ A shortest path is that of singles with a proof in doubles (``fst/best_path.py``
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,6 @@ from fsmeu.decoding.candidates import (
     VITERBI,
     WHY_EQUAL,
     equality_values,
-    late_sentence,
-    valued_candidates,
 )
 from fsmeu.decoding.explicit_lists import best_of_all, guard_prefixes
 from fsmeu.decoding.problem import (
@@ -41,7 +39,7 @@ from fsmeu.decoding.problem import (
     certify,
     one_by_one,
 )
-from fsmeu.decoding.ranking import RANKING, WHY, ranked, ranked_answer
+from fsmeu.decoding.ranking import RANKING, ranked, valued_ranking
 from fsmeu.decoding.split import ADDITIVE, COUNTING, GAINS_OVERFLOW, why_split
 from fsmeu.decoding.tape_machines import StepWorths, TapeMachine, Worth, tape_machine
 from fsmeu.expectation.composition import path_roundings
@@ -96,7 +94,8 @@ class TapeSearch:
     @cached_property
     def tables(self) -> tuple[list[Floats], Floats]:
         """The slopes of each joint count and the offset, (ends of z, ends of y) each."""
-        hyp, ref = self.hypotheses.ends[0], self.reference.ends[0]
+        hyp = self.hypotheses.ends[0]
+        ref = self.reference.ends[0]
         possible = np.ones((len(hyp), len(ref)), bool)
         return value_coefficients(self.form, self.problem.n, hyp[:, None], ref[None, :], possible)
 
@@ -122,12 +121,14 @@ class TapeSearch:
 
     def offsets(self) -> tuple[Floats, Floats]:
         """What every hypothesis with an end is worth before any step, and without signs."""
-        masses, offset = self.worths.flows.masses, self.tables[1]
+        masses = self.worths.flows.masses
+        offset = self.tables[1]
         return offset @ masses, np.abs(offset) @ masses
 
     def likely_first(self) -> list[int]:
         """The ends in the order of their distance from the expected end of the reference."""
-        masses, ref = self.worths.flows.masses, self.reference.ends[0]
+        masses = self.worths.flows.masses
+        ref = self.reference.ends[0]
         middle = float(ref @ masses) / max(float(masses.sum()), LEAST)
         order = np.argsort(np.abs(self.hypotheses.ends[0] - middle), kind="stable")
         return [int(end) for end in order]
@@ -142,8 +143,10 @@ def _split_answer(problem: Problem) -> Answer | str:
     end with the greatest bound are listed first, and so on until no bound is above the best value.
     """
     assert problem.split is not None
-    search, sign = TapeSearch(problem, problem.split), problem.sign
-    table, (offsets, sizes) = search.hypotheses.table, search.offsets()
+    search = TapeSearch(problem, problem.split)
+    sign = problem.sign
+    table = search.hypotheses.table
+    offsets, sizes = search.offsets()
     apart = relative_error(search.roundings) * sizes + (problem.n + 1) * LEAST
     bounds = np.full(len(offsets), -np.inf)
     tried = 0
@@ -156,7 +159,8 @@ def _split_answer(problem: Problem) -> Answer | str:
             return GAINS_OVERFLOW
         least = least_cost(table, costs - errors, search.ending(end))
         bounds[end] = sign * offsets[end] - least + apart[end]
-    best, above = Answer(np.zeros(0, np.int64), False, "", value=-np.inf, error=0.0), -np.inf
+    best = Answer(np.zeros(0, np.int64), False, "", value=-np.inf, error=0.0)
+    above = -np.inf
     for end in np.argsort(-bounds, kind="stable").tolist():
         assert best.value is not None
         if bounds[end] <= best.value - best.error:
@@ -221,35 +225,13 @@ def _viterbi(problem: Problem) -> Answer:
     return certify(problem, Answer(labels, False, WHY_EQUAL, 1, value, error), reach)
 
 
-# -- ranked hypotheses -----------------------------------------------------------------------------
-
-
-def _ranking(problem: Problem) -> Answer:
-    """The best of the n + 1 sequences that rank positions by probability, each composed.
-
-    Where the time is short, those with a likely number of ones come first.
-    """
-    p = problem.probabilities
-    assert p is not None
-    order = np.argsort(-p, kind="stable")
-    numbers = np.argsort(np.abs(np.arange(problem.n + 1) - p.sum()), kind="stable")
-    candidates = [ranked(order, int(k)) for k in numbers]
-    values, errors = valued_candidates(problem, candidates, "openfst")
-    if late := late_sentence(problem, len(values), len(candidates)):
-        row = int((problem.sign * values).argmax())
-        value, error = float(values[row]), float(errors[row])
-        return Answer(candidates[row], False, late, len(values), value, error)
-    place = np.argsort(numbers)
-    return ranked_answer(problem, order, values[place], errors[place], WHY)
-
-
 EXPLICIT = {
     method.name: Method(method.name, method.condition, one_by_one(decide))
     for method, decide in (
         (ADDITIVE, _split_answer),
         (COUNTING, _split_answer),
         (VITERBI, _viterbi),
-        (RANKING, _ranking),
+        (RANKING, partial(valued_ranking, engine="openfst")),
         (EXHAUSTIVE, best_of_all),
     )
 }
@@ -275,11 +257,14 @@ def searched_machine(
     bound, model = fitted(loss, as_model(model), "decode")
     allowed = as_constraint(constraint, model.alphabet, model.n)
     problem = Problem(bound, model, allowed)
-    title, n = f"{bound.kind} {bound.name}", model.n
+    title = f"{bound.kind} {bound.name}"
+    n = model.n
     if decision.method == VITERBI.name:
-        name, table = f"the most probable sequence, n = {n}", _likely(problem)[0]
+        name = f"the most probable sequence, n = {n}"
+        table = _likely(problem)[0]
     elif decision.method == RANKING.name:
-        name, table = f"{title}: sequences ranked by probability, n = {n}", _ranked(problem)
+        name = f"{title}: sequences ranked by probability, n = {n}"
+        table = _ranked(problem)
     else:
         name = f"{title}: what steps of z lose, n = {n}"
         table = _regrets(problem, model.alphabet.encode(decision.labels))
@@ -308,7 +293,8 @@ def _regrets(problem: Problem, indices: Ints) -> ArcTable:
         here = (table.source == state) & (table.ilabel == label + 1)
         state = int(table.target[here][0])
     end = int(search.hypotheses.ends[1][state])
-    costs, distance = search.costs(search.worth(end))[0], search.ending(end)
+    costs = search.costs(search.worth(end))[0]
+    distance = search.ending(end)
     final = distance.copy()
     for arcs in reversed(table.depths[1]):
         np.minimum.at(distance, table.source[arcs], costs[arcs] + distance[table.target[arcs]])

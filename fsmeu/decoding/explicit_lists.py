@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,12 +50,13 @@ def best_of_all(problem: Problem) -> Answer:
     except SizeLimitError:  # then one by one
         values, errors = valued_candidates(problem, list(sequences), "openfst")
         how = "was composed with loss and model"
-    row, (value, _, _, exact) = _best("decode", problem.sign, values, errors, sequences)
+    best = _best("decode", problem.sign, values, errors, sequences)
     why = f"each of the {count:,} allowed sequences {how}"
-    why = why if exact else f"{why}; but {HIDDEN}"
+    why = why if best.exact else f"{why}; but {HIDDEN}"
     late = late_sentence(problem, len(values), count)
-    proven, error = exact and not late, float(errors[row])
-    return Answer(sequences[row], proven, late or why, len(values), value, error)
+    exact = best.exact and not late
+    error = float(errors[best.row])
+    return Answer(sequences[best.row], exact, late or why, len(values), best.value, error)
 
 
 def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:
@@ -70,29 +71,39 @@ def _sums_of_inputs(built: Composition, sequences: Ints, behind: int) -> tuple[F
 
     ``behind`` bounds the roundings behind the weights of the model.
     """
-    total, size, roundings = np.zeros(len(sequences)), np.zeros(len(sequences)), 0
+    total = np.zeros(len(sequences))
+    size = np.zeros(len(sequences))
+    roundings = 0
     for sign, part in signed_parts(built.values):
         table = built.weighted(part)
         guard_prefixes(table, len(sequences))
         weights = weights_of_inputs(table, sequences + 1)
-        total, size = total + sign * weights, size + weights
+        total = total + sign * weights
+        size = size + weights
         # Determinization sums, multiplies and divides where a sum over paths only sums.
         roundings = max(roundings, 3 * composition.path_roundings(table, built.machine.n))
     return total, BoundedValues(total, size, size, roundings + behind).errors
 
 
-def _best(
-    where: str, sign: float, values: Floats, errors: Floats, sequences: Ints
-) -> tuple[int, tuple[float, float, float, bool]]:
-    """The row of the best value; the value, bounds of the best, and whether it is proven."""
+class ListedBest(NamedTuple):
+    """The best of sequences that are all listed."""
+
+    row: int  # its place in the list
+    value: float
+    lower: float  # the best value is at least this
+    upper: float  # and at most this
+    exact: bool  # whether it is proven that none is better
+
+
+def _best(where: str, sign: float, values: Floats, errors: Floats, sequences: Ints) -> ListedBest:
     row = int((sign * values).argmax())
-    value, error = float(values[row]), float(errors[row])
+    value = float(values[row])
     check_finite(where, value)
-    ends = [value - sign * error, sign * float((sign * values + errors).max())]
+    ends = [value - sign * float(errors[row]), sign * float((sign * values + errors).max())]
     changed = (sequences[: len(values)] != sequences[row]).sum(axis=1) == 1
     step = float(np.median(np.abs(values[changed] - value))) if changed.any() else 0.0
     exact = max(ends) - min(ends) <= PRECISION * max(abs(value), step) + 4 * LEAST
-    return row, (value, min(ends), max(ends), exact)
+    return ListedBest(row, value, min(ends), max(ends), exact)
 
 
 def guard_prefixes(table: ArcTable, sequences: float) -> None:
@@ -103,10 +114,8 @@ def guard_prefixes(table: ArcTable, sequences: float) -> None:
     guard_size("composition", int(widths @ prefixes) // ELEMENTS_PER_STATE)
 
 
-def best_corpus_hypotheses(
-    corpus: Corpus, sign: float
-) -> tuple[list[Ints], tuple[float, float, float, bool]]:
-    """The best hypotheses as label indices; their value, bounds, and whether it is proven best."""
+def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], ListedBest]:
+    """The best hypotheses as label indices, and what is known of them."""
     with composition.advising_default():
         hypotheses = [
             allowed_sequences(model, corpus.allowed(row), CANDIDATES)
@@ -121,8 +130,8 @@ def best_corpus_hypotheses(
     rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
     choices = [zs[row] for zs, row in zip(hypotheses, rows, strict=True)]
     joined = np.column_stack([np.zeros((count, 0), np.int64), *choices])
-    row, best = _best("decode_corpus", sign, values, errors, joined)
-    return [zs[row] for zs in choices], best
+    best = _best("decode_corpus", sign, values, errors, joined)
+    return [zs[best.row] for zs in choices], best
 
 
 def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, Floats]:
@@ -134,7 +143,9 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
     bound = check_totals(corpus.loss, "decode_corpus")
     names = counts_read(bound)
     # A row of zeros comes before the totals, as there may be no name.
-    totals, chances, roundings = np.zeros((1 + len(names), 1)), np.ones((1, 1)), 8
+    totals = np.zeros((1 + len(names), 1))
+    chances = np.ones((1, 1))
+    roundings = 8
     lost = dict.fromkeys(names, 0.0)  # bounds on the errors of totals
     for loss, model, zs in zip(corpus.losses, corpus.models, hypotheses, strict=True):
         free = any_layers(model.alphabet, model.n)
@@ -152,7 +163,8 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
         after = np.zeros((len(chances), len(zs), reached.shape[1]))
         for k, places in enumerate(place.T):  # other totals so far, other totals now
             after[:, :, places] += chances[:, None] * added[:, k, None]
-        totals, chances = reached, after.reshape(-1, reached.shape[1])
+        totals = reached
+        chances = after.reshape(-1, reached.shape[1])
         roundings += more + len(place.T) + model.roundings
     read = dict(zip(names, totals[1:], strict=True))
     at = bound.at(corpus.n)
@@ -170,9 +182,11 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
 
 def _counts(built: Composition, names: Sequence[str], zs: Ints) -> tuple[Floats, Floats, int]:
     """P(counts given z), (sequences, tuples of counts), 0 and the counts, a bound on roundings."""
-    table, registers = built.plain, built.registers()
+    table = built.plain
+    registers = built.registers()
     guard_prefixes(table, len(zs))
-    ends, begin = np.flatnonzero(np.isfinite(table.final)), table.start
+    ends = np.flatnonzero(np.isfinite(table.final))
+    begin = table.start
     counts = [registers[name][ends] - registers[name][begin] for name in names]
     rows = np.array([np.zeros(len(ends)), *counts])
     kinds, kind = np.unique(rows, axis=1, return_inverse=True)

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -198,29 +198,16 @@ class RefusalError(errors.InputError):
         self.must = must or text
 
 
-class Fit(NamedTuple):
-    """Whether a method applies to a problem, as it is known before the method runs."""
-
-    unmet: str | None  # what must hold and does not, None where it applies
-    error: FsmeuError | None = None  # the error that says so, where it is no matter of a condition
-
-    @property
-    def applies(self) -> bool:
-        """True when nothing stands in the way."""
-        return self.unmet is None
-
-
 @dataclass(frozen=True)
 class Method:
     """A method by its name, its condition and its work.
 
     The condition says what must hold of a problem and does not, None where it holds; it may raise
     what deriving a property raises. ``obstacle`` is the error that the work would meet where the
-    condition holds, None where it meets none, and ``cost`` the number of candidates that are valued
-    one after the other. ``decide`` has the answers to problems alike, to which the method applies,
-    or what was seen not to hold while computing; ``together`` says that these are decided faster
-    than one by one. ``claim`` is why the answer is exact, rounding aside, without deciding; without
-    it, only an answer tells.
+    condition holds, None where it meets none. ``decide`` has the answers to problems alike, to
+    which the method applies, or what was seen not to hold while computing; ``together`` says that
+    these are decided faster than one by one. ``claim`` is why the answer is exact, rounding aside,
+    without deciding; without it, only an answer tells.
     """
 
     name: str
@@ -229,43 +216,39 @@ class Method:
     together: bool = False
     claim: Callable[[Problem], str] | None = None
     obstacle: Callable[[Problem], FsmeuError | None] = lambda problem: None
-    cost: Callable[[Problem], float] = lambda problem: 1.0
 
-    def fit(self, problem: Problem) -> Fit:
-        """Whether the method applies; a RangeError where values leave the declared range.
+    def refusal(self, problem: Problem) -> FsmeuError | None:
+        """The error that says why the method does not apply; None where it does.
 
         A property that cannot be derived, as a value is undefined or there are too many of them,
-        does not hold: another method may do without.
+        does not hold: another method may do without. Values that leave the declared range are an
+        error for all methods: a RangeError is raised.
         """
         try:
             unmet = self.condition(problem)
         except RangeError:
             raise
         except (errors.LossFileError, SizeLimitError) as error:
-            return Fit(str(error), error)
+            return error
         if unmet is not None:
-            return Fit(unmet)
+            return self.refused(unmet)
         obstacle = self.obstacle(problem)
         if isinstance(obstacle, RangeError):
             raise obstacle.with_traceback(None)
-        if isinstance(obstacle, errors.LossFileError | SizeLimitError):
-            return Fit(str(obstacle), obstacle)
-        if obstacle is not None:
-            return Fit(str(obstacle))
-        return Fit(None)
+        if obstacle is None or isinstance(obstacle, errors.LossFileError | SizeLimitError):
+            return obstacle
+        return self.refused(str(obstacle))
 
-    def refusal(self, must: str) -> RefusalError:
+    def refused(self, must: str) -> RefusalError:
         """The error that says what must hold of a problem and does not."""
         remedy = 'Use method="auto", or one that fits'
         return RefusalError(errors.message(f"decode by {self.name}", must, None, remedy), must)
 
     def check(self, problem: Problem) -> None:
         """Refuses a problem to which the method does not apply, by the error that says why."""
-        fit = self.fit(problem)
-        if fit.error is not None:
-            raise fit.error.with_traceback(None)
-        if fit.unmet is not None:
-            raise self.refusal(fit.unmet)
+        refusal = self.refusal(problem)
+        if refusal is not None:
+            raise refusal.with_traceback(None)
 
     def reason(self, problem: Problem) -> str | None:
         """Why the answer is exact, None where it is not; an error where it does not apply."""
@@ -280,7 +263,7 @@ class Method:
         self.check(problem)
         answer = self.decide([problem])[0]
         if isinstance(answer, str):
-            raise self.refusal(answer)
+            raise self.refused(answer)
         return answer
 
 
@@ -302,20 +285,26 @@ class Changes:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self._clock, self._size = problem.clock, len(problem.loss.alphabet)
+        self._clock = problem.clock
+        self._size = len(problem.loss.alphabet)
         self._view = problem.loss.view(problem.n, None, weights=True)
-        self._mover = LayerStep(problem.model.layered(), self._view.linear)
+        self._layer_step = LayerStep(problem.model.layered(), self._view.linear)
 
     def values(self, indices: Ints) -> Floats:
         """The expected value with the label at i replaced by a, (n, labels), if there is time."""
-        mover, view, size = self._mover, self._view, self._size
+        layer_step = self._layer_step
+        view = self._view
+        size = self._size
         path = np.array([view.start], np.int64)  # states without a change
-        layers, masses, cached = [path], [mover.start], dict[int, Steps]()
+        layers = [path]
+        masses = [layer_step.start]
+        cached = dict[int, Steps]()
         cells = mass_cells = 0
         for i, label in enumerate(indices.tolist()):
             self._clock.check()
-            codes, columns = layers[-1], slice(label * size, (label + 1) * size)
-            mass_cells += len(codes) * mover.layered.widths[i]
+            codes = layers[-1]
+            columns = slice(label * size, (label + 1) * size)
+            mass_cells += len(codes) * layer_step.layered.widths[i]
             guard_size("search", mass_cells // CELLS_PER_STATE)
             targets, gains = self._advance(i, codes)
             after = targets[np.isin(codes, path)]
@@ -324,19 +313,19 @@ class Changes:
             path = np.unique(after[:, columns])
             path = path[path >= 0]
             steps = _numbered(targets, gains, layers[-1])
-            masses.append(mover.forward(i, masses[-1], steps, label * size))
+            masses.append(layer_step.forward(i, masses[-1], steps, label * size))
             cells += targets.size * (1 + view.linear)
             if cells <= CACHED_STEPS:
                 cached[i] = steps
         ending, slopes = view.values(layers[-1])
         ends = np.concatenate([ending[None], slopes])  # (quantities, states)
-        beyond = ends[:, None, :] * mover.layered.final[:, None]
+        beyond = ends[:, None, :] * layer_step.layered.final[:, None]
         table = np.empty((len(indices), size))
         for i in range(len(indices) - 1, -1, -1):
             self._clock.check()
             steps = cached.get(i) or _numbered(*self._advance(i, layers[i]), layers[i + 1])
-            table[i] = mover.changed(i, mass := masses.pop(i), steps, beyond, size)
-            beyond, _ = mover.backward(i, mass, steps, beyond, int(indices[i]) * size)
+            table[i] = layer_step.changed(i, mass := masses.pop(i), steps, beyond, size)
+            beyond, _ = layer_step.backward(i, mass, steps, beyond, int(indices[i]) * size)
         return table
 
     def _advance(self, i: int, codes: Ints) -> tuple[Ints, Floats | None]:
@@ -357,16 +346,14 @@ def optimality_gap(values: Floats, errors: Floats, best: Any) -> Any:
     return (values + errors).max(axis=-1) - values[at] + errors[at]
 
 
-def certify(
-    problem: Problem, answer: Answer, gap: float, reason: str = HIDDEN, thorough: bool = True
-) -> Answer:
+def certify(problem: Problem, answer: Answer, gap: float, reason: str = HIDDEN) -> Answer:
     """The answer, exact where no other is better by more than a gap of ``PRECISION`` of its scale.
 
-    The scale is the value or, if ``thorough``, what changes of single labels cost, where that is
-    more. Where it is not exact, the answer has the reason.
+    The scale is the value or what changes of single labels cost, whichever is more. Where it is not
+    exact, the answer has the reason.
     """
     scale = abs(answer.value or 0.0)
-    if thorough and PRECISION * scale < gap < math.inf:
+    if PRECISION * scale < gap < math.inf:
         share = PRECISION if gap <= NEAR * scale else NEAR  # what a greater scale could show
         if gap <= share * problem.loss.value_range(problem.n).width:
             scale = max(scale, _step(problem, answer.indices))
@@ -388,11 +375,13 @@ def revalued(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> li
         with suppress(FsmeuError):  # then one by one, and the error is that of one
             queries = [problems[row].query(by_row[row].indices) for row in unknown]
             values = dict(zip(unknown, values_and_errors(queries)[0].tolist(), strict=True))
-    done = {row: _checked(problems[row], answer, values.get(row)) for row, answer in by_row.items()}
+    done = {
+        row: _with_value(problems[row], answer, values.get(row)) for row, answer in by_row.items()
+    }
     return [done.get(row, answer) for row, answer in enumerate(answers)]
 
 
-def _checked(problem: Problem, answer: Answer, again: float | None) -> Answer:
+def _with_value(problem: Problem, answer: Answer, again: float | None) -> Answer:
     """The answer with the value ``again``, computed now where it is None and not known well."""
     claim = answer.exact and answer.value is not None
     if again is None and not (claim and answer.error <= PRECISION * abs(answer.value or 0.0)):
@@ -449,7 +438,9 @@ def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
     if answer.exact or problem.keep is not None:
         return answer
     with suppress(FsmeuError):
-        sign, value, ends = problem.sign, answer.value, list(_ends(problem))
+        sign = problem.sign
+        value = answer.value
+        ends = list(_ends(problem))
         if value is not None:
             ends = [end for end in ends if sign * (end - value) <= FAR * abs(value) + LEAST]
         if not ends:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.decoding.candidates import late_sentence, valued_candidates
 from fsmeu.decoding.problem import (
     Answer,
     Clock,
@@ -80,6 +81,27 @@ def ranked_answer(
     return certify(problem, answer, gap)
 
 
+def valued_ranking(problem: Problem, engine: str = "lattice") -> Answer:
+    """The best of the n + 1 sequences that rank positions by probability, each valued by itself.
+
+    Where the time is short, those with a likely number of ones come first.
+    """
+    p = problem.probabilities
+    assert p is not None
+    order = np.argsort(-p, kind="stable")
+    numbers = np.argsort(np.abs(np.arange(problem.n + 1) - p.sum()), kind="stable")
+    candidates = [ranked(order, int(k)) for k in numbers]
+    values, errors = valued_candidates(problem, candidates, engine)
+    late = late_sentence(problem, len(values), len(candidates))
+    if not late and problem.keep is None:
+        place = np.argsort(numbers)
+        return ranked_answer(problem, order, values[place], errors[place], WHY)
+    best = int((problem.sign * values).argmax())
+    why = late or f"{WHY}; but only {problem.keep} states per layer were kept"
+    value = float(values[best])
+    return Answer(candidates[best], False, why, len(values), value, float(errors[best]))
+
+
 def prefix_counts(p: Floats) -> Floats:
     """P(the first k labels hold c ones), (n + 1, n + 1), given P(one), (n,)."""
     n = len(p)
@@ -96,7 +118,8 @@ def prefix_counts(p: Floats) -> Floats:
 
 def _condition(problem: Problem) -> str | None:
     """The condition that the problem does not meet; None where ranked sequences suffice."""
-    fault, form = ranked_fault(problem), problem.confusion
+    fault = ranked_fault(problem)
+    form = problem.confusion
     if fault is not None or form is None:
         return fault
     guard_size("decode by ranking", (problem.n + 1) ** 3 // TABLES_PER_STATE)
@@ -117,15 +140,13 @@ def _ranking(problem: Problem) -> Answer:
     The n + 1 values are sums of probability times value, in which only values of both signs cancel:
     their errors are at most ``_ROUNDINGS`` n units of rounding of their expected absolute values.
     """
-    form, p = problem.confusion, problem.probabilities
+    if problem.keep is not None:
+        return valued_ranking(problem)
+    form = problem.confusion
+    p = problem.probabilities
     assert form is not None
     assert p is not None
     order = np.argsort(-p, kind="stable")
-    if problem.keep is not None:
-        values = problem.values([ranked(order, k) for k in range(problem.n + 1)])[0]
-        best = int((problem.sign * values).argmax())
-        why = f"{WHY}; but only {problem.keep} states per layer were kept"
-        return Answer(ranked(order, best), False, why, problem.n + 1)
     values, sizes, underflow, tried = _candidate_values(form, p[order], problem.clock)
     if len(tried) <= problem.n:
         best = int(tried[(problem.sign * values[tried]).argmax()])

@@ -65,16 +65,18 @@ COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then 
 def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     """The best sequence for each of several problems alike, or what is seen not to hold."""
     first = problems[0]
-    structure = first.trellis
-    if isinstance(structure, Refused):
-        return [str(structure.error)] * len(problems)
-    if len(problems) > 1 and not _is_quick(structure, first):
+    trellis = first.trellis
+    if isinstance(trellis, Refused):
+        return [str(trellis.error)] * len(problems)
+    if len(problems) > 1 and not _is_quick(trellis, first):
         return [split_answers([problem])[0] for problem in problems]
-    decided = _decided(structure, problems)
+    decided = _decided(trellis, problems)
     answers: list[Answer | str] = []
     gaps = optimality_gap(decided.values, decided.errors, decided.best)
     for row, problem in enumerate(problems):
-        values, errors, end = decided.values[row], decided.errors[row], int(decided.best[row])
+        values = decided.values[row]
+        errors = decided.errors[row]
+        end = int(decided.best[row])
         if end < 0 or not np.isfinite(errors).all() or np.isinf(values[end]):
             answers.append(GAINS_OVERFLOW)
             continue
@@ -90,29 +92,30 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     return answers
 
 
-def _is_quick(structure: SplitTrellis, problem: Problem) -> bool:
+def _is_quick(trellis: SplitTrellis, problem: Problem) -> bool:
     """Whether all ends can be tried in the time of a problem, even on a slow machine."""
-    ends = int(structure.z_tables.columns[problem.n])
-    return structure.ends_in(problem.n, problem.sign, problem.clock.left / _SLOWER) >= ends
+    ends = int(trellis.z_tables.columns[problem.n])
+    return trellis.ends_in(problem.n, problem.sign, problem.clock.left / _SLOWER) >= ends
 
 
-def _decided(structure: SplitTrellis, problems: Sequence[Problem]) -> Decided:
+def _decided(trellis: SplitTrellis, problems: Sequence[Problem]) -> Decided:
     """The best hypotheses; of one problem that is not quick, by the ends that there is time for.
 
     How long an end takes is measured on a few of them, which are tried again with all others.
     """
     first = problems[0]
-    sign, clock = first.sign, first.clock
+    sign = first.sign
+    clock = first.clock
     models = arc_weights_many([problem.model for problem in problems])
-    if _is_quick(structure, first):
-        return structure.decide(models, sign)
-    few = structure.ends_in(first.n, sign, clock.left / _SLOWER)
+    if _is_quick(trellis, first):
+        return trellis.decide(models, sign)
+    few = trellis.ends_in(first.n, sign, clock.left / _SLOWER)
     begin = clock.elapsed
-    decided = structure.decide(models, sign, few)
+    decided = trellis.decide(models, sign, few)
     taken = clock.elapsed - begin
     more = int(min(few * clock.left / max(taken, 1e-9), MOST_ENDS))
     if more > few and decided.tried[0] == few:
-        decided = structure.decide(models, sign, more)
+        decided = trellis.decide(models, sign, more)
     return decided
 
 
@@ -121,12 +124,6 @@ def _obstacle(problem: Problem) -> FsmeuError | None:
     if isinstance(problem.trellis, Refused):
         return problem.trellis.error
     return sweep_obstacle(problem.trellis, problem.n, "decode")
-
-
-def _ends(problem: Problem) -> float:
-    """The number of counts that a hypothesis may end with."""
-    trellis = problem.trellis
-    return 1.0 if isinstance(trellis, Refused) else float(trellis.z_tables.columns[problem.n])
 
 
 def why_split(problem: Problem) -> str:
@@ -199,19 +196,25 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
     declared range; so is what is lost at the ends of windows on the way. All probabilities are sums
     of nonnegative numbers, so that errors are a part of what is summed without signs.
     """
-    n, window, form = problem.n, count_window(p), problem.split
+    n = problem.n
+    window = count_window(p)
+    form = problem.split
     assert form is not None
-    ref, mass, greatest = window.counts, window.masses, _greatest(problem)
+    ref = window.counts
+    mass = window.masses
+    greatest = _greatest(problem)
     guard_size("decode", n * len(ref) // TABLES_PER_STATE)
     values, errors = np.empty((2, n + 1))
-    joint, lost = np.zeros((1, len(ref))), window.lost  # E[tp; ref = s], (k, s)
+    joint = np.zeros((1, len(ref)))  # E[tp; ref = s], (k, s)
+    lost = window.lost
     ks = slice(0, 0)
     for without in chain([Window(0, np.ones((1, 1)))], without_each(p)):
         ks = slice(ks.stop, ks.stop + len(without.tables))
         if ks.start:
             hits = np.zeros((len(without.tables), len(ref)))  # P(y_i = 1, ref = s), (i, s)
             shift = without.low + 1 - window.low
-            begin, end = max(0, shift), min(len(ref), shift + without.tables.shape[1])
+            begin = max(0, shift)
+            end = min(len(ref), shift + without.tables.shape[1])
             chances = without.tables[:, begin - shift : max(begin, end) - shift]
             hits[:, begin : max(begin, end)] = p[ks.start - 1 : ks.stop - 1, None] * chances
             joint = joint[-1] + np.cumsum(hits, 0)
@@ -234,7 +237,9 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
 
 def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, Floats, Floats]:
     """Slopes and offsets of the value by tp, (hyp, ref), and the offsets' terms without signs."""
-    form, table, n = problem.split, problem.confusion, float(problem.n)
+    form = problem.split
+    table = problem.confusion
+    n = float(problem.n)
     assert form is not None
     assert table is not None
     counts = []
@@ -243,7 +248,8 @@ def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, F
         counts.append(tn * (n - ones) + tp * ones)
     shape = np.ones((len(hyp), len(ref)), bool)
     slopes, offset = value_coefficients(form, problem.n, counts[0], counts[1], shape)
-    slope, size = np.zeros(shape.shape), np.abs(offset)
+    slope = np.zeros(shape.shape)
+    size = np.abs(offset)
     for joint_count, g in zip(form.joint_counts, slopes, strict=True):
         (tn, fn), (fp, tp) = table.amounts[joint_count.register]
         slope += (tp - fp - fn + tn) * g
@@ -263,5 +269,4 @@ COUNTING = Method(
     together=True,
     claim=why_split,
     obstacle=lambda problem: None if _has_windows(problem) else _obstacle(problem),
-    cost=lambda problem: problem.n + 1.0 if _has_windows(problem) else _ends(problem),
 )

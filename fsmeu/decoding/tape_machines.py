@@ -76,7 +76,8 @@ class TapeMachine:
 
 def tape_machine(part: TapeLoss, sequences: Layered) -> TapeMachine:
     """The machine of one tape over the sequences of an acceptor; there may be too many states."""
-    n, size = sequences.n, len(sequences.alphabet)
+    n = sequences.n
+    size = len(sequences.alphabet)
     names = [f"#{k}" for k in range(part.features)]  # the counter is composed in
     names += [part.counter] if part.counter is not None else []
     view = machine_view(part.bound.at(n), merge=True, linear=tuple(names))
@@ -110,7 +111,9 @@ def _counter(counted: Floats, before: Fst, n: int) -> Fst:
 
     It is composed with a machine ``before`` it, which limits how many there may be.
     """
-    added, sums, fresh = np.unique(counted), np.zeros(1), np.zeros(1)
+    added = np.unique(counted)
+    sums = np.zeros(1)
+    fresh = np.zeros(1)
     for _ in range(n):
         fresh = np.setdiff1d(np.add.outer(fresh, added), sums)
         if not len(fresh):
@@ -141,9 +144,11 @@ class Flows(NamedTuple):
 
 def flows_of(reference: TapeMachine) -> Flows:
     """The probabilities of the steps of a reference, by distances from the start and the ends."""
-    table, (counts, end) = reference.table, reference.ends
+    table = reference.table
+    counts, end = reference.ends
     guard_size(_WHERE, len(counts) * table.states // KEPT_CELLS_PER_STATE)
-    before, behind = forward(table), backward_by_end(table, end, len(counts))
+    before = forward(table)
+    behind = backward_by_end(table, end, len(counts))
     shape = reference.n, len(reference.steps)
     place = reference.position * shape[1] + reference.step
     guard_size(_WHERE, len(counts) * shape[0] * shape[1] // KEPT_CELLS_PER_STATE)
@@ -181,18 +186,18 @@ class StepWorths:
         z_rows, z_row = _distinct(hypothesis.steps[:, list(term.z)])
         y_rows, y_row = _distinct(reference.steps[:, list(term.y)])
         guard_size(_WHERE, len(z_rows) * len(y_rows) // _PAIRS_PER_STATE)
-        tables, table, common = term_amounts(form, term, z_rows, y_rows, n)
-        for *_, amount in tables:  # the worth of every step is computed, whatever the position
-            if is_undefined(amount).any():
+        added = term_amounts(form, term, z_rows, y_rows, n)
+        for table in added.tables:  # the worth of every step is computed, whatever the position
+            if is_undefined(table.amount).any():
                 must = "what is counted must have a value for every pair of steps of this engine"
                 raise LossFileError(message(_WHERE, must))
         shape = len(z_rows), len(y_rows)
-        amounts = [csr_array((amount, (row, col)), shape=shape) for row, col, amount in tables]
+        amounts = [csr_array((x.amount, (x.row, x.feature)), shape=shape) for x in added.tables]
         ends = len(self.flows.masses)
         by_row = np.zeros((ends, n, len(y_rows)))
         for step, row in enumerate(y_row.tolist()):
             by_row[:, :, row] += self.flows.joint[:, :, step]
-        return _Term(term.count, z_row, amounts, table, common, by_row)
+        return _Term(term.count, z_row, amounts, added.table, added.common, by_row)
 
     def __call__(self, slopes: Sequence[Floats]) -> Worth:
         """The worth of steps where each joint count has these slopes, (ends of y,) each."""

@@ -28,7 +28,8 @@ from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.language.expressions import WORDS
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss, library
-from fsmeu.losses.machine.machine import Machine, same_values
+from fsmeu.losses.machine.machine import Machine
+from fsmeu.losses.machine.minimize import same_values
 from fsmeu.losses.protocol import evaluate
 from fsmeu.losses.sum_over_paths import compile_summed
 

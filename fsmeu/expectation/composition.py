@@ -30,7 +30,7 @@ from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, LossLike
 from fsmeu.losses.sum_over_paths import WindowSum, signed_machines, window_sum
 from fsmeu.models import Parametrized, total
-from fsmeu.trellis.roundings import BoundedValues
+from fsmeu.trellis.roundings import BoundedValues, one_value
 from fsmeu.trellis.value_roundings import machine_errors
 
 MUCH_TO_REMEMBER = 64  # contents of a window from which windows are summed; fewer are states
@@ -82,12 +82,14 @@ class Composition(Picture):
     @cached_property
     def loss_states(self) -> Ints:
         """The state of the loss machine inside each composed state, -1 where none."""
-        table, y = self.plain, self.plain.olabel - 1
+        table = self.plain
+        y = self.plain.olabel - 1
         y = y if self.names is None else self.names[y]
         depths, arcs_at = table.depths
         inside = np.where(depths == 0, 0, -1)  # at the start; it follows the pairs of labels
         for arcs in arcs_at:
-            here, z = inside[table.source[arcs]], table.ilabel[arcs] - 1
+            here = inside[table.source[arcs]]
+            z = table.ilabel[arcs] - 1
             inside[table.target[arcs]] = self.machine.next[here, z, y[arcs]]
         return inside
 
@@ -157,7 +159,8 @@ def compose(
 
 
 def _composition(query: Query, max_states: int | None, minimize: bool = False) -> Composition:
-    parts, z = (query.loss, query.hypothesis, query.model.layered()), query.labels
+    parts = (query.loss, query.hypothesis, query.model.layered())
+    z = query.labels
     return compose_layers(*parts, max_states, z=z, minimize=minimize)
 
 
@@ -192,27 +195,43 @@ def _composed(
 
 def explicit_expectation(query: Query, keep: int | None, max_states: int | None) -> Expectation:
     """The expected value by the explicit composition, with its distribution; as ``expect``."""
-    built: Composition | None = None
     with advising_default():
-        if keep is not None or window_form(query) is None:
-            try:
-                built = _composition(query, max_states)
-            except SizeLimitError:
-                if keep is not None or query.loss.bound is None:
-                    raise
-        if built is None:
-            sums = summed_value(query, max_states)
-    if built is not None:
-        roundings = path_roundings(built.plain, query.n) + _roundings_behind(query)
         if keep is not None:
+            built = _composition(query, max_states)
             levels = level_sets(built.values, _pruned_masses(built, keep))
-            return result.kept_expectation(query, levels, roundings)
-        value = size = built.total
-        if (built.values < 0).any():
-            size = total_weight(built.plain, np.abs(built.values))
-        mass = total(query.hypothesis) * total(query.model.layered())
-        sums = BoundedValues._make((*np.array([[value], [mass], [size]]), roundings))
-    return result.bounded_expectations([query], sums, partial(_levels, max_states, built))[0]
+            return result.kept_expectation(query, levels, _roundings_of(built, query))
+        small = _small_composition(query, max_states)
+        sums = summed_value(query, max_states) if small is None else _total_of(small, query)
+    return result.bounded_expectations([query], sums, partial(_levels, max_states, small))[0]
+
+
+def _small_composition(query: Query, max_states: int | None) -> Composition | None:
+    """The composition; None where machines whose paths add up may be smaller, as it is too large.
+
+    How large it is, is known once it is built.
+    """
+    if window_form(query) is not None:
+        return None
+    try:
+        return _composition(query, max_states)
+    except SizeLimitError:
+        if query.loss.bound is None:
+            raise
+        return None
+
+
+def _total_of(built: Composition, query: Query) -> BoundedValues:
+    """The expected value by a composition, in a batch of one."""
+    value = size = built.total
+    if (built.values < 0).any():
+        size = total_weight(built.plain, np.abs(built.values))
+    mass = total(query.hypothesis) * total(query.model.layered())
+    return one_value(value, mass, size, _roundings_of(built, query))
+
+
+def _roundings_of(built: Composition, query: Query) -> int:
+    """A bound on the units of rounding behind the mass of each path of a composition."""
+    return path_roundings(built.plain, query.n) + _roundings_behind(query)
 
 
 def _levels(max_states: int | None, built: Composition | None, query: Query) -> Levels:
@@ -260,16 +279,18 @@ def summed_value(query: Query, max_states: int | None) -> BoundedValues:
     """The expected value by machines of the loss whose paths add up, in a batch of one."""
     model = query.model.layered()
     mass = total(query.hypothesis) * total(model)
-    value, size, behind = 0.0, 0.0, _roundings_behind(query)
+    value = 0.0
+    size = 0.0
     roundings = query.n * (max(model.widths) + 4)
     for sign, machine in signed_machines(query.loss, query.n, query.labels, max_states):
         composed = _composed(query.hypothesis, machine.shared, model, max_states)
         table = table_from_fst(composed, "composition")
-        part, shift = total_weight(table), machine.shift * mass
+        part = total_weight(table)
+        shift = machine.shift * mass
         value += sign * (part - shift)
         size += part + shift
         roundings = max(roundings, path_roundings(table, query.n))
-    return BoundedValues._make((*np.array([[value], [mass], [size]]), roundings + behind))
+    return one_value(value, mass, size, roundings + _roundings_behind(query))
 
 
 def _roundings_behind(query: Query) -> int:
@@ -293,7 +314,9 @@ def explicit_gradient(query: Query) -> tuple[float, list[Floats]]:
     pairs = pair_layers(query.hypothesis, model) if possible else None
     arcs = all_arcs(model)
     order = np.lexsort((arcs.label, arcs.source))
-    source, label, target = arcs.source[order], arcs.label[order], arcs.target[order]
+    source = arcs.source[order]
+    label = arcs.label[order]
+    target = arcs.target[order]
     ends = np.where(np.arange(arcs.width) >= arcs.width - model.widths[-1], 0.0, np.inf)
     names = ArcTable(0, source, label + 1, order + 1, np.zeros(len(order)), target, ends)
     with advising_default():
@@ -301,7 +324,8 @@ def explicit_gradient(query: Query) -> tuple[float, list[Floats]]:
         named = fst_from_table(names)
         composed = _composed(query.hypothesis, machine.unvalued, model, None, named)
     built = Composition(composed, machine, arcs.label)
-    table, arc = built.plain, built.plain.olabel - 1
+    table = built.plain
+    arc = built.plain.olabel - 1
     weighted = replace(table, weight=minus_log(table.factor * arcs.weight[arc]))
     behind = backward(weighted, built.values * np.exp(-table.final))
     flow = forward(weighted)[table.source] * table.factor * behind[table.target]

@@ -24,7 +24,7 @@ from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation import query
 from fsmeu.expectation.documents import DOCUMENT_LENGTH
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.result import Expectation, Levels, level_sets, ranged_expectation
+from fsmeu.expectation.result import Estimate, Expectation, Levels, level_sets, ranged_expectation
 from fsmeu.expectation.totals import (
     ESCAPED,
     TotalsProblem,
@@ -36,6 +36,7 @@ from fsmeu.expectation.totals import (
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, as_constraint
+from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
 from fsmeu.losses import protocol
 from fsmeu.losses.machine.view import SpecAutomaton
@@ -61,8 +62,13 @@ class Group(NamedTuple):
 
     rows: list[int]  # their places in the corpus
     n: int  # their length
-    structure: SplitTrellis  # of both tapes, their models, and of what is allowed
+    trellis: SplitTrellis  # of both tapes, their models, and of what is allowed
     models: list[Model]
+
+    @property
+    def weights(self) -> ArcWeights:
+        """The weights of the models, made anew."""
+        return arc_weights_many(self.models)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +100,8 @@ class Corpus:
 
     def allowed(self, row: int) -> Constraint | None:
         """What the hypothesis of a sentence must satisfy."""
-        model, where = self.models[row], f"decode_corpus, models[{row}]"
+        model = self.models[row]
+        where = f"decode_corpus, models[{row}]"
         return as_constraint(self.constraint, model.alphabet, model.n, where)
 
     @cached_property
@@ -106,10 +113,11 @@ class Corpus:
         """The same, with ages that stop at a cap; None where they do not."""
         groups = []
         for rows in query.group_by_structure(self.models):
-            first, allowed = self.models[rows[0]], self.allowed(rows[0])
+            first = self.models[rows[0]]
+            allowed = self.allowed(rows[0])
             layers = None if allowed is None else query.allowed_layers(first, allowed).layers
-            structure = split_trellis_of(self.losses[rows[0]], first, layers, cap)
-            if structure.common.any():
+            trellis = split_trellis_of(self.losses[rows[0]], first, layers, cap)
+            if trellis.common.any():
                 must = (
                     f"what is counted of a corpus may look at up to {PLAIN_PAIRS:,} pairs of labels"
                 )
@@ -118,7 +126,7 @@ class Corpus:
             size = query.batch_size(first, len(rows), 1)
             for begin in range(0, len(rows), size):
                 some = rows[begin : begin + size]
-                groups.append(Group(some, first.n, structure, [self.models[row] for row in some]))
+                groups.append(Group(some, first.n, trellis, [self.models[row] for row in some]))
         return groups
 
 
@@ -165,7 +173,8 @@ def expect_corpus(loss: LossLike, zs: Iterable[Any], models: Iterable[Any]) -> E
     corpus = corpus_of(loss, models, "expect_corpus", hypotheses)
     names = [f"expect_corpus, zs[{row}]" for row in range(len(hypotheses))]
     indices = list(map(query.encoded, hypotheses, corpus.models, names))
-    form, joined = corpus.loss.split, corpus.as_one()
+    form = corpus.loss.split
+    joined = corpus.as_one()
     is_short = joined is None or corpus.n < LONG_SEQUENCE
     if form is not None and form.counted and is_short:
         with suppress(NonIntegerCountError):
@@ -183,7 +192,7 @@ class CorpusTotals(NamedTuple):
 
     def reaches_cap(self, zs: Sequence[Ints]) -> bool:
         """Whether an age of some hypothesis reaches the cap where ages stop."""
-        pairs = ((group.structure, row) for group in self.groups for row in group.rows)
+        pairs = ((group.trellis, row) for group in self.groups for row in group.rows)
         return any(trellis.reaches_cap(zs[row]) for trellis, row in pairs)
 
 
@@ -198,7 +207,7 @@ def totals_of_corpus(corpus: Corpus) -> Iterator[CorpusTotals]:
     longest = max(model.n for model in corpus.models)
     for cap in caps(loss, longest) if longest >= DOCUMENT_LENGTH else [None]:
         groups = corpus.groups_at(cap) if cap is not None else corpus.groups
-        lanes = [LaneGroup(g.structure, arc_weights_many(g.models)) for g in groups]
+        lanes = [LaneGroup(group.trellis, group.weights) for group in groups]
         problem = totals_problem(loss, corpus.n, lanes)
         if problem.most_counted < FEW_COUNTED:
             return
@@ -217,7 +226,7 @@ def lane_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation | None:
     if found is None:
         return None
     levels = partial(_levels, corpus, zs)
-    estimate = found.value, found.error, 1.0, 0.0
+    estimate = Estimate(found.value, found.error)
     return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", estimate, levels)
 
 
@@ -233,36 +242,42 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     Raises:
         NonIntegerCountError: a counter does not grow by whole numbers.
     """
-    loss, n = corpus.loss, corpus.n
+    loss = corpus.loss
+    n = corpus.n
     assert loss.split is not None
     counts = len(loss.split.joint_counts)
-    windows, hyp, (cancelled, off) = list[list[Window]](), 0, np.zeros((2, counts))
-    for rows, length, structure, models in corpus.groups:
-        y_tables = structure.y_tables
-        cells = (1 + counts) * int(y_tables.columns[length] * y_tables.width[length])
+    windows = list[list[Window]]()
+    hyp = 0
+    cancelled, off = np.zeros((2, counts))
+    for group in corpus.groups:
+        trellis = group.trellis
+        y_tables = trellis.y_tables
+        cells = (1 + counts) * int(y_tables.columns[group.n] * y_tables.width[group.n])
         guard_size("expect_corpus", cells // CELLS_PER_STATE)
-        weights = arc_weights_many(models)
-        ending, hyps, _, _ = structure.sums(weights, [zs[row] for row in rows])
-        hyp += int(hyps.sum())
+        weights = group.weights
+        found = trellis.sums(weights, [zs[row] for row in group.rows])
+        hyp += int(found.ended.sum())
         # Where a joint count also subtracts, its sums have errors relative to sums of absolute
         # values. Products of the tree have errors relative to the sums, if these are not negative.
-        operations = int(structure.roundings[length]) + weights.roundings
-        takes = structure.amounts.signs(counts)[0]
-        greatest = len(rows) * np.where(takes, structure.greatest[:, length], 0.0)
+        operations = int(trellis.roundings[group.n]) + weights.roundings
+        takes = trellis.amounts.signs(counts)[0]
+        greatest = len(group.rows) * np.where(takes, trellis.greatest[:, group.n], 0.0)
         off += relative_error(operations) * greatest
-        if takes.any() and not structure.is_nonnegative:
+        if takes.any() and not trellis.is_nonnegative:
             cancelled += greatest
-        windows.append([Window(0, tables, 0.0, operations) for tables in ending])
+        windows.append([Window(0, tables, 0.0, operations) for tables in found.totals])
     total = sum_of_all(by_sentence(corpus.groups, windows), mass_to_cut(corpus), 1 + counts)
     masses, *expected = total.tables
     slopes, offset = value_coefficients(loss.split, n, hyp, total.counts, masses > 0)
-    value, size, error = float(masses @ offset), float(masses @ np.abs(offset)), 0.0
+    value = float(masses @ offset)
+    size = float(masses @ np.abs(offset))
+    error = 0.0
     for joint, slope, lost, part in zip(expected, slopes, cancelled, off, strict=True):
         value += float(joint @ slope)
         size += float((np.abs(joint) + lost * masses) @ np.abs(slope))
         error += float(part * (masses @ np.abs(slope)))
     error += relative_error(total.operations + masses.size + 8) * size
-    estimate = value, error, float(masses.sum()), total.lost
+    estimate = Estimate(value, error, float(masses.sum()), total.lost)
     return ranged_expectation(loss, n, "expect_corpus", estimate, partial(_levels, corpus, zs))
 
 
@@ -289,38 +304,58 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     parts = list[_JointCounts]()
     least = size = np.zeros(1 + len(names))  # the first axis has one place, as there may be no name
     for loss, z, model in zip(corpus.losses, zs, corpus.models, strict=True):
-        bound = protocol.check_totals(loss, "expect_corpus")
-        view = SpecAutomaton(bound.at(len(z)), z, merge=False)
-        final = walk(view, model.layered())
-        occurs = final.mass[0] > 0
-        registers, lengths = view.registers(final.codes[occurs]), np.full(int(occurs.sum()), len(z))
-        added = protocol.added_counts(bound, registers, lengths)
-        counts = np.stack([0.0 * lengths, *(added[name] for name in names)])
-        low = counts.min(axis=1)
-        places = (counts - low[:, None]).astype(np.int64)
-        for name, column, place in zip(names, counts[1:], places[1:], strict=True):
-            if len(broken := column[column != column.min() + place]):
-                must = f"{name} must grow by whole numbers, for its distribution to be tabled"
-                raise InputError(message("expect_corpus", must, f"the value {broken[0]:g}"))
-        least, size = least + low, size + places.max(axis=1)
-        if (cells := math.prod((1 + size).tolist())) > MOST_CORPUS_TABLE:
-            must = f"the counts of the corpus may have up to {MOST_CORPUS_TABLE:,} tuples of totals"
-            remedy = "Use fewer sentences, or a value that is linear in what reads both sequences"
-            raise SizeLimitError(message("expect_corpus", must, f"{cells:,.0f}", remedy))
-        masses = np.zeros(1 + places.max(axis=1))
-        np.add.at(masses, tuple(places), final.mass[0, occurs])
-        error = relative_error(final.roundings + 8) * float(np.linalg.norm(masses))
-        parts.append(_JointCounts(masses, masses > 0, error))
+        low, part = _sentence_counts(loss, z, model, names)
+        least = least + low
+        size = size + np.array(part.masses.shape) - 1
+        _guard_table(1 + size)
+        parts.append(part)
     none = np.ones((1,) * len(least))
     [table] = product_tree(parts or [_JointCounts(none, none > 0, 0.0)], _plus)[-1]
-    totals, masses = np.array(np.nonzero(table.possible)), table.masses[table.possible]
+    totals = np.array(np.nonzero(table.possible))
+    masses = table.masses[table.possible]
     added = dict(zip(names, (totals + least[:, None])[1:], strict=True))
     values = protocol.value_of_totals(whole.at(corpus.n), added, len(masses))
     value = float(values @ masses)
     error = table.error * float(np.linalg.norm(values))
     error += relative_error(len(masses) + 8) * float(np.abs(values) @ masses)
-    estimate, levels = (value, error, float(masses.sum()), 0.0), partial(level_sets, values, masses)
+    estimate = Estimate(value, error, float(masses.sum()))
+    levels = partial(level_sets, values, masses)
     return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", estimate, levels)
+
+
+def _guard_table(shape: Floats | Ints) -> None:
+    """Refuses a table of more tuples of totals than may be held."""
+    cells = math.prod(shape.tolist())
+    if cells > MOST_CORPUS_TABLE:
+        must = f"the counts of the corpus may have up to {MOST_CORPUS_TABLE:,} tuples of totals"
+        remedy = "Use fewer sentences, or a value that is linear in what reads both sequences"
+        raise SizeLimitError(message("expect_corpus", must, f"{cells:,.0f}", remedy))
+
+
+def _sentence_counts(
+    loss: Loss, z: Ints, model: Model, names: Sequence[str]
+) -> tuple[Floats, _JointCounts]:
+    """The least counts of a sentence, 0 before them, and their joint distribution."""
+    bound = protocol.check_totals(loss, "expect_corpus")
+    view = SpecAutomaton(bound.at(len(z)), z, merge=False)
+    final = walk(view, model.layered())
+    occurs = final.mass[0] > 0
+    registers = view.registers(final.codes[occurs])
+    lengths = np.full(int(occurs.sum()), len(z))
+    added = protocol.added_counts(bound, registers, lengths)
+    counts = np.stack([0.0 * lengths, *(added[name] for name in names)])
+    low = counts.min(axis=1)
+    places = (counts - low[:, None]).astype(np.int64)
+    for name, column, place in zip(names, counts[1:], places[1:], strict=True):
+        if len(broken := column[column != column.min() + place]):
+            must = f"{name} must grow by whole numbers, for its distribution to be tabled"
+            raise InputError(message("expect_corpus", must, f"the value {broken[0]:g}"))
+    shape = 1 + places.max(axis=1)
+    _guard_table(shape)
+    masses = np.zeros(shape)
+    np.add.at(masses, tuple(places), final.mass[0, occurs])
+    error = relative_error(final.roundings + 8) * float(np.linalg.norm(masses))
+    return low, _JointCounts(masses, masses > 0, error)
 
 
 def _plus(left: _JointCounts, right: _JointCounts) -> _JointCounts:

@@ -12,7 +12,7 @@ from functools import partial
 from fsmeu.arrays import Floats
 from fsmeu.expectation.composition import window_form
 from fsmeu.expectation.query import Query
-from fsmeu.expectation.result import Expectation, Levels, ranged_expectation
+from fsmeu.expectation.result import Estimate, Expectation, Levels, ranged_expectation
 from fsmeu.expectation.totals import (
     ESCAPED,
     TotalsProblem,
@@ -59,7 +59,7 @@ def document_expectation(query: Query, levels: Callable[[Query], Levels]) -> Exp
     found = expected_ratio(problem, [[query.z]])
     if found is None:
         return None
-    estimate = found.value, found.error, 1.0, 0.0
+    estimate = Estimate(found.value, found.error)
     listed = partial(levels, query)
     return ranged_expectation(query.loss, query.n, query.where, estimate, listed)
 

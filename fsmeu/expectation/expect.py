@@ -9,59 +9,54 @@ times the backward value of its target; the model pulls these back to its own pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from fsmeu import errors
-from fsmeu.arrays import Floats, Ints
+from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, SizeLimitError, check_int, message
 from fsmeu.expectation import composition, result
 from fsmeu.expectation.composition import window_form
 from fsmeu.expectation.documents import document_expectation, document_gradient, is_document
+from fsmeu.expectation.long_sequences import is_long, long_expectation
 from fsmeu.expectation.query import (
     Query,
     batch_size,
-    binary_labels,
     group_by_structure,
     queries_of,
     query_of,
 )
-from fsmeu.expectation.result import Expectation, Levels, bounded_expectations, check_finite
+from fsmeu.expectation.result import (
+    Expectation,
+    Levels,
+    bounded_expectations,
+    check_finite,
+    width_of,
+)
 from fsmeu.fst.compose import max_states as most_states
-from fsmeu.fst.layers import ArcWeights
-from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES, LONG_SEQUENCE, WINDOW_CELLS
-from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
+from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.models import Gradient, Model, Parametrized, arc_weights_many, as_model
 from fsmeu.models.base import prepare_many
-from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.parallel import checked_jobs, in_shares
-from fsmeu.trellis.chains import PROMISED, chain_of, chain_value
-from fsmeu.trellis.independent import expected_value
+from fsmeu.trellis.chains import PROMISED
+from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.roundings import (
     DIGITS,
     BoundedValues,
     joined,
     least_error_of_sweep,
-    relative_error,
 )
+from fsmeu.trellis.trellis_cache import Refused, is_valued, trellis_of
 from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_gradient, walk_many, walk_windows
-from fsmeu.trellis.windows import Window, count_window
-
-if TYPE_CHECKING:
-    from fsmeu.trellis.engine import SplitTrellis
-
-T = TypeVar("T")
 
 ENGINES = ("lattice", "openfst")
-_USABLE = 1e-6  # an estimate whose error may be a greater part of it is not used
-MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB while sorted
 
 
 def expect(
@@ -139,14 +134,16 @@ def expect_many(
     """
     loss = as_loss(loss, "expect_many")
     queries = queries_of(loss, zs, models, "expect_many")
-    threads, values = checked_jobs("expect_many", jobs), np.full(len(queries), np.nan)
+    threads = checked_jobs("expect_many", jobs)
+    values = np.full(len(queries), np.nan)
     if scheduler is None:
         values = values_and_errors(queries, threads)[0]
     apart = np.flatnonzero(np.isnan(values)).tolist()
     if apart:
         left = [queries[row] for row in apart]
         pairs = [(x.labels if x.distribution is None else x.distribution, x.model) for x in left]
-        sizes, few = [x.n for x in left], min(threads, len(apart))
+        sizes = [x.n for x in left]
+        few = min(threads, len(apart))
         values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, few, scheduler)
     return values
 
@@ -156,9 +153,11 @@ def values_and_errors(queries: Sequence[Query], jobs: int = 1) -> Floats:
 
     With several jobs, they are nan where queries are not computed together: processes may do that.
     """
-    out, blocks = np.full((2, len(queries)), np.nan), list[Sequence[int]]()
+    out = np.full((2, len(queries)), np.nan)
+    blocks = list[Sequence[int]]()
     for rows in group_by_structure(queries):
-        first, size = queries[rows[0]], 1
+        first = queries[rows[0]]
+        size = 1
         if _go_together(first):
             size = batch_size(first.model, len(queries), jobs)
         elif jobs > 1:
@@ -203,22 +202,16 @@ def _long_or_swept(query: Query, max_states: int | None) -> Expectation:
     Of two answers, the one with the narrower bounds is taken; and the sweep, which takes n^2 steps
     for n labels, is made only where its bounds can be the narrower ones.
     """
-    long = long_expectation(query, partial(_levels, max_states))
+    levels = partial(_levels, max_states)
+    long = long_expectation(query, levels)
     if long is None:
         return _swept([query], max_states)[0]
-    width = (long.upper - long.lower) / 2
-    if width <= max(PROMISED, least_error_of_sweep(query.n)) * abs(long.value):
+    if width_of(long) / 2 <= max(PROMISED, least_error_of_sweep(query.n)) * abs(long.value):
         return long
-    try:
-        swept = _swept([query], max_states)[0]
-    except SizeLimitError:
+    sums = _by_trellis([query], max_states)
+    if sums is None:
         return long
-    return min((long, swept), key=_width)
-
-
-def _width(expectation: Expectation) -> float:
-    """The distance of the bounds."""
-    return expectation.upper - expectation.lower
+    return min(long, bounded_expectations([query], sums, levels)[0], key=width_of)
 
 
 def _swept(queries: Sequence[Query], max_states: int | None) -> list[Expectation]:
@@ -236,7 +229,7 @@ def _swept(queries: Sequence[Query], max_states: int | None) -> list[Expectation
             cheap = max(1, CHEAP_STATES // max(1, queries[row].n))
             again = walked(queries[row], min(cheap, max_states or cheap), weights=False)
             both = expectation, *bounded_expectations([queries[row]], again, levels)
-            results[row] = min(both, key=_width)
+            results[row] = min(both, key=width_of)
     means = np.array([x.value / x.kept for x in results if x.kept])
     queries[0].loss.check_range(queries[0].n, means)
     return results
@@ -257,20 +250,31 @@ def _go_together(query: Query) -> bool:
 
 def _sums(queries: Sequence[Query], max_states: int | None) -> BoundedValues:
     """The expected values of one query, or of several that go together."""
-    first, loss, sums = queries[0], queries[0].loss, None
-    zs, models = [x.z for x in queries if x.z is not None], [x.model for x in queries]
+    first = queries[0]
+    sums = None
     form = window_form(first)
-    if form is not None and zs:
-        sums = walk_windows(form, zs[0], first.model.layered())
-    elif form is not None:
-        sums = composition.summed_value(first, max_states)
-    if sums is None and zs:
-        sums = by_structure(loss, models, lambda s, w: s.expectations(w, zs), max_states)
-        if sums is None and len(queries) > 1:
-            distinct = models[:1] if all(model is models[0] for model in models) else models
-            weights = arc_weights_many(distinct)
-            sums = walk_many(loss, np.stack(zs), models[0].layered(), weights)
+    if form is not None and first.z is None:
+        return composition.summed_value(first, max_states)
+    if form is not None and first.z is not None:
+        sums = walk_windows(form, first.z, first.model.layered())
+    if sums is None:
+        sums = _by_trellis(queries, max_states)
+    if sums is None and len(queries) > 1:
+        models = [query.model for query in queries]
+        distinct = models[:1] if all(model is models[0] for model in models) else models
+        zs = np.stack([query.z for query in queries if query.z is not None])
+        weights = arc_weights_many(distinct)
+        sums = walk_many(first.loss, zs, first.model.layered(), weights)
     return sums or joined([walked(query, max_states) for query in queries])
+
+
+def _by_trellis(queries: Sequence[Query], max_states: int | None) -> BoundedValues | None:
+    """The expected values by sweeps over a trellis that all share; None where that has none."""
+    zs = [query.z for query in queries if query.z is not None]
+    trellis = swept_trellis(queries[0].loss, queries[0].model, max_states) if zs else None
+    if trellis is None:
+        return None
+    return trellis.expectations(arc_weights_many([query.model for query in queries]), zs)
 
 
 def walked(query: Query, max_states: int | None = None, *, weights: bool = True) -> BoundedValues:
@@ -291,32 +295,24 @@ def _walked_levels(query: Query, keep: int | None, max_states: int | None) -> tu
     return levels, final.roundings + int(possible.sum())
 
 
-def by_structure(
-    loss: Loss,
-    models: Sequence[Model],
-    ask: Callable[[SplitTrellis, ArcWeights], T],
-    max_states: int | None = None,
-) -> T | None:
-    """The answer of the structure of both tapes and the models, which are alike, or None.
+def swept_trellis(loss: Loss, model: Model, max_states: int | None = None) -> SplitTrellis | None:
+    """The trellis of both tapes and a model of this kind, where sweeps over it serve; else None.
 
     None where the loss does not split by tape with a counter for each at most, where a step is
-    undefined for some pair of sequences, or where the structure would be too large.
+    undefined for some pair of sequences, or where the trellis would be too large.
     """
     if loss.split is None or not loss.split.counted:
         return None
-    from fsmeu.trellis.trellis_cache import Refused, is_valued, trellis_of
-
-    n = models[0].n
-    trellis = trellis_of(loss, models[0])
+    trellis = trellis_of(loss, model)
     if isinstance(trellis, Refused):
         return None
-    rows = max(
-        int(trellis.z_tables.columns[n]), (1 + trellis.counts) * int(trellis.y_tables.width[n])
-    )
-    too_large = int(trellis.y_tables.columns[n]) * rows // CELLS_PER_STATE > most_states(max_states)
-    if too_large or not is_valued(trellis, n):
+    n = model.n
+    by_state = (1 + trellis.counts) * int(trellis.y_tables.width[n])
+    rows = max(int(trellis.z_tables.columns[n]), by_state)
+    cells = int(trellis.y_tables.columns[n]) * rows
+    if cells // CELLS_PER_STATE > most_states(max_states) or not is_valued(trellis, n):
         return None
-    return ask(trellis, arc_weights_many(models))
+    return trellis
 
 
 # -- derivatives -----------------------------------------------------------------------------------
@@ -367,12 +363,14 @@ def value_and_gradient_many(
             must = "the model must have parameters: Bernoulli, Independent, Markov, from_potentials"
             raise InputError(message("gradient", must, type(query.model).__name__))
         fitting.append(query.model)
-    values, slopes = np.empty(len(queries)), dict[int, Gradient]()
+    values = np.empty(len(queries))
+    slopes = dict[int, Gradient]()
     for rows in group_by_structure(queries):
         derivatives = _derivatives([queries[row] for row in rows], engine)
         for row, (value, per_arc) in zip(rows, derivatives, strict=True):
             check_finite("gradient", np.concatenate([[value], *per_arc]))
-            values[row], slopes[row] = value, fitting[row].pullback(per_arc, value)
+            values[row] = value
+            slopes[row] = fitting[row].pullback(per_arc, value)
     return values, [slopes[row] for row in range(len(queries))]
 
 
@@ -381,7 +379,7 @@ def _derivatives(queries: Sequence[Query], engine: str) -> list[tuple[float, lis
     """Value and arcs' derivatives of queries that are alike, together where tapes split."""
     if engine == "openfst":
         return [composition.explicit_gradient(query) for query in queries]
-    loss, zs = queries[0].loss, [query.z for query in queries if query.z is not None]
+    zs = [query.z for query in queries if query.z is not None]
     if zs and queries[0].n:
         models = [query.model for query in queries]
         prepare_many(models)  # so that they keep it: derivatives are pulled back over their layers
@@ -389,10 +387,11 @@ def _derivatives(queries: Sequence[Query], engine: str) -> list[tuple[float, lis
             found = [document_gradient(query) for query in queries]
             if all(one is not None for one in found):
                 return [one for one in found if one is not None]
-        with suppress(SizeLimitError):  # the walk below may hold fewer numbers
-            gradients = by_structure(loss, models, lambda s, w: s.gradients(w, zs))
-            if gradients is not None:
-                return list(zip(gradients[0].tolist(), gradients[1], strict=True))
+        trellis = swept_trellis(queries[0].loss, queries[0].model)
+        if trellis is not None:
+            with suppress(SizeLimitError):  # the walk below may hold fewer numbers
+                values, slopes = trellis.gradients(arc_weights_many(models), zs)
+                return list(zip(values.tolist(), slopes, strict=True))
     results = []
     for query in queries:
         fixed = isinstance(query.model, Parametrized) and query.model.fixed_support
@@ -402,86 +401,3 @@ def _derivatives(queries: Sequence[Query], engine: str) -> list[tuple[float, lis
             per_arc = [left.weight @ arcs.reshape(len(left.weight), -1) for left, arcs in pairs]
         results.append((value, per_arc))
     return results
-
-
-# -- long sequences of two labels, where the value looks at counts alone ---------------------------
-#
-# Sums of ratios of counts come from generating functions (``trellis/independent.py``, and under
-# chains ``trellis/chains.py``). Other values, of independent labels: with z given, tp counts
-# independent events, where z is a one, and ref - tp all others. Both have windows that lack a mass
-# far below rounding, which enters the bounds: the sum over all tables has a few million terms for a
-# million labels.
-
-
-def is_long(query: Query) -> bool:
-    """Whether it is a long sequence of two labels, z given, whose value looks at counts alone."""
-    if query.n < LONG_SEQUENCE or query.z is None or query.loss.confusion is None:
-        return False
-    return is_binary_chain(query.model) or binary_labels(query.loss, query.model) is not None
-
-
-def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
-    """The expectation of a long query, None where this does not serve; ``levels`` serve chains."""
-    loss, z, labels = query.loss, query.z, binary_labels(query.loss, query.model)
-    p, off = (None, 0.0) if labels is None else labels
-    form, chain = loss.confusion, binary_chain(query.model)
-    assert form is not None
-    assert z is not None
-    ratio: Sequence[float] | None = None if p is None else expected_value(form, z, p)
-    if p is None and chain is not None:
-        ratio = chain_value(form, z, chain_of(*chain, query.model.roundings))
-    estimates = []
-    if ratio is not None and ratio[1] <= _USABLE * abs(ratio[0]):
-        estimates.append((ratio[0], ratio[1] + off, 1.0, 0.0))
-    promised = ratio is not None and ratio[1] <= PROMISED * abs(ratio[0])
-    if not promised and loss.value_range(query.n).finite and p is not None:
-        estimates.append(_windowed(form, z, p, off, query.model.roundings))
-    if not estimates:
-        return None
-    listed = partial(levels, query) if p is None else partial(_table_levels, form, z, p)
-    bounded = (
-        result.ranged_expectation(loss, query.n, query.where, estimate, listed)
-        for estimate in estimates
-    )
-    return min(bounded, key=_width)
-
-
-def _windowed(
-    form: Confusion, z: Ints, p: Floats, off: float, behind: int
-) -> tuple[float, float, float, float]:
-    """The value by windows of counts, its error, the mass of the windows, and what they lost.
-
-    The error of the probabilities makes it ``off``, and ``behind`` bounds their roundings.
-    """
-    windows = count_window(p[z == 1]), count_window(p[z != 1])
-    value = size = mass = 0.0
-    for values, masses in _tables(form, z, *windows):
-        value += float((values * masses).sum())
-        size += float((np.abs(values) * masses).sum())
-        mass += float(masses.sum())
-    operations = sum(window.operations + len(window.masses) for window in windows) + 8 + behind
-    error = relative_error(operations) * size + off
-    return value, error, mass, sum(window.lost for window in windows)
-
-
-def _tables(
-    form: Confusion, z: Ints, first: Window, last: Window
-) -> Iterator[tuple[Floats, Floats]]:
-    """Values and probabilities of the tables that have mass, (rows, width), in blocks of rows."""
-    rows, fn = max(1, WINDOW_CELLS // len(last.masses)), last.counts[None, :]
-    for begin in range(0, len(first.masses), rows):
-        tp = first.counts[begin : begin + rows, None]
-        values = value_of_counts(form, len(z), tp, float(z.sum()), tp + fn)
-        yield values, first.masses[begin : begin + rows, None] * last.masses
-
-
-def _table_levels(form: Confusion, z: Ints, p: Floats) -> Levels:
-    """The distribution of the value, where there are not too many tables to list."""
-    first, last = count_window(p[z == 1]), count_window(p[z != 1])
-    cells = len(first.masses) * len(last.masses)
-    if cells > MOST_LEVEL_CELLS:
-        must = f"the distribution may have up to {MOST_LEVEL_CELLS:,} tables"
-        remedy = "Ask for the value and its bounds, or for shorter sequences"
-        raise SizeLimitError(message("expect", must, f"{cells:,}", remedy))
-    blocks = [np.stack(np.broadcast_arrays(*block)) for block in _tables(form, z, first, last)]
-    return result.level_sets(*np.concatenate(blocks, axis=1).reshape(2, -1))

@@ -76,7 +76,8 @@ def query_of(loss: LossLike, z: Any, model: Any, where: str = "expect") -> Query
 def queries_of(loss: LossLike, zs: Iterable[Any], models: Iterable[Any], where: str) -> list[Query]:
     """The query of each hypothesis and its model; equal model objects are fitted once."""
     loss = as_loss(loss, where)
-    cached, results = dict[Hashable, tuple[Loss, Model]](), list[Query]()
+    cached = dict[Hashable, tuple[Loss, Model]]()
+    results = list[Query]()
     for row, (z, model) in enumerate(zip(*paired(zs, models, where), strict=True)):
         _, tags = key = id(model), tuple(further_tags(loss, z))
         if key not in cached:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from fsmeu.fst.distinct import same_up_to_rounding
 from fsmeu.fst.layers import pair_layers
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.at_length import ValueRange
-from fsmeu.trellis.roundings import BoundedValues, relative_error
+from fsmeu.trellis.roundings import BoundedValues, one_value, relative_error
 
 _SHOWN = 8  # values in a representation
 _ROUNDING = 1e-12  # of probabilities: a product of some thousand factors
@@ -128,6 +129,11 @@ class Expectation(Distribution):
         return self.levels.quantile(q)
 
 
+def width_of(expectation: Expectation) -> float:
+    """The distance of the bounds."""
+    return expectation.upper - expectation.lower
+
+
 def check_finite(where: str, numbers: float | Floats) -> None:
     """Refuses results that doubles cannot hold."""
     if not np.isfinite(numbers).all():
@@ -148,10 +154,19 @@ def bounded_expectations(
     ]
 
 
+class Estimate(NamedTuple):
+    """An expected value up to an error, and up to a part of the mass that is lost."""
+
+    value: float
+    error: float
+    mass: float = 1.0  # of which it is the expectation
+    lost: float = 0.0  # a bound on the mass that is missing
+
+
 def ranged_expectation(
-    loss: Loss, n: int, where: str, estimate: Sequence[float], levels: Callable[[], Levels]
+    loss: Loss, n: int, where: str, estimate: Estimate, levels: Callable[[], Levels]
 ) -> Expectation:
-    """The expectation from an estimate: the value, its error, and the masses kept and lost.
+    """The expectation from an estimate.
 
     Values of the mass lost lie in the range that the file declares, which is finite then.
     """
@@ -168,16 +183,15 @@ def kept_expectation(query: Query, levels: Levels, roundings: int) -> Expectatio
     """The kept part, with bounds on what was lost; each probability has at most these roundings."""
     roundings += 8 * (query.n + 1)  # of the mass of the model
     values, probabilities = levels.ungrouped
-    size = np.abs(values) @ probabilities
-    sums = BoundedValues._make(
-        (*np.array([[levels.mean], [probabilities.sum()], [size]]), roundings)
-    )
+    size = float(np.abs(values) @ probabilities)
+    sums = one_value(levels.mean, float(probabilities.sum()), size, roundings)
     [pruned] = bounded_expectations([query], sums, lambda query: levels)
     lost = max(0.0, float(query.model.total_mass()) - pruned.kept)
     ends = np.array(_value_range(query))
     ends[np.isinf(ends) & (lost == 0.0)] = 0.0
     low, high = lost * ends + relative_error(roundings) * np.abs(ends) * [-1.0, 1.0]  # outwards
-    lower, upper = pruned.lower + float(low), pruned.upper + float(high)
+    lower = pruned.lower + float(low)
+    upper = pruned.upper + float(high)
     return replace(pruned, lower=lower, upper=upper, _levels=partial(replace, levels))
 
 

@@ -26,6 +26,7 @@ from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import Loss
 from fsmeu.trellis.lanes import TAIL, CountRange, LaneGroup, count_range, node_logs, rounded_rule
+from fsmeu.trellis.roundings import BoundedValue
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.twofold import UNIT
@@ -180,14 +181,7 @@ def left_out(rule: Rule, ratio: RatioByTotal, reach: CountRange) -> Floats:
     return rounded
 
 
-class TotalsValue(NamedTuple):
-    """The expected value of hypotheses, and a bound on its error."""
-
-    value: float
-    error: float
-
-
-def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> TotalsValue | None:
+def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> BoundedValue | None:
     """The expected value of hypotheses, by group; None where lanes do not serve it.
 
     No age of a hypothesis may reach the cap of its trellis, where there is one.
@@ -201,7 +195,7 @@ def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> Tota
     if k == 0:
         none = value_of_none(problem)
         error = error_of_none(problem)
-        return None if none is None else TotalsValue(problem.sign * none, error)
+        return None if none is None else BoundedValue(problem.sign * none, error)
     rule = rule_of_totals(ratio, reach, k)
     means = _MeanSums(len(rule.nodes))
     for group, own in pairs:
@@ -215,7 +209,7 @@ def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> Tota
     error = gain * expected * float(left_out(rule, ratio, reach)[k])
     error += gain * float(masses @ (means.rounding + means.log_errors * means.sizes))
     error += 16 * UNIT * abs(value) + TAIL * problem.largest + problem.escaped
-    return TotalsValue(problem.sign * value, error)
+    return BoundedValue(problem.sign * value, error)
 
 
 def ratio_gradient(

@@ -116,7 +116,9 @@ class Alphabet:
 
     def encode(self, sequence: Iterable[object], where: str = "sequence") -> Ints:
         """The indices of a label sequence; a str is read character by character."""
-        labels, indices, label = listed(sequence, where), list[int](), None
+        labels = listed(sequence, where)
+        indices = list[int]()
+        label = None
         try:
             return np.array(list(map(self.index.__getitem__, labels)), np.int64)
         except Exception:  # not there, or whatever a strange label raises

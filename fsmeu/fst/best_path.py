@@ -44,8 +44,10 @@ def least_cost(table: ArcTable, costs: Floats, ends: Floats) -> float:
 
     Arguments are those of ``best_paths``.
     """
-    scale, length = _scale(costs, ends), len(table.depths[1])
-    left, ending = costs / scale, ends / scale
+    scale = _scale(costs, ends)
+    length = len(table.depths[1])
+    left = costs / scale
+    ending = ends / scale
     path = _best(table, _tropical(table, left, ending), length)
     if not len(path):
         return np.inf
@@ -62,11 +64,15 @@ def best_paths(table: ArcTable, costs: Floats, ends: Floats, count: int) -> Best
         ends: what ending in each state costs, inf where no path may end, (states,).
         count: how many paths are listed, where there are as many.
     """
-    scale, length = _scale(costs, ends), len(table.depths[1])
-    left, ending = costs / scale, ends / scale
-    done, lost = 0.0, 0.0
+    scale = _scale(costs, ends)
+    length = len(table.depths[1])
+    left = costs / scale
+    ending = ends / scale
+    done = 0.0
+    lost = 0.0
     for rounds in range(1, _MOST_ROUNDS + 1):
-        fst, room = _tropical(table, left, ending), _room(length, left, ending)
+        fst = _tropical(table, left, ending)
+        room = _room(length, left, ending)
         first = _best(table, fst, length)
         if not len(first):
             return BestPaths(first, np.zeros(0), np.inf)
@@ -136,7 +142,8 @@ def _distances_to_end(table: ArcTable, costs: Floats, ends: Floats) -> Floats:
     It is a distance from the start of the machine turned round, whose states are numbered from the
     last: where arcs lead to greater numbers, these do so, too.
     """
-    kept, finals = np.isfinite(costs), np.flatnonzero(np.isfinite(ends))
+    kept = np.isfinite(costs)
+    finals = np.flatnonzero(np.isfinite(ends))
     states = table.states  # state s becomes states - s, behind a start that leads to the ends
     source = np.append(states - table.target[kept], np.zeros(len(finals), np.int64))
     target = np.append(states - table.source[kept], states - finals)

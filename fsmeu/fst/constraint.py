@@ -43,7 +43,8 @@ def constraint_layers(constraint: Constraint | None, labels: int, n: int) -> Con
         marked[live[-1]] = True
         live.append(states[marked[constraint.next[states]].any(axis=1)])
     live.reverse()
-    steps, cache = list[Ints](), dict[tuple[bytes, bytes], Ints]()
+    steps = list[Ints]()
+    cache = dict[tuple[bytes, bytes], Ints]()
     for before, after in itertools.pairwise(live):
         key = before.tobytes(), after.tobytes()
         if key not in cache:
@@ -63,7 +64,8 @@ def neighbours(constraint: Constraint) -> tuple[Bools, Bools, Bools] | None:
     state = following.max(axis=0)
     if ((following >= 0) & (following != state)).any():
         return None
-    used, first = state >= 0, following[constraint.start] >= 0
+    used = state >= 0
+    first = following[constraint.start] >= 0
     pairs = used[:, None] & (following[state] >= 0)
     return first, pairs, used & np.isin(state, constraint.accepting)
 
@@ -122,7 +124,8 @@ def restricted(layered: Layered, constraint: Constraint, where: str = "decode") 
         state, arc = np.nonzero(after >= 0)
         source = layer.source[arc] * len(steps) + state
         target = layer.target[arc] * size + after[state, arc]
-        label, weight = layer.label[arc], layer.weight[arc]
+        label = layer.label[arc]
+        weight = layer.weight[arc]
         layers.append(Layer(source, label, target, weight, layer.width * size))
     start = np.repeat(layered.start, allowed.widths[0])
     final = np.repeat(layered.final, allowed.widths[-1])

@@ -46,7 +46,8 @@ def backward(table: ArcTable, ending: Floats) -> Floats:
 
     ``ending`` is of any sign, (states,); final weights are not looked at.
     """
-    result, turned = np.zeros_like(ending), replace(table, source=table.target, target=table.source)
+    result = np.zeros_like(ending)
+    turned = replace(table, source=table.target, target=table.source)
     for sign, part in signed_parts(ending):
         result += sign * _distances(turned, part)
     return result
@@ -79,7 +80,8 @@ def weights_of_inputs(table: ArcTable, sequences: Ints) -> Floats:
     arc = np.full((single.states, labels), -1)
     arc[single.source, single.ilabel] = np.arange(single.arcs)
     state = np.full(len(sequences), single.start)
-    costs, targets = np.append(single.weight, np.inf), np.append(single.target, single.start)
+    costs = np.append(single.weight, np.inf)
+    targets = np.append(single.target, single.start)
     for column in sequences.T:  # arc -1, which costs inf, stands for none
         taken = arc[state, column]
         weight += costs[taken]
@@ -113,8 +115,10 @@ def _distances_from(
     """
     # Each state gets one arc that reads its own number, to a final state, and each start is read
     # by its number; all others read epsilon.
-    states, kinds = np.arange(table.states), np.arange(starts)
-    begin, end = table.states + starts, table.states + starts + 1
+    states = np.arange(table.states)
+    kinds = np.arange(starts)
+    begin = table.states + starts
+    end = table.states + starts + 1
     source = np.concatenate([table.source, states, table.states + start, np.full(starts, begin)])
     order = np.argsort(source, kind="stable")
     silent = np.zeros(len(heads), np.int64)

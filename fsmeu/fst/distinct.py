@@ -27,14 +27,16 @@ def distinct(values: Ints) -> tuple[Ints, Ints]:
     >>> distinct(np.array([7, -1, 7, 3]))
     (array([-1,  3,  7]), array([2, 0, 2, 1]))
     """
-    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    low = int(values.min(initial=0))
+    high = int(values.max(initial=0))
     if high - low > _WIDEST * values.size + _SMALL:
         numbers, place = np.unique(values, return_inverse=True)
         return numbers, place.reshape(values.shape)
     shifted = values - low if low else values
     occurs = np.zeros(high - low + 1, bool)
     occurs[shifted] = True
-    numbers, number = np.flatnonzero(occurs), np.empty(len(occurs), np.int64)
+    numbers = np.flatnonzero(occurs)
+    number = np.empty(len(occurs), np.int64)
     number[numbers] = np.arange(len(numbers))
     return numbers + low if low else numbers, number[shifted]
 
@@ -48,13 +50,17 @@ def first_places(numbers: Ints, count: int) -> Ints:
 
 def row_keys(columns: Sequence[Ints]) -> Ints:
     """A number for each row, in order and equal where the rows of columns (>= 0) are."""
-    key, size = columns[0], int(columns[0].max(initial=0)) + 1
+    key = columns[0]
+    size = int(columns[0].max(initial=0)) + 1
     for column in columns[1:]:
         width = int(column.max(initial=0)) + 1
         if size * width > _MOST:
-            (keys, key), (values, column) = distinct(key), distinct(column)
-            size, width = len(keys), len(values)
-        key, size = key * width + column, size * width
+            keys, key = distinct(key)
+            values, column = distinct(column)
+            size = len(keys)
+            width = len(values)
+        key = key * width + column
+        size = size * width
     return key
 
 
@@ -140,13 +146,19 @@ def same_up_to_rounding(ascending: Floats) -> Ints:
     near = _ROUNDING * np.abs(ascending)
     exact = 8.0 * ascending == np.floor(8.0 * ascending)
     apart = (np.diff(ascending) > np.minimum(near[:-1], near[1:])) | (exact[:-1] & exact[1:])
-    first, last, has_exact = 0, -1, False  # of the group: first place, last place, if any is exact
+    first = 0  # of the group: its first place, its last, whether one of it is exact
+    last = -1
+    has_exact = False
     for k in (np.flatnonzero(~apart) + 1).tolist():
         if last != k - 1:
-            first, has_exact = k - 1, bool(exact[k - 1])
+            first = k - 1
+            has_exact = bool(exact[k - 1])
         if ascending[k] - ascending[first] > near[first] or (has_exact and exact[k]):
-            apart[k - 1], first, has_exact = True, k, False
-        last, has_exact = k, has_exact or bool(exact[k])
+            apart[k - 1] = True
+            first = k
+            has_exact = False
+        last = k
+        has_exact = has_exact or bool(exact[k])
     return np.concatenate([[0], np.cumsum(apart)])[: len(ascending)].astype(np.int64)
 
 
@@ -156,9 +168,11 @@ def distinct_sets(owner: Ints, member: Ints, owners: int) -> tuple[Ints, Ints, I
     Each of the owners 0, 1, ... has members, none twice. Small sets have small numbers.
     """
     order = np.argsort(row_keys([owner, member]))
-    owner, member = owner[order], member[order]
+    owner = owner[order]
+    member = member[order]
     ends = np.cumsum(np.bincount(owner, minlength=owners))
-    content, bounds = member.tobytes(), (member.itemsize * ends).tolist()
+    content = member.tobytes()
+    bounds = (member.itemsize * ends).tolist()
     sets = [content[begin:end] for begin, end in zip([0, *bounds], bounds, strict=False)]
     numbers = {members: k for k, members in enumerate(sorted(dict.fromkeys(sets), key=len))}
     number = np.array([numbers[members] for members in sets], np.int64)

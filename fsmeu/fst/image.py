@@ -106,7 +106,8 @@ def check_table(table: ArcTable, where: str) -> None:
 
 def without_zero_arcs(table: ArcTable) -> ArcTable:
     """The machine without arcs of weight zero, which some of OpenFst's algorithms fail on."""
-    positive, arcs = table.weight < np.inf, ("source", "ilabel", "olabel", "weight", "target")
+    positive = table.weight < np.inf
+    arcs = ("source", "ilabel", "olabel", "weight", "target")
     return replace(table, **{name: getattr(table, name)[positive] for name in arcs})
 
 
@@ -140,7 +141,8 @@ def fst_from_table(
     """
     form = _WEIGHTS[arc_type.encode()]
     rows, cells = map(np.zeros, (table.states, table.arcs), _dtypes(form, aligned=True))
-    rows["final"], rows["begin"] = table.final, table.offsets[:-1]
+    rows["final"] = table.final
+    rows["begin"] = table.offsets[:-1]
     rows["arcs"] = np.diff(table.offsets)
     for tape, count in (("ilabel", "ieps"), ("olabel", "oeps")):
         epsilons = table.source[getattr(table, tape) == 0]
@@ -178,7 +180,8 @@ def trimmed(table: ArcTable) -> ArcTable:
     connected = fst_from_table(table).connect()
     if connected.start() >= 0:
         return table_from_fst(connected)
-    none, no_weight = np.zeros(0, np.int64), np.zeros(0)
+    none = np.zeros(0, np.int64)
+    no_weight = np.zeros(0)
     return ArcTable(0, none, none, none, no_weight, none, np.full(1, np.inf))
 
 
@@ -202,31 +205,37 @@ def read_machine(image: bytes, where: str, limited: bool = True) -> MachineFile:
     reader = _Reader(image, where)
     if reader.take(4) != MACHINE_START:
         reader.refuse("they do not begin as one does")
-    kind, arc_type = reader.text(), reader.text()
+    kind = reader.text()
+    arc_type = reader.text()
     version, flags, _, start, states, arcs = reader.numbers(_HEADER)
     if kind not in _VERSIONS or version not in _VERSIONS[kind]:
         reader.refuse("the type must be vector or const, of a known version")
     if arc_type not in _WEIGHTS:
         reader.refuse("the arc type is another one")
     names = [reader.symbols() if flags & has else {} for has in _HAS_SYMBOLS]
-    form, pad = _WEIGHTS[arc_type], 16 if version == 1 or flags & _ALIGNED else 1
+    form = _WEIGHTS[arc_type]
+    pad = 16 if version == 1 or flags & _ALIGNED else 1
     state, arc = _dtypes(form, kind == b"const")
     if kind == b"vector":  # each state with its arcs; of as many as there are if it says -1
-        finals, blocks = list[float](), [np.zeros(0, arc)]
+        finals = list[float]()
+        blocks = [np.zeros(0, arc)]
         while reader.left and len(finals) != states:
             ending, count = reader.numbers("<dq" if form == "<f8" else "<fq")
             finals.append(ending)
             blocks.append(reader.rows(arc, count))
         if reader.left or states not in (-1, len(finals)):
             reader.refuse(f"the header says {states:,} states")
-        final, cells = np.array(finals, np.float64), np.concatenate(blocks)
+        final = np.array(finals, np.float64)
+        cells = np.concatenate(blocks)
         counts = np.array([len(block) for block in blocks[1:]], np.int64)
     else:  # all states, then all arcs
         reader.take(-reader.at % pad)
         rows = reader.rows(state, states)
         reader.take(-reader.at % pad)
-        cells, counts = reader.rows(arc, arcs), rows["arcs"].astype(np.int64)
-        final, begins = rows["final"].astype(np.float64), np.cumsum(counts) - counts
+        cells = reader.rows(arc, arcs)
+        counts = rows["arcs"].astype(np.int64)
+        final = rows["final"].astype(np.float64)
+        begins = np.cumsum(counts) - counts
         if counts.sum() != arcs or (counts > 0) @ (rows["begin"] != begins):
             reader.refuse("the arcs of the states must follow each other")
     if reader.left:
@@ -246,7 +255,10 @@ class _Reader:
     """Takes bytes from the front, never more than there are ``left``."""
 
     def __init__(self, image: bytes, where: str) -> None:
-        self.image, self.where, self.at, self.left = memoryview(image), where, 0, len(image)
+        self.image = memoryview(image)
+        self.where = where
+        self.at = 0
+        self.left = len(image)
 
     def refuse(self, why: str) -> NoReturn:
         must = "the bytes must be a whole OpenFst machine of log64, log or standard arcs"
@@ -256,7 +268,8 @@ class _Reader:
         """The next bytes, so many."""
         if not 0 <= size <= self.left:
             self.refuse("they end too soon")
-        self.at, self.left = self.at + size, self.left - size
+        self.at = self.at + size
+        self.left = self.left - size
         return self.image[self.at - size : self.at]
 
     def numbers(self, form: str) -> tuple[Any, ...]:

@@ -99,13 +99,15 @@ def from_logs(logs: LogLayered) -> Layered:
 @np.errstate(divide="ignore", over="ignore", under="ignore")
 def _mapped(layered: Layered, change: Callable[[Floats], Floats]) -> tuple[Any, ...]:
     layers = tuple(replace(layer, weight=change(layer.weight)) for layer in layered.layers)
-    start, final = change(layered.start), change(layered.final)
+    start = change(layered.start)
+    final = change(layered.final)
     return layered.alphabet, start, layers, final, layered.unambiguous, layered.roundings
 
 
 def all_arcs(layered: Layered) -> Layer:
     """The arcs of all positions in one table, its states numbered through from layer to layer."""
-    none, ends = np.zeros(0, np.int64), np.cumsum(layered.widths)
+    none = np.zeros(0, np.int64)
+    ends = np.cumsum(layered.widths)
     layers = layered.layers or (Layer(none, none, none, np.zeros(0), 0),)
     counts = [len(layer.source) for layer in layers]
     source, label, target, weight = (
@@ -167,7 +169,8 @@ def pair_layers(left: Layered, right: Layered) -> Layered:
 
 def string_layers(alphabet: Alphabet, indices: Ints) -> Layered:
     """The acceptor of exactly one sequence, with weight 1."""
-    zero, one = np.zeros(1, np.int64), np.ones(1)
+    zero = np.zeros(1, np.int64)
+    one = np.ones(1)
     layers = tuple(Layer(zero, indices[k : k + 1], zero, one, 1) for k in range(len(indices)))
     return Layered(alphabet, one, layers, one, unambiguous=True)
 
@@ -178,7 +181,10 @@ def string_layers(alphabet: Alphabet, indices: Ints) -> Layered:
 def table_from_layered(layered: Layered) -> ArcTable:
     """The arc table of a layered acceptor; arcs of weight zero are left out."""
     arcs = all_arcs(layered)
-    source, label, target, weight = arcs.source, arcs.label + 1, arcs.target, arcs.weight
+    source = arcs.source
+    label = arcs.label + 1
+    target = arcs.target
+    weight = arcs.weight
     final = np.zeros(arcs.width)
     final[arcs.width - layered.widths[-1] :] = layered.final
     start = 0
@@ -191,7 +197,9 @@ def table_from_layered(layered: Layered) -> ArcTable:
         label, target = (np.concatenate([c, c[first]]) for c in (label, target))
     order = np.flatnonzero(weight > 0)
     order = order[np.lexsort((target[order], label[order], source[order]))]
-    source, label, target = source[order], label[order], target[order]
+    source = source[order]
+    label = label[order]
+    target = target[order]
     weights = image.minus_log(weight[order]), image.minus_log(final)
     return ArcTable(start, source, label, label, weights[0], target, weights[1])
 
@@ -220,10 +228,13 @@ def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "accep
         must = "all sequences must have the same length"
         got = f"lengths {ending.min()} and {ending.max()}"
         raise InputError(message(where, must, got, "Give one machine per length"))
-    order, widths = np.argsort(depth, kind="stable"), np.bincount(depth)
+    order = np.argsort(depth, kind="stable")
+    widths = np.bincount(depth)
     local = np.empty(table.states, np.int64)  # the number of a state in its layer
     local[order] = np.arange(table.states) - np.repeat(np.cumsum(widths) - widths, widths)
-    source, target, logs = local[table.source], local[table.target], -table.weight
+    source = local[table.source]
+    target = local[table.target]
+    logs = -table.weight
     layers = tuple(
         Layer(source[arcs], label[arcs], target[arcs], logs[arcs], int(width))
         for arcs, width in zip(arcs_at, widths[1:], strict=True)

@@ -53,7 +53,8 @@ def _arcs_by_depth(
     """For each depth the arcs on paths of length n that end, and its states; the start stays."""
     reached = np.zeros(table.states, bool)
     reached[0] = True
-    arcs_at, alive = list[Ints](), [reached]
+    arcs_at = list[Ints]()
+    alive = [reached]
     for depth in range(n):
         taken = alive[-1][table.source]
         if inputs is not None:

@@ -72,7 +72,9 @@ def acceptor_of_arcs(states: int, arcs: ArrayLike, ends: ArrayLike, start: int =
     """The OpenFst acceptor (tropical) of arcs (arcs, 3): state, symbol (0 is epsilon), state."""
     source, label, target = np.asarray(arcs, np.int64).reshape(-1, 3).T
     order = np.argsort(source, kind="stable")
-    source, label, target = source[order], label[order], target[order]
+    source = source[order]
+    label = label[order]
+    target = target[order]
     final = np.full(states, np.inf)
     final[np.asarray(ends, np.int64)] = 0.0
     table = ArcTable(start, source, label, label, np.zeros(len(source)), target, final)
@@ -94,7 +96,8 @@ def without_epsilons(fst: pynini.Fst) -> pynini.Fst:
             most = min(int(joined.sum(axis=0) @ joined.sum(axis=1)), table.states**2)
             if joined.nnz > _MOST_JOINED or most > 5 * _MOST_JOINED:
                 raise TooLargeError
-            before, joined = joined.nnz, joined @ joined
+            before = joined.nnz
+            joined = joined @ joined
     return pynini.rmepsilon(fst)
 
 
@@ -139,7 +142,8 @@ def deterministic(
     1, 2, ..., given how many states it may have and whether to leave out what is longer than n;
     ``symbols`` has each label's symbol from 0, or -1; ``least`` states there may be in any case.
     """
-    count, states = int(symbols.max()) + 1, max(1, max_states() // _SHARE, least)
+    count = int(symbols.max()) + 1
+    states = max(1, max_states() // _SHARE, least)
     few = states if n is None else min(states, max(_FEW_STATES, least))
     for most, cut in ((few, False), (states, True)) if n is not None else ((few, False),):
         with suppress(TooLargeError):
@@ -250,7 +254,8 @@ def _built(term: _Term, symbols: Ints, n: int | None, most: int, cut: bool) -> p
         if term.kind == "not":
             part = intersection(part, any_sequence(count, n)) if cut else part
             return pynini.difference(any_sequence(count), determinized(part, most))
-        low, high = term.low if term.parts[0].shortest else 0, term.high
+        low = term.low if term.parts[0].shortest else 0
+        high = term.high
         if n is not None and high >= n:
             high = math.inf  # what is repeated more often than there are labels is empty at times
         if part.num_states() * (low if high == math.inf else high) > _STATES_BEFORE * most:
@@ -274,11 +279,17 @@ class _Parser:
     """Reads an expression from left to right; ``named`` are the labels in it, in their order."""
 
     def __init__(self, text: str, alphabet: Alphabet) -> None:
-        self.text, self.index, self.at, self.stacked = text, alphabet.index, 0, 0
-        self.every, self.named = frozenset(range(len(alphabet))), dict[int, None]()
+        self.text = text
+        self.index = alphabet.index
+        self.at = 0
+        self.stacked = 0
+        self.every = frozenset(range(len(alphabet)))
+        self.named = dict[int, None]()
         self.tokens = list[tuple[str, int]]()
         for match in _TOKEN.finditer(text):
-            token, place, kind = match.group(), match.start(), match.lastgroup
+            token = match.group()
+            place = match.start()
+            kind = match.lastgroup
             if kind == "other":
                 raise self.error(place, f"{token!r} is not understood")
             if kind == "word" and token not in self.index and all(c in self.index for c in token):
@@ -357,7 +368,8 @@ class _Parser:
             return _Term("one", 1, labels=self.every)
         if token != "[":
             return _Term("one", 1, labels=frozenset({self.label(token, place)}))
-        without, named = self.takes("^"), set[int]()
+        without = self.takes("^")
+        named = set[int]()
         while self.peek() not in ("]", ""):
             named.add(self.label(*self.take()))
         if not self.takes("]"):

@@ -41,7 +41,9 @@ def chunks_of(tags: Sequence[Any]) -> list[tuple[int, int, str]]:
 
     As in conlleval, I-X opens a chunk where none of type X goes on. Other tags are refused.
     """
-    chunks, begin, open_type = list[tuple[int, int, str]](), 0, ""
+    chunks = list[tuple[int, int, str]]()
+    begin = 0
+    open_type = ""
     for i, tag in enumerate([*map(str, tags), "O"]):
         kind, name = tag_parts(tag)
         if kind not in "BIO" or (kind == "O") == bool(name):
@@ -51,7 +53,8 @@ def chunks_of(tags: Sequence[Any]) -> list[tuple[int, int, str]]:
             chunks.append((begin, i, open_type))
             open_type = ""
         if name and not open_type:
-            begin, open_type = i, name
+            begin = i
+            open_type = name
     return chunks
 
 

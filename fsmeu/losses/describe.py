@@ -149,8 +149,11 @@ class Properties:
 
 def properties(bound: BoundLoss) -> Properties:
     """The derived properties of a loss with its labels and parameters."""
-    parts, form = split(bound), tables.confusion(bound)
-    ratio, sums, counterexample = None, None, None
+    parts = split(bound)
+    form = tables.confusion(bound)
+    ratio = None
+    sums = None
+    counterexample = None
     if form is not None:
         tried = (tables.tp_counterexample(form, n) for n in range(1, _LENGTHS_TRIED + 1))
         counterexample = next((case for case in tried if case is not None), None)

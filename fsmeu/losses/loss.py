@@ -112,11 +112,14 @@ class SpecLoss(Loss):
 
     def _reordered(self, alphabet: Alphabet) -> SpecLoss:
         """The same loss with its labels, tables and new names in the order of the alphabet."""
-        own, new = self.alphabet, alphabet.labels
+        own = self.alphabet
+        new = alphabet.labels
         if set(own.labels) != set(new):
             must = f"its labels are {shorten(own.labels)}, in any order"
             raise InputError(message(f"{self.kind} {self.name}", must, shorten(new)))
-        order, spec, params = [own.index[label] for label in new], self.spec, {**self.params_given}
+        order = [own.index[label] for label in new]
+        spec = self.spec
+        params = {**self.params_given}
         for param in (p for p in spec.params if p.type == "table" and p.name in params):
             table = np.asarray(params[param.name])
             for axis, side in enumerate(param.sides if table.ndim else ()):  # else one for all
@@ -167,7 +170,8 @@ class SpecLoss(Loss):
     @cached_property
     def outputs(self) -> Mapping[str, SpecLoss]:
         """For each further output that the file names, by name, the loss whose value it is."""
-        losses, every = {}, self.spec.output_registers
+        losses = {}
+        every = self.spec.output_registers
         for output in self.spec.outputs:
             read = needed_registers(every, [output.value])
             registers = tuple(r for r in every if r.name in read)

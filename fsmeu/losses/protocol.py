@@ -21,6 +21,7 @@ from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.language.syntax import names_read
 from fsmeu.losses.machine import machine as machines
+from fsmeu.losses.machine.minimize import minimize as minimized
 from fsmeu.losses.machine.view import LossAutomaton
 from fsmeu.losses.semantics.at_length import EVERY_VALUE, LossAtLength, ValueRange
 from fsmeu.losses.semantics.evaluator import BoundLoss
@@ -139,7 +140,8 @@ class Loss(Card, Derives):
             pairs: an acceptor of pairs of labels, z * L + y; then only what it can reach is built.
         """
         z_indices, reached = encoded(self, n, z)
-        pairs, minimize = pairs or reached, check_bool("compile", "minimize", minimize)
+        pairs = pairs or reached
+        minimize = check_bool("compile", "minimize", minimize)
         at = None if self.bound is None else self.bound.at(n)
         view = self.view(n) if at is None else machines.machine_view(at, z_indices, minimize)
         name = f"{self.kind} {self.name}, n = {n}"
@@ -153,7 +155,7 @@ class Loss(Card, Derives):
             advice = f"{error} Or use {instead}." if counts else str(error)
             raise SizeLimitError(advice) from None
         machine = replace(machine, source=at, z=z_indices)
-        return machines.minimize(machine) if minimize else machine
+        return minimized(machine) if minimize else machine
 
 
 LossLike = Loss | str | PathLike[str]  # a loss, the name of a built-in one, the path of a file
@@ -236,7 +238,8 @@ def _encoded(
     loss: LossLike, zs: Iterable[Any], ys: Iterable[Any], where: str, single: bool = False
 ) -> tuple[Loss, list[tuple[Ints, Ints]]]:
     """The loss over the labels of these sentences, or of one, and pairs of their label indices."""
-    known, sides = as_loss(loss, where), []
+    known = as_loss(loss, where)
+    sides = []
     for side, name, role in ((zs, "zs", "hypothesis z"), (ys, "ys", "reference y")):
         rows = listed(side, where, f"{name} must be a sequence of label sequences", rows=True)
         names = [role] if single else [f"{where}, {name}[{row}]" for row in range(len(rows))]
@@ -333,7 +336,9 @@ class _Swapped:
     """A simple function that reads the tapes of another the other way round."""
 
     def __init__(self, function: SimpleFunction) -> None:
-        self.function, self.start, self.value = function, function.start, function.value
+        self.function = function
+        self.start = function.start
+        self.value = function.value
 
     def step(self, state: Any, z: Label, y: Label) -> Hashable:
         return self.function.step(state, y, z)
@@ -345,7 +350,10 @@ class _FunctionAutomaton(LossAutomaton):
     def __init__(
         self, function: SimpleFunction, alphabet: Alphabet, n: int, z: Ints | None
     ) -> None:
-        self.function, self.alphabet, self.n, self.z = function, alphabet, n, z
+        self.function = function
+        self.alphabet = alphabet
+        self.n = n
+        self.z = z
         self.linear = 0
         self.space = None
         self.memo = {}
@@ -434,7 +442,8 @@ class FunctionLoss(Loss):
 
     def pair_values(self, z: Sequence[Ints] | Ints, y: Sequence[Ints] | Ints) -> Floats:
         """The value of each pair of rows of label indices, (rows,)."""
-        labels, values = self.alphabet.labels, np.empty(len(z))
+        labels = self.alphabet.labels
+        values = np.empty(len(z))
         for row, pair in enumerate(zip(z, y, strict=True)):
             state = self.function.start()
             for a, b in zip(*pair, strict=True):

@@ -27,7 +27,8 @@ from fsmeu.losses.algebra.split import partial_eval, replace_parts
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Register, names_read, subexpressions
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.machine import Compiled, explore, machine_view, minimize, refuse_large
+from fsmeu.losses.machine.machine import Compiled, explore, machine_view, refuse_large
+from fsmeu.losses.machine.minimize import minimize
 from fsmeu.losses.machine.view import merged_registers
 from fsmeu.losses.protocol import Loss, LossLike, as_loss, encoded
 from fsmeu.losses.semantics.at_length import LossAtLength
@@ -159,7 +160,10 @@ def _counted(at: LossAtLength, k: int, added: Expr) -> tuple[tuple[Register, ...
         if not isinstance(call, ast.Call) or call.function not in ("tally", "sum"):
             continue
         memory = memories[call.arguments[0].name]  # type: ignore[attr-defined]
-        entry, low, high, name = memory.update.entry, 0.0, float(k), f"held.{len(counts)}"
+        entry = memory.update.entry
+        low = 0.0
+        high = float(k)
+        name = f"held.{len(counts)}"
         if not names_read(entry) <= _TAPES | params:
             return None
         if call.function == "tally":
@@ -168,8 +172,10 @@ def _counted(at: LossAtLength, k: int, added: Expr) -> tuple[tuple[Register, ...
             entry = ast.Binary("==", entry, call.arguments[1])
         else:
             values = at.memories[memory.name].values
-            low, high = min(0.0, k * values.min()), max(0.0, k * values.max())
-        update, bounds = ast.Binary("+", ast.Name(name), entry), (ast.Number(low), ast.Number(high))
+            low = min(0.0, k * values.min())
+            high = max(0.0, k * values.max())
+        update = ast.Binary("+", ast.Name(name), entry)
+        bounds = (ast.Number(low), ast.Number(high))
         counts.setdefault(call, Register(name, "count", _ZERO, update, *bounds, memory.place))
     value = replace_parts(added, {call: ast.Name(r.name) for call, r in counts.items()})
     if not names_read(value) <= params | {r.name for r in counts.values()}:
@@ -240,7 +246,8 @@ def _compiled(loss: LossLike, n: int, z: Any, max_states: int | None, sign: floa
         must = "counts ride in the weight of losses from files; of a Python loss nothing is known"
         raise InputError(message("compile_summed", must, loss.name, "Use its compile"))
     given = encoded(loss, n, z)[0]  # what does not suit is refused
-    name, form = f"{loss.kind} {loss.name}, n = {n}, summed", window_sum(loss, n)
+    name = f"{loss.kind} {loss.name}, n = {n}, summed"
+    form = window_sum(loss, n)
     if form is not None:
         machine = _over_windows(loss, n, name, form, max_states, sign)
     else:
@@ -260,7 +267,8 @@ def _over_windows(
     number[inner] = np.arange(len(inner))
     end = len(inner)
     pairs = np.arange(steps.shape[1])
-    values, base = _signed(window.values, sign), float(_signed(form.base, sign))
+    values = _signed(window.values, sign)
+    base = float(_signed(form.base, sign))
     least = min(0.0, float(np.nanmin(values)))
     arcs: _Arcs = [(waiting, pairs, 1.0, waiting) for waiting in (0, end)]
     source, pair = np.nonzero(steps[inner] >= 0)
@@ -269,7 +277,8 @@ def _over_windows(
     arcs.append((source, pair, paid, np.where(number[target] < 0, end, number[target])))
     shift = max(0.0, -base)
     final = np.zeros(end + 1)
-    final[0], final[end] = base + shift, 1.0
+    final[0] = base + shift
+    final[end] = 1.0
     shift -= least * max(0, n - form.k + 1)
     return _finished(name, n, loss.alphabet, arcs, final, shift)
 
@@ -295,7 +304,8 @@ def _over_positions(
     finals = [np.zeros(len(codes))]
     for gain, rise in zip(gains[:, source, pair], slopes, strict=True):
         for toward in (1.0, -1.0):
-            signed, factors = _signed(toward * gain, sign), np.maximum(toward * rise, 0.0)
+            signed = _signed(toward * gain, sign)
+            factors = np.maximum(toward * rise, 0.0)
             if len(gain) and factors.any():
                 least = 0.0 if sign else signed.min()
                 begin = sum(map(len, finals))
@@ -324,7 +334,8 @@ def _finished(
     order = np.lexsort((pair, source))
     z, y = np.divmod(pair[order].astype(np.int64), len(alphabet))
     with np.errstate(divide="ignore"):
-        weights, ends = -np.log(factor[order]), -np.log(final)
+        weights = -np.log(factor[order])
+        ends = -np.log(final)
     table = ArcTable(0, source[order], z + 1, y + 1, weights, target[order], ends)
     finite = (np.isfinite(numbers).all() for numbers in (shift, final, table.weight))
     if not all(finite):

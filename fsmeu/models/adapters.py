@@ -61,7 +61,8 @@ def hmm(
     size = len(first)
     links = _checked_rows(transition, "hmm transition")
     output = _checked_rows(emission, "hmm emission", 2)
-    where, symbols = "hmm observations", list[int]()
+    where = "hmm observations"
+    symbols = list[int]()
     for k, x in enumerate(listed(observations, where, "must be a sequence of whole numbers")):
         symbols.append(check_int(where, f"position {k + 1}", plain(x), 0))
         if symbols[-1] >= output.shape[1]:
@@ -249,7 +250,8 @@ def from_hmmlearn(
     """
     where = "from_hmmlearn"
     try:
-        first, links = model.startprob_, model.transmat_
+        first = model.startprob_
+        links = model.transmat_
     except AttributeError:
         must = "a trained model of hmmlearn is needed"
         raise InputError(message(where, must, type(model).__name__, "Call fit first")) from None
@@ -263,7 +265,8 @@ def from_hmmlearn(
     unary = real_array(emitted, f"{where} likelihoods")
     start = _checked_rows(first, f"{where} startprob_", 1)
     transitions = logarithm(_checked_rows(links, f"{where} transmat_", 2))
-    ends, name = [len(unary)], f"{where} lengths"
+    ends = [len(unary)]
+    name = f"{where} lengths"
     if lengths is not None:
         sizes = listed(lengths, name, "must be a sequence of whole numbers")
         ends = list(accumulate(check_int(name, "each", plain(size), 0) for size in sizes))
@@ -327,7 +330,8 @@ def parse_json(text: str, where: str) -> object:
 
 def _check_nesting(content: object, where: str) -> None:
     """Refuses mixtures of mixtures of mixtures past ``MAX_NESTING``, level by level."""
-    level, depth = [content], 0
+    level = [content]
+    depth = 0
     while level:
         if depth > MAX_NESTING:
             raise InputError(message(where, f"mixtures must be nested at most {MAX_NESTING} deep"))
@@ -391,10 +395,12 @@ def _acceptor(
 ) -> Acceptor:
     """The acceptor with these layers; see ``Acceptor.to_json``."""
     alphabet = as_alphabet(labels, "acceptor labels")
-    first, last = _weights(start, "acceptor start"), _weights(final, "acceptor final")
+    first = _weights(start, "acceptor start")
+    last = _weights(final, "acceptor final")
     if not isinstance(layers, list):
         raise InputError(message("acceptor layers", "must be a list of objects", layers))
-    built, width = list[Layer](), len(first)
+    built = list[Layer]()
+    width = len(first)
     for k, content in enumerate(layers):
         built.append(_layer(content, f"acceptor layers[{k}]", width, alphabet))
         width = built[-1].width
@@ -414,7 +420,8 @@ def _layer(content: Any, where: str, width: int, alphabet: Alphabet) -> Layer:
         raise InputError(message(where, f"must be an object with keys {', '.join(_KEYS)}", content))
     after = check_int(where, "width", content["width"], 0)
     check_arcs(f"{where} width", after, "states")
-    columns, weight = list[Ints](), _weights(content["weight"], f"{where} weight")
+    columns = list[Ints]()
+    weight = _weights(content["weight"], f"{where} weight")
     for key, limit in (("source", width), ("label", len(alphabet)), ("target", after)):
         array = real_array(content[key], f"{where} {key}")
         good = (array >= 0) & (array < limit) & (array == np.floor(array))

@@ -63,7 +63,8 @@ class Chain(Parametrized):
         return self.n > max(1, self.depth)  # of higher order, it spells its first state
 
     def _build(self) -> Layered:
-        size, (first, steps) = len(self.labels), self._conditionals()
+        size = len(self.labels)
+        first, steps = self._conditionals()
         built = transition_layers(steps.reshape(-1, size ** (self.depth + 1)), size)
         layers = initial_layers(first, size, self.depth)
         layers += built * (self.n - self.depth) if len(steps) == 1 else built
@@ -209,7 +210,8 @@ def binary_chain(model: Model) -> tuple[Floats, Floats] | None:
     """P(first m labels), (2^m,), and P(next label | last m), (n - m, 2^m, 2), of such a chain."""
     if not isinstance(model, Chain) or not is_binary_chain(model):
         return None
-    states, arcs = 2**model.order, model.arc_weights().arcs[0]
+    states = 2**model.order
+    arcs = model.arc_weights().arcs[0]
     return arcs[:states], arcs[states * model.order :].reshape(-1, states, 2)
 
 
@@ -258,7 +260,8 @@ class Markov(Chain):
         if steps.shape == (0,):
             steps = steps.reshape((0,) + first.shape[:1] * (first.ndim + 1))
         length = _length(first, steps, n)
-        order, size = first.ndim, first.shape[0]
+        order = first.ndim
+        size = first.shape[0]
         arcs = size ** min(order, length) * min(order, length)
         checks.check_arcs("Markov", arcs + max(0, length - order) * size ** (order + 1))
         first = check_rows(first, "Markov initial", axes=order, original=initial)
@@ -278,7 +281,8 @@ class Markov(Chain):
         return self.transition.ndim == self.order + 1
 
     def _conditionals(self) -> tuple[Floats, Floats]:
-        size, depth = len(self.labels), self.depth
+        size = len(self.labels)
+        depth = self.depth
         first = self.initial.reshape(-1)
         if depth < self.order:
             first = normalized_rows(row_sums(self.initial.reshape(size**depth, -1)).high[:, 0])
@@ -290,7 +294,8 @@ class Markov(Chain):
 
         A transition table that serves several positions collects the derivatives of all.
         """
-        size, order = len(self.labels), self.order
+        size = len(self.labels)
+        order = self.order
         initial = np.asarray(arc_gradients[0] if self.depth else value, np.float64)
         initial = initial.reshape((size,) * self.depth + (1,) * (order - self.depth))
         table = (max(0, self.n - order),) + (size,) * (order + 1)
@@ -305,8 +310,12 @@ class Markov(Chain):
 
 def _length(initial: Floats, transition: Floats, n: int | None) -> int:
     """The length of the sequences; the number of axes of ``transition`` says how to read it."""
-    order, where, size = initial.ndim, "Markov transition", len(initial)
-    table, other, axes = (size,) * (order + 1), "", transition.ndim
+    order = initial.ndim
+    where = "Markov transition"
+    size = len(initial)
+    table = (size,) * (order + 1)
+    other = ""
+    axes = transition.ndim
     if 1 < axes != order + 1 and transition.shape == (size,) * axes:
         shape = (size,) * (axes - 1)  # what initial must be, if transition is right
         other = f"If the order is {axes - 1}, initial must have shape {shape}: "

@@ -61,9 +61,11 @@ def given(model: Model, constraint: Any) -> Model:
     scores = None if local is None else _chain_scores(model)
     try:
         if local is not None and scores is not None:
-            (unary, pairwise, roundings), (first, pairs, last) = scores, local
+            unary, pairwise, roundings = scores
+            first, pairs, last = local
             unary = unary.copy()
-            unary[0, ~first], unary[-1, ~last] = -np.inf, -np.inf
+            unary[0, ~first] = -np.inf
+            unary[-1, ~last] = -np.inf
             pairwise = np.where(pairs, pairwise, -np.inf)
             return rounded(Potentials(unary, pairwise, model.labels), roundings)
         return Acceptor(restricted(model.layered(), limits, "given"))
@@ -101,7 +103,8 @@ def tempered(model: Model, temperature: float) -> Model:
     t = real_array(temperature, "temperature")
     if t.ndim or not np.isfinite(t) or t <= 0:
         raise InputError(message("temperature", "must be a positive number", temperature))
-    model, power = as_model(model), 1.0 / float(t)
+    model = as_model(model)
+    power = 1.0 / float(t)
     scores = _chain_scores(model)
     if scores is not None:
         unary, pairwise = (part * power for part in scores[:2])

@@ -68,7 +68,8 @@ class NBest(Model):
         alphabet = _seen(flat) if labels is None else as_alphabet(labels, "NBest labels")
         n = len(lists[0])
         rows = alphabet.encode(flat, "NBest sequences, one after the other").reshape(len(lists), n)
-        distinct, group = rows[:1], np.zeros(len(rows), np.int64)
+        distinct = rows[:1]
+        group = np.zeros(len(rows), np.int64)
         if n:
             distinct, group = np.unique(rows, axis=0, return_inverse=True)
         merged = group_sums(group.reshape(-1), numbers, len(distinct))
@@ -149,13 +150,16 @@ def _trie(alphabet: Alphabet, rows: Ints, probabilities: Floats) -> Layered:
     """
     new = np.zeros(len(rows), bool)
     new[0] = True
-    prefix, ends = np.zeros(len(rows), np.int64), list[tuple[Ints, Ints, Ints]]()
+    prefix = np.zeros(len(rows), np.int64)
+    ends = list[tuple[Ints, Ints, Ints]]()
     for column in rows.T:
         new[1:] |= column[1:] != column[:-1]
         longer = np.cumsum(new) - 1
         ends.append((prefix[new], column[new].copy(), longer[new]))
         prefix = longer
-    mass, layers, roundings = probabilities, list[Layer](), 8
+    mass = probabilities
+    layers = list[Layer]()
+    roundings = 8
     for source, label, target in reversed(ends):
         sums = group_sums(source, mass, int(source[-1]) + 1)
         layers.append(Layer(source, label, target, mass / sums[source], len(mass)))
@@ -327,7 +331,8 @@ class Mixture(Model):
 
     def _build(self) -> Layered:
         weights = self.weights
-        used, fresh = np.flatnonzero(weights > 0), prepare_many(self.models)
+        used = np.flatnonzero(weights > 0)
+        fresh = prepare_many(self.models)
         parts = [reordered(self.models[k].layered(), self.alphabet) for k in used]
         check_arcs("Mixture", sum(len(layer.source) for part in parts for layer in part.layers))
         start = np.concatenate([weights[k] * x.start for k, x in zip(used, parts, strict=True)])
@@ -341,10 +346,13 @@ class Mixture(Model):
 
 def _side_by_side(parts: list[Layered], position: int) -> Layer:
     """One layer of all models, their states numbered one model after the other."""
-    columns, before, after = list[tuple[Any, ...]](), 0, 0
+    columns = list[tuple[Any, ...]]()
+    before = 0
+    after = 0
     for part in parts:
         layer = part.layers[position]
         columns.append((layer.source + before, layer.label, layer.target + after, layer.weight))
-        before, after = before + part.widths[position], after + layer.width
+        before = before + part.widths[position]
+        after = after + layer.width
     source, label, target, weight = map(np.concatenate, zip(*columns, strict=True))
     return Layer(source, label, target, weight, after)

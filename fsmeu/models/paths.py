@@ -83,15 +83,20 @@ def normalized(
     """
     check_layers(layered)
     logs = twofold if isinstance(layered, LogLayered) else twofold_log
-    sums, log_sum, layers = logs(layered.final), 0.0, []
-    size, roundings = _greatest(sums.high), 2 * layered.roundings
-    states, none = np.arange(len(layered.start)), np.zeros(len(layered.start), np.int64)
+    sums = logs(layered.final)
+    log_sum = 0.0
+    layers = []
+    size = _greatest(sums.high)
+    roundings = 2 * layered.roundings
+    states = np.arange(len(layered.start))
+    none = np.zeros(len(layered.start), np.int64)
     start = Layer(none, none, states, layered.start, len(states))
     steps = list(zip((start, *layered.layers), (1, *layered.widths[:-1]), strict=True))
     for position, (layer, width) in reversed(list(enumerate(steps, -1))):
         top = float(sums.high.max(initial=-np.inf))
         shifted, log_sum = (sums.plus(-top), log_sum + top) if np.isfinite(top) else (sums, top)
-        weights, after = logs(layer.weight), shifted[layer.target]
+        weights = logs(layer.weight)
+        after = shifted[layer.target]
         if rest is not None and position >= 0:
             weights = weights.plus(rest[position])
         values = weights.plus(after.low).plus(after.high)
@@ -101,7 +106,8 @@ def normalized(
         roundings += ARC_ROUNDINGS + 2 * int(np.bincount(layer.source).max(initial=0))
     roundings += int(min(32 * UNIT * size * len(layers), MANY_ROUNDINGS))
     final = np.isfinite(logs(layered.final).high).astype(np.float64)
-    first, unambiguous = layers[-1].weight, layered.unambiguous
+    first = layers[-1].weight
+    unambiguous = layered.unambiguous
     pushed = Layered(layered.alphabet, first, tuple(layers[-2::-1]), final, unambiguous, roundings)
     log_sum += float(sums.high[0])
     if log_sum == -np.inf and where is not None:
@@ -154,12 +160,14 @@ def _scaled_probability(layered: Layered, indices: Ints) -> tuple[float, int]:
     if len(indices) != layered.n:
         must = f"must have {layered.n} labels, as the model has"
         raise InputError(message("sequence", must, f"{len(indices)} labels"))
-    mass, exponent = layered.start, 0
+    mass = layered.start
+    exponent = 0
     for layer, label in zip(layered.layers, indices, strict=True):
         on = layer.label == label
         mass = group_sums(layer.target[on], mass[layer.source[on]] * layer.weight[on], layer.width)
         power = math.frexp(float(mass.max(initial=0.0)))[1]
-        mass, exponent = np.ldexp(mass, -power), exponent + power
+        mass = np.ldexp(mass, -power)
+        exponent = exponent + power
     return float(mass @ layered.final), exponent
 
 
@@ -177,7 +185,8 @@ def log_probability(layered: Layered, indices: Ints) -> float:
 
 def marginals(layered: Layered) -> Floats:
     """P(y_i = l) as an array of shape (n, L), relative to the weight of all paths."""
-    before, after = forward(layered), backward(layered)
+    before = forward(layered)
+    after = backward(layered)
     norm = float(before[-1] @ layered.final)
     if not norm > 0:
         raise EmptyError(message("model", "at least one sequence must have positive weight"))
@@ -197,7 +206,8 @@ def sample(layered: Layered, size: int, seed: int | np.random.Generator | None =
     check_arcs("sample", size * layered.n, "labels")
     random = _generator(seed)
     pushed = normalize(layered)
-    nowhere, everyone = np.zeros(len(pushed.start), np.int64), np.zeros(size, np.int64)
+    nowhere = np.zeros(len(pushed.start), np.int64)
+    everyone = np.zeros(size, np.int64)
     state = _pick(nowhere, pushed.start, 1, everyone, random)
     drawn = np.empty((size, layered.n), np.int64)
     for k, layer in enumerate(pushed.layers):
@@ -231,7 +241,8 @@ def _pick(
     sizes = np.bincount(group[members], minlength=groups)
     ends = np.cumsum(sizes)
     sums = np.concatenate(([0.0], np.cumsum(weight[members])))
-    low, high = sums[ends - sizes][wanted], sums[ends][wanted]
+    low = sums[ends - sizes][wanted]
+    high = sums[ends][wanted]
     point = low + random.random(len(wanted)) * (high - low)
     at = np.searchsorted(sums[1:], point, side="right")
     picked: Ints = members[np.clip(at, (ends - sizes)[wanted], ends[wanted] - 1)]
@@ -281,13 +292,18 @@ def best_paths(layered: Layered, weights: Floats) -> list[tuple[Ints, float] | N
         layered: an unambiguous acceptor with the arcs of all models.
         weights: the weights of each model, as ``joined()`` lists them, (models, weights).
     """
-    end, rows = weights.shape[1] - len(layered.final), np.arange(len(weights))
-    beyond, powers, settled = weights[:, end:], np.zeros(len(weights), int), rows >= 0
+    end = weights.shape[1] - len(layered.final)
+    rows = np.arange(len(weights))
+    beyond = weights[:, end:]
+    powers = np.zeros(len(weights), int)
+    settled = rows >= 0
     products = list[tuple[Floats, Floats]]()  # products by arc, their maxima by state
     by_source: dict[int, tuple[Ints, Ints, Ints]] = {}
     for layer, width in zip(layered.layers[::-1], layered.widths[-2::-1], strict=True):
-        part, end = weights[:, end - len(layer.source) : end], end - len(layer.source)
-        product, best = part * beyond[:, layer.target], np.zeros((len(weights), width))
+        part = weights[:, end - len(layer.source) : end]
+        end = end - len(layer.source)
+        product = part * beyond[:, layer.target]
+        best = np.zeros((len(weights), width))
         settled &= ((product >= _LEAST) | (part == 0) | (beyond[:, layer.target] == 0)).all(axis=1)
         if id(layer.source) not in by_source:  # positions of a chain share it
             order = np.argsort(layer.source, kind="stable")
@@ -296,10 +312,12 @@ def best_paths(layered: Layered, weights: Floats) -> list[tuple[Ints, float] | N
         if len(states):
             best[:, states] = np.maximum.reduceat(product[:, order], first, axis=1)
         _, power = np.frexp(best.max(axis=1))
-        beyond, powers = np.ldexp(best, -power[:, None]), powers + power
+        beyond = np.ldexp(best, -power[:, None])
+        powers = powers + power
         products.append((product, best))
     starts = weights[:, :end] * beyond
-    state, total = starts.argmax(axis=1), starts.max(axis=1)
+    state = starts.argmax(axis=1)
+    total = starts.max(axis=1)
     settled &= (total >= _LEAST) & ((starts == total[:, None]).sum(axis=1) == 1)
     labels = np.zeros((len(weights), layered.n), np.int64)
     for i, (layer, (product, best)) in enumerate(zip(layered.layers, products[::-1], strict=True)):
@@ -321,7 +339,9 @@ def _best_entries(layered: Layered, k: int) -> list[tuple[Ints, float]]:
     """
     state = np.flatnonzero(layered.final > 0)
     mantissa, exponent = np.frexp(layered.final[state])
-    rank, steps, starts = np.zeros(len(state), np.int64), [], len(layered.start)
+    rank = np.zeros(len(state), np.int64)
+    steps = []
+    starts = len(layered.start)
     nothing = np.zeros(starts, np.int64)  # a label and a state before all others
     start = Layer(nothing, nothing, np.arange(starts), layered.start, starts)
     before = [np.zeros(1)]  # logarithms of the greatest weight of a path to each state, by layer
@@ -342,16 +362,22 @@ def _best_entries(layered: Layered, k: int) -> list[tuple[Ints, float]]:
         power = exponent[follow] + power + carry
         if len(arc) > k:
             logs = np.stack([ahead[layer.source[arc]], logarithm(part) + power * math.log(2.0)])
-            through, size = logs.sum(axis=0), np.abs(logs[np.isfinite(logs)]).max(initial=1.0)
+            through = logs.sum(axis=0)
+            size = np.abs(logs[np.isfinite(logs)]).max(initial=1.0)
             cut = np.partition(through, -k)[-k] - 4e-15 * (layered.n + 1) * size  # of roundings
             arc, follow, part, power = (x[through >= cut] for x in (arc, follow, part, power))
-        source, label = layer.source[arc], layer.label[arc]
+        source = layer.source[arc]
+        label = layer.label[arc]
         _, ranks = np.unique(label * (len(state) + 1) + rank[follow], return_inverse=True)
         order = np.lexsort((ranks, -part, -power, source))
         best = order[np.arange(len(order)) - np.searchsorted(source[order], source[order]) < k]
-        state, rank, mantissa, exponent = source[best], ranks[best], part[best], power[best]
+        state = source[best]
+        rank = ranks[best]
+        mantissa = part[best]
+        exponent = power[best]
         steps.append((label[best], follow[best]))
-    sequences, entry = np.empty((len(state), layered.n), np.int64), steps[-1][1]
+    sequences = np.empty((len(state), layered.n), np.int64)
+    entry = steps[-1][1]
     for position, (label, follow) in enumerate(steps[-2::-1]):
         sequences[:, position] = label[entry]
         entry = follow[entry]
@@ -363,7 +389,8 @@ def best_first(
     layered: Layered, k: int, max_prefixes: int = _MAX_PREFIXES
 ) -> list[tuple[Ints, float]]:
     """The k label sequences of greatest weight, summed over paths, best first."""
-    bounds, labels = [logarithm(layered.final)], len(layered.alphabet)
+    bounds = [logarithm(layered.final)]
+    labels = len(layered.alphabet)
     for layer, width in zip(layered.layers[::-1], layered.widths[-2::-1], strict=True):
         group = layer.source * labels + layer.label
         sums = log_sums(group, logarithm(layer.weight) + bounds[-1][layer.target], width * labels)

@@ -70,12 +70,14 @@ class Potentials(Chain):
     def __init__(
         self, unary: ArrayLike, pairwise: ArrayLike, labels: Sequence[Label] | None = None
     ) -> None:
-        scores, links = _scores(unary, "potentials unary"), _scores(pairwise, "potentials pairwise")
+        scores = _scores(unary, "potentials unary")
+        links = _scores(pairwise, "potentials pairwise")
         scores = checks.label_rows(scores, labels, "potentials", "unary")
         n, size = scores.shape
         if links.shape == (0,):
             links = links.reshape(0, size, size)
-        shared, per_position = (size, size), (max(0, n - 1), size, size)
+        shared = (size, size)
+        per_position = (max(0, n - 1), size, size)
         if links.shape not in (shared, per_position):
             must = f"must have shape {shared}, or position by position {per_position}"
             raise InputError(message("potentials pairwise", must, f"shape {links.shape}"))
@@ -132,7 +134,8 @@ class Potentials(Chain):
         E[g; arc] - E[g] P(arc), and E[g; arc] is the arc's weight times dE/d(weight).
         A pairwise table that serves several positions collects the derivatives of all.
         """
-        size, unary = len(self.labels), np.zeros(self.unary.shape)
+        size = len(self.labels)
+        unary = np.zeros(self.unary.shape)
         links = np.zeros((max(0, self.n - 1), size, size))
         masses = forward(self.layered())[: self.n]
         for i, (layer, mass) in enumerate(zip(self.layered().layers, masses, strict=True)):
@@ -212,7 +215,8 @@ def conditionals(block: Sequence[Potentials]) -> list[Conditionals]:
 def _spread(scores: Floats) -> Floats:
     """The difference between the greatest and the least finite score of each chain, (batch,)."""
     flat = scores.reshape(len(scores), -1) if scores.size else np.zeros((len(scores), 1))
-    top, least = flat.max(axis=1), flat.min(axis=1)
+    top = flat.max(axis=1)
+    least = flat.min(axis=1)
     if least.min() == -np.inf:
         least = np.where(flat == -np.inf, top[:, None], flat).min(axis=1)
     difference: Floats = top - least
@@ -233,11 +237,14 @@ def _by_products(unary: Floats, pairwise: Floats) -> list[Conditionals | None]:
     """
     if (pairwise[1:] == pairwise[:1]).all():
         pairwise = pairwise[:1]
-    (batch, n, labels), backward = unary.shape, np.ones(())
-    tops, link_tops = unary.max(axis=2), pairwise.max(axis=(2, 3))
+    batch, n, labels = unary.shape
+    backward = np.ones(())
+    tops = unary.max(axis=2)
+    link_tops = pairwise.max(axis=(2, 3))
     single = twofold(unary).plus(-tops[:, :, None]).exp().transpose(1, 0, 2)
     double = twofold(pairwise).plus(-link_tops[:, :, None, None]).exp()
-    ahead, sums = np.empty((n, batch, labels)), np.empty((n - 1, batch, labels))
+    ahead = np.empty((n, batch, labels))
+    sums = np.empty((n - 1, batch, labels))
     factors = np.empty((n - 1, batch, 1))
     with np.errstate(divide="ignore", invalid="ignore"):  # where sums became 0, which is seen below
         for i in range(n - 2, -1, -1):
@@ -269,7 +276,8 @@ def _by_logarithms(unary: Floats, pairwise: Floats) -> Conditionals:
     tables = twofold(links).plus(unary[1:, None])
     layers = initial_layers(unary[0], labels, 1)
     layers += transition_layers(tables.high.reshape(n - 1, labels * labels), labels)
-    zero, alphabet = np.zeros(1), checks.alphabet_of(None, labels, "labels")
+    zero = np.zeros(1)
+    alphabet = checks.alphabet_of(None, labels, "labels")
     logs = LogLayered(alphabet, zero, tuple(layers), np.zeros(labels), unambiguous=True)
     rest = [np.zeros(labels), *tables.low.reshape(n - 1, labels * labels)]
     pushed, log_partition = normalized(logs, rest=rest)
@@ -279,7 +287,8 @@ def _by_logarithms(unary: Floats, pairwise: Floats) -> Conditionals:
 
 def first_impossible(unary: Floats, pairwise: Floats) -> int | None:
     """The first position (from 0) that no sequence allowed by log-potentials reaches, or None."""
-    allowed, linked = np.isfinite(unary), np.isfinite(pairwise)
+    allowed = np.isfinite(unary)
+    linked = np.isfinite(pairwise)
     if not linked.all():
         linked = np.broadcast_to(linked, (max(0, len(unary) - 1), *linked.shape[-2:]))
         for i in range(1, len(unary)):

@@ -50,7 +50,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.ratios import Ratio, RatioSum, sum_of_ratios
-from fsmeu.trellis.roundings import LEAST
+from fsmeu.trellis.roundings import LEAST, BoundedValue
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 from fsmeu.twofold import UNIT
 
@@ -67,18 +67,11 @@ _GREATEST_TILT = 8.0  # of a one of y, for the lower tail: exp(-8 * 64) is above
 _GREATEST_LIFT = 3.0  # the same for the upper tail: exp(3 * 64) is a double
 
 
-class Estimate(NamedTuple):
-    """A number, and a bound on its error."""
-
-    value: float
-    error: float
-
-
 class DegenerateProbabilities(NamedTuple):
     """The probabilities of the references without ones, and with nothing else."""
 
-    no_ones: Estimate
-    all_ones: Estimate
+    no_ones: BoundedValue
+    all_ones: BoundedValue
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +121,7 @@ def chain_of(first: Floats, steps: Floats, roundings: int = 0) -> BinaryChain:
 
 
 @np.errstate(divide="ignore", invalid="ignore")  # no probability: a logarithm of -inf
-def _product(p: Floats, others: Floats, behind: float) -> Estimate:
+def _product(p: Floats, others: Floats, behind: float) -> BoundedValue:
     """The product of probabilities p, where those of the other label are given, (n,) each.
 
     p + other = 1, so that the logarithm is -log1p(other / p), whose error is a part of itself.
@@ -136,8 +129,8 @@ def _product(p: Floats, others: Floats, behind: float) -> Estimate:
     total = -float(np.log1p(others / p).sum()) if p.all() else -inf
     value = exp(total)
     if total == -inf:
-        return Estimate(0.0, 0.0)
-    return Estimate(value, (64 + 2 * behind) * UNIT * (1.0 - total) * value + LEAST)
+        return BoundedValue(0.0, 0.0)
+    return BoundedValue(value, (64 + 2 * behind) * UNIT * (1.0 - total) * value + LEAST)
 
 
 # -- one hypothesis --------------------------------------------------------------------------------
@@ -158,7 +151,7 @@ class ReferenceCounts(NamedTuple):
     ones: Interval  # where the number of its ones is
 
 
-def chain_value(form: Confusion, z: Ints, chain: BinaryChain) -> Estimate | None:
+def chain_value(form: Confusion, z: Ints, chain: BinaryChain) -> BoundedValue | None:
     """The expected value of z, (n,), under a chain; None where the value is no sum of ratios."""
     part = sum_of_ratios(form, len(z), np.array([float(z.sum())]))
     return None if part is None else value_of_ratios(part, z, chain)
@@ -166,7 +159,7 @@ def chain_value(form: Confusion, z: Ints, chain: BinaryChain) -> Estimate | None
 
 def value_of_ratios(
     part: RatioSum, z: Ints, chain: BinaryChain, counts: ReferenceCounts | None = None
-) -> Estimate:
+) -> BoundedValue:
     """The expectation of a sum of ratios that was derived for the number of ones of z, (n,).
 
     ``counts`` saves sweeps where they are known.
@@ -175,16 +168,16 @@ def value_of_ratios(
     estimates += degenerate_terms(part, chain)
     value = sum(one.value for one in estimates)
     error = sum(one.error for one in estimates) + len(estimates) * UNIT * abs(value)
-    return Estimate(value, error)
+    return BoundedValue(value, error)
 
 
-def degenerate_terms(part: RatioSum, chain: BinaryChain) -> list[Estimate]:
+def degenerate_terms(part: RatioSum, chain: BinaryChain) -> list[BoundedValue]:
     """What the references without ones, and with nothing else, add; for one number of ones of z."""
     pairs = zip(chain.degenerate, (part.no_ones, part.all_ones), strict=True)
     return [
-        Estimate(one.value * float(more[0]), (one.error + 4 * UNIT) * abs(float(more[0])))
+        BoundedValue(one.value * float(more[0]), (one.error + 4 * UNIT) * abs(float(more[0])))
         if more[0] and one.value
-        else Estimate(0.0, one.error * abs(float(more[0])))
+        else BoundedValue(0.0, one.error * abs(float(more[0])))
         for one, more in pairs
     ]
 
@@ -270,7 +263,9 @@ class _RatioOfSums:
             least = max(least, float(self.ratio.below[0, 0] + self.amounts[gaining].min()))
         return least
 
-    def expectation(self, z: Ints, chain: BinaryChain, counts: ReferenceCounts | None) -> Estimate:
+    def expectation(
+        self, z: Ints, chain: BinaryChain, counts: ReferenceCounts | None
+    ) -> BoundedValue:
         """E[N / D^a] under a chain."""
         alike = counts is not None and self.amounts[0] == self.amounts[1] > 0
         if counts is None or not alike:
@@ -283,7 +278,7 @@ class _RatioOfSums:
         zeros = self.numbers - ones
         numerator = _numerator(self.ratio.top[:, 0], ones, zeros)
         if not numerator.gains.any() and numerator.constant == 0:
-            return Estimate(0.0, 0.0)
+            return BoundedValue(0.0, 0.0)
         labels = LabelCosts(self.counted, self.costs, numerator.gains)
         cost = float(self.costs @ np.where(self.counted, ones, zeros))
         size = numerator.size * (1.0 + 1e-6)  # of marginals' roundings
@@ -325,7 +320,7 @@ class _RatioOfSums:
 
     def _by_rule(
         self, ruled: _Ruled, numerator: _Numerator, z: Ints, chain: BinaryChain
-    ) -> Estimate:
+    ) -> BoundedValue:
         """The expectation by a rule."""
         from fsmeu.trellis import chain_kernels as run
 
@@ -364,7 +359,7 @@ class _RatioOfSums:
         if numerator.constant >= 0 and (numerator.gains >= 0).all():
             size = min(size, value)
         error += rule.off * size
-        return Estimate(value, error * (1.0 + 1e-6))
+        return BoundedValue(value, error * (1.0 + 1e-6))
 
 
 def no_logs(nodes: int) -> LogMasses:

@@ -30,7 +30,9 @@ class Features(NamedTuple):
 
 def features_of(arcs: Ints, first: Ints, pairs: int, adds: Bools) -> Features:
     """The features of the arcs of a kind, those that add something."""
-    target, features, none = arcs[2], arcs[4:-1], int(first[-1])
+    target = arcs[2]
+    features = arcs[4:-1]
+    none = int(first[-1])
     number = np.where(adds, np.arange(none), none)
     of_target = np.full((pairs, len(features)), none)
     of_source = np.full((len(target), len(features)), none)
@@ -38,7 +40,8 @@ def features_of(arcs: Ints, first: Ints, pairs: int, adds: Bools) -> Features:
         shown = number[feature + first[t]]
         of_target[target, t] = shown
         if not np.array_equal(of_target[target, t], shown):
-            of_target[:, t], of_source[:, t] = none, shown
+            of_target[:, t] = none
+            of_source[:, t] = shown
     if not len(target):
         return Features(of_target, of_source, np.zeros(0, np.int64))
     place, number = distinct_rows([np.zeros_like(target), *of_source.T])

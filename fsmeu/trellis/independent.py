@@ -48,6 +48,7 @@ from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.functions import rows_at
 from fsmeu.losses.algebra.ratio_family import RatioFamily
 from fsmeu.losses.algebra.ratios import Ratio, RatioSum, sum_of_ratios
+from fsmeu.trellis.roundings import BoundedValue
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 from fsmeu.twofold import UNIT
 
@@ -70,13 +71,6 @@ _UNEVEN = "the denominator must weigh ones of y alike whatever the number of one
 
 class UnfitError(Exception):
     """A value that is no sum of ratios of the kind that rules serve."""
-
-
-class BoundedValue(NamedTuple):
-    """An expected value, and a bound on its error."""
-
-    value: float
-    error: float
 
 
 # -- ratios whose denominator counts items ---------------------------------------------------------

@@ -51,24 +51,36 @@ def stays_nonnegative(z: Composed, y: Composed, amounts: Amounts) -> bool:
 
     All terms must belong to one joint count; z may have more sequences than are allowed.
     """
-    n, size = min(len(z.kind), len(y.kind)), (int(z.width[-1]), int(y.width[-1]))
+    n = min(len(z.kind), len(y.kind))
+    size = (int(z.width[-1]), int(y.width[-1]))
     kinds = {(int(z.kind[i]), int(y.kind[i]), int(amounts.table[i])) for i in range(n)}
-    positions, parts = [], [_Sparse(np.zeros(0, np.int64), np.zeros(0))]
+    positions = []
+    parts = [_Sparse(np.zeros(0, np.int64), np.zeros(0))]
     for a, b, table in kinds:
-        begins, steps = amounts.row_begins[table], (_steps(z, a), _steps(y, b))
-        row, part = np.repeat(np.arange(len(begins) - 1), np.diff(begins)), slice(*begins[[0, -1]])
+        begins = amounts.row_begins[table]
+        row = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+        part = slice(*begins[[0, -1]])
         keys = row * amounts.features + amounts.feature[part]
         added = _reduced(keys, amounts.row_amount[part], np.add)
-        taken = _taken(*steps, added, z.first_feature, y.first_feature, size)
+        position = _Position(_steps(z, a), _steps(y, b), added)
+        taken = _taken(position, z.first_feature, y.first_feature, size)
         if taken is None:
             return False
-        positions.append((*steps, added))
+        positions.append(position)
         parts.append(taken)
     keys, most = (np.concatenate(column) for column in zip(*parts, strict=True))
     phi = _reduced(keys, most, np.maximum)
     if (phi.keys < y.width[0]).any():  # both tapes start in their first states
         return False
-    return all(_kept(*one, phi, size[1], amounts.features) for one in positions)
+    return all(_kept(position, phi, size[1], amounts.features) for position in positions)
+
+
+class _Position(NamedTuple):
+    """The steps of a kind of position: rows of target, source and the feature of each term."""
+
+    z: Ints
+    y: Ints
+    amounts: _Sparse  # by row of z times features, plus feature of y
 
 
 def _steps(tape: Composed, kind: int) -> Ints:
@@ -87,17 +99,21 @@ def _pairs(rows: Ints, columns: Ints, z: Ints, y: Ints) -> tuple[Ints, Ints, Int
     sizes = np.diff(z)[rows] * wide
     owner = np.repeat(np.arange(len(rows)), sizes)
     place = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    across, down = place % wide[owner], place // wide[owner]
+    across = place % wide[owner]
+    down = place // wide[owner]
     return owner, z[rows[owner]] + down, y[columns[owner]] + across
 
 
 def _taken(
-    z: Ints, y: Ints, amounts: _Sparse, z_terms: Ints, y_terms: Ints, size: tuple[int, int]
+    position: _Position, z_terms: Ints, y_terms: Ints, size: tuple[int, int]
 ) -> _Sparse | None:
     """phi of the steps of a position: for each term the most that is taken, added up."""
-    below, holders, begins = amounts.values < 0, [], []  # states that show each feature
+    amounts = position.amounts
+    below = amounts.values < 0
+    holders = []  # states that show each feature
+    begins = []
     rows, columns = np.divmod(amounts.keys[below], y_terms[-1])
-    for steps, terms in ((z, z_terms), (y, y_terms)):
+    for steps, terms in ((position.z, z_terms), (position.y, y_terms)):
         shown = np.stack([steps[2:].ravel(), np.tile(steps[1], len(steps) - 2)])
         shown = shown[:, distinct_rows(list(shown))[0]]
         holders.append(shown[1])
@@ -111,19 +127,22 @@ def _taken(
     return _reduced(most.keys % (size[0] * size[1]), most.values, np.add)
 
 
-def _kept(z: Ints, y: Ints, amounts: _Sparse, phi: _Sparse, width: int, features: int) -> bool:
+def _kept(position: _Position, phi: _Sparse, width: int, features: int) -> bool:
     """Whether phi + amount >= phi after, for every step of a position."""
+    z, y, amounts = position
     rows, columns = np.divmod(phi.keys, width)
     z_begins, y_begins = (
         np.searchsorted(steps[0], np.arange(int(after.max(initial=0)) + 2))
         for steps, after in ((z, rows), (y, columns))
     )
     sizes = np.diff(z_begins)[rows] * np.diff(y_begins)[columns]
-    few, many = sizes <= _FEW, np.flatnonzero(sizes > _FEW).tolist()
+    few = sizes <= _FEW
+    many = np.flatnonzero(sizes > _FEW).tolist()
     if sizes[few].sum() > _MOST or len(many) > _FEW:
         return False
     owner, down, across = _pairs(rows[few], columns[few], z_begins, y_begins)
-    left, right = z[1:, down], y[1:, across]
+    left = z[1:, down]
+    right = y[1:, across]
     balance = phi.at(left[0] * width + right[0])
     for row, feature in zip(left[1:], right[1:], strict=True):
         balance = balance + amounts.at(row * features + feature)
@@ -142,7 +161,8 @@ def _least(amounts: _Sparse, rows: Ints, columns: Ints, features: int) -> float:
     """The least amount of some rows and features."""
     row, feature = np.divmod(amounts.keys, features)
     is_row, is_column = np.zeros((2, 1 + max(rows.max(), row.max(initial=0), features)), bool)
-    is_row[rows], is_column[columns] = True, True
+    is_row[rows] = True
+    is_column[columns] = True
     listed = amounts.values[is_row[row] & is_column[feature]]
     all_listed = len(listed) == np.count_nonzero(is_row) * np.count_nonzero(is_column)
     return float(listed.min(initial=np.inf if all_listed else 0.0))

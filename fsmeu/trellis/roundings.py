@@ -27,6 +27,13 @@ def least_error_of_sweep(n: int) -> float:
     return relative_error(2 * n)
 
 
+class BoundedValue(NamedTuple):
+    """A number, and a bound on its error."""
+
+    value: float
+    error: float
+
+
 class BoundedValues(NamedTuple):
     """Expectations as sums of terms, and what bounds their rounding errors."""
 
@@ -41,6 +48,11 @@ class BoundedValues(NamedTuple):
         underflow = np.where((self.sizes > 0) | (self.masses == 0), LEAST, 0.0)
         errors: Floats = relative_error(self.roundings) * self.sizes + underflow
         return errors
+
+
+def one_value(value: float, mass: float, size: float, roundings: int) -> BoundedValues:
+    """A batch of one expectation."""
+    return BoundedValues(np.array([value]), np.array([mass]), np.array([size]), roundings)
 
 
 def joined(parts: Sequence[BoundedValues]) -> BoundedValues:

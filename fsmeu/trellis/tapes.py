@@ -57,9 +57,21 @@ class TapeSteps(NamedTuple):
     features: tuple[Ints, ...]  # for each term, the number of the row of feature values shown
 
 
-# Codes of states, ascending, targets, counts; and for each term the place of each row among
-# distinct ones, these, and their numbers, -1 for those that no state has shown yet.
-_CachedSteps = tuple[Ints, Ints, Ints, list[tuple[Ints, tuple[Floats, Ints]]]]
+class _ShownRows(NamedTuple):
+    """The rows of feature values that steps show to a term."""
+
+    places: Ints  # the place of the row of each step among distinct ones, (states, labels)
+    distinct: Floats  # these, (rows, features)
+    numbers: Ints  # their numbers, -1 for those that no state has shown yet, (rows,)
+
+
+class _CachedSteps(NamedTuple):
+    """The steps from some states, and perhaps from others that are yet to come."""
+
+    states: Ints  # their codes, ascending
+    targets: Ints  # (states, labels)
+    counted: Ints  # (states, labels)
+    shown: list[_ShownRows]  # for each term
 
 
 class Tape:
@@ -81,7 +93,8 @@ class Tape:
         names = list(self._view.linear_names)
         self._columns = [[names.index(f"#{k}") for k in term] for term in terms]
         self._counter = names.index(part.counter) if part.counter is not None else None
-        self.terms, self.start = len(terms), self._view.start
+        self.terms = len(terms)
+        self.start = self._view.start
         self.contexts = self._view.contexts()  # what steps of each position depend on beside states
         self._ages = [r.name for r in self._view.carried if r.name in ages]
         self._rows: list[dict[bytes, int]] = [{} for _ in terms]
@@ -95,19 +108,25 @@ class Tape:
         position are those of the one before moved on by a number: then the steps of all positions
         to come are computed at once.
         """
-        known = self._cache.get(context := self.contexts[position])
-        if known is None or (known[0][np.searchsorted(known[0][:-1], codes)] != codes).any():
-            self._cache[context] = self._ahead(position, codes, self._last_codes.get(context))
+        context = self.contexts[position]
+        known = self._cache.get(context)
+        if (
+            known is None
+            or (known.states[np.searchsorted(known.states[:-1], codes)] != codes).any()
+        ):
+            known = self._ahead(position, codes, self._last_codes.get(context))
+            self._cache[context] = known
         self._last_codes[context] = codes
-        states, targets, counted, tables = self._cache[context]
-        rows, terms = np.searchsorted(states, codes), zip(self._rows, tables, strict=True)
-        numbers = tuple(_numbered(index, places[rows], *table) for index, (places, table) in terms)
-        return TapeSteps(targets[rows], counted[rows], numbers)
+        rows = np.searchsorted(known.states, codes)
+        pairs = zip(self._rows, known.shown, strict=True)
+        numbers = tuple(_numbered(index, shown, rows) for index, shown in pairs)
+        return TapeSteps(known.targets[rows], known.counted[rows], numbers)
 
     def _ahead(self, position: int, codes: Ints, last: Ints | None) -> _CachedSteps:
         """The steps of these states and, where all are the last moved alike, of those to come."""
         if last is not None and len(last) == len(codes) and self._view.space is not None:
-            moved, most = codes - last, _AHEAD // (len(codes) * self._view.symbols)
+            moved = codes - last
+            most = _AHEAD // (len(codes) * self._view.symbols)
             to_come = max(1, min(len(self.contexts) - position, most))
             ahead = codes + moved[0] * np.arange(to_come)[:, None]
             if (moved == moved[0]).all() and ahead.min() >= 0 and ahead.max() < self._view.space:
@@ -125,7 +144,8 @@ class Tape:
         if (counted != gained).any() or (counted < 0).any():
             must = "the counts that the value looks at must grow by whole numbers"
             raise NonIntegerCountError(message("decode by counting", must))
-        return codes, targets, counted, [_rows_of(gains[columns]) for columns in self._columns]
+        shown = [_rows_of(gains[columns]) for columns in self._columns]
+        return _CachedSteps(codes, targets, counted, shown)
 
     def at_cap(self, codes: Ints, cap: float) -> Bools:
         """Which states have an age at the cap where ages stop, (states,)."""
@@ -158,25 +178,26 @@ class Tape:
         return True
 
 
-def _rows_of(cells: Floats) -> tuple[Ints, tuple[Floats, Ints]]:
-    """Places of rows of feature values (features, states, labels) as ``_CachedSteps`` has them."""
+def _rows_of(cells: Floats) -> _ShownRows:
+    """The rows of feature values, (features, states, labels), none of them shown yet."""
     features, *shape = cells.shape
     table = np.moveaxis(cells, 0, 2).reshape(prod(shape), features)
     table = np.where(table == 0.0, 0.0, table)  # -0.0 becomes 0.0, bits of others stay
     levels = [np.unique(column, return_inverse=True)[1] for column in table.view(np.int64).T]
     first, row = distinct_rows([np.zeros(len(table), np.int64), *levels])
-    return row.reshape(shape), (table[first], np.full(len(first), -1))
+    return _ShownRows(row.reshape(shape), table[first], np.full(len(first), -1))
 
 
-def _numbered(index: dict[bytes, int], places: Ints, table: Floats, numbers: Ints) -> Ints:
-    """The number in the index of the row at each place of a table; new rows are added.
+def _numbered(index: dict[bytes, int], shown: _ShownRows, states: Ints) -> Ints:
+    """The number in the index of the row of each step of states; new rows are added.
 
     Rows of states that are only looked ahead to are not: an amount may be undefined for them.
     """
+    places = shown.places[states]
     used = distinct(places)[0]
-    for row in used[numbers[used] < 0].tolist():
-        numbers[row] = index.setdefault(table[row].tobytes(), len(index))
-    return numbers[places]
+    for row in used[shown.numbers[used] < 0].tolist():
+        shown.numbers[row] = index.setdefault(shown.distinct[row].tobytes(), len(index))
+    return shown.numbers[places]
 
 
 class Tapes:
@@ -241,25 +262,39 @@ def joint_terms(form: Split) -> tuple[Term, ...]:
     return tuple(terms)
 
 
-def term_amounts(
-    form: Split, term: Term, z_rows: Floats, y_rows: Floats, n: int
-) -> tuple[list[tuple[Ints, Ints, Floats]], Ints, float]:
+class AmountTable(NamedTuple):
+    """What a term adds for pairs of rows of feature values, where that is not 0, by row of z."""
+
+    row: Ints  # the row of z
+    feature: Ints  # the row of y
+    amount: Floats  # ``UNDEFINED`` where it has no value
+
+
+class TermAmounts(NamedTuple):
+    """What a term adds at each position."""
+
+    tables: list[AmountTable]  # distinct ones, at least one
+    table: Ints  # that of each position, (n,)
+    common: float  # what is added at each position beside these
+
+
+def term_amounts(form: Split, term: Term, z_rows: Floats, y_rows: Floats, n: int) -> TermAmounts:
     """What a term adds for each pair of rows of feature values, (rows, features) of each tape.
 
-    Distinct tables, at least one, as arrays (row of z, row of y, amount that is not 0), by row; the
-    table of each position, (n,); and what is added at each position beside these amounts. An amount
-    is ``UNDEFINED`` where it has no value. A SizeLimitError where there are too many.
+    A SizeLimitError where there are too many.
     """
     common = _common_amount(form, term, z_rows, y_rows, n)
     kept = 0
     clocks = np.arange(1.0, max(n, 1) + 1.0) if term.reads_clock else np.ones(1)
-    index, tables = dict[bytes, int](), list[tuple[Ints, Ints, Floats]]()
+    index = dict[bytes, int]()
+    tables = list[AmountTable]()
     table = np.zeros(len(clocks), np.int64)
     # Blocks of positions where all rows fit, else of rows of a position.
     rows = max(1, AMOUNTS_AT_ONCE // max(1, len(y_rows)))
     size = max(1, AMOUNTS_AT_ONCE // max(1, len(z_rows) * len(y_rows)))
     for begin in range(0, len(clocks), size):
-        clock, parts = clocks[begin : begin + size], []
+        clock = clocks[begin : begin + size]
+        parts = []
         for first in range(0, max(1, len(z_rows)), rows):
             block = _block(form, term, z_rows[first : first + rows], y_rows, clock, n)
             if common:
@@ -271,12 +306,12 @@ def term_amounts(
         at, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
         ends = np.searchsorted(at, np.arange(len(clock) + 1))
         for i, (low, high) in enumerate(pairwise(ends.tolist()), start=begin):
-            row, feature, amount = (column[low:high] for column in columns)
-            key = row.tobytes() + feature.tobytes() + amount.tobytes()
+            part = AmountTable(*(column[low:high] for column in columns))
+            key = b"".join(column.tobytes() for column in part)
             table[i] = index.setdefault(key, len(tables))
             if table[i] == len(tables):
-                tables.append((row, feature, amount))
-    return tables, table[:n] if term.reads_clock else np.zeros(n, np.int64), common
+                tables.append(part)
+    return TermAmounts(tables, table[:n] if term.reads_clock else np.zeros(n, np.int64), common)
 
 
 def _common_amount(form: Split, term: Term, z_rows: Floats, y_rows: Floats, n: int) -> float:
@@ -335,7 +370,8 @@ class Amounts(NamedTuple):
 
     def greatest_of_rows(self, absolute: bool = False) -> Floats:
         """The greatest amount of each score row, at least 0, (tables, rows + 1)."""
-        greatest, amounts = np.zeros(len(self.begins) * len(self.joint)), self.row_amount
+        greatest = np.zeros(len(self.begins) * len(self.joint))
+        amounts = self.row_amount
         owner = np.repeat(np.arange(len(greatest)), np.diff(self.row_begins, axis=1).ravel())
         np.maximum.at(greatest, owner, np.abs(amounts) if absolute else amounts)
         return greatest.reshape(len(self.begins), -1)
@@ -369,15 +405,16 @@ def amounts_of(
     """
     guard_size("decode", sum(len(z) * len(y) for z, y in pairs) // 64)
     by_term = [term_amounts(form, term, *rows, n) for term, rows in zip(terms, pairs, strict=True)]
-    columns, common = [numbers for _, numbers, _ in by_term], np.zeros(len(form.joint_counts))
-    np.add.at(common, [term.count for term in terms], [amount for *_, amount in by_term])
+    columns = [one.table for one in by_term]
+    common = np.zeros(len(form.joint_counts))
+    np.add.at(common, [term.count for term in terms], [one.common for one in by_term])
     first, table = distinct_rows(columns) if columns and n else (np.zeros(1, int), np.zeros(n, int))
     rows, features = (np.cumsum([0, *(len(pair[tape]) for pair in pairs)]) for tape in (0, 1))
     parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
     for k, i in enumerate(first.tolist()):
-        for (tables, numbers, _), a, b in zip(by_term, rows, features, strict=False):
-            row, feature, amount = tables[numbers[i] if n else 0]
-            parts.append((np.full(len(row), k), row + a, feature + b, amount))
+        for one, a, b in zip(by_term, rows, features, strict=False):
+            part = one.tables[one.table[i] if n else 0]
+            parts.append((np.full(len(part.row), k), part.row + a, part.feature + b, part.amount))
     owner, row, feature, amount = (np.concatenate(column) for column in zip(*parts, strict=True))
     undefined = is_undefined(amount)
     if undefined.any():
@@ -416,7 +453,8 @@ def _first_asked(
 
 def _no_amount(form: Split, term: Term, position: int) -> LossFileError:
     """The error of an amount that is asked for at a position and has no value."""
-    spec, name = form.bound.spec, form.joint_counts[term.count].register
+    spec = form.bound.spec
+    name = form.joint_counts[term.count].register
     place = next(register.place for register in spec.registers if register.name == name)
     said = f"what {name} adds has no value at position {position}, where its condition holds"
     remedy = "Let its condition exclude this"

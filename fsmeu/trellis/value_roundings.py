@@ -134,7 +134,8 @@ def _truth(expr: Any, scope: Scope, errors: Errors) -> tuple[Bools, Bools]:
         return holds, (first | second) & ~decided
     if sign in _COMPARISONS:
         (a, ea), (b, eb) = (_pair(x, scope, errors) for x in (expr.left, expr.right))
-        away, error = np.abs(_array(a) - b), _array(ea) + eb
+        away = np.abs(_array(a) - b)
+        error = _array(ea) + eb
     else:
         value, error = map(_array, _pair(expr, scope, errors))
         away = np.abs(value)
@@ -176,7 +177,8 @@ def _lost(value: Floats, lost: Floats) -> Floats:
 
 
 def _remainder(a: Floats, ea: Floats, b: Floats, eb: Floats) -> Pair:
-    value, exact = np.mod(a, b), (ea == 0.0) & (eb == 0.0)
+    value = np.mod(a, b)
+    exact = (ea == 0.0) & (eb == 0.0)
     rounding = np.where((a == np.floor(a)) & (b == np.floor(b)), 0.0, UNIT * np.abs(b))
     same = (eb == 0.0) & (np.floor((a - ea) / b) == np.floor((a + ea) / b))
     return value, rounding + np.where(exact, 0.0, np.where(same, ea, np.abs(b) + eb))

@@ -30,7 +30,7 @@ from fsmeu.losses.sum_over_paths import WindowSum
 from fsmeu.models.paths import backward, forward
 from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.layer_step import LayerStep, Steps, acceptor_of, steps_of
-from fsmeu.trellis.roundings import BoundedValues, joined
+from fsmeu.trellis.roundings import BoundedValues, joined, one_value
 from fsmeu.trellis.walk_kernels import (
     AcceptorArcs,
     Rows,
@@ -115,9 +115,9 @@ def _walk_reached(
     view: LossAutomaton, layered: Layered, keep: int | None, max_states: int | None
 ) -> Final:
     """As ``walk``, the states that are reached."""
-    mover = LayerStep(layered, view.linear)
+    layer_step = LayerStep(layered, view.linear)
     codes = np.array([view.start], np.int64)
-    mass = mover.start
+    mass = layer_step.start
     cancelled = np.zeros(view.linear)
     guard_size("composition", len(layered.start), max_states)
     done = roundings = 0
@@ -131,8 +131,8 @@ def _walk_reached(
         codes, steps = _next_layer(view, i, codes, layered.layers[i], mass)
         guard_size("composition", steps.table.width * mass.shape[1], max_states)
         cancelled += steps.cancelling
-        roundings += steps.most + int(mover.acceptor.largest[0]) + 6
-        codes, mass = _drop_empty(codes, mover.forward(i, mass, steps))
+        roundings += steps.most + int(layer_step.acceptor.largest[0]) + 6
+        codes, mass = _drop_empty(codes, layer_step.forward(i, mass, steps))
     ending = (layered.final[:, None] * mass).sum(axis=1, keepdims=True)
     codes, ending = _drop_empty(codes, ending)
     roundings += len(layered.final) + layered.roundings
@@ -197,9 +197,9 @@ def walk_gradient(view: LossAutomaton, layered: Layered, fixed: bool) -> tuple[f
     ``fixed`` says whether what has probability 0 keeps it, and so may be undefined.
     """
     view = view.merged_given_z(_most_ends(layered))
-    mover = LayerStep(layered, view.linear)
+    layer_step = LayerStep(layered, view.linear)
     codes = np.array([view.start], np.int64)
-    masses = [mover.start]
+    masses = [layer_step.start]
     taken: list[Steps] = []
     cells = 0
     for i, layer in enumerate(layered.layers):
@@ -207,7 +207,7 @@ def walk_gradient(view: LossAutomaton, layered: Layered, fixed: bool) -> tuple[f
         cells += (1 + view.linear) * (steps.table.width * layer.width + len(steps.table.step))
         guard_size("gradient", cells // KEPT_CELLS_PER_STATE)
         taken.append(steps)
-        masses.append(mover.forward(i, masses[-1], steps))
+        masses.append(layer_step.forward(i, masses[-1], steps))
     positive = masses[-1][0].any(axis=0) if fixed else np.ones(len(codes), bool)
     value, slopes = view.values(codes[positive])
     beyond = np.zeros(masses[-1].shape)
@@ -216,7 +216,7 @@ def walk_gradient(view: LossAutomaton, layered: Layered, fixed: bool) -> tuple[f
     expected = float((masses[-1] * beyond).sum())
     derivatives: list[Floats] = []
     for i in reversed(range(layered.n)):
-        beyond, arcs = mover.backward(i, masses[i], taken[i], beyond)
+        beyond, arcs = layer_step.backward(i, masses[i], taken[i], beyond)
         derivatives.append(arcs)
     return expected, derivatives[::-1]
 
@@ -397,4 +397,4 @@ def walk_windows(form: WindowSum, z: Ints, layered: Layered) -> BoundedValues | 
         size += sums.sizes.sum()
         degree = max(int(np.bincount(ends).max()) for ends in (arcs.source, arcs.target))
         roundings = sums.roundings + _IN_PAIRS + 2 * len(z) * (degree + 4)
-    return BoundedValues(np.array([value]), np.array([mass]), np.array([size]), roundings)
+    return one_value(value, mass, size, roundings)

@@ -120,11 +120,13 @@ def without_each(p: Floats) -> Iterator[Window]:
     for k, outside in enumerate(all_but_one(_groups(p), _CUT)):
         group = p[k * _LEAVES : (k + 1) * _LEAVES]
         events = np.append(group, np.zeros(_LEAVES - len(group)))
-        halves, roundings = [np.stack([1.0 - events, events], axis=1)], [0]
+        halves = [np.stack([1.0 - events, events], axis=1)]
+        roundings = [0]
         while len(halves[-1]) > 2:  # a product tree for all events of the group at once
             roundings.append(2 * roundings[-1] + halves[-1].shape[1] + 1)
             halves.append(_products(halves[-1][0::2], halves[-1][1::2]))
-        rows, operations = outside.masses[None], outside.operations
+        rows = outside.masses[None]
+        operations = outside.operations
         for parts, behind in zip(reversed(halves), reversed(roundings), strict=True):
             siblings = parts.reshape(-1, 2, parts.shape[1])[:, ::-1].reshape(parts.shape)
             rows = _products(np.repeat(rows, 2, axis=0), siblings)

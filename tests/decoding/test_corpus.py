@@ -1,5 +1,6 @@
 """Decisions for a corpus, against all hypotheses of a few short sentences."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, product
 
@@ -12,6 +13,7 @@ import fsmeu
 from fsmeu.decoding import corpus as decisions
 from fsmeu.decoding import count_search, hulls
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
+from fsmeu.expectation import corpus as corpora
 from fsmeu.losses.language.read import read
 from tests import brute_force, shelf
 from tests import corpora_by_listing as listing
@@ -131,7 +133,7 @@ def test_bounds_of_the_explicit_engine_hold_what_rounding_takes(name):
 
 
 def test_independent_labels_are_one_sequence():
-    """Any value of a confusion table is decided; many labels by moments."""
+    """Any value of a confusion table is decided; many labels by rules."""
     for seed in range(4):
         loss, meaning, models, listed = corpus("jaccard", "independent", seed)
         found = fsmeu.decode_corpus(loss, models)
@@ -282,7 +284,19 @@ def test_too_many_scores_are_refused(monkeypatch):
         fsmeu.decode_corpus(fsmeu.load("fscore"), [[0.5] * 4])
 
 
-# -- large corpora by moments of their counts, beside the search over windows of counts ------------
+def test_changes_that_the_constraint_does_not_allow_are_a_scale_too():
+    loss = fsmeu.load("chunk_fscore", labels=["O", "B-X", "I-X"])
+    random = np.random.default_rng(3)
+    scores = [random.normal(size=(4, 3)) for _ in range(3)]
+    models = [fsmeu.models.from_potentials(one, one[:3], loss.labels) for one in scores]
+    free = corpora.corpus_of(loss, models, "decode_corpus")
+    zs = [np.zeros(4, np.int64)] * 3
+    value = corpora.linear_expectation(free, zs).value
+    limited = replace(free, constraint="O O O O")
+    assert decisions._step(limited, zs, value) == decisions._step(free, zs, value) > 0
+
+
+# -- large corpora by lanes, beside the search over windows of counts -----------------------------
 
 WIDE = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 

@@ -105,3 +105,10 @@ def test_files_are_written_as_they_are_read(name):
     again = fsmeu.losses.language.read.read(text)
     assert [r.update for r in again.registers] == [r.update for r in spec.registers]
     assert (again.value, again.params) == (spec.value, spec.params)
+
+
+def test_numbers_are_written_as_they_were():
+    """Without bounds, `inf` is a number too; decimals have no more digits than they need."""
+    spec = fsmeu.loads("loss f labels 0 1\nregister r in 0..3 start 0 next r\n"
+                       "value if r < inf then 0.1 else 2.50").spec  # fmt: skip
+    assert "value (if r < inf then 0.1 else 2.5)" in file_text(spec)

@@ -12,7 +12,7 @@ import fsmeu
 from fsmeu.errors import InputError, LossFileError, SizeLimitError
 from fsmeu.losses.language.read import read
 from fsmeu.losses.loss import Loss
-from fsmeu.losses.machine.machine import minimize, unroll
+from fsmeu.losses.machine.minimize import classes_by_depth, minimize
 from tests import brute_force
 from tests.losses.meaning import World
 from tests.losses.writer import LABEL_SETS
@@ -76,7 +76,7 @@ def test_merged_states_keep_values_and_can_be_told_apart(data, case):
         np.testing.assert_allclose(ends(smaller), wanted, rtol=1e-12, atol=1e-12)
         assert smaller is layered or smaller.states <= machine.states
     classes = distinguishable(wanted, len(loss.labels), n)
-    assert [len(layer) for layer in unroll(layered)[0]] == classes
+    assert [len(layer) for layer in classes_by_depth(layered)[0]] == classes
     assert layered.states == sum(classes)
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import fsmeu
 from fsmeu.learning import online
 from fsmeu.searn import CostOracle, Searn
-from fsmeu.trellis.trellis_cache import split_trellis_of
 from tests.support.kernels import kernels_that_run
 
 TAGS = ["O", "B-A", "I-A"]
@@ -41,11 +40,14 @@ def sentences():
 
 
 def long_ones():
-    """Long sequences and large corpora, by moments of the orders that tests need; learners."""
-    loss, model, _ = field()
-    arcs, structure = model.arc_weights(), split_trellis_of(loss, model)
-    for order in (4, 8):
-        structure.moments(order + 1).scores(arcs, np.zeros((1, 1, order + 1)))
+    """Long sequences, documents and large corpora, by generating functions; learners."""
+    loss = fsmeu.load("chunk_fscore", labels=TAGS)
+    scores = np.random.default_rng(0).normal(size=(200, 3))
+    document = fsmeu.models.from_potentials(scores, scores[:3], TAGS)
+    z = fsmeu.decode(loss, document).labels
+    fsmeu.expect(loss, z, document)
+    fsmeu.gradient(loss, z, document)
+    fsmeu.decode_corpus(loss, [document] * 5)
     f1, p = fsmeu.load("fscore"), np.linspace(0.1, 0.9, 1000)
     chains = [
         fsmeu.models.Markov([1 - top, top], [[1 - top, top], [0.5, 0.5]], n=1000)

@@ -2,7 +2,7 @@
 
 from fsmeu.decoding import chain_ratios, ratios, split
 from fsmeu.decoding import corpus as corpus_decisions
-from fsmeu.expectation import composition, corpus, expect
+from fsmeu.expectation import composition, corpus, long_sequences
 from fsmeu.fst import regex
 from fsmeu.losses.machine import view
 from fsmeu.losses.semantics import walk as registers
@@ -10,7 +10,7 @@ from fsmeu.models import potentials
 from fsmeu.trellis import independent_search, walk
 
 LOWEST = [
-    *((user, "LONG_SEQUENCE", 2) for user in (expect, corpus, corpus_decisions)),
+    *((user, "LONG_SEQUENCE", 2) for user in (long_sequences, corpus, corpus_decisions)),
     (chain_ratios, "SHORTEST", 2),
     (ratios, "SHORT", 1),  # bounds on blocks of numbers of ones
     (independent_search, "_FEW", 1),

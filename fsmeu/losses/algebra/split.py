@@ -150,7 +150,8 @@ class TapeLoss:
         """The register that the value looks at, when it only counts and nothing else reads it."""
         if len(self.ends) != 1:
             return None
-        spec, name = self.bound.spec, self.ends[0]
+        spec = self.bound.spec
+        name = self.ends[0]
         starts = next(r.start for r in spec.registers if r.name == name)
         adds = name in spec.unread and spec.amounts[name] is not None
         return name if adds and starts == _ZERO else None
@@ -215,11 +216,13 @@ def split(bound: BoundLoss) -> Split | None:
     features: dict[str, list[tuple[str, Expr]]] = {"z": [], "y": []}
     joint_counts = []
     for register in (r for r in spec.registers if r.name in linear):
-        amount, others = ast.increment(register) or _ZERO, dict[Expr, Expr]()
+        amount = ast.increment(register) or _ZERO
+        others = dict[Expr, Expr]()
         for tape, piece in _pieces(amount, names):
             if not tape:
                 return None
-            pieces, feature = features[tape], (register.name, piece)
+            pieces = features[tape]
+            feature = (register.name, piece)
             if feature not in pieces:
                 pieces.append(feature)
             others[piece] = ast.Name(f"{tape}#{pieces.index(feature)}")

@@ -39,14 +39,21 @@ FUNCTIONS = {
 """The functions of the language with the least and the greatest number of their arguments."""
 OF_LABELS = ("kind", "type", "tally", "sum")  # the functions of labels or memories
 _MOST_SIDES = 2
-_FUNCTION, _MEMORY, _PARAMETER = "a function", "a memory", "a parameter"
+_FUNCTION = "a function"
+_MEMORY = "a memory"
+_PARAMETER = "a parameter"
 _REGISTERS = ("a count", "an age", _MEMORY, "a flag", "a register", "the state")
 _MEANINGS = dict.fromkeys(("z", "y", "i", "n", "inf"), "a word with a fixed meaning")
 _MEANINGS |= dict.fromkeys(FUNCTIONS, _FUNCTION)
 
 _EQUALITY = ("==", "!=")
 _COMPARE = (*_EQUALITY, "<", "<=", ">", ">=")
-ANY, CONJUNCTION, _NOT, _COMPARISON, ARITHMETIC, _MINUS = 1, 2, 3, 4, 5, 7
+ANY = 1
+CONJUNCTION = 2
+_NOT = 3
+_COMPARISON = 4
+ARITHMETIC = 5
+_MINUS = 7
 _LEVELS = {"or": ANY, "and": CONJUNCTION, **dict.fromkeys(_COMPARE, _COMPARISON)}
 _LEVELS |= {"+": ARITHMETIC, "-": ARITHMETIC, "*": 6, "/": 6, "%": 6, "^": 8}
 """How closely each operator binds; an expression of a level has operators of at least that."""
@@ -108,7 +115,8 @@ class Expressions:
     """
 
     def __init__(self, source: str, origin: str) -> None:
-        self.source, self.origin = source, origin
+        self.source = source
+        self.origin = origin
         if len(source) > MAX_SIZE:
             must = f"a loss file may have at most {MAX_SIZE:,} characters"
             raise LossFileError(message(origin, must, f"{len(source):,}"))
@@ -289,7 +297,8 @@ class Expressions:
         return tuple(inside)
 
     def _named(self, token: Token) -> Expr:
-        name, place = token.text, token.place
+        name = token.text
+        place = token.place
         if self.token.text == "(":
             return self._call(name, place)
         if self.token.text == "[":
@@ -309,7 +318,8 @@ class Expressions:
 
     def _unknown(self, token: Token) -> LossFileError:
         """The error of a name that means nothing: perhaps a label, or a name with a slip in it."""
-        name, place = token.text, token.place
+        name = token.text
+        place = token.place
         if own_word(name):
             return self._foreign(token)
         declared = [other for other in self.meaning if other not in _MEANINGS]
@@ -383,7 +393,8 @@ class Expressions:
         return self.checked(ast.Call(name, inside, place=place))
 
     def _index(self, token: Token, place: Place) -> ast.Index:
-        name, is_memory = token.text, self.meaning.get(token.text) == _MEMORY
+        name = token.text
+        is_memory = self.meaning.get(token.text) == _MEMORY
         inside = self._arguments("]")
         if not is_memory and name not in self.tables:
             said = f"only a memory or a table parameter has entries, {name!r} is neither"

@@ -23,7 +23,8 @@ from fsmeu.losses.language.syntax import (
 
 STATE = "state"
 _MAX_REGISTERS = 100
-_ZERO, _ONE = ast.Number(0.0), ast.Number(1.0)
+_ZERO = ast.Number(0.0)
+_ONE = ast.Number(1.0)
 _LABEL, _SEQUENCE = (re.compile(rf'(?P<text>"[^"\n]*")|[^\s"#{end}]+') for end in ("", "="))
 
 _BEGIN = "a loss file begins with 'utility NAME' or 'loss NAME'"
@@ -83,14 +84,16 @@ class _Reader(expressions.Expressions):
         while self.token.kind != "end":
             if self.token.text not in _USAGE:
                 raise self.no_statement()
-            self.begin, self.usage = self.token, _USAGE[self.token.text]
+            self.begin = self.token
+            self.usage = _USAGE[self.token.text]
             self.advance()
             getattr(self, f"on_{self.begin.text}")()
         if "value" not in self.single:
             end = Place(self.source.rstrip("\n").count("\n") + 1, 1)
             raise self.error(end, "a loss file needs a 'value' statement")
         labels, scheme = self.single.get("labels", (None, ""))
-        registers, value = self.with_arcs(), self.single["value"]
+        registers = self.with_arcs()
+        value = self.single["value"]
         for_outputs = needed_registers(registers, [output.value for output in self.outputs])
         for_outputs -= needed_registers(registers, [value])
         return Spec(
@@ -129,7 +132,9 @@ class _Reader(expressions.Expressions):
         """Kind, name and summary."""
         if self.token.text not in ("utility", "loss"):
             raise self.unexpected(_BEGIN, "'utility' or 'loss'")
-        kind, name, summary = self.advance().text, self.name(_NAMED).text, ""
+        kind = self.advance().text
+        name = self.name(_NAMED).text
+        summary = ""
         if self.take("(") and not self.take(")"):
             self.param()
             while self.take(","):
@@ -143,7 +148,8 @@ class _Reader(expressions.Expressions):
 
     def param(self) -> None:
         self.usage = _PARAM
-        token, kind = self.name(_PARAM), "real"
+        token = self.name(_PARAM)
+        kind = "real"
         name = self.declare(token, "a parameter")
         if self.take(":"):
             kind = self.token.text
@@ -287,14 +293,16 @@ class _Reader(expressions.Expressions):
         self.add(Register(name, "register", begin, self.expr(), low, high, place))
 
     def on_state(self) -> None:
-        place, names = self.begin.place, [self.name(self.usage).text]
+        place = self.begin.place
+        names = [self.name(self.usage).text]
         while self.token.kind == "name":
             names.append(self.advance().text)
         if self.states:
             raise self.error(place, "there may be only one 'state' statement")
         if len(set(names)) < len(names):
             raise self.error(place, "state names must differ")
-        self.states, top = tuple(names), ast.Number(float(len(names) - 1))
+        self.states = tuple(names)
+        top = ast.Number(float(len(names) - 1))
         self.meaning[STATE] = "the state"
         self.add(
             Register(STATE, "state", _ZERO, ast.Arcs(()), _ZERO, top, place, states=self.states)
@@ -303,7 +311,8 @@ class _Reader(expressions.Expressions):
     def on_arc(self) -> None:
         source = self.name(self.usage)
         self.expect("->", self.usage)
-        target, condition = self.name(self.usage), None
+        target = self.name(self.usage)
+        condition = None
         if not self.take("otherwise"):
             condition = self.expr() if self.take("when") else _ONE
         elif any(c is None and a.text == source.text for a, _, c in self.arcs):
@@ -326,7 +335,8 @@ class _Reader(expressions.Expressions):
 
     def at_end(self) -> Expr:
         """A function of the registers after the last position, with its cases for 0/0."""
-        main, cases = self.expr(ARITHMETIC), []
+        main = self.expr(ARITHMETIC)
+        cases = []
         while self.take("or"):
             body = self.expr(ARITHMETIC)
             self.expect("when", self.usage, expression=True)
@@ -354,7 +364,8 @@ class _Reader(expressions.Expressions):
         self.once((low, self.fixed()))
 
     def on_example(self) -> None:
-        sequences, bound = [], []
+        sequences = []
+        bound = []
         for _ in range(2):
             token = self.read(self.token.at, _SEQUENCE)
             if not token.text:

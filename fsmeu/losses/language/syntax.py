@@ -312,7 +312,8 @@ class Spec(Derives):
 
 
 _TAPES = frozenset({"z", "y", "i"})
-_ZERO, _ONE = Number(0.0), Number(1.0)
+_ZERO = Number(0.0)
+_ONE = Number(1.0)
 _TRUTHS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "or", "not"})
 
 
@@ -346,9 +347,11 @@ def increment(register: Register) -> Expr | None:
     if amount is None or register.name in names_read(amount):
         return None
     if register.sugar == "register":
-        high, room = register.high, 0.0
+        high = register.high
+        room = 0.0
         if isinstance(high, Binary) and high.operator == "+":
-            room, high = _plain(high.right), high.left
+            room = _plain(high.right)
+            high = high.left
         inside = _plain(register.low) <= _plain(register.start) <= room
         return amount if inside and high == Name("n") and is_truth(amount) else None
     return amount
@@ -397,7 +400,8 @@ def _increment(expr: Expr, name: str) -> Expr | None:
             if amount is not None:
                 return Binary("-", amount, expr.right)
         case Choice():
-            yes, no = _increment(expr.yes, name), _increment(expr.no, name)
+            yes = _increment(expr.yes, name)
+            no = _increment(expr.no, name)
             if yes is not None and no is not None:
                 return Choice(expr.condition, yes, no)
     return None
@@ -425,7 +429,8 @@ def slope_in(expr: Expr, name: str) -> Expr:
         case Unary(operator="-"):
             return replace(expr, operand=slope_in(expr.operand, name))
         case Binary(operator="+" | "-"):
-            left, right = slope_in(expr.left, name), slope_in(expr.right, name)
+            left = slope_in(expr.left, name)
+            right = slope_in(expr.right, name)
             return left if right == _ZERO else replace(expr, left=left, right=right)
         case Binary(operator="*") if name not in names_read(expr.left) & names_read(expr.right):
             sides = (expr.left, expr.right)

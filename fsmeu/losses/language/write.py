@@ -15,7 +15,7 @@ def expression_text(expr: Expr) -> str:
     """An expression as a file writes it; every part that has parts of its own is in brackets."""
     match expr:
         case ast.Number():
-            return f"{expr.value:.17g}" if expr.value != int(expr.value) else f"{int(expr.value)}"
+            return f"{int(expr.value)}" if expr.value.is_integer() else repr(expr.value)
         case ast.Text():
             return f'"{expr.value}"'
         case ast.Name():
@@ -25,11 +25,11 @@ def expression_text(expr: Expr) -> str:
         case ast.At():
             return f"at {expr.state}"
         case ast.Unary():
-            return f"{expr.operator}{' ' * (expr.operator == 'not')}{_part(expr.operand)}"
+            return f"{expr.operator}{' ' * (expr.operator == 'not')}{part_text(expr.operand)}"
         case ast.Binary():
-            return f"{_part(expr.left, expr)} {expr.operator} {_part(expr.right, expr)}"
+            return f"{part_text(expr.left, expr)} {expr.operator} {part_text(expr.right, expr)}"
         case ast.Choice():
-            parts = expression_text(expr.condition), _part(expr.yes), _part(expr.no)
+            parts = expression_text(expr.condition), part_text(expr.yes), part_text(expr.no)
             return "if {} then {} else {}".format(*parts)
         case ast.Call():
             return f"{expr.function}({', '.join(map(expression_text, expr.arguments))})"
@@ -39,7 +39,7 @@ def expression_text(expr: Expr) -> str:
     raise TypeError(type(expr))
 
 
-def _part(expr: Expr, around: ast.Binary | None = None) -> str:
+def part_text(expr: Expr, around: ast.Binary | None = None) -> str:
     """A part of an expression, in brackets unless it binds more closely by the look of it."""
     text = expression_text(expr)
     if isinstance(expr, _TIGHT):
@@ -53,7 +53,8 @@ def _part(expr: Expr, around: ast.Binary | None = None) -> str:
 
 def statement_text(register: Register) -> str | None:
     """The statement of a register; None for explicit states, whose arcs are many."""
-    name, update = register.name, register.update
+    name = register.name
+    update = register.update
     match register.sugar, update:
         case "count", ast.Choice(yes=ast.Binary(right=amount)):
             return f"count {name}{_amount(amount)} when {expression_text(update.condition)}"
@@ -67,20 +68,21 @@ def statement_text(register: Register) -> str | None:
         case "memory", ast.Push():
             bounds = "" if register.low is None else f" in {_bounds(register)}"
             depth = expression_text(register.depth or ast.Number(1.0))
-            return f"memory {name} of {_part(update.entry)}{bounds} last {depth}"
+            return f"memory {name} of {part_text(update.entry)}{bounds} last {depth}"
         case "register", _:
-            start, after = expression_text(register.start), expression_text(update)
+            start = expression_text(register.start)
+            after = expression_text(update)
             return f"register {name} in {_bounds(register)} start {start} next {after}"
     return None
 
 
 def _amount(amount: Expr) -> str:
-    return "" if amount == ast.Number(1.0) else f" by {_part(amount)}"
+    return "" if amount == ast.Number(1.0) else f" by {part_text(amount)}"
 
 
 def _bounds(register: Register) -> str:
     sides = (register.low, register.high)
-    return "..".join(_part(side) for side in sides if side is not None)
+    return "..".join(part_text(side) for side in sides if side is not None)
 
 
 def file_text(spec: Spec) -> str | None:
@@ -90,5 +92,5 @@ def file_text(spec: Spec) -> str | None:
     statements = [statement_text(register) for register in spec.registers]
     lines = [f"{spec.kind} {spec.name}({inside})", f"labels {' '.join(map(str, labels))}"]
     lines += [line for line in statements if line is not None]
-    lines.append(f"value {_part(spec.value)}")
+    lines.append(f"value {part_text(spec.value)}")
     return None if None in statements else "\n".join(lines) + "\n"

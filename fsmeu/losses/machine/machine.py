@@ -3,19 +3,15 @@
 Input tape z, output tape y, one path per pair, the value as final weight (-log of it): the total
 weight of hypothesis o machine o model is the expected value. Values that can be negative are
 shifted up by a constant that is kept beside the machine.
-
-A state that is reached after d positions has a *class at depth d*: all that do the same to every
-continuation of length n - d. On the machine unrolled into layers these classes depend on nothing
-but the loss: two files of the same loss have the same classes, however they are written.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +20,6 @@ from fsmeu.display import Picture
 from fsmeu.errors import visible
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_arcs, guard_layers, guard_size, max_states
-from fsmeu.fst.distinct import by_first, refine, refine_layers
 from fsmeu.fst.image import ArcTable, Fst, fst_from_table, symbol_table
 from fsmeu.fst.layers import Layer, Layered, arcs_by_label
 from fsmeu.fst.lengths import unrolled
@@ -200,7 +195,8 @@ def refuse_large(
         ways, back = np.nonzero(second[place] == view.start)
         both = once[:, 0, ways] + twice[rows][:, place[ways], back]  # type: ignore[index]
         ranks[1] = np.linalg.matrix_rank(both)
-    least, explored = 0, _Explored(name, view, view.symbols, limit)
+    least = 0
+    explored = _Explored(name, view, view.symbols, limit)
     explored.gains = explored.gains[:0]
     for m, fresh in zip(range((n - 1) * any(ranks), 0, -1), explored.by_depth(), strict=False):
         least += fresh * _sums(m, ranks)
@@ -224,29 +220,35 @@ def build_machine(
 ) -> Machine:
     """The explicit machine of a view, or of what an acceptor of pairs z * L + y can reach of it."""
     size = len(alphabet)
-    codes, targets, ending, _ = explore(name, view, pairs, size, max_states)
+    reached = explore(name, view, pairs, size, max_states)
+    codes = reached.codes
     values = np.full(len(codes), np.nan)
-    values[ending] = view.values(codes[ending])[0]
-    least = np.nanmin(values) if ending.any() else 0.0
+    values[reached.ending] = view.values(codes[reached.ending])[0]
+    least = np.nanmin(values) if reached.ending.any() else 0.0
     shift = -float(least) if least < 0 else 0.0
-    steps = targets.reshape(len(codes), size, size)
+    steps = reached.targets.reshape(len(codes), size, size)
     return Machine(name, view.n, alphabet, steps, values, shift, view.registers(codes))
+
+
+class Reached(NamedTuple):
+    """The states of a loss that some pairs of sequences reach."""
+
+    codes: Ints  # (states,)
+    targets: Ints  # numbers of states, -1 for none, (states, pairs of labels)
+    ending: Bools  # whether a pair of length exactly n can end there, (states,)
+    gains: Floats  # (linear, states, pairs of labels)
 
 
 def explore(
     name: str, view: LossAutomaton, pairs: Layered | None, size: int, max_states: int | None
-) -> tuple[Ints, Ints, Bools, Floats]:
-    """The states that pairs of length n, or those of an acceptor of pairs z * size + y, can reach.
-
-    Codes of states, targets (states, pairs of labels) as numbers of states with -1 for none, in
-    which a pair of length exactly n can end, and gains (linear, states, pairs of labels).
-    """
+) -> Reached:
+    """The states that pairs of length n reach, or those of an acceptor of pairs z * size + y."""
     explored = _Explored(name, view, size * size, max_states)
     if pairs is None:
         for _ in explored.by_depth():
             pass
         targets = explored.targets
-        return explored.codes, targets, _ending(targets, view.n), explored.gains
+        return Reached(explored.codes, targets, _ending(targets, view.n), explored.gains)
     inside = (pairs.start > 0)[None, :]
     for i, layer in enumerate(pairs.layers, start=1):
         _expand_reached(i, layer, inside, explored)
@@ -257,7 +259,7 @@ def explore(
             after[explored.steps[state, symbol], layer.target[arcs][arc]] = True
         inside = after[:-1]  # which (state, state of the acceptor) are reached after position i
     ending = np.any(inside[:, pairs.final > 0], axis=1)
-    return explored.codes, explored.targets, ending, explored.gains
+    return Reached(explored.codes, explored.targets, ending, explored.gains)
 
 
 def _expand_reached(i: int, layer: Layer, inside: Bools, explored: _Explored) -> None:
@@ -280,15 +282,19 @@ def _ending(targets: Ints, n: int) -> Bools:
         return np.ones(states, bool)
     here = np.zeros(states, bool)
     here[0] = True
-    marked, since, depth = here, 0, 0
+    marked = here
+    since = 0
+    depth = 0
     while depth < n:
         after = np.zeros(states + 1, bool)
         after[targets[here]] = True
-        here, depth = after[:-1], depth + 1
+        here = after[:-1]
+        depth += 1
         if (here == marked).all():  # the sets of states repeat (Brent 1980)
             n = depth + (n - depth) % (depth - since)
         elif depth > 2 * since:
-            marked, since = here, depth
+            marked = here
+            since = depth
     return here
 
 
@@ -296,11 +302,14 @@ class _Explored:
     """The states so far, and their steps as far as they are known."""
 
     def __init__(self, name: str, view: LossAutomaton, pairs: int, max_states: int | None) -> None:
-        self.name, self.view, self.max_states = name, view, max_states
+        self.name = name
+        self.view = view
+        self.max_states = max_states
         self.codes = np.array([view.start], np.int64)
         self.steps = np.full((1, pairs), _UNKNOWN)
         self.gains = np.zeros((view.linear, 1, pairs))
-        self._sorted, self._order = self.codes.copy(), np.zeros(1, np.int64)
+        self._sorted = self.codes.copy()
+        self._order = np.zeros(1, np.int64)
 
     @property
     def targets(self) -> Ints:
@@ -310,7 +319,8 @@ class _Explored:
 
     def by_depth(self) -> Iterator[int]:
         """The number of states that each depth is the first to reach, before they are expanded."""
-        columns, begin = np.arange(self.steps.shape[1]), 0
+        columns = np.arange(self.steps.shape[1])
+        begin = 0
         for i in range(1, self.view.n + 1):
             fresh = np.arange(begin, len(self.codes))
             if not len(fresh):
@@ -327,7 +337,8 @@ class _Explored:
         for states in (fresh[begin : begin + size] for begin in range(0, len(fresh), size)):
             reached, gained = self.view.advance(i, self.codes[states], columns)
             numbers = self._number(reached)
-            count, width = len(self.codes), self.steps.shape[1]
+            count = len(self.codes)
+            width = self.steps.shape[1]
             guard_size(self.name, count, self.max_states, least=True)
             guard_arcs(self.name, count * width, self.max_states, least=True)
             if count > len(self.steps):
@@ -345,151 +356,11 @@ class _Explored:
         distinct = distinct[np.diff(distinct, prepend=-1) != 0]
         place = np.searchsorted(self._sorted, distinct)
         near = np.minimum(place, len(self._sorted) - 1)
-        numbers, new = self._order[near], self._sorted[near] != distinct
+        numbers = self._order[near]
+        new = self._sorted[near] != distinct
         if new.any():
             numbers[new] = len(self.codes) + np.arange(np.count_nonzero(new))
             self._sorted = np.insert(self._sorted, place[new], distinct[new])
             self._order = np.insert(self._order, place[new], numbers[new])
             self.codes = np.concatenate([self.codes, distinct[new]])
         return np.where(codes >= 0, np.append(numbers, -1)[np.searchsorted(distinct, codes)], -1)
-
-
-# -- merging states --------------------------------------------------------------------------------
-
-
-def minimize(machine: Machine, *, layered: bool = False, limit: int | None = None) -> Machine:
-    """A machine with fewer states that gives every pair of length n the same value.
-
-    ``layered`` makes the least machine in layers: it is the same for all files of one loss, but a
-    state that many depths share is there once for each, and a SizeLimitError is raised if they are
-    more than the limit. Otherwise there are never more states than before.
-    """
-    smaller = _quotient(machine, refine(_steps(machine), same_values(machine.values)))
-    before, most = smaller.states + 1, max_states(limit)
-    size = _unrolled_size(smaller, most)
-    if layered:
-        guard_size(f"{machine.name}, in layers", size, limit, least=True)
-        return _in_layers(smaller)
-    while smaller.states < before and size <= most:
-        before, smaller = smaller.states, _absorbed(smaller)
-        size = _unrolled_size(smaller, most)
-    return smaller
-
-
-def unroll(machine: Machine) -> tuple[list[Ints], list[Ints], Ints]:
-    """The states reached at each depth from 0 to n, the targets of their steps, their classes.
-
-    Steps are arrays (states, pairs of labels) of places among the next states, -1 for none. Classes
-    are those of all layers in a row, numbered through; -1 if no pair ends.
-    """
-    layers, steps = list(_layers(machine)), _steps(machine)
-    places = []
-    for here, after in itertools.pairwise(layers):
-        place = np.full(machine.states + 1, -1, np.int64)
-        place[after] = np.arange(len(after))
-        places.append(place[steps[here]])
-    ends = same_values(machine.values)[layers[-1]]
-    refined = refine_layers([(steps, steps[:, :0]) for steps in places], ends)
-    begins = np.cumsum([0, *(classes.max(initial=-1) + 1 for classes in refined[:-1])])
-    numbered = [np.where(c < 0, -1, c + k) for c, k in zip(refined, begins, strict=True)]
-    return layers, places, np.concatenate(numbered)
-
-
-def same_values(values: Floats) -> Ints:
-    """Numbers for values, ascending with them and the same for equal ones; -1 for nan."""
-    ends = ~np.isnan(values)
-    numbers = np.full(len(values), -1, np.int64)
-    numbers[ends] = np.unique(values[ends], return_inverse=True)[1]
-    return numbers
-
-
-def _steps(machine: Machine) -> Ints:
-    return machine.next.reshape(machine.states, -1)
-
-
-def _layers(machine: Machine) -> Iterator[Ints]:
-    """The states that are reached at each depth, ascending."""
-    steps, layer = _steps(machine), np.zeros(1, np.int64)
-    yield layer
-    for _ in range(machine.n):
-        reached = np.zeros(machine.states + 1, bool)
-        reached[steps[layer]] = True
-        layer = np.flatnonzero(reached[:-1])
-        yield layer
-
-
-def _unrolled_size(machine: Machine, enough: int) -> int:
-    """The number of states in all layers until there are enough, more where they have many arcs."""
-    per_state, total = max(4, len(machine.alphabet) ** 2), 0
-    for layer in _layers(machine):
-        total += len(layer)
-        if total * per_state // 4 > enough:
-            break
-    return total * per_state // 4
-
-
-def _in_layers(machine: Machine) -> Machine:
-    """The machine with one state for each class of each layer."""
-    layers, places, classes = unroll(machine)
-    begins = np.cumsum([len(layer) for layer in layers])
-    none = np.full((len(layers[-1]), _steps(machine).shape[1]), -1, np.int64)
-    steps = [np.where(place < 0, -1, place + k) for place, k in zip(places, begins, strict=False)]
-    states, last = np.concatenate(layers), np.arange(begins[-1]) >= begins[-1] - len(layers[-1])
-    unrolled = replace(
-        machine,
-        next=np.concatenate([*steps, none]).reshape(-1, *machine.next.shape[1:]),
-        values=np.where(last, machine.values[states], np.nan),
-        registers={name: column[states] for name, column in machine.registers.items()},
-    )
-    return _quotient(unrolled, by_first(classes))
-
-
-def _absorbed(machine: Machine) -> Machine:
-    """The machine without states for which others, reached where they are, have the same classes.
-
-    States of which neither is reached at all depths of the other stay apart.
-    """
-    layers, _, classes = unroll(machine)
-    profiles: dict[int, set[int]] = {}
-    for state, cls in zip(np.concatenate(layers).tolist(), classes.tolist(), strict=True):
-        if cls >= 0:
-            profiles.setdefault(state, set()).add(cls)
-    stand_in = np.full(machine.states, -1, np.int64)
-    holders: dict[int, list[int]] = {}
-    for state in sorted(profiles, key=lambda s: (-len(profiles[s]), s)):
-        profile = profiles[state]
-        rarest = min(profile, key=lambda c: len(holders.get(c, ())))
-        others = (s for s in holders.get(rarest, ()) if profile <= profiles[s])
-        stand_in[state] = next(others, state)
-        if stand_in[state] == state:
-            for cls in profile:
-                holders.setdefault(cls, []).append(state)
-    reps = np.unique(stand_in[stand_in >= 0])
-    return _quotient(machine, np.where(stand_in < 0, -1, np.searchsorted(reps, stand_in)), reps)
-
-
-def _quotient(machine: Machine, classes: Ints, reps: Ints | None = None) -> Machine:
-    """The machine of classes that pairs of length n reach; ``reps`` represent them, -1 is none."""
-    if reps is None:
-        numbers, first = np.unique(classes, return_index=True)
-        reps = first[numbers >= 0]
-    if not len(reps):
-        return machine
-    steps = np.append(classes, -1)[_steps(machine)[reps]]
-    reached, fresh = np.zeros(len(reps) + 1, bool), np.zeros(1, np.int64)
-    for _ in range(machine.n + 1):
-        reached[fresh] = True
-        after = np.zeros_like(reached)
-        after[steps[fresh]] = True
-        fresh = np.flatnonzero(after[:-1] & ~reached[:-1])
-        if not len(fresh):
-            break
-    number = np.where(reached, np.cumsum(reached) - 1, -1)
-    live = np.flatnonzero(reached[:-1])
-    number[-1], states = -1, reps[live]
-    return replace(
-        machine,
-        next=number[steps[live]].reshape(-1, *machine.next.shape[1:]),
-        values=machine.values[states],
-        registers={name: column[states] for name, column in machine.registers.items()},
-    )

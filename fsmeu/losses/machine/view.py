@@ -143,7 +143,8 @@ class SpecAutomaton(LossAutomaton):
             guard_pairs(f"{spec.kind} {spec.name}", len(labels))
         pair = np.arange(len(labels) ** (2 if z is None else 1))
         self.symbols = len(pair)
-        self._z, self._y = labels[pair // len(labels)], labels[pair % len(labels)]
+        self._z = labels[pair // len(labels)]
+        self._y = labels[pair % len(labels)]
         starts = {r.name: at.starts[r.name] for r in self.carried}
         code, culprit = self.space_of.encode({k: np.array(start) for k, start in starts.items()})
         if culprit is not None or int(code) < 0:
@@ -239,7 +240,8 @@ class SpecAutomaton(LossAutomaton):
             return codes
         core, layers = self.quotient
         distinct, inverse = np.unique(codes, return_inverse=True)
-        valid, (contents, stands) = distinct >= 0, layers[i]
+        valid = distinct >= 0
+        contents, stands = layers[i]
         registers = self.space_of.decode(distinct[valid])
         inner = core.space_of.encode({name: registers[name] for name in stands})[0]
         place = np.searchsorted(contents, np.broadcast_to(inner, distinct[valid].shape))
@@ -314,9 +316,11 @@ def _candidates(spec: ast.Spec) -> tuple[tuple[Register, tuple[Expr, ...]], ...]
     That are the largest pieces of other updates and of the value that look at the register only,
     either as it is or as it was before the step, beside labels of the step, parameters and n.
     """
-    labels, candidates = frozenset({"z", "y", "n", *(param.name for param in spec.params)}), []
+    labels = frozenset({"z", "y", "n", *(param.name for param in spec.params)})
+    candidates = []
     for register in spec.registers:
-        name, free = register.name, labels | {register.name}
+        name = register.name
+        free = labels | {register.name}
         others = [spec.value, *(r.update for r in spec.registers if r.name != name)]
         reads = dict.fromkeys(piece for expr in others for piece in _pieces(expr, name, free))
         bare = any(isinstance(expr, ast.Name | ast.Old) for expr in reads)
@@ -390,7 +394,8 @@ def _value_classes(
         fresh = np.unique(offsets[place[offsets] < 0])
         place[fresh] = len(values) + np.arange(len(fresh))
         rows.append(place[offsets])
-        begin, depth = len(values), depth + 1
+        begin = len(values)
+        depth += 1
         values = np.concatenate([values, fresh + float(domain.low)])
         if len(values) > _MOST_MERGED_VALUES:
             return None
@@ -400,7 +405,8 @@ def _value_classes(
     missing = [is_undefined(column).astype(np.float64) for column in columns]
     seen = np.concatenate([np.zeros((len(values), 1)), *columns, *missing], axis=1)
     outputs = group(bits(seen))
-    classes, order = refine(np.concatenate(rows), outputs), np.argsort(values)
+    classes = refine(np.concatenate(rows), outputs)
+    order = np.argsort(values)
     first = np.unique(classes, return_index=True)[1]
     return domains.Merged(values[order], classes[order], values[first])
 
@@ -480,10 +486,12 @@ def _core_layers(core: SpecAutomaton, names: list[str]) -> list[_CoreLayer] | No
                 return None
     except LossFileError:
         return None  # perhaps where only impossible references lead: the plain walk will tell
-    decode, read = core.space_of.decode, names_read(core.bound.spec.value) & set(names)
+    decode = core.space_of.decode
+    read = names_read(core.bound.spec.value) & set(names)
     columns = [bits(column) for name, column in decode(codes[-1]).items() if name in read]
     ends = group(np.stack([np.zeros_like(codes[-1]), *columns], axis=1))
-    layers, merged = [], 0
+    layers = []
+    merged = 0
     for contents, classes in zip(codes, refine_layers(steps, ends), strict=True):
         _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
         layers.append((contents, decode(contents[first[inverse]])))

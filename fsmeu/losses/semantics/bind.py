@@ -21,6 +21,7 @@ from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.tags import check_tags, tag_parts
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Param, Register, Spec, fault, parts, subexpressions
+from fsmeu.losses.language.write import expression_text, part_text
 from fsmeu.losses.semantics.evaluator import (
     NONE,
     BoundLoss,
@@ -80,7 +81,8 @@ def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bo
 
 def _param_value(bound: BoundLoss, param: Param, values: Mapping[str, Any]) -> Any:
     """The value of a parameter, those before it being known."""
-    spec, where = bound.spec, f"{bound.spec.kind} {bound.spec.name}"
+    spec = bound.spec
+    where = f"{bound.spec.kind} {bound.spec.name}"
     sides = param.sides if param.type == "table" else ()
     if param.name in values:
         value = values[param.name]
@@ -134,7 +136,8 @@ def _scalar(bound: BoundLoss, param: Param, value: Any, where: str) -> float:
 
 def _table(param: Param, value: Any, labels: int, where: str) -> Floats:
     """The entries of a table: one for each label on its sides by label, any number on others."""
-    at, by_label = f"{where}, parameter {param.name}", set(param.sides) == {"label"}
+    at = f"{where}, parameter {param.name}"
+    by_label = set(param.sides) == {"label"}
     if isinstance(value, int | float) and not isinstance(value, bool) and by_label:
         value = np.full((labels,) * len(param.sides), value)
     try:
@@ -190,7 +193,9 @@ TAGS = "kind and type need tags such as B-NP"
 TABLE = "a table has one entry for each label"
 
 _WANT = dict.fromkeys(("<", "<=", ">", ">="), ORDER) | dict.fromkeys(("and", "or"), CONDITION)
-NUMBER, LABEL, TEXT = "a number", "a label", "a text"
+NUMBER = "a number"
+LABEL = "a label"
+TEXT = "a text"
 Sort = str | Register  # one of these, or the register of a memory
 _COMPUTED = (AMOUNT, ARITHMETIC, FUNCTION, ORDER)
 _BLAME = (NUMBER, LABEL, TEXT)  # the later is to blame where two differ; a memory before all
@@ -242,7 +247,9 @@ def _number(expr: Expr, why: str, world: _World) -> None:
 
 def _label(expr: Expr, why: str, world: _World) -> None:
     """Refuses what is not a label, where a tag or the side of a table is asked for."""
-    sort, numeric, table = _sort(expr, world), world.bound.numeric, why == TABLE
+    sort = _sort(expr, world)
+    numeric = world.bound.numeric
+    table = why == TABLE
     if numeric and (table or not world.final):
         fits = _like_number(sort, world) if table else sort == LABEL
         fits |= sort == TEXT and not world.final
@@ -254,7 +261,8 @@ def _label(expr: Expr, why: str, world: _World) -> None:
 
 def _same(left: Expr, right: Expr, why: str, world: _World) -> tuple[Sort, Sort]:
     """The sorts of two things that must be of the same one."""
-    a, b = _sort(left, world), _sort(right, world)
+    a = _sort(left, world)
+    b = _sort(right, world)
     if not _alike(a, b, world):
         ranks = [_BLAME.index(s) if isinstance(s, str) else len(_BLAME) for s in (a, b)]
         if ranks[0] >= ranks[1]:
@@ -271,7 +279,8 @@ def _known_label(expr: Expr, sort: Sort, beside: Sort, world: _World) -> None:
     if world.bound.numeric and (number := _written_number(expr)) is not None:
         unknown = number not in world.bound.label_values
     if unknown:
-        spec, text = world.bound.spec, _shown(expr)
+        spec = world.bound.spec
+        text = expression_text(expr)
         labels = [x if world.bound.numeric else f'"{x}"' for x in world.labels]
         said = f"{text} is not a label; the labels are {shorten(', '.join(labels))}"
         hint = nearest(text.strip('"'), world.labels)
@@ -305,7 +314,8 @@ def _sort_of(expr: Expr, world: _World) -> Sort:
             why = ARITHMETIC if expr.operator == "-" else CONDITION
             _number(expr.operand, why, world)
         case ast.Binary(operator="==" | "!="):
-            a, b = _sort(expr.left, world), _sort(expr.right, world)
+            a = _sort(expr.left, world)
+            b = _sort(expr.right, world)
             _known_label(expr.left, a, b, world)
             _known_label(expr.right, b, a, world)
             _same(expr.left, expr.right, EQUAL, world)
@@ -425,31 +435,10 @@ def _unlike(
 ) -> LossFileError:
     """The error of an expression of the wrong sort: what it is, why that is wrong, what to do."""
     spec = world.bound.spec
-    said = f"{_shown(expr)} is {_described(is_a, world)}, not {_described(expected, world)}: {why}"
+    shown = shorten(expression_text(expr), 60)
+    said = f"{shown} is {_described(is_a, world)}, not {_described(expected, world)}: {why}"
     remedy = _remedy(expr, is_a, expected, why, world, other)
     return fault(spec.origin, spec.source, expr.place, said, remedy)
-
-
-def _shown(expr: Expr) -> str:
-    match expr:
-        case ast.Name():
-            return expr.name
-        case ast.Old():
-            return f"old {expr.name}"
-        case ast.Text():
-            return f'"{expr.value}"'
-        case ast.Number():
-            return f"{expr.value:g}"
-        case ast.Unary(operator="-"):
-            return f"-{_shown(expr.operand)}"
-        case ast.Call(function="kind" | "type"):
-            return f"{expr.function}({_shown(expr.arguments[0])})"
-        case ast.Index():
-            inside = ", ".join(_shown(a) for a in expr.arguments)
-            return f"{'old ' * expr.old}{expr.name}[{inside}]"
-        case ast.Choice():
-            return "(if ...)"
-    return "(...)"
 
 
 def _described(sort: Sort, world: _World) -> str:
@@ -465,7 +454,8 @@ def _described(sort: Sort, world: _World) -> str:
 
 
 def _remedy(expr: Expr, is_a: Sort, expected: Sort, why: str, world: _World, other: Any) -> str:
-    text, label = _shown(expr), f'"{world.labels[-1]}"'
+    text = shorten(part_text(expr), 60)
+    label = f'"{world.labels[-1]}"'
     if isinstance(is_a, Register):
         return f"Ask for an entry, {is_a.name}[0], or count some with tally({is_a.name}, ...)"
     if why == TAGS:

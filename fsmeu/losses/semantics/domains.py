@@ -60,7 +60,8 @@ class Pool(Domain):
 
     def __init__(self, size: int = _POOL_SIZE) -> None:
         super().__init__(0, size, strict=False, reachable=size)
-        self._values, self._order = np.zeros(0), np.zeros(0, np.int64)
+        self._values = np.zeros(0)
+        self._order = np.zeros(0, np.int64)
 
     def encode(self, values: Floats) -> tuple[Ints, Bools]:
         """The numbers of these values; new values get new numbers, none lies outside."""
@@ -88,7 +89,9 @@ class Merged(Domain):
 
     def __init__(self, values: Floats, classes: Ints, representatives: Floats) -> None:
         super().__init__(0, len(representatives), strict=False, reachable=len(representatives))
-        self.values, self.classes, self.representatives = values, classes, representatives
+        self.values = values
+        self.classes = classes
+        self.representatives = representatives
 
     def encode(self, values: Floats) -> tuple[Ints, Bools]:
         """The class of each value, and which values do not occur."""
@@ -208,7 +211,8 @@ class Space:
 
     def decode(self, codes: Ints) -> dict[str, Floats]:
         """The register values behind each number."""
-        higher, values = codes, {}
+        higher = codes
+        values = {}
         for name, domain in reversed(list(self.domains.items())):
             higher, digit = np.divmod(higher, domain.size)
             values[name] = domain.decode(digit)

@@ -225,7 +225,8 @@ def _unary(expr: ast.Unary, scope: Scope, active: Mask) -> Lanes:
 def _binary(expr: ast.Binary, scope: Scope, active: Mask) -> Lanes:
     if expr.operator not in _ARITHMETIC:
         return _holds(expr, scope, active) * 1.0
-    a, b = value_of(expr.left, scope, active), value_of(expr.right, scope, active)
+    a = value_of(expr.left, scope, active)
+    b = value_of(expr.right, scope, active)
     if expr.operator in _ZERO_REFUSED:
         _refuse(expr, _ZERO_REFUSED[expr.operator], b == 0.0, scope, active)
     try:
@@ -239,7 +240,8 @@ def _holds(expr: Any, scope: Scope, active: Mask) -> Any:
     """Bools, true in lanes where an expression holds; an entry before the start (nan) does not."""
     sign = getattr(expr, "operator", "")
     if sign in _COMPARE:
-        left, right = value_of(expr.left, scope, active), value_of(expr.right, scope, active)
+        left = value_of(expr.left, scope, active)
+        right = value_of(expr.right, scope, active)
         return _COMPARE[sign](left, right)
     if sign == "not":
         holds = _holds(expr.operand, scope, active)
@@ -269,7 +271,8 @@ def _choice(expr: ast.Choice, scope: Scope, active: Mask) -> Lanes:
 
 
 def _text(expr: ast.Text, scope: Scope, active: Mask) -> float:
-    code, labels = scope.bound.codes.get(expr.value, NONE - 1), scope.bound.label_values
+    code = scope.bound.codes.get(expr.value, NONE - 1)
+    labels = scope.bound.label_values
     if not scope.bound.numeric:
         return code
     return float(labels[int(code)]) if 0 <= code < len(labels) else np.nan  # they come first
@@ -307,7 +310,8 @@ def _tag(expr: ast.Call, codes: Lanes, scope: Scope) -> Lanes:
 def _over_memory(expr: Any, scope: Scope, active: Mask) -> Lanes:
     """The number of entries of a memory that are equal to something, or the sum of all."""
     name = expr.arguments[0].name
-    memory, packed = scope.memories[name], scope.current[name]
+    memory = scope.memories[name]
+    packed = scope.current[name]
     entries = [memory.entry(packed, back) for back in range(memory.depth)]
     if expr.function == "sum":
         return sum(map(np.nan_to_num, entries))
@@ -316,10 +320,12 @@ def _over_memory(expr: Any, scope: Scope, active: Mask) -> Lanes:
 
 
 def _index(expr: ast.Index, scope: Scope, active: Mask) -> Lanes:
-    name, memory = expr.name, scope.memories.get(expr.name)
+    name = expr.name
+    memory = scope.memories.get(expr.name)
     at = [value_of(argument, scope, active) for argument in expr.arguments]
     if memory is None:
-        table, sides = scope.bound.params[name], bound_sides(expr, scope.bound)
+        table = scope.bound.params[name]
+        sides = bound_sides(expr, scope.bound)
         places = (
             _entry_place(expr, side, size, index, scope, active)
             for side, size, index in zip(sides, table.shape, at, strict=True)
@@ -370,8 +376,10 @@ def _place(
 
 
 def _push(expr: ast.Push, scope: Scope, active: Mask) -> Lanes:
-    memory, before = scope.memories[expr.memory], scope.old[expr.memory]
-    entry, room = value_of(expr.entry, scope, active), memory.base**memory.depth
+    memory = scope.memories[expr.memory]
+    before = scope.old[expr.memory]
+    entry = value_of(expr.entry, scope, active)
+    room = memory.base**memory.depth
     if type(before) is type(entry) is float and entry in memory.digits:
         return float((int(before) * memory.base + memory.digits[entry]) % room)
     said = "the remembered value is outside the declared bounds"
@@ -382,16 +390,20 @@ def _push(expr: ast.Push, scope: Scope, active: Mask) -> Lanes:
 
 def _arcs(expr: ast.Arcs, scope: Scope, active: Mask) -> Lanes:
     """The state after a step: the target of the one arc that applies."""
-    state, applying, goal = scope.old["state"], 0.0, 0.0
+    state = scope.old["state"]
+    applying = 0.0
+    goal = 0.0
     for source, end, condition in expr.arcs:
         here = state == source
         if here is not False and condition is not None:
             holds = here & _holds(condition, scope, active if here is True else _and(active, here))
-            applying, goal = applying + holds, goal + holds * end
+            applying = applying + holds
+            goal = goal + holds * end
     for source, end, condition in expr.arcs:
         if condition is None:
             holds = (state == source) & (applying == 0)
-            applying, goal = applying + holds, goal + holds * end
+            applying = applying + holds
+            goal = goal + holds * end
     _refuse(expr, "two arcs apply", applying > 1, scope, active)
     _refuse(expr, "no arc applies", applying == 0, scope, active)
     return goal

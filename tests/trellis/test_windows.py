@@ -1,4 +1,4 @@
-"""Chains by central moments and sums of exponentials: bounds hold what other code computes."""
+"""Independent labels by windows of counts, and long ones beside sums in extended precision."""
 
 import numpy as np
 import pytest

@@ -1,0 +1,117 @@
+"""Expected values of long sequences of two labels, where the value looks at counts alone.
+
+Sums of ratios of counts come from generating functions (``trellis/independent.py``, and under
+chains ``trellis/chains.py``). Other values, of independent labels: with z given, tp counts
+independent events, where z is a one, and ref - tp all others. Both have windows that lack a mass
+far below rounding, which enters the bounds: the sum over all tables has a few million terms for a
+million labels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+
+from fsmeu.arrays import Floats, Ints
+from fsmeu.errors import SizeLimitError, message
+from fsmeu.expectation.query import BinaryLabels, Query, binary_labels
+from fsmeu.expectation.result import (
+    Estimate,
+    Expectation,
+    Levels,
+    level_sets,
+    ranged_expectation,
+    width_of,
+)
+from fsmeu.limits import LONG_SEQUENCE, WINDOW_CELLS
+from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
+from fsmeu.models.chains import binary_chain, is_binary_chain
+from fsmeu.trellis.chains import PROMISED, chain_of, chain_value
+from fsmeu.trellis.independent import expected_value
+from fsmeu.trellis.roundings import BoundedValue, relative_error
+from fsmeu.trellis.windows import Window, count_window
+
+MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB while sorted
+_USABLE = 1e-6  # an estimate whose error may be a greater part of it is not used
+
+
+def is_long(query: Query) -> bool:
+    """Whether it is a long sequence of two labels, z given, whose value looks at counts alone."""
+    if query.n < LONG_SEQUENCE or query.z is None or query.loss.confusion is None:
+        return False
+    return is_binary_chain(query.model) or binary_labels(query.loss, query.model) is not None
+
+
+def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
+    """The expectation of a long query, None where this does not serve; ``levels`` serve chains."""
+    loss = query.loss
+    z = query.z
+    form = loss.confusion
+    assert form is not None
+    assert z is not None
+    labels = binary_labels(loss, query.model)
+    chain = binary_chain(query.model)
+    ratio: BoundedValue | None = None  # the value as a sum of ratios
+    off = 0.0
+    listed = partial(levels, query)
+    if labels is not None:
+        ratio = expected_value(form, z, labels.p)
+        off = labels.off
+        listed = partial(_table_levels, form, z, labels.p)
+    elif chain is not None:
+        ratio = chain_value(form, z, chain_of(*chain, query.model.roundings))
+    value, error = ratio or BoundedValue(0.0, math.inf)
+    estimates = []
+    if error <= _USABLE * abs(value):
+        estimates.append(Estimate(value, error + off))
+    is_promised = error <= PROMISED * abs(value)
+    if not is_promised and labels is not None and loss.value_range(query.n).finite:
+        estimates.append(_windowed(form, z, labels, query.model.roundings))
+    if not estimates:
+        return None
+    bounded = (
+        ranged_expectation(loss, query.n, query.where, estimate, listed) for estimate in estimates
+    )
+    return min(bounded, key=width_of)
+
+
+def _windowed(form: Confusion, z: Ints, labels: BinaryLabels, behind: int) -> Estimate:
+    """The value by windows of counts; ``behind`` bounds the roundings behind probabilities."""
+    p = labels.p
+    windows = count_window(p[z == 1]), count_window(p[z != 1])
+    value = size = mass = 0.0
+    for values, masses in _tables(form, z, *windows):
+        value += float((values * masses).sum())
+        size += float((np.abs(values) * masses).sum())
+        mass += float(masses.sum())
+    operations = sum(window.operations + len(window.masses) for window in windows) + 8 + behind
+    error = relative_error(operations) * size + labels.off
+    return Estimate(value, error, mass, sum(window.lost for window in windows))
+
+
+def _tables(
+    form: Confusion, z: Ints, first: Window, last: Window
+) -> Iterator[tuple[Floats, Floats]]:
+    """Values and probabilities of the tables that have mass, (rows, width), in blocks of rows."""
+    rows = max(1, WINDOW_CELLS // len(last.masses))
+    fn = last.counts[None, :]
+    for begin in range(0, len(first.masses), rows):
+        tp = first.counts[begin : begin + rows, None]
+        values = value_of_counts(form, len(z), tp, float(z.sum()), tp + fn)
+        yield values, first.masses[begin : begin + rows, None] * last.masses
+
+
+def _table_levels(form: Confusion, z: Ints, p: Floats) -> Levels:
+    """The distribution of the value, where there are not too many tables to list."""
+    first = count_window(p[z == 1])
+    last = count_window(p[z != 1])
+    cells = len(first.masses) * len(last.masses)
+    if cells > MOST_LEVEL_CELLS:
+        must = f"the distribution may have up to {MOST_LEVEL_CELLS:,} tables"
+        remedy = "Ask for the value and its bounds, or for shorter sequences"
+        raise SizeLimitError(message("expect", must, f"{cells:,}", remedy))
+    blocks = [np.stack(np.broadcast_arrays(*block)) for block in _tables(form, z, first, last)]
+    return level_sets(*np.concatenate(blocks, axis=1).reshape(2, -1))
