@@ -63,6 +63,7 @@ class ArcWeights(NamedTuple):
     start: Floats
     final: Floats
     roundings: int = 0  # as those of ``Layered``, the most of all acceptors
+    is_stochastic: bool = False  # whether weights that leave a state are known to add up to 1
 
     def rows(self, rows: slice | Ints) -> ArcWeights:
         """The weights of some of the acceptors."""

@@ -234,7 +234,8 @@ def arc_weights_many(models: Sequence[Model]) -> ArcWeights:
         for rows in zip(*((one.arcs, one.start, one.final) for one in weights), strict=True)
     )
     roundings = max(one.roundings for one in weights)
-    return ArcWeights(models[0].n, arcs, start, final, roundings)
+    is_stochastic = all(one.is_stochastic for one in weights)
+    return ArcWeights(models[0].n, arcs, start, final, roundings, is_stochastic)
 
 
 def most_probable_many(models: Sequence[Model]) -> list[Ints | None]:

@@ -78,7 +78,7 @@ class Chain(Parametrized):
         if self.depth:
             arcs = np.concatenate([first, np.ones((self.depth - 1) * len(first)), arcs])
         ends = np.ones((1, 1)), np.ones((1, len(first)))
-        return ArcWeights(self.n, arcs[None], *ends, self.roundings)
+        return ArcWeights(self.n, arcs[None], *ends, self.roundings, is_stochastic=True)
 
 
 # -- independent labels ----------------------------------------------------------------------------

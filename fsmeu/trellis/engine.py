@@ -44,7 +44,7 @@ from fsmeu.trellis.roundings import DIGITS, LEAST, BoundedValues, relative_error
 from fsmeu.trellis.sum_kernels import mass_batch, score_batch
 from fsmeu.trellis.tapes import Amounts, Tapes, value_coefficients
 from fsmeu.trellis.workspace import BLOCK, Workspace
-from fsmeu.trellis.y_tables import YTables, uncounted, with_lanes
+from fsmeu.trellis.y_tables import YTables, most_flows, uncounted, with_lanes
 from fsmeu.trellis.z_tables import ZTables, uncounted_paths
 
 _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
@@ -316,10 +316,11 @@ class SplitTrellis:
         cells = self.score_cells(n)
         lanes = 1 if self.row_type is None else int(self.y_tables.columns[n])
         least = np.zeros(lanes) if least is None else least
+        greatest = float(np.abs(self.amounts.amount).max(initial=1.0))
         found = FoundScores(
             cells,
             least,
-            float(least.min()) / self._flows_of_a_score,
+            float(least.min()) / (most_flows(self.y_tables) * greatest),
             np.zeros(count + 1, np.int64),
             np.empty(count * len(cells), np.int64),
             np.empty((count * len(cells), lanes)),
@@ -334,13 +335,6 @@ class SplitTrellis:
         size = int(found.begins[-1])
         scores = Scores(found.begins, found.cell[:size].copy(), found.value[:size].copy())
         return scores, LaneSums(found.count_probability, found.deficit[:, :lanes], found.escaped)
-
-    @cached_property
-    def _flows_of_a_score(self) -> float:
-        """A bound on the sum of amounts, signs aside, that flows of a position add to a score."""
-        tables = self.y_tables
-        flows = np.diff(tables.source_features) + np.diff(tables.target_features)
-        return float(flows.max(initial=1)) * float(np.abs(self.amounts.amount).max(initial=1.0))
 
     def best(
         self,
@@ -458,11 +452,7 @@ class SplitTrellis:
         """
 
         def by_length(longest: int) -> Floats:
-            score = self.amounts.greatest_of_rows()[self.amounts.table]
-            most = np.zeros((longest + 1, int(self.z_tables.columns[longest])))
-            run = kernel(most_by_count, self._best_work(longest))
-            run(self.z_tables, longest, score, self.workspace.best_layers(longest), most)
-            return np.maximum(most, 0.0)
+            return self._most_joint(longest, int(self.z_tables.columns[longest]) - 1)
 
         return self._up_to("caps", n, by_length)
 
@@ -470,13 +460,16 @@ class SplitTrellis:
         """The greatest joint count of hypotheses of a length that count nothing themselves."""
         key = ("joint of none", n)
         if key not in self._memo:
-            score = self.amounts.greatest_of_rows()[self.amounts.table]
-            most = np.zeros((n + 1, 1))
-            run = kernel(most_by_count, self._best_work(n))
-            run(self.z_tables, n, score, self.workspace.best_layers(n, 0), most)
-            self._memo[key] = max(0.0, float(most[n, 0]))
-        joint: float = self._memo[key]
-        return joint
+            self._memo[key] = self._most_joint(n, 0)[n, 0]
+        return float(self._memo[key])
+
+    def _most_joint(self, n: int, most: int) -> Floats:
+        """Bounds on joint counts by length up to n and own count up to ``most``, at least 0."""
+        score = self.amounts.greatest_of_rows()[self.amounts.table]
+        joint = np.zeros((n + 1, most + 1))
+        run = kernel(most_by_count, self._best_work(n))
+        run(self.z_tables, n, score, self.workspace.best_layers(n, most), joint)
+        return np.maximum(joint, 0.0)
 
     @cached_property
     def is_nonnegative(self) -> bool:

@@ -67,6 +67,8 @@ class LaneGroup:
 
         Final weights must be 1: then all that may follow a state has the mass 1.
         """
+        if self.weights.is_stochastic:
+            return True
         if not (self.weights.final == 1.0).all():
             return False
         sums = [self.weights.start.sum(axis=1)]

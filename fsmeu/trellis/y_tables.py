@@ -220,6 +220,12 @@ def uncounted(y_tables: YTables) -> YTables:
     return y_tables._replace(columns=columns, arc=y_tables.arc * np.array([1, 0, 1], np.uint32))
 
 
+def most_flows(y_tables: YTables) -> int:
+    """How many flows of a position are added to a score, at most."""
+    flows = np.diff(y_tables.source_features) + np.diff(y_tables.target_features)
+    return int(flows.max(initial=1))
+
+
 def padded(columns: Ints) -> Ints:
     """Rows of counts have a length that four divides, or 1: loops take four numbers at a time."""
     lengths: Ints = np.where(columns == 1, 1, (columns + 3) // 4 * 4)
