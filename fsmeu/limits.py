@@ -18,6 +18,7 @@ MOST_TRELLISES = 4  # trellises kept on a loss, the last used: each has the arcs
 CORPUS_SCORE_CELLS = 1 << 26  # scores of all steps, times powers of a count: half a gigabyte
 CANDIDATES = 65_536  # candidates that may be valued, by default: all binary sequences of 16
 SECONDS = 10.0  # time of a decision that is not proven, by default: someone may be waiting
+LONG_CHAIN = 300  # labels of a chain of two labels from which rules serve, not exact counts
 LONG_SEQUENCE = 1_000  # labels from which rules or windows of counts serve, not exact counts
 WINDOW_CELLS = 1 << 20  # cells of a table of inverse denominators that is made at once: 8 MB
 CHEAP_STATES = 2_000_000  # states that may be visited to value a decision once more, another way

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,7 @@ from fsmeu.decoding.problem import (
     optimality_gap,
 )
 from fsmeu.decoding.ranking import NO_TABLE, ranked
+from fsmeu.limits import LONG_CHAIN
 from fsmeu.losses.algebra.ratios import sum_of_ratios
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis import chains
@@ -52,7 +54,6 @@ from fsmeu.twofold import UNIT
 
 _FEW_TRIES = 12  # numbers of ones that are tried by a rule of the best of them: mostly three
 _ROW = 1024  # scores that are added up one by one; sums of these are added then
-SHORTEST = 300  # labels from which this is faster than counting
 
 _WHY = (
     "the value is a ratio of counts that never gets worse with more true positives, and its "
@@ -68,8 +69,8 @@ def _condition(problem: Problem) -> str | None:
         return NO_TABLE
     if not is_binary_chain(problem.model):
         return "the labels must be a chain of two labels"
-    if problem.n < SHORTEST:
-        return f"there must be at least {SHORTEST:,} labels: fewer are counted exactly"
+    if problem.n < LONG_CHAIN:
+        return f"there must be at least {LONG_CHAIN:,} labels: fewer are counted exactly"
     if problem.constraint is not None or problem.keep is not None:
         return "there must be no constraint, and no states may be left out"
     return None
@@ -216,6 +217,7 @@ class _Search:
     def best(self, segment: _Segment, lower: float) -> _Candidate | None:
         """The best of a segment; None where there is no room. ``lower`` is a value reached."""
         found = None
+        centre = self.centre(segment)
         for rule in self.rules(segment):
             shares = tilted_shares(self.chain, rule, max(segment.label, 0))
             if shares is None:
@@ -224,9 +226,14 @@ class _Search:
             for end in (segment.low, segment.high):
                 search.sums(end)
             tries = _FEW_TRIES if rule.is_one_sided else MOST_TRIES
-            k, upper = branch_and_bound(search, lower, stop=_after(search, tries))
+            # Nothing is found out about numbers that roundings alone keep from being excluded.
+            first = search.first
+            hidden = 2 * float(search.gain[first] * centre[first] ** rule.power)
+            hidden *= shares.error(float(segment.offset[first]))
+            k, upper = branch_and_bound(search, lower, hidden, _after(search, tries))
             found = _Candidate(search.best_at(k), upper, len(search.tried))
-            if upper <= max(lower, search.value(k)) * (1 + PRECISION / 4):
+            best = max(lower, search.value(k))
+            if upper <= best + max(hidden, PRECISION / 4 * abs(best)):
                 break
         return found
 
@@ -240,9 +247,9 @@ class _Search:
         u = 1.0 / centre
         size = centre**power
         ks = slice(segment.low, segment.high + 1)
-        least = self.coarse.least / segment.scale
         left_out = np.zeros(n + 1)
-        left_out[ks] = rule.remainder(least[ks], (self.coarse.greatest / segment.scale)[ks])
+        greatest = self.coarse.greatest[ks] / segment.scale[ks]
+        left_out[ks] = rule.remainders(self.coarse.least[ks] / segment.scale[ks], greatest)
         gain = ratios.slope * (segment.scale * centre) ** -power
         offset = self.expected.degenerate.copy()
         errors = self.expected.degenerate_errors.copy()
@@ -263,11 +270,14 @@ class _Search:
         def best_at(k: int) -> Ints:
             return ranked(np.argpartition(-scores_at(k), k - 1), k)
 
+        @cache
+        def rounding_at(k: int) -> float:
+            return shares.error(float(segment.offset[k]))
+
         def over_at(k: int, at: Ints) -> Floats:
-            rounding = shares.error(float(segment.offset[k]))
             rest = self.expected.hits[at] * left_out[k] if rule.is_one_sided else 0.0
             tail = 3.0 * self.refs.outside * at * (ratios.least / segment.scale[k]) ** -power
-            slack: Floats = (rest + tail + rounding) * size[k]
+            slack: Floats = (rest + tail + rounding_at(k)) * size[k]
             return slack
 
         first = min(max(segment.first, segment.low), segment.high)
@@ -348,9 +358,10 @@ def _decided(problem: Problem) -> Answer | str:
     values = search.expected.values
     start = int(values[1:n].argmax()) + 1
     near = search.coarse.upper >= search.coarse.lower[start]
+    apart = [0] if ratios.last == n else [0, 1]  # labels that stand apart where z has no others
     candidates = [
         _valued(problem, np.full(n, label, np.int64), search, counts)
-        for label in (0, 1)
+        for label in apart
         if near[label * n]
     ]
     lower = max(
@@ -358,9 +369,10 @@ def _decided(problem: Problem) -> Answer | str:
         + [problem.sign * one.value.value - one.value.error for one in candidates]
     )
     near = search.coarse.upper >= lower
+    between = slice(1, ratios.last + 1)
     near[0] = False
-    near[n] = False
-    far = float(search.coarse.upper[1:n][~near[1:n]].max(initial=-np.inf))
+    near[ratios.last + 1 :] = False
+    far = float(search.coarse.upper[between][~near[between]].max(initial=-np.inf))
     found = [search.best(one, lower) for one in _segments(ratios, values, near)]
     best = [one for one in found if one is not None]
     if len(best) < len(found):

@@ -9,9 +9,8 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.losses.algebra.confusion import Confusion
-from fsmeu.losses.algebra.ratios import Ratio, RatioSum, sum_of_ratios
-
-_BLOCK = 1 << 16  # numbers of ones whose ratios are derived at once
+from fsmeu.losses.algebra.ratio_family import family_of
+from fsmeu.losses.algebra.ratios import Ratio, RatioSum
 
 _NO_RATIOS = "the value must be a sum of ratios of counts"
 _WORSE = "more true positives must never make it worse"
@@ -25,7 +24,8 @@ _ONE_RATIO = (
 class RatioByCount:
     """The value as one ratio, signs turned so that greater is better, for k = 0, ..., n.
 
-    For k = 0 and k = n, tp is 0 or ref: b is 0 there. ``most`` is inf where there is no such ratio.
+    For k = 0, and for k = n where the ratio is another there, tp is 0 or ref, and b is 0. ``most``
+    is inf where there is no such ratio.
     """
 
     slope: Floats  # b, (n + 1,)
@@ -40,6 +40,15 @@ class RatioByCount:
     least: float  # the least D that is not 0
     greatest: float  # the greatest D
     sign: float  # what values are multiplied by so that greater is better
+    last: int  # the number of ones up to which the ratio is one function of k, from 1 on
+
+    def fill(self, ks: slice, ratio: Ratio, counted: int) -> None:
+        """Sets what a ratio has for some k, ``counted`` being the row of the ones of y in it."""
+        self.constant[ks] = self.sign * ratio.top[0]
+        self.of_ref[ks] = self.sign * ratio.top[counted]
+        self.below[ks] = ratio.below[0]
+        self.of_one[ks] = ratio.below[counted]
+        self.most[ks] = ratio.most
 
     def at(self, k: int) -> RatioSum | None:
         """The value where z has k ones; None where it is not this one ratio."""
@@ -60,50 +69,47 @@ class RatioByCount:
         return RatioSum([ratio], no_ones, all_ones, self.sign > 0, self.sign < 0)
 
 
-def _derived(form: Confusion, n: int, ks: Floats, sign: float) -> RatioSum | str:
-    """The value as a sum of ratios in which true positives never make it worse, or what is not."""
-    part = sum_of_ratios(form, n, ks)
-    if part is None:
-        return _NO_RATIOS
-    return part if (part.rises if sign > 0 else part.falls) else _WORSE
-
-
 @lru_cache(maxsize=2)  # 64 MB for a million labels
 def ratio_by_count(form: Confusion, n: int, sign: float) -> RatioByCount | str:
-    """The ratio by the number of ones; or what must hold."""
-    columns = np.zeros((8, n + 1))
-    slope, constant, of_ref, below, of_one, most, no_ones, all_ones = columns
-    power = 1.0
-    least = np.inf
-    greatest = 0.0
-    for begin in (*range(1, n, _BLOCK), 0, n):
-        ks = slice(begin, min(begin + _BLOCK, n) if 0 < begin < n else begin + 1)
-        part = _derived(form, n, np.arange(ks.start, ks.stop, dtype=np.float64), sign)
-        if isinstance(part, str):
-            return part
-        ratio = part.ratios[0]
-        single = len(part.ratios) == 1
-        no_ones[ks] = sign * part.no_ones
-        all_ones[ks] = sign * part.all_ones
-        if 0 < begin < n:
-            if not single or (ratio.below[1] != ratio.below[2]).any():
-                return _ONE_RATIO
-            power = ratio.power
-            slope[ks] = sign * (ratio.top[1] - ratio.top[2])
-        elif not single or ratio.power != power:
-            most[ks] = np.inf
-            continue
-        counted = 2 if begin < n else 1  # ones of y where z has zeros, or ones alone
-        constant[ks] = sign * ratio.top[0]
-        of_ref[ks] = sign * ratio.top[counted]
-        below[ks] = ratio.below[0]
-        of_one[ks] = ratio.below[counted]
-        most[ks] = ratio.most
-        least = min(least, ratio.least_below)
-        greatest = max(greatest, ratio.most_below)
-    for column in columns:
-        column.setflags(write=False)
-    return RatioByCount(
-        slope, constant, of_ref, below, of_one, most, no_ones, all_ones, power, least, greatest,
-        sign,
+    """The ratio by the number of ones; or what must hold. Requires n >= 2."""
+    family = family_of(form, n)
+    if family is None:
+        return _NO_RATIOS
+    if not (family.rises if sign > 0 else family.falls):
+        return _WORSE
+    last = n if family.holds_for_all else n - 1
+    between = np.arange(1.0, last + 1)
+    ratios = family.ratios_at(between)
+    if len(ratios) != 1 or (ratios[0].below[1] != ratios[0].below[2]).any():
+        return _ONE_RATIO
+    ratio = ratios[0]
+    ends = {0: family.none} if last == n else {0: family.none, n: family.all}
+    like = {k: end for k, end in ends.items() if _is_like(end, ratio)}
+    used = [ratio, *(end.ratios[0] for end in like.values())]
+    least = min(one.least_below for one in used)
+    greatest = max(one.most_below for one in used)
+    slope, constant, of_ref, below, of_one, most, no_ones, all_ones = np.zeros((8, n + 1))
+    table = RatioByCount(
+        slope, constant, of_ref, below, of_one, most, no_ones, all_ones, ratio.power, least,
+        greatest, sign, last,
     )  # fmt: skip
+    ks = slice(1, last + 1)
+    table.slope[ks] = sign * (ratio.top[1] - ratio.top[2])
+    table.fill(ks, ratio, 2)
+    for k in ends:
+        if k in like:
+            table.fill(slice(k, k + 1), like[k].ratios[0], 1 if k else 2)
+        else:
+            table.most[k] = np.inf
+    degenerate = (
+        [family.none.no_ones, family.degenerate[0], family.all.no_ones],
+        [family.none.all_ones, family.degenerate[1], family.all.all_ones],
+    )
+    table.no_ones[:] = sign * np.concatenate(degenerate[0])
+    table.all_ones[:] = sign * np.concatenate(degenerate[1])
+    return table
+
+
+def _is_like(end: RatioSum, ratio: Ratio) -> bool:
+    """Whether a sum is one ratio of the same power."""
+    return len(end.ratios) == 1 and end.ratios[0].power == ratio.power

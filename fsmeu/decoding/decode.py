@@ -14,9 +14,9 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsmeu import errors
-from fsmeu.arrays import Floats
 from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI, all_sequences
 from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
 from fsmeu.decoding.explicit import EXPLICIT
@@ -33,7 +33,15 @@ from fsmeu.decoding.problem import (
     revalued,
 )
 from fsmeu.decoding.ranking import RANKING
-from fsmeu.decoding.ratios import RATIOS, WHY, decide_rows, ranking_of, rows_at_once
+from fsmeu.decoding.ratios import (
+    RATIOS,
+    WHY,
+    decide_rows,
+    is_plain_matrix,
+    ranking_of,
+    rows_at_once,
+    vectors_by_length,
+)
 from fsmeu.decoding.split import ADDITIVE, COUNTING
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
 from fsmeu.expectation.composition import advising_default
@@ -45,9 +53,8 @@ from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
-from fsmeu.models.checks import vector_of_numbers
 from fsmeu.parallel import checked_jobs, in_shares
-from fsmeu.trellis.independent import RowValues
+from fsmeu.trellis.count_tables import RowValues
 
 FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
 DECISIONS_AT_ONCE = 64  # decisions after which progress is told
@@ -142,7 +149,8 @@ def decode_many(
     """
     options = _Options(method, keep, constraint, budget, seconds, engine).checked("decode_many")
     loss = as_loss(loss, "decode_many")
-    models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
+    if not is_plain_matrix(models):
+        models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
     if progress is not None and not callable(progress):
         must = "progress must be a function of the number of decisions made"
         raise InputError(message("decode_many", must, progress))
@@ -155,7 +163,7 @@ def decode_many(
             decisions.update(ranked)
             tell(len(ranked))
     left: dict[int, Model] = {}
-    for row, model in enumerate(models):
+    for row, model in enumerate(models) if len(decisions) < len(models) else ():
         if row not in decisions:
             where = f"decode_many, models[{row}]"
             left[row] = fitted(loss, model_at(model, where), where)[1]
@@ -253,21 +261,15 @@ def _decide_share(question: tuple[Loss, _Options], models: list[Any]) -> list[De
 
 
 def _ranked_together(
-    loss: Loss, models: Sequence[Any], options: _Options
+    loss: Loss, models: Sequence[Any] | NDArray[Any], options: _Options
 ) -> Iterator[dict[int, Decision]]:
     """Blocks of decisions by row that ``ratios`` proves for vectors of probabilities."""
-    by_length: dict[int, dict[int, Floats]] = {}
-    for row, model in enumerate(models):
-        vector = None if isinstance(model, Model) else vector_of_numbers(model)
-        if isinstance(model, Bernoulli):
-            vector = model.p
-        if vector is not None:
-            by_length.setdefault(len(vector), {})[row] = vector
-    for n, vectors in by_length.items():
+    for vectors in vectors_by_length(models):
+        n = vectors.p.shape[1]
         size = rows_at_once(n)
-        for begin in range(0, len(vectors), size):
-            rows = list(vectors)[begin : begin + size]
-            p = np.stack([vectors[row] for row in rows])
+        for begin in range(0, len(vectors.p), size):
+            rows = vectors.rows[begin : begin + size]
+            p = vectors.p[begin : begin + size]
             plain = np.flatnonzero(((p >= 0.0) & (p <= 1.0)).all(axis=1))
             if not len(plain):
                 continue
@@ -285,20 +287,18 @@ def _ranked_together(
                 break
             if not isinstance(ranking, RowValues):  # long ones are decided one by one
                 break
-            decided = decide_rows(ranking, p[plain], problem.sign, np.zeros(len(plain)))
+            decided = decide_rows(ranking, p[plain], problem.sign, 0.0)
             sure = decided.gaps <= PRECISION * np.abs(decided.values)
             sure &= np.isfinite(decided.values)
+            surely = plain[sure]  # all others by ``certify``
             answers = zip(
-                plain.tolist(),
-                decided.indices.tolist(),
-                decided.values.tolist(),
-                sure.tolist(),
+                rows[surely].tolist(),
+                decided.indices[sure].tolist(),  # labels are their own indices
+                decided.values[sure].tolist(),
                 strict=True,
             )
-            yield {  # labels are their own indices
-                rows[k]: Decision(z, value, RATIOS.name, True, n + 1, WHY)
-                for k, z, value, is_sure in answers
-                if is_sure  # else by ``certify``
+            yield {
+                row: Decision(z, value, RATIOS.name, True, n + 1, WHY) for row, z, value in answers
             }
 
 

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
 from fsmeu.decoding.count_search import CountSearch, branch_and_bound, chords
 from fsmeu.decoding.hulls import best_sums
 from fsmeu.decoding.problem import Answer, Method, Problem, certify, one_by_one
@@ -422,7 +423,10 @@ def _condition(problem: Problem) -> str | None:
         return "no states may be left out"
     if problem.n < LEAST_LENGTH:
         return f"there must be at least {LEAST_LENGTH} labels: fewer are counted exactly"
-    return unmet_by_totals(problem.loss, problem.n)
+    unmet = unmet_by_totals(problem.loss, problem.n)
+    if unmet is None and CHAIN_RATIOS.condition(problem) is None:
+        return "chain_ratios must not apply, whose bounds are closer"
+    return unmet
 
 
 def _by_lanes(problem: Problem) -> Answer | str:

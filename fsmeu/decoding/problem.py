@@ -51,6 +51,7 @@ PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scal
 NEAR = 1e-6  # nothing is searched for that can be better by no more than this part of the scale
 FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
 CACHED_STEPS = 1 << 24  # cells of steps cached between two passes over single changes: 128 MB
+LISTED_ARCS = 1 << 20  # arcs of a model of which it is asked whether they leave one reference
 HIDDEN = "rounding hides which is best"
 
 
@@ -460,7 +461,8 @@ def _ends(problem: Problem) -> Iterator[float]:
     end = better(problem.loss.value_range(problem.n))
     if math.isfinite(end):
         yield end
-    if np.isin(problem.model.marginals(), (0.0, 1.0)).all():
+    is_cheap = problem.n * len(problem.loss.alphabet) ** 2 <= LISTED_ARCS
+    if is_cheap and np.isin(problem.model.marginals(), (0.0, 1.0)).all():
         pairs = pair_layers(any_layers(problem.loss.alphabet, problem.n), problem.model.layered())
         machine = problem.loss.compile(problem.n, None, CHEAP_STATES, pairs=pairs)
         yield better(machine.values[~np.isnan(machine.values)].tolist())

@@ -102,17 +102,6 @@ def valued_ranking(problem: Problem, engine: str = "lattice") -> Answer:
     return Answer(candidates[best], False, why, len(values), value, float(errors[best]))
 
 
-def prefix_counts(p: Floats) -> Floats:
-    """P(the first k labels hold c ones), (n + 1, n + 1), given P(one), (n,)."""
-    n = len(p)
-    table = np.zeros((n + 1, n + 1))
-    table[0, 0] = 1.0
-    for k in range(n):
-        table[k + 1, : k + 2] = table[k, : k + 2] * (1.0 - p[k])
-        table[k + 1, 1 : k + 2] += table[k, : k + 1] * p[k]
-    return table
-
-
 # -- any value of the confusion table --------------------------------------------------------------
 
 
@@ -169,9 +158,11 @@ class _Candidates(NamedTuple):
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _candidate_values(form: Confusion, p: Floats, clock: Clock) -> _Candidates:
     """Candidates for probabilities in descending order; those near the expected count first."""
+    from fsmeu.trellis.ranked_kernels import prefix_counts
+
     n = len(p)
-    first = prefix_counts(p)
-    last = prefix_counts(p[::-1])
+    first = prefix_counts(p, False)
+    last = prefix_counts(p, True)
     sums = np.zeros((3, n + 1))
     order = np.argsort(np.abs(np.arange(n + 1) - p.sum()), kind="stable")
     done = 0

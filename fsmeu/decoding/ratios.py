@@ -3,29 +3,44 @@
 If more true positives never make the value worse, the best sequence with k ones has them at the k
 most probable positions (Natarajan 2016, Theorem 6), so that n + 1 candidates remain. Their expected
 values come from generating functions at a few nodes (``trellis/independent.py``): those of all k
-where rows are short, for many rows at once; where they are long, of the k that bounds leave.
+where rows are short, for many rows at once; where they are long, of the k that bounds leave. Very
+short rows are valued by tables of all counts (``trellis/count_tables.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.problem import Answer, Method, Problem, certify, optimality_gap
 from fsmeu.decoding.ranking import ranked_fault
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.algebra.ratio_family import RatioFamily, family_of
-from fsmeu.trellis.independent import SHORT, RowValues, UnfitError, row_values
-from fsmeu.trellis.independent_search import ranked_values
+from fsmeu.models import Bernoulli, Model
+from fsmeu.models.checks import vector_of_numbers
+from fsmeu.trellis.count_tables import (
+    FEWEST_FOR_NODES,
+    RowValues,
+    count_tables,
+    grows_with_hits,
+)
+from fsmeu.trellis.independent import SHORT, UnfitError, node_values
+from fsmeu.trellis.independent_search import UNSEEN, ranked_values
+
+if TYPE_CHECKING:
+    from fsmeu.trellis.ranked_kernels import BestOfRows
 
 RANKED_CELLS = 4_000_000  # values of candidates that are computed at once: 32 MB
 
 _NOT_BINARY = "labels must be two, independent, and P(0) be 1 - P(1), or the range be declared"
+_NO_RATIOS = "the value must be a sum of ratios of counts"
+_WORSE = "more true positives must never make it worse"
 WHY = (
     "labels are independent and the value is a sum of ratios of counts that never gets worse with "
     "more true positives, so the best sequence ranks positions by probability"
@@ -56,18 +71,28 @@ def _derived(problem: Problem) -> RowValues | RatioFamily | str:
     assert form is not None
     if not problem.n:
         return "there must be labels"
-    _check_extremes(form, problem.n)
-    family = family_of(form, problem.n)
+    is_short = problem.n < FEWEST_FOR_NODES
+    # Tables of all counts need no ratios at their own length: that there are any is asked once.
+    family = _family(form, FEWEST_FOR_NODES if is_short else problem.n)
     if family is None:
-        return "the value must be a sum of ratios of counts"
+        return _NO_RATIOS
+    if is_short:
+        tables = count_tables(form, problem.n)
+        return tables if grows_with_hits(tables, problem.sign) else _WORSE
+    _check_extremes(form, problem.n)
     if not (family.rises if problem.sign > 0 else family.falls):
-        return "more true positives must never make it worse"
+        return _WORSE
     if problem.n > SHORT:
         return family
     try:
-        return row_values(family)
+        return node_values(family)
     except UnfitError as error:
         return str(error)
+
+
+def _family(form: Confusion, n: int) -> RatioFamily | None:
+    """The value as a sum of ratios at a length, derived once."""
+    return form.bound.at(n).derived.get("ratio family", partial(family_of, form, n))
 
 
 def _check_extremes(form: Confusion, n: int) -> None:
@@ -100,8 +125,24 @@ def _decide(problems: Sequence[Problem]) -> list[Answer | str]:
         else:
             found = _answers(some, ranking)
         for row, answer in zip(rows, found, strict=True):
-            answers[row] = answer
+            again = None
+            if isinstance(answer, Answer) and not answer.exact:
+                again = _equal_answer(problems[row])
+            answers[row] = again or answer
     return answers
+
+
+def _equal_answer(problem: Problem) -> Answer | None:
+    """The answer where all labels have one probability, if it is proven: roundings cancel less."""
+    p = problem.probabilities
+    assert p is not None
+    assert problem.confusion is not None
+    if problem.n < 2 or p.min() < p.max():
+        return None
+    family = _family(problem.confusion, problem.n)
+    equal = None if family is None else family.of_equal_labels
+    answer = "" if equal is None else _long_answer(problem, equal, unseen=-1.0)
+    return answer if isinstance(answer, Answer) and answer.exact else None
 
 
 def rows_at_once(n: int) -> int:
@@ -109,63 +150,43 @@ def rows_at_once(n: int) -> int:
     return max(1, RANKED_CELLS // (n + 1))
 
 
-class DecidedRows(NamedTuple):
-    """The best sequences of several rows."""
-
-    indices: Ints  # label indices, (rows, n)
-    values: Floats  # expected values, (rows,)
-    errors: Floats  # bounds on their errors, (rows,)
-    gaps: Floats  # bounds on how far others are above the best, (rows,)
-
-
-def decide_rows(ranking: RowValues, p: Floats, sign: float, off: Floats) -> DecidedRows:
+def decide_rows(ranking: RowValues, p: Floats, sign: float, off: Floats | float) -> BestOfRows:
     """The best sequence of each row.
 
     Args:
         ranking: what values candidates.
         p: P(1), (rows, n).
         sign: 1 where greater values are better, -1 where smaller ones are.
-        off: what values may be off by besides, (rows,).
+        off: what values may be off by besides, (rows, 1), or of all rows.
     """
-    descending = np.sort(p, axis=1)[:, ::-1]
-    values, errors = ranking.values(np.ascontiguousarray(descending))
-    errors += off[:, None]
-    scores = sign * values
-    best = scores.argmax(axis=1)
-    gaps = optimality_gap(scores, errors, best)
-    at = (np.arange(len(p)), best)
-    return DecidedRows(most_probable(p, descending, best), values[at], errors[at], gaps)
+    from fsmeu.trellis.ranked_kernels import BestOfRows, choose_best
+
+    descending = _descending(p)
+    values, errors = ranking.values(descending)
+    errors += off
+    best = BestOfRows(np.empty(p.shape, np.int64), *np.empty((3, len(p))))
+    choose_best(p, descending, values, errors, sign, best)
+    return best
 
 
-def most_probable(p: Floats, descending: Floats, counts: Ints) -> Ints:
-    """Ones at as many of the most probable positions of each row, (rows, n); of equal, the first.
-
-    Args:
-        p: probabilities, (rows, n).
-        descending: the same in descending order.
-        counts: how many ones, (rows,).
-    """
-    last = np.take_along_axis(descending, np.maximum(counts - 1, 0)[:, None], axis=1)
-    indices = ((p >= last) & (counts > 0)[:, None]).astype(np.int64)
-    for row in np.flatnonzero(indices.sum(axis=1) != counts):  # ties with the last of them
-        equal = np.flatnonzero(p[row] == last[row])
-        above = int(np.count_nonzero(p[row] > last[row]))
-        indices[row, equal[counts[row] - above :]] = 0
-    return indices
+def _descending(p: Floats) -> Floats:
+    """Probabilities in descending order along the last axis."""
+    descending = -p
+    descending.sort(axis=-1)
+    return np.negative(descending, out=descending)
 
 
 def _answers(problems: Sequence[Problem], ranking: RowValues) -> list[Answer]:
     """The answers to problems of a short length."""
-    first = problems[0]
-    p = np.stack([problem.probabilities for problem in problems])  # type: ignore[misc]
-    off = np.array([_off(problem) for problem in problems])
-    decided = decide_rows(ranking, p, first.sign, off)
+    p = np.array([problem.probabilities for problem in problems])
+    off = np.array([[_off(problem)] for problem in problems])
+    best = decide_rows(ranking, p, problems[0].sign, off)
     answers = []
     for row, problem in enumerate(problems):
-        value = float(decided.values[row])
-        error = float(decided.errors[row])
-        answer = Answer(decided.indices[row], False, WHY, problem.n + 1, value, error)
-        answers.append(certify(problem, answer, float(decided.gaps[row])))
+        value = float(best.values[row])
+        error = float(best.errors[row])
+        answer = Answer(best.indices[row], False, WHY, problem.n + 1, value, error)
+        answers.append(certify(problem, answer, float(best.gaps[row])))
     return answers
 
 
@@ -174,15 +195,18 @@ def _off(problem: Problem) -> float:
     return problem.binary.off if problem.binary else 0.0
 
 
-def _long_answer(problem: Problem, family: RatioFamily) -> Answer | str:
-    """The answer to a problem of a long length, or what must hold and does not."""
+def _long_answer(problem: Problem, family: RatioFamily, unseen: float = UNSEEN) -> Answer | str:
+    """The answer to a problem of a long length, or what must hold and does not.
+
+    ``unseen`` is as of ``ranked_values``.
+    """
+    from fsmeu.trellis.ranked_kernels import fill_most_probable
+
     p = problem.probabilities
     assert p is not None
-    descending = -p
-    descending.sort()
-    np.negative(descending, out=descending)
+    descending = _descending(p)
     try:
-        table = ranked_values(family, descending, problem.sign)
+        table = ranked_values(family, descending, problem.sign, unseen)
     except UnfitError as error:
         return str(error)
     errors = table.errors + _off(problem)
@@ -190,10 +214,39 @@ def _long_answer(problem: Problem, family: RatioFamily) -> Answer | str:
     best = int(scores.argmax())
     gap = float(optimality_gap(scores, errors, best))
     gap = max(gap, table.outside + _off(problem) - float(scores[best] - errors[best]))
-    indices = most_probable(p[None], descending[None], table.ks[best : best + 1])[0]
+    indices = np.empty(problem.n, np.int64)
+    fill_most_probable(p, descending, int(table.ks[best]), indices)
     value = float(table.values[best])
     answer = Answer(indices, False, WHY, problem.n + 1, value, float(errors[best]))
     return certify(problem, answer, gap)
+
+
+class Vectors(NamedTuple):
+    """Vectors of one length among models."""
+
+    rows: Ints  # where they are, (vectors,)
+    p: Floats  # their numbers, (vectors, n)
+
+
+def is_plain_matrix(models: Any) -> TypeGuard[NDArray[Any]]:
+    """Whether models are the rows of an array of numbers, none of them masked."""
+    return type(models) is np.ndarray and models.ndim == 2 and models.dtype.kind in "fiu"
+
+
+def vectors_by_length(models: Sequence[Any] | NDArray[Any]) -> Iterator[Vectors]:
+    """The models that are vectors of numbers, or Bernoulli's."""
+    if is_plain_matrix(models):
+        yield Vectors(np.arange(len(models)), models.astype(np.float64, copy=False))
+        return
+    by_length: dict[int, dict[int, Floats]] = {}
+    for row, model in enumerate(models):
+        vector = None if isinstance(model, Model) else vector_of_numbers(model)
+        if isinstance(model, Bernoulli):
+            vector = model.p
+        if vector is not None:
+            by_length.setdefault(len(vector), {})[row] = vector
+    for vectors in by_length.values():
+        yield Vectors(np.array(list(vectors)), np.stack(list(vectors.values())))
 
 
 RATIOS = Method("ratios", _condition, _decide, together=True)

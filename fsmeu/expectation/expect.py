@@ -206,7 +206,8 @@ def _long_or_swept(query: Query, max_states: int | None) -> Expectation:
     long = long_expectation(query, levels)
     if long is None:
         return _swept([query], max_states)[0]
-    if width_of(long) / 2 <= max(PROMISED, least_error_of_sweep(query.n)) * abs(long.value):
+    swept_width = least_error_of_sweep(query.n, query.model.roundings)
+    if width_of(long) / 2 <= max(PROMISED, swept_width) * abs(long.value):
         return long
     sums = _by_trellis([query], max_states)
     if sums is None:

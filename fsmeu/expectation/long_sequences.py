@@ -26,7 +26,7 @@ from fsmeu.expectation.result import (
     ranged_expectation,
     width_of,
 )
-from fsmeu.limits import LONG_SEQUENCE, WINDOW_CELLS
+from fsmeu.limits import LONG_CHAIN, LONG_SEQUENCE, WINDOW_CELLS
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis.chains import PROMISED, chain_of, chain_value
@@ -40,9 +40,12 @@ _USABLE = 1e-6  # an estimate whose error may be a greater part of it is not use
 
 def is_long(query: Query) -> bool:
     """Whether it is a long sequence of two labels, z given, whose value looks at counts alone."""
-    if query.n < LONG_SEQUENCE or query.z is None or query.loss.confusion is None:
+    is_chain = is_binary_chain(query.model)
+    if query.n < (LONG_CHAIN if is_chain else LONG_SEQUENCE):
         return False
-    return is_binary_chain(query.model) or binary_labels(query.loss, query.model) is not None
+    if query.z is None or query.loss.confusion is None:
+        return False
+    return is_chain or binary_labels(query.loss, query.model) is not None
 
 
 def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expectation | None:

@@ -194,19 +194,21 @@ def backward_shares(
     agreeing = np.ones(nodes)
     sums = np.zeros(nodes)
     for i in range(n - 1, -1, -1):
+        is_inner = (i + 1) % BLOCK != 0 and i != n - 1
+        has_agreed = i % order == 0
         for m in range(nodes):
             ones = 0.0
             zeros = 0.0
             for s in range(0, states, 2):
                 zeros += kept[i + 1, s, m] * back[s, m]
                 ones += kept[i + 1, s + 1, m] * back[s + 1, m]
-            total = zeros + ones
-            share = ones / total
+            inverse = 1.0 / (zeros + ones)
+            share = ones * inverse
             shares[i, m] = share
             spreads.totals[m] += share
-            elsewhere = 1.0 - kept[i + 1, 0, m] * back[0, m] / total
+            elsewhere = 1.0 - kept[i + 1, 0, m] * back[0, m] * inverse
             spreads.shares[m] += (share + elsewhere) * (order + memory[m])
-            if (i + 1) % BLOCK != 0 and i != n - 1:
+            if is_inner:
                 away = 0.0
                 for s in range(states):
                     away += kept[i + 1, s, m] * abs(back[s, m] - 1.0)
@@ -219,10 +221,11 @@ def backward_shares(
                 value = steps[i, s, 0] * factors[0, m] * back[target, m] + one
                 older[s, m] = value
                 if kept[i, s, m] > 0.0:
-                    least = min(least, one / value)
-                    most = max(most, one / value)
+                    chance = one / value
+                    least = min(least, chance)
+                    most = max(most, chance)
             agreeing[m] *= max(0.0, 1.0 - (most - least))
-            if i % order == 0:
+            if has_agreed:
                 memory[m] = order + (1.0 - agreeing[m]) * memory[m]
                 agreeing[m] = 1.0
             if i % BLOCK == 0:

@@ -61,6 +61,7 @@ PROMISED = 1e-12  # an error that is this part of the value is small enough
 KEPT_MASSES = 1 << 26  # masses that are kept at once: 256 MB in single precision; half in double
 TAIL = 1e-16  # of the value: what the tables beyond the rule's interval may add up to
 _STEP = 7  # roundings of a step of a sweep, five, and of the division of rows by their sums
+_NO_CHANCE = 760.0  # the exponential of less than its negative is 0
 _SINGLE = 1e-37  # masses below it are lost in single precision
 _LEAST_VARIANCE = 1e-6  # with less, other nodes would find the same interval
 _GREATEST_TILT = 8.0  # of a one of y, for the lower tail: exp(-8 * 64) is above NO_MASS
@@ -107,8 +108,10 @@ def chain_of(first: Floats, steps: Floats, roundings: int = 0) -> BinaryChain:
     table = np.concatenate([np.zeros((order, states, 2)), steps])
     for i in range(order):
         table[i, : 2**i] = first.reshape(2**i, 2, -1).sum(axis=2)
-    sums = table[:, :, :1] + table[:, :, 1:]
-    table /= np.where(sums > 0, sums, 1.0)  # states that are not reached have no steps
+    sums = table[:, :, 0] + table[:, :, 1]
+    sums[sums == 0] = 1.0  # states that are not reached have no steps
+    for label in (0, 1):
+        table[:, :, label] /= sums
     n = len(table)
     behind = (roundings + 2 * states * order) / n
     place = np.arange(n)
@@ -126,6 +129,8 @@ def _product(p: Floats, others: Floats, behind: float) -> BoundedValue:
 
     p + other = 1, so that the logarithm is -log1p(other / p), whose error is a part of itself.
     """
+    if float(others.sum()) > _NO_CHANCE:  # log p <= -other
+        return BoundedValue(0.0, LEAST)
     total = -float(np.log1p(others / p).sum()) if p.all() else -inf
     value = exp(total)
     if total == -inf:

@@ -36,18 +36,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from math import exp, inf, log, sqrt
+from math import ceil, exp, floor, inf, log, log2, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.confusion import Confusion
-from fsmeu.losses.algebra.functions import rows_at
 from fsmeu.losses.algebra.ratio_family import RatioFamily
 from fsmeu.losses.algebra.ratios import Ratio, RatioSum, sum_of_ratios
+from fsmeu.trellis.count_tables import RowValues
 from fsmeu.trellis.roundings import BoundedValue
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 from fsmeu.twofold import UNIT
@@ -59,8 +59,7 @@ SHORT = 1000  # labels up to which all k are valued, by a rule that serves every
 ENOUGH = 1e-13  # an error that is this part of the value is not made smaller
 TAIL = 1e-20  # the probability that D lies outside of the window where a rule is bounded
 _EPS = 1e-14  # what a one-sided rule may leave out, as a part of the value
-_WIDE_EPS = 1e-16  # what a wide rule may leave out
-_REMAINDERS = 512  # blocks of a chunk in which remainders are bounded
+_WIDE_EPS = 1e-14  # what a wide rule may leave out
 _EVALUATED = 64 * UNIT  # what rounding of nodes and weights takes from a rule's value, as a part
 UNDERFLOW = 1e-290  # a bound on a factor of terms that are too small for doubles
 _SKIPPED = 1e-20  # terms of a node that are not looked at, as a part of the sum of all
@@ -309,10 +308,18 @@ def _kernel_arguments(piece: Piece, rule: Rule) -> tuple[Tilts, Numerators]:
 
 
 def wide_rule_of(piece: Piece) -> Rule:
-    """A wide rule for all D of a piece, whatever the labels are."""
-    low = float(piece.least.min()) * (1.0 - 1e-12)
-    high = float(piece.greatest.max()) * (1.0 + 1e-12)
-    return wide_rule(low, max(high, 2 * low), piece.power, _WIDE_EPS)
+    """A wide rule for all D of a piece, whatever the labels are.
+
+    Its ends are powers of 2, so that many lengths share a rule.
+    """
+    low = 2.0 ** floor(log2(float(piece.least.min())))
+    high = 2.0 ** ceil(log2(float(piece.greatest.max())))
+    return _wide_rule(low, max(high, 2 * low), piece.power)
+
+
+@lru_cache(maxsize=256)
+def _wide_rule(low: float, high: float, power: float) -> Rule:
+    return wide_rule(low * (1.0 - 1e-12), high * (1.0 + 1e-12), power, _WIDE_EPS)
 
 
 def add_piece(piece: Piece, rule: Rule | None, labels: Labels, out: Floats) -> None:
@@ -335,12 +342,7 @@ def add_piece(piece: Piece, rule: Rule | None, labels: Labels, out: Floats) -> N
     out[1] += UNDERFLOW * float(rule.weights.sum()) * (sizes + np.abs(piece.top).max(axis=0))
     if rule.is_one_sided:
         _, low, high = labels.window(piece)
-        starts = np.arange(0, len(low), -(-len(low) // _REMAINDERS))
-        least = np.minimum.reduceat(low, starts)
-        greatest = np.maximum.reduceat(high, starts)
-        remainders = rule.remainder(least, greatest)
-        lengths = np.diff(np.append(starts, len(low)))
-        out[1] += (1.0 + 1e-9) * sizes * np.repeat(remainders, lengths) + TAIL * piece.most
+        out[1] += (1.0 + 1e-9) * sizes * rule.remainders(low, high) + TAIL * piece.most
 
 
 def rule_at(piece: Piece, labels: Labels, place: int) -> Rule | None:
@@ -411,16 +413,15 @@ class _Step(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RowValues:
-    """Expected values of all numbers of ones, for rows of labels of one length n."""
+class NodeValues(RowValues):
+    """Values by the nodes of rules that serve every row of a length."""
 
     n: int
     steps: list[_Step]
-    no_ones: Floats  # what is added where y has no ones, (n + 1,)
-    all_ones: Floats  # what is added where y has nothing else, (n + 1,)
+    degenerate: Floats  # what is added without ones of y, and with nothing else, (2, n + 1)
 
     def values(self, rows: Floats) -> tuple[Floats, Floats]:
-        """Values and bounds on their errors, (rows, n + 1) each, for P(1) descending, (rows, n)."""
+        """Values and bounds on their errors."""
         from fsmeu.trellis.independent_kernels import (
             add_degenerate_of_rows,
             add_terms_of_rows,
@@ -440,11 +441,11 @@ class RowValues:
             else:
                 add_terms_of_rows(rows, step.piece.flips, step.tilts, step.tops, first, part)
                 part[:, 1] += step.underflow
-        add_degenerate_of_rows(rows, self.no_ones, self.all_ones, out)
+        add_degenerate_of_rows(rows, self.degenerate, out)
         return out[:, 0], out[:, 1]
 
 
-def row_values(family: RatioFamily) -> RowValues:
+def node_values(family: RatioFamily) -> NodeValues:
     """What values rows of the length of a family; an UnfitError where rules do not serve it."""
     n = family.n
     steps = [
@@ -453,31 +454,22 @@ def row_values(family: RatioFamily) -> RowValues:
         for ratio in ratios
         for piece in pieces_of(n, ks, ratio)
     ]
-    ends = (family.none, family.all)
-    between = np.zeros(0) if n == 1 else family.no_ones
-    no_ones = np.concatenate([ends[0].no_ones, between, ends[1].no_ones])
-    between = np.zeros(0) if n == 1 else family.all_ones
-    all_ones = np.concatenate([ends[0].all_ones, between, ends[1].all_ones])
-    return RowValues(n, steps, no_ones, all_ones)
+    between = np.zeros((2, 0)) if n == 1 else family.degenerate
+    ends = [np.stack([end.no_ones, end.all_ones]) for end in (family.none, family.all)]
+    degenerate = np.concatenate([ends[0], between, ends[1]], axis=1)
+    return NodeValues(n, steps, degenerate)
 
 
 def _kinds(family: RatioFamily) -> Iterator[tuple[Floats, list[Ratio]]]:
     """The ratios of no ones, of some, and of nothing else, by numbers of ones."""
+    n = family.n
     yield np.zeros(1), family.none.ratios
-    if family.n > 1:
-        ks = np.arange(1.0, family.n)
-        yield ks, ratios_at(family, ks)
-    yield np.array([float(family.n)]), family.all.ratios
-
-
-def ratios_at(family: RatioFamily, ks: Floats) -> list[Ratio]:
-    """The ratios of a family for some numbers of ones from 1 to n - 1."""
-    ratios = []
-    for row, part in enumerate(family.parts):
-        top = rows_at(part.top, ks)
-        below = rows_at(part.below, ks)
-        ratios.append(Ratio(top, below, part.power, family.most(row, ks), 0.0, inf))
-    return ratios
+    is_apart = n == 1 or not family.holds_for_all
+    if n > 1:
+        ks = np.arange(1.0, n if is_apart else n + 1)
+        yield ks, family.ratios_at(ks)
+    if is_apart:
+        yield np.array([float(n)]), family.all.ratios
 
 
 def _step(piece: Piece) -> _Step:

@@ -21,6 +21,7 @@ LOG_UNITS = 500.0  # units of rounding of a logarithm of a mass, as a part of it
 _EVEN_UNITS = 128.0  # of a term but for its exponents, where items count alike
 _UNEVEN_UNITS = 640.0  # where they do not, and masses are products of a block
 _SHIFT_UNITS = 8.0  # of x v in an exponent
+_FEW = 1024  # labels whose mass is a plain product: 3.4e-13 at most
 _NEGLIGIBLE = 800.0  # the exponential of less than its negative is 0
 
 _entry = partial(jit_entry, fastmath={"contract"})
@@ -70,46 +71,78 @@ def _plus(total: float, lost: float, term: float) -> Any:
 
 
 @_helper
+def _product(chance: Any, other: Any, keep: float) -> float:
+    """The product of other + chance * keep over labels."""
+    even = 1.0
+    odd = 1.0
+    n = len(chance)
+    for i in range(0, n - 1, 2):
+        even *= other[i] + chance[i] * keep
+        odd *= other[i + 1] + chance[i + 1] * keep
+    if n % 2:
+        even *= other[n - 1] + chance[n - 1] * keep
+    return even * odd
+
+
+@_helper
+def _lack(chance: Any, less: float) -> float:
+    """1 less the product of 1 - chance * less over labels, a sum of positive terms."""
+    e0 = 0.0
+    e1 = 0.0
+    e2 = 0.0
+    e3 = 0.0
+    n = len(chance)
+    fours = n - n % 4
+    for i in range(0, fours, 4):
+        e0 += chance[i] * less * (1.0 - e0)
+        e1 += chance[i + 1] * less * (1.0 - e1)
+        e2 += chance[i + 2] * less * (1.0 - e2)
+        e3 += chance[i + 3] * less * (1.0 - e3)
+    for i in range(fours, n):
+        e0 += chance[i] * less * (1.0 - e0)
+    e0 += e1 * (1.0 - e0)
+    e2 += e3 * (1.0 - e2)
+    return e0 + e2 * (1.0 - e0)
+
+
+@_helper
 def _log_mass(chance: Any, other: Any, begin: int, end: int, x: float) -> float:
     """The sum of log(other + chance exp(-x)) over labels, compensated between blocks.
 
-    What a block lacks of 1 is a sum of positive terms, e' = e + chance (1 - exp(-x)) (1 - e), which
-    keeps its digits however small it is; where it is 1/2 or more, the product itself is taken.
+    What a block lacks of 1 keeps its digits however small it is; where it is 1/2 or more, the
+    product itself is taken.
     """
     less = -np.expm1(-x)
+    keep = np.exp(-x)
     total = 0.0
     lost = 0.0
     for low in range(begin, end, BLOCK):
         high = min(low + BLOCK, end)
-        e0 = 0.0
-        e1 = 0.0
-        e2 = 0.0
-        e3 = 0.0
-        i = low
-        while i + 4 <= high:
-            e0 += chance[i] * less * (1.0 - e0)
-            e1 += chance[i + 1] * less * (1.0 - e1)
-            e2 += chance[i + 2] * less * (1.0 - e2)
-            e3 += chance[i + 3] * less * (1.0 - e3)
-            i += 4
-        while i < high:
-            e0 += chance[i] * less * (1.0 - e0)
-            i += 1
-        e0 += e1 * (1.0 - e0)
-        e2 += e3 * (1.0 - e2)
-        e0 += e2 * (1.0 - e0)
-        if e0 < 0.5:
-            term = np.log1p(-e0)
+        chances = chance[low:high]
+        others = other[low:high]
+        lack = _lack(chances, less)
+        if lack < 0.5:
+            term = np.log1p(-lack)
         else:
-            keep = np.exp(-x)
-            product = 1.0
-            for i in range(low, high):
-                product *= other[i] + chance[i] * keep
+            product = _product(chances, others, keep)
             term = np.log(product) if product > 1e-290 else -_NEGLIGIBLE
         total, lost = _plus(total, lost, term)
         if total < -_NEGLIGIBLE:
             return -_NEGLIGIBLE
     return total + lost
+
+
+@_helper
+def _mass(chance: Any, other: Any, x: float) -> Any:
+    """The product of other + chance exp(-x) over labels, and the units of rounding of it.
+
+    A product of few factors is taken as it is: three roundings each.
+    """
+    n = len(chance)
+    if n <= _FEW:
+        return _product(chance, other, np.exp(-x)), 3.0 * n
+    log = _log_mass(chance, other, 0, n, x)
+    return np.exp(log), LOG_UNITS * abs(log)
 
 
 @_helper
@@ -164,20 +197,20 @@ def _add_even(items: Any, tilts: Any, tops: Any, first: int, values: Any, errors
     other = items.other
     n = len(chance)
     count = len(values)
-    shares = np.empty(BLOCK + 1)
+    quotients = np.zeros(BLOCK)
+    shares = np.empty(BLOCK)
     has_others = tops.others.any()
-    is_plain = not has_others and not tops.constant.any()
+    is_plain = not has_others and not tops.constant.any() and tops.chosen.min() >= 0.0
     mean = chance.sum()
     for m in range(len(tilts.nodes)):
         x = tilts.nodes[m]
         keep = np.exp(-x)
         if np.exp(0.99 * mean * np.expm1(-x)) <= tilts.cutoffs[m]:  # 1 - p q <= exp(-p q)
             continue
-        log = _log_mass(chance, other, 0, n, x)
-        mass = np.exp(log)
+        mass, units = _mass(chance, other, x)
         if mass <= tilts.cutoffs[m]:
             continue
-        digits = tilts.off + UNIT * (_EVEN_UNITS + LOG_UNITS * abs(log))
+        digits = tilts.off + UNIT * (_EVEN_UNITS + units)
         steep = UNIT * _SHIFT_UNITS * x
         total = _share_sum(chance, other, 0, first, keep)
         lost = 0.0
@@ -186,20 +219,29 @@ def _add_even(items: Any, tilts: Any, tops: Any, first: int, values: Any, errors
             whole = keep * (total + _share_sum(chance, other, first, n, keep))
         for begin in range(0, count, BLOCK):
             size = min(BLOCK, count - begin)
+            used = min(size, n - first - begin)
+            low = first + begin
+            chances = chance[low : low + used]  # indices from 0 on: loops that need no checks
+            others = other[low : low + used]
+            for j in range(used):
+                quotients[j] = chances[j] / (others[j] + chances[j] * keep)
             base = total + lost
             part = 0.0
-            shares[0] = base * keep
-            for j in range(size):
-                i = first + begin + j
-                if i < n:
-                    part += chance[i] / (other[i] + chance[i] * keep)
-                shares[j + 1] = (base + part) * keep
+            for j in range(used):
+                shares[j] = (base + part) * keep
+                part += quotients[j]
+            if used < size:  # k = n
+                shares[used] = (base + part) * keep
             if is_plain:
+                falls = tilts.falls[m, begin : begin + size]
+                chosen = tops.chosen[begin : begin + size]
+                shifts = tilts.shifts[begin : begin + size]
+                sums = values[begin : begin + size]
+                bounds = errors[begin : begin + size]
                 for j in range(size):
-                    k = begin + j
-                    term = mass * tilts.falls[m, k] * shares[j] * tops.chosen[k]
-                    values[k] += term
-                    errors[k] += (digits + steep * tilts.shifts[k]) * abs(term)
+                    term = mass * falls[j] * shares[j] * chosen[j]
+                    sums[j] += term
+                    bounds[j] += (digits + steep * shifts[j]) * term
             else:
                 for j in range(size):
                     k = begin + j
@@ -342,7 +384,7 @@ def add_terms_of_rows(
 
 
 @_entry
-def add_degenerate_of_rows(rows: Floats, no_ones: Floats, all_ones: Floats, out: Floats) -> None:
+def add_degenerate_of_rows(rows: Floats, degenerate: Floats, out: Floats) -> None:
     """Adds what a value is more without ones of y, and with nothing else, to (rows, 2, n + 1)."""
     for row in range(len(rows)):
         ones = rows[row]
@@ -350,7 +392,7 @@ def add_degenerate_of_rows(rows: Floats, no_ones: Floats, all_ones: Floats, out:
         for flip in range(2):
             chance = zeros if flip else ones
             other = ones if flip else zeros
-            more = all_ones if flip else no_ones
+            more = degenerate[flip]
             log = _log_mass(chance, other, 0, len(ones), np.inf)
             mass = np.exp(log)
             digits = UNIT * (LOG_UNITS * abs(log) + 8.0) * mass

@@ -27,7 +27,6 @@ from fsmeu.trellis.independent import (
     Labels,
     add_piece,
     pieces_of,
-    ratios_at,
     rule_at,
     value_at,
     wide_rule_of,
@@ -41,7 +40,7 @@ _CHUNK = 1 << 21  # numbers of ones that are valued at once
 _COARSE_BLOCKS = 1024  # blocks of k that are bounded at once
 _FEW = 2048  # numbers of ones that are valued rather than bounded
 _SLOW = 0.7  # a part of the numbers that must be excluded for bounds to be looked at again
-_UNSEEN = 1e-25  # terms that need not be computed, as a bound on them is enough
+UNSEEN = 1e-25  # terms that are not seen beside a value
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,16 +61,20 @@ class RankedValues:
     outside: float
 
 
-def ranked_values(family: RatioFamily, p: Floats, sign: float) -> RankedValues:
+def ranked_values(
+    family: RatioFamily, p: Floats, sign: float, unseen: float = UNSEEN
+) -> RankedValues:
     """The expected values of the k that may be best; an UnfitError where rules do not serve.
 
     Args:
         family: the value as a sum of ratios.
         p: probabilities of ones, descending, (n,), n >= 2.
         sign: 1 where greater values are better, -1 where smaller ones are.
+        unseen: terms of sequences without ones of y, or with nothing else, need not be computed up
+            to this size: a bound on them is enough.
     """
     labels = Labels(p)
-    degenerate = _degenerate_terms(family, labels, sign)
+    degenerate = _degenerate_terms(family, labels, sign, unseen)
     near = _neighbourhood(family, labels, sign, degenerate)
     out = _values_between(family, labels, near, exact=False)
     _add_terms(degenerate, near, out)
@@ -111,7 +114,7 @@ def _values_between(family: RatioFamily, labels: Labels, near: _Near, *, exact: 
     for begin in range(near.begin, near.end + 1, _CHUNK):
         end = min(begin + _CHUNK, near.end + 1)
         ks = np.arange(begin, end, dtype=np.float64)
-        for row, ratio in enumerate(ratios_at(family, ks)):
+        for row, ratio in enumerate(family.ratios_at(ks)):
             for piece in pieces_of(labels.n, ks, ratio):
                 first = int(piece.ks[0])
                 key = (row, piece.flips)
@@ -155,16 +158,18 @@ class _DegenerateTerms(NamedTuple):
         return np.maximum.reduceat(scores[:last], blocks.low.astype(np.int64) - 1)
 
 
-def _degenerate_terms(family: RatioFamily, labels: Labels, sign: float) -> _DegenerateTerms:
+def _degenerate_terms(
+    family: RatioFamily, labels: Labels, sign: float, unseen: float
+) -> _DegenerateTerms:
     """The terms, computed where they can be seen or no bound is declared."""
     ends = family.form.bound.at(family.n).range
     greatest = max(map(abs, ends)) + sum(float(bounds.most.max()) for bounds in family.bounds)
     out = np.zeros((2, 1))
     for row, chance in enumerate(labels.degenerate):
-        if isfinite(greatest) and chance.value * greatest <= _UNSEEN:
+        if isfinite(greatest) and chance.value * greatest <= unseen:
             out[1] += chance.value * greatest + UNDERFLOW
             continue
-        more = family.all_ones if row else family.no_ones
+        more = family.degenerate[row]
         error = chance.error + 4 * UNIT * chance.value
         out = out + np.stack([chance.value * more, error * np.abs(more)])
     return _DegenerateTerms(sign, out[0], out[1])

@@ -19,12 +19,13 @@ def relative_error(operations: float) -> float:
     return 1.1 * operations * UNIT
 
 
-def least_error_of_sweep(n: int) -> float:
+def least_error_of_sweep(n: int, behind: int) -> float:
     """A relative error below which the bound of no sweep over n positions is.
 
-    Each position multiplies a mass by a weight and adds it to others.
+    Each position multiplies a mass by a weight and adds it to others, and the model has ``behind``
+    roundings behind it; so has the sum of values, and so has the mass that it is divided by.
     """
-    return relative_error(2 * n)
+    return relative_error(2 * (2 * n + behind))
 
 
 class BoundedValue(NamedTuple):

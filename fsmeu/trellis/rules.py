@@ -40,6 +40,7 @@ from fsmeu.twofold import UNIT
 MOST_NODES = 24  # of a one-sided rule: where more would be needed, the wide rule has fewer
 _WIDEST = 5.0  # the greatest quotient of two D for which a one-sided rule is tried
 _EVALUATED = 64 * UNIT  # what evaluating a rule loses, as a part of D^-a: positive terms
+_BLOCKS = 512  # in which remainders of many intervals are bounded
 _GAUSS_NODES = 9  # of the small nodes of the wide rule
 
 
@@ -91,6 +92,15 @@ class Rule:
         above = scale * np.minimum(bound, 1.0)
         greatest: Floats = np.maximum(below, above)
         return greatest
+
+    def remainders(self, low: Floats, high: Floats) -> Floats:
+        """Bounds on |R(D)| over many intervals, (k,), the same for all of a block of these.
+
+        Intervals that are next to each other should be alike.
+        """
+        starts = np.arange(0, len(low), -(-len(low) // _BLOCKS))
+        bounds = self.remainder(np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts))
+        return np.repeat(bounds, np.diff(np.append(starts, len(low))))
 
 
 def _constant(order: int, power: float) -> float:

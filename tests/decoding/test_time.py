@@ -128,7 +128,7 @@ def test_a_sweep_is_not_made_where_its_bounds_could_not_be_narrower():
 
 def test_of_two_expectations_the_one_with_narrower_bounds_is_taken(monkeypatch):
     monkeypatch.setattr(expect, "PROMISED", 0.0)
-    monkeypatch.setattr(expect, "least_error_of_sweep", lambda n: 0.0)
+    monkeypatch.setattr(expect, "least_error_of_sweep", lambda n, behind: 0.0)
     z = (np.random.default_rng(0).random(1_000) < 0.33).astype(int)
     loss, model = fsmeu.load("fscore"), chain(1_000)
     query = expect.query_of(loss, z, model)
@@ -142,7 +142,7 @@ def test_of_two_expectations_the_one_with_narrower_bounds_is_taken(monkeypatch):
 
 def test_an_expectation_by_moments_answers_where_a_sweep_is_too_large(monkeypatch):
     monkeypatch.setattr(expect, "PROMISED", 0.0)
-    monkeypatch.setattr(expect, "least_error_of_sweep", lambda n: 0.0)
+    monkeypatch.setattr(expect, "least_error_of_sweep", lambda n, behind: 0.0)
     monkeypatch.setenv("FSMEU_MAX_STATES", "100")
     found = fsmeu.expect(fsmeu.load("fscore"), [0, 1] * 600, chain(1_200))
     assert found.lower <= found.value <= found.upper

@@ -61,10 +61,13 @@ def test_what_holds_of_blocks_is_what_holds_of_every_number_of_ones(name, params
         return
     ks = np.arange(1.0, n)
     found = sum_of_ratios(form, n, ks)
+    held_ratios = family.ratios_at(ks)
     for row, (part, ratio) in enumerate(zip(family.parts, found.ratios, strict=True)):
         assert np.array_equal(rows_at(part.top, ks), ratio.top)
         assert np.array_equal(rows_at(part.below, ks), ratio.below)
-        assert (family.most(row, ks) >= ratio.most * (1 - 1e-12)).all()
+        assert (held_ratios[row].most >= ratio.most * (1 - 1e-12)).all()
+        assert held_ratios[row].least_below <= ratio.least_below * (1 + 1e-12)
+        assert held_ratios[row].most_below >= ratio.most_below * (1 - 1e-12)
         blocks = Span(ks[:-2], ks[2:])
         assert (family.least_of_blocks(row, blocks) <= ratio.most_below).all()
         held = part.below.at(blocks)
@@ -75,8 +78,30 @@ def test_what_holds_of_blocks_is_what_holds_of_every_number_of_ones(name, params
     sides = [family.none, found, family.all]
     assert family.rises == all(side.rises for side in sides)
     assert family.falls == all(side.falls for side in sides)
-    assert family.no_ones == pytest.approx(found.no_ones, rel=1e-12)
-    assert family.all_ones == pytest.approx(found.all_ones, rel=1e-12)
+    assert family.degenerate[0] == pytest.approx(found.no_ones, rel=1e-12)
+    assert family.degenerate[1] == pytest.approx(found.all_ones, rel=1e-12)
+
+
+@pytest.mark.parametrize(("name", "params"), LOSSES)
+def test_where_ratios_hold_for_ones_alone_they_have_the_values_of_the_file(name, params):
+    """The ratio of fewer ones, at k = n, against values of all tables that have ones of both."""
+    form = form_of(name, params)
+    n = 7
+    family = family_of(form, n)
+    if not family.holds_for_all:
+        return
+    hits = np.arange(1.0, n)
+    total = np.zeros(n - 1)
+    for ratio in family.ratios_at(np.array([float(n)])):
+        below = ratio.below[0] + ratio.below[1] * hits
+        total += (ratio.top[0] + ratio.top[1] * hits) * below**-ratio.power
+        assert (
+            np.abs(ratio.top[0] + ratio.top[1] * hits)
+            <= ratio.most[0] * below**ratio.power * (1 + 1e-12)
+        ).all()
+        assert (below >= ratio.least_below * (1 - 1e-12)).all()
+        assert (below <= ratio.most_below * (1 + 1e-12)).all()
+    assert total == pytest.approx(value_of_counts(form, n, hits, float(n), hits), rel=1e-13)
 
 
 @pytest.mark.parametrize("name", ["mcc", "h_mean", "q_mean", "undecided"])

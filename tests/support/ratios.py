@@ -39,8 +39,8 @@ range 0 .. 1""",
 }
 
 
-def loaded(name, params):
-    return fsmeu.loads(TEXTS[name]) if name in TEXTS else fsmeu.load(name, **params)
+def loaded(name, params=None):
+    return fsmeu.loads(TEXTS[name]) if name in TEXTS else fsmeu.load(name, **(params or {}))
 
 
 def chances(seed, n):

@@ -11,7 +11,8 @@ from fsmeu.trellis import independent_search, walk
 
 LOWEST = [
     *((user, "LONG_SEQUENCE", 2) for user in (long_sequences, corpus, corpus_decisions)),
-    (chain_ratios, "SHORTEST", 2),
+    *((user, "LONG_CHAIN", 2) for user in (long_sequences, chain_ratios)),
+    (ratios, "FEWEST_FOR_NODES", 0),  # no tables of all counts
     (ratios, "SHORT", 1),  # bounds on blocks of numbers of ones
     (independent_search, "_FEW", 1),
     (split, "COUNTED_AT_ONCE", 0),  # windows of counts

@@ -15,22 +15,12 @@ from fsmeu.decoding import chain_ratios
 from fsmeu.models.chains import binary_chain
 from fsmeu.trellis import chain_shares, chains
 from fsmeu.trellis.rules import rule_for
+from tests.support.ratios import COUNTS, TEXTS, loaded
 
-COUNTS = """labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1
-count ref when y == 1 """
-TEXTS = {
-    "one side": f"utility f {COUNTS} value tp / (2 * n - ref)",
-    "an offset": f"utility f {COUNTS} value (3 * tp - hyp + 2 * n) / (5 * n + 2 * hyp + ref - tp)",
-    "a loss": f"loss f {COUNTS} value (hyp - tp) / (hyp + ref) or 1 / 3 when hyp + ref == 0",
-    "both signs": f"utility f {COUNTS} value (tp - hyp) / (2 * n + hyp - 2 * tp + ref)",
-}
+TEXTS["both signs"] = f"utility f {COUNTS} value (tp - hyp) / (2 * n + hyp - 2 * tp + ref)"
 ONE_RATIO = ["fscore", "recall", "precision", "g_tp_pr", "kappa", "accuracy", "specificity"]
 ONE_RATIO += ["one side", "a loss"]
 LOSSES = [*ONE_RATIO, "jaccard", "balanced_accuracy", "an offset", "both signs"]
-
-
-def loaded(name):
-    return fsmeu.loads(TEXTS[name]) if name in TEXTS else fsmeu.load(name)
 
 
 def two(up, stay, n, first=None):
@@ -261,7 +251,7 @@ def test_decisions_are_those_of_counting(name, seed, kind, n):
     model = KINDS[kind](np.random.default_rng(seed), n)
     wanted = fsmeu.decode(loss, model, method="counting")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chain_ratios, "SHORTEST", 2)
+        patch.setattr(chain_ratios, "LONG_CHAIN", 2)
         found = fsmeu.decode(loss, model, method="chain_ratios")
     assert found.value == pytest.approx(wanted.value, rel=1e-9, abs=1e-12)
     assert found.exact or name == "kappa"  # large terms cancel there, and values are next to 0
@@ -300,7 +290,7 @@ def test_the_ends_of_a_range_are_tried():
         model = fsmeu.models.Markov(first, steps)
         wanted = fsmeu.decode(loss, model, method="counting")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(chain_ratios, "SHORTEST", 2)
+            patch.setattr(chain_ratios, "LONG_CHAIN", 2)
             found = fsmeu.decode(loss, model, method="chain_ratios")
         assert found.exact
         assert found.value == pytest.approx(wanted.value, rel=1e-12)

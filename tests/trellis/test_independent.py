@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.decoding.ratios import most_probable
 from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.algebra.ratio_family import family_of
 from fsmeu.trellis import independent, independent_search
-from fsmeu.trellis.independent import expected_value, row_values
+from fsmeu.trellis.count_tables import FEWEST_FOR_NODES, count_tables
+from fsmeu.trellis.independent import expected_value, node_values
 from fsmeu.trellis.independent_search import ranked_values
+from fsmeu.trellis.ranked_kernels import BestOfRows, choose_best
 from tests.support.nightly import mostly_nightly
 from tests.support.ratios import LOSSES, TEXTS, chances, loaded
 from tests.support.values import CHANCES, count_weights
@@ -58,9 +59,10 @@ def test_values_are_within_their_bounds_of_fractions(name, params, eighths):
     p = np.array(eighths) / 8
     wanted, sizes = exact_values(form, eighths)
     room = 1e-15 * sizes  # of the file's own divisions
-    values, errors = (x[0] for x in row_values(family_of(form, n)).values(p[None]))
-    assert (np.abs(values - wanted) <= errors + room).all()
-    assert (errors <= 1e-12 * np.maximum(1.0, n * sizes)).all()
+    for ranking in (node_values(family_of(form, n)), count_tables(form, n)):
+        values, errors = (x[0] for x in ranking.values(p[None]))
+        assert (np.abs(values - wanted) <= errors + room).all()
+        assert (errors <= 1e-12 * np.maximum(1.0, n * sizes)).all()
     z = np.random.default_rng(n).permutation(np.arange(n) < n // 2).astype(np.int64)
     order = np.argsort(-z, kind="stable")
     wanted, sizes = exact_values(form, np.array(eighths)[order].tolist())
@@ -75,7 +77,7 @@ def test_values_are_within_their_bounds_of_fractions(name, params, eighths):
 def test_bounds_hold_all_numbers_of_ones(name, params, seed, n):
     """Those that are valued, and those that are excluded by bounds on blocks."""
     form, p, sign = loaded(name, params).confusion, chances(seed, n), sign_of(name, params)
-    values, errors = (x[0] for x in row_values(family_of(form, n)).values(p[None]))
+    values, errors = (x[0] for x in node_values(family_of(form, n)).values(p[None]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(independent_search, "_FEW", 1)
         patch.setattr(independent_search, "_COARSE_BLOCKS", 8)
@@ -195,6 +197,17 @@ def test_short_and_long_rows_are_decided_alike(name, kind, monkeypatch):
     assert short.value == pytest.approx(long.value, rel=1e-12)
 
 
+@pytest.mark.parametrize(("name", "params"), SERVED)
+def test_tables_of_counts_and_nodes_value_rows_alike(name, params):
+    """At the length from which nodes are taken."""
+    n = FEWEST_FOR_NODES
+    form = loaded(name, params).confusion
+    rows = np.stack([chances(seed, n) for seed in range(6)])
+    values, errors = node_values(family_of(form, n)).values(rows)
+    others, other_errors = count_tables(form, n).values(rows)
+    assert (np.abs(values - others) <= errors + other_errors).all()
+
+
 @pytest.mark.parametrize("p", [0.0, 5e-324, 1e-9, 1.0 - 1e-9, 1.0])
 @pytest.mark.parametrize("name", ["fscore", "recall", "balanced_accuracy"])
 @pytest.mark.parametrize("n", [1, 7, 1200])
@@ -211,11 +224,38 @@ def test_ten_ones_of_many_labels():
     assert (found.method, found.exact) == ("ratios", True)
 
 
+@pytest.mark.parametrize("n", [2, 10, 40, 1200, 5000])
+@pytest.mark.parametrize("p", [0.3, 0.5])
+def test_kappa_of_equal_labels_is_0_whatever_is_decided(n, p):
+    """E[tp | ref] is hyp ref / n, so that its numerator is 0 in the mean: all are best."""
+    found = fsmeu.decode(fsmeu.load("kappa"), np.full(n, p))
+    assert (found.method, found.exact) == ("ratios", True)
+    again = fsmeu.expect("kappa", found.labels, np.full(n, p))
+    assert abs(found.value - again.value) <= again.upper - again.lower
+
+
+@pytest.mark.parametrize(("name", "params"), SERVED)
+def test_ratios_of_equal_labels_have_the_same_expectations(name, params):
+    n = 12
+    form = loaded(name, params).confusion
+    equal = family_of(form, n).of_equal_labels
+    assert (equal is not None) == (name == "kappa")
+    if equal is not None:
+        wanted, sizes = exact_values(form, [3] * n)
+        values, errors = (x[0] for x in node_values(equal).values(np.full((1, n), 3 / 8)))
+        assert (np.abs(values - wanted) <= errors + 1e-15 * sizes).all()
+
+
 def test_of_equal_probabilities_the_first_positions_are_taken():
     p = np.array([[0.2, 0.5, 0.5, 0.5], [0.1, 0.1, 0.1, 0.1], [0.3, 0.2, 0.9, 0.2]])
-    descending = np.sort(p, axis=1)[:, ::-1]
-    found = most_probable(p, descending, np.array([2, 0, 3]))
-    assert found.tolist() == [[0, 1, 1, 0], [0, 0, 0, 0], [1, 1, 1, 0]]
+    values = np.zeros((3, 5))
+    values[[0, 1, 2], [2, 0, 3]] = 1.0  # the best numbers of ones
+    best = BestOfRows(np.empty(p.shape, np.int64), *np.empty((3, 3)))
+    descending = np.ascontiguousarray(np.sort(p, axis=1)[:, ::-1])
+    choose_best(p, descending, values, np.full(values.shape, 0.25), 1.0, best)
+    assert best.indices.tolist() == [[0, 1, 1, 0], [0, 0, 0, 0], [1, 1, 1, 0]]
+    assert best.values.tolist() == [1.0] * 3
+    assert best.gaps.tolist() == [0.5] * 3  # the best itself is the one that may be above it
 
 
 def test_many_rows_are_decided_as_one_by_one():

@@ -143,8 +143,12 @@ class Polynomial(Function):
     def __add__(self, other: Function) -> Function:
         if not isinstance(other, Polynomial):
             return super().__add__(other)
+        rows = max(len(self.coefficients), len(other.coefficients))
         width = max(self.coefficients.shape[1], other.coefficients.shape[1])
-        return trimmed(_widened(self, width) + _widened(other, width))
+        sums = np.zeros((rows, width))
+        for part in (self.coefficients, other.coefficients):
+            sums[:, : part.shape[1]] += part
+        return trimmed(sums)
 
     def __mul__(self, other: Function) -> Function:
         if not isinstance(other, Polynomial):
@@ -167,12 +171,6 @@ class Polynomial(Function):
 def constant(number: float) -> Polynomial:
     """The function that is this number for all k."""
     return Polynomial(np.array([[number]]))
-
-
-def _widened(polynomial: Polynomial, width: int) -> Floats:
-    """The coefficients with zeros for higher powers."""
-    missing = width - polynomial.coefficients.shape[1]
-    return np.pad(polynomial.coefficients, ((0, 0), (0, missing)))
 
 
 def trimmed(coefficients: Floats) -> Polynomial:

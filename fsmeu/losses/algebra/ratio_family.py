@@ -7,7 +7,7 @@ the length, with functions of k as spans: ten million k are decided as fast as a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -16,13 +16,21 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import LossFileError
 from fsmeu.losses.algebra.confusion import Confusion, NoFormError, value_of_counts
-from fsmeu.losses.algebra.functions import Span, UndecidedError, known
+from fsmeu.losses.algebra.functions import (
+    Polynomial,
+    Span,
+    UndecidedError,
+    constant,
+    known,
+    rows_at,
+)
 from fsmeu.losses.algebra.ratios import (
     Part,
+    Ratio,
     RatioBounds,
     RatioSum,
     count_polytope,
-    degenerate_value,
+    degenerate_values,
     derive_ratios,
     sum_of_ratios,
 )
@@ -49,18 +57,64 @@ class RatioFamily:
     falls: bool
 
     @cached_property
-    def no_ones(self) -> Floats:
-        """What the value adds to the ratios where y has no ones, k from 1 to n - 1, (n - 1,)."""
-        return degenerate_value(self.form, self.n, np.arange(1.0, self.n), self.parts, 0)
+    def degenerate(self) -> Floats:
+        """What the value adds to ratios without ones of y, and with nothing else, (2, n - 1).
+
+        For k from 1 to n - 1.
+        """
+        return degenerate_values(self.form, self.n, np.arange(1.0, self.n), self.parts)
+
+    def ratios_at(self, ks: Floats) -> list[Ratio]:
+        """The ratios for some numbers of ones from 1 to n - 1; to n where they hold for all."""
+        blocks = np.searchsorted(self.lows, ks, side="right") - 1
+        ratios = []
+        for row, (part, bounds) in enumerate(zip(self.parts, self.bounds, strict=True)):
+            most = bounds.most[blocks]
+            least = float(bounds.least.min())
+            greatest = float(bounds.greatest.max())
+            if ks[-1] == self.n:
+                end = self.all.ratios[row]
+                most[-1] = end.most[0]
+                least = min(least, end.least_below)
+                greatest = max(greatest, end.most_below)
+            top = rows_at(part.top, ks)
+            ratios.append(Ratio(top, rows_at(part.below, ks), part.power, most, least, greatest))
+        return ratios
 
     @cached_property
-    def all_ones(self) -> Floats:
-        """The same where y has nothing but ones, (n - 1,)."""
-        return degenerate_value(self.form, self.n, np.arange(1.0, self.n), self.parts, 1)
+    def holds_for_all(self) -> bool:
+        """Whether the ratios where z has nothing but ones are those of fewer ones, n >= 2.
 
-    def most(self, row: int, ks: Floats) -> Floats:
-        """Bounds on the absolute value of a ratio, (ks,)."""
-        return self.bounds[row].most[np.searchsorted(self.lows, ks, side="right") - 1]
+        Other labels do not count then: there are none.
+        """
+        every = np.array([float(self.n)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return len(self.parts) == len(self.all.ratios) and all(
+                part.power == ratio.power
+                and np.array_equal(rows_at(part.top, every)[:2], ratio.top[:2])
+                and np.array_equal(rows_at(part.below, every)[:2], ratio.below[:2])
+                for part, ratio in zip(self.parts, self.all.ratios, strict=True)
+            )
+
+    @cached_property
+    def of_equal_labels(self) -> RatioFamily | None:
+        """The family for labels of one probability, where true positives cancel; else None.
+
+        Given their number, ones of y are anywhere alike, so that A is k / n of them in the mean,
+        and N may be replaced by its expectation given A + B if D looks at that sum alone. Where
+        that does not depend on A + B, as 0 of kappa, nothing is left that rounding could hide.
+        """
+        k = Polynomial(np.array([[0.0, 1.0]]))
+        others = constant(float(self.n)) - k
+        parts = []
+        for part in self.parts:
+            is_of_sum = (part.below.row(1) - part.below.row(2)).zero_rows().all()
+            of_ones = part.top.row(1) * k + part.top.row(2) * others
+            if not (is_of_sum and of_ones.zero_rows().all()):
+                return None
+            fixed = Polynomial(np.array([[1.0], [0.0], [0.0]])) * part.top.row(0)
+            parts.append(part._replace(top=fixed))
+        return replace(self, parts=tuple(parts))
 
     def most_of_blocks(self, row: int, ks: Span) -> Floats:
         """Bounds on the absolute value of a ratio, for blocks of k, (blocks,)."""

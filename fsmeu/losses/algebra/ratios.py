@@ -337,7 +337,7 @@ def sum_of_ratios(form: Confusion, n: int, ks: Floats) -> RatioSum | None:
     try:
         derived = derive_ratios(form, n, span)
         parts = derived.parts
-        no_ones, all_ones = degenerate_values(form, n, ks, parts)
+        no_ones, all_ones = degenerate_values(form, n, ks, parts)  # one row each
     except (NoFormError, LossFileError):
         return None
     ratios = [
@@ -416,24 +416,16 @@ def _bounds(places: CountPolytope, n: int, part: Part) -> RatioBounds:
     return RatioBounds(most, least, greatest)
 
 
-def degenerate_values(
-    form: Confusion, n: int, ks: Floats, parts: Sequence[Part]
-) -> tuple[Floats, Floats]:
-    """The value minus the sum of ratios where y has no ones, and nothing else, (ks,) each."""
-    return tuple(degenerate_value(form, n, ks, parts, row) for row in (0, 1))  # type: ignore[return-value]
-
-
-def degenerate_value(
-    form: Confusion, n: int, ks: Floats, parts: Sequence[Part], row: int
-) -> Floats:
-    """The value minus the sum of ratios at one of the tables that stand apart, (ks,)."""
-    corner = Corners(*(column[row : row + 1] for column in degenerate_corners(n)))
-    a = (corner.a + corner.a_k * ks)[0]
-    b = (corner.b + corner.b_k * ks)[0]
+def degenerate_values(form: Confusion, n: int, ks: Floats, parts: Sequence[Part]) -> Floats:
+    """The value minus the sum of ratios where y has no ones, and nothing else, (2, ks)."""
+    corners = degenerate_corners(n)
+    a = corners.a + corners.a_k * ks
+    b = corners.b + corners.b_k * ks
     answers = value_of_counts(form, n, a, ks, a + b)
+    span = known(ks)
     for part in parts:
-        top = corner.values(part.top.at(known(ks)), known(ks)).low[0]
-        below = corner.values(part.below.at(known(ks)), known(ks)).low[0]
+        top = corners.values(part.top.at(span), span).low
+        below = corners.values(part.below.at(span), span).low
         if (top[below <= 0] != 0).any():
             raise NoFormError
         answers = answers - top * np.where(below > 0, below, np.inf) ** -part.power
