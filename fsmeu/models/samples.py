@@ -310,7 +310,7 @@ def _sets(drawn: Sequence[AbstractSet[Any]], where: str) -> _Sets:
             must = "a label must be equal to itself, as NaN is not"
             remedy = "Write a text or None in its place"
             raise InputError(message(_at(where, k), must, "NaN", remedy))
-    items = _in_order(dict.fromkeys(chain.from_iterable(drawn)))
+    items = in_order(dict.fromkeys(chain.from_iterable(drawn)))
     check_arcs(where, len(drawn) * len(items))
     place = {item: k for k, item in enumerate(items)}
     rows = np.zeros((len(drawn), len(items)), np.int64)
@@ -319,7 +319,7 @@ def _sets(drawn: Sequence[AbstractSet[Any]], where: str) -> _Sets:
     return _Sets(rows, BINARY, "", items, drawn[0])
 
 
-def _in_order(items: Iterable[Any]) -> tuple[Any, ...]:
+def in_order(items: Iterable[Any]) -> tuple[Any, ...]:
     """The items sorted; by type and ``repr`` where they cannot be compared."""
     whole = list(items)
     try:
