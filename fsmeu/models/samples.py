@@ -23,9 +23,10 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsmeu.arrays import Ints
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, as_whole, message, one_of, shorten
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, listed, plain_label
+from fsmeu.fst.layers import Layer, Layered
 from fsmeu.fst.tags import KINDS, SCHEMES, chunk_tags, is_tag, tag_labels, tag_parts, tagged_chunks
 from fsmeu.models.base import Model
 from fsmeu.models.chains import Independent
@@ -34,6 +35,11 @@ from fsmeu.models.lattices import Mixture, NBest, alphabet_of_distinct, checked_
 
 _SETS_OF_SPANS = "For spans that overlap, and for sets of other labels, give a loss over 0 and 1, "
 _SETS_OF_SPANS += "such as fscore, which takes any hashables as labels"
+
+
+_ROUNDINGS = 8  # of the probability of a sequence, which is a weight divided by the sum of all
+_MOST_ARCS = 1 << 22  # of a list in which each sample is a path of its own
+_MOST_TAG_ARCS = 1 << 18  # the same of chunk tags, times the number of types
 
 
 class Span(NamedTuple):
@@ -56,13 +62,25 @@ class Samples(ABC):
     def answer(self, labels: Sequence[Label]) -> Any:
         """The answer, in the samples' own type, that these n labels stand for."""
 
+    @property
+    def _are_few(self) -> bool:
+        """Whether a path for each sample, with arcs for all labels, is faster than a trie.
+
+        The lengths and types of open chunks multiply the states of a path.
+        """
+        arcs = self.rows.size * len(self.alphabet)
+        if not self.scheme:
+            return arcs <= _MOST_ARCS
+        return arcs * len(_types_of(self.alphabet.labels)) <= _MOST_TAG_ARCS
+
     def model(
         self, weights: ArrayLike | None, smooth: float | None, where: str = "from_samples"
     ) -> Model:
         """The label model of the samples, as ``from_samples`` describes it."""
         numbers = checked_weights(weights, len(self.rows), f"{where}, weights")
         share = _share(smooth, where)
-        drawn = NBest.of_indices(self.rows, numbers, self.alphabet)
+        kind = SampleList if self._are_few else NBest
+        drawn = kind.of_indices(self.rows, numbers, self.alphabet)
         if not share:
             return drawn
         independent: Model = Independent(drawn.marginals(), self.alphabet.labels)
@@ -158,6 +176,59 @@ def _share(smooth: float | None, where: str) -> float:
         must = "must be a number from 0 to 1: the share of a model of independent labels"
         raise InputError(message(f"{where}, smooth", must, repr(smooth), "None leaves it out"))
     return float(number)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampleList(NBest):
+    """A list of sequences as paths side by side, where ``NBest`` has a trie.
+
+    A state is a sequence, and reads every label, others than its own with weight 0. So all lists of
+    as many sequences over the same labels have the same arcs at every position, and what they are
+    composed with is built once for all of them. Sequences that are merged leave a path of weight 0.
+
+    Attributes:
+        paths: how many sequences were given.
+    """
+
+    paths: int
+
+    @classmethod
+    def of_indices(cls, rows: Ints, weights: Floats, alphabet: Alphabet) -> SampleList:
+        """The list of sequences that are given as label indices, (paths, n)."""
+        model = cls.__new__(cls)
+        model._merge(rows, weights, alphabet)
+        model._keep(paths=len(rows))
+        return model
+
+    @property
+    def structure(self) -> Hashable:
+        """The number of paths and of labels: the arcs depend on nothing else."""
+        return "paths side by side", self.paths, len(self.labels)
+
+    @property
+    def repeats(self) -> bool:
+        """Every position has the same arcs."""
+        return True
+
+    @property
+    def _parts(self) -> dict[str, Any]:
+        return {"model": "nbest", **{name: getattr(self, name) for name in NBest._arguments}}
+
+    def _build(self) -> Layered:
+        size = len(self.labels)
+        start = np.zeros(self.paths)
+        start[: len(self.indices)] = self.probabilities
+        rows = np.zeros((self.paths, self.n), np.int64)
+        rows[: len(self.indices)] = self.indices
+        weights = np.zeros((self.n, self.paths, size))
+        np.put_along_axis(weights, rows.T[:, :, None], 1.0, axis=2)
+        source = np.repeat(np.arange(self.paths), size)
+        label = np.tile(np.arange(size), self.paths)
+        layers = tuple(
+            Layer(source, label, source, weight, self.paths)
+            for weight in weights.reshape(self.n, self.paths * size)
+        )
+        return Layered(self.alphabet, start, layers, np.ones(self.paths), True, _ROUNDINGS)
 
 
 # -- sequences -------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ def test_many():
 
 
 def test_samples():
-    """The consensus of 100 samples of 1,000 labels, each time of others: sets of names, and rows."""
+    """The consensus of 100 samples of 1,000 labels, other ones each time."""
     random = np.random.default_rng(4)
     names = np.array([f"label {k}" for k in range(1000)])
     drawn = iter([random.random((100, 1000)) < random.beta(0.4, 1.6, 1000) for _ in range(8)])

@@ -95,3 +95,27 @@ def test_list_with_one_sequence_of_a_kind_from_some_position_on():
 def test_refused_scheme():
     with pytest.raises(fsmeu.FsmeuError, match="scheme must be one of bio, iob1, iobes"):
         from_samples([set()], scheme="iob2")
+
+
+def test_paths_side_by_side_are_the_list():
+    """Weights of equal samples add up; lists of one size have one structure, of any length."""
+    rows = ["012", "011", "012", "200"]
+    model = from_samples(rows, [1, 2, 3, 4])
+    trie = fsmeu.models.NBest(rows, [1, 2, 3, 4])
+    for y in product("012", repeat=3):
+        assert model.probability(y) == pytest.approx(trie.probability(y), rel=1e-15)
+    assert model.most_probable(5) == trie.most_probable(5)
+    assert model.structure == from_samples(["10", "12", "00", "10"]).structure
+    again = fsmeu.models.from_json(model.to_json())
+    assert again.probability("012") == pytest.approx(0.4, rel=1e-15)
+    layers = model.layered().layers
+    np.testing.assert_array_equal(layers[0].label, layers[2].label)
+
+
+def test_many_samples_are_a_trie(monkeypatch):
+    monkeypatch.setattr("fsmeu.models.samples._MOST_ARCS", 5)
+    monkeypatch.setattr("fsmeu.models.samples._MOST_TAG_ARCS", 5)
+    assert type(from_samples(["01", "10"])) is fsmeu.models.NBest
+    samples = [{(0, 2, "A")}, {(0, 1, "A")}, {(0, 2, "A")}]
+    assert type(from_samples(samples, scheme="bio")) is fsmeu.models.NBest
+    assert fsmeu.consensus(samples, "chunk_fscore") == {(0, 2, "A")}
