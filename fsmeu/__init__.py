@@ -15,6 +15,7 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``gradient``, ``value_and_gradient``: derivatives with respect to a model's parameters
 - ``decode``, ``decode_many``, ``explain``: the best label sequence, with or without a proof
 - ``decode_corpus``: the best label sequences for the value of a corpus, with bounds of it
+- ``consensus``: the best answer against samples of it: sequences, sets of labels, sets of spans
 - ``learning``, ``searn``: estimators, and search-based structured prediction
 - ``calibrate``: the temperature of models at which held-out references are most probable
 - ``draw``, ``explore``, ``plot_levels``, ``plot_hypotheses``: pictures, pages and plots
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fsmeu import learning, models, searn
+    from fsmeu.decoding.consensus import consensus as consensus
     from fsmeu.decoding.corpus import decode_corpus as decode_corpus
     from fsmeu.decoding.decode import decode as decode
     from fsmeu.decoding.decode import decode_many as decode_many
@@ -67,6 +69,7 @@ _ROOMS["constraints"] = "fsmeu.fst.tags"
 _HOMES = {
     name: f"fsmeu.{module}"
     for module, names in {
+        "decoding.consensus": "consensus",
         "decoding.corpus": "decode_corpus",
         "decoding.decode": "decode decode_many explain",
         "drawing.draw": "draw",

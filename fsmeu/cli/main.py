@@ -30,6 +30,11 @@ COMMANDS = {
     "gallery": (_LOSSES, "draw:write_gallery", "Write a page that shows losses."),
     "expect": (_QUERIES, "queries:expect_value", "The expected value of a hypothesis."),
     "decode": (_QUERIES, "queries:decode_labels", "The labels with the best expected value."),
+    "consensus": (
+        _QUERIES,
+        "consensus:decide_consensus",
+        "The best answer against samples of it.",
+    ),
     "score": (_QUERIES, "score:score_corpus", "Score decisions against references."),
     "train": (_LEARNING, "train:train", "Train a classifier or tagger."),
     "predict": (_LEARNING, "predict:predict", "Apply a trained model to a file."),

@@ -148,13 +148,31 @@ class Item(NamedTuple):
     lines: Sequence[int] = ()  # that of each label, in columns
 
 
+def record_object(record: Record, example: str = '{"probs": [0.2, 0.9]}') -> dict[str, Any]:
+    """The JSON object of a record of JSON lines; messages show an example."""
+    text = _text(record)
+    if text.lstrip()[:1] != "{":
+        must = f"each line must be a JSON object, such as {example}"
+        raise InputError(message("record", must, text.strip()))
+    with readable("record", "must not be nested this deeply"):
+        content: Any = parse_json(text, "record")
+    return content  # type: ignore[no-any-return]
+
+
+def record_id(content: Mapping[str, Any]) -> str | int | None:
+    """What a record calls itself, if anything."""
+    name = content.get("id")
+    if name is not None and (isinstance(name, bool) or not isinstance(name, str | int)):
+        raise InputError(message("key 'id'", "must be a text or a whole number", name))
+    return name
+
+
 def read_record(record: Record, form: str, places: RecordFields, given: Any = None) -> Item:
     """The record of a "jsonl" or "conll" corpus as data, its model on a condition if given."""
-    text = _text(record)
     system_places, name, lines = {system: system for system in places.systems}, None, list[int]()
     model: Model | None
     if form == "conll":
-        tokens = _tokens(text, record.line)
+        tokens = _tokens(_text(record), record.line)
         lines, where = [token.line for token in tokens], places.gold
         has_model = where == "" or any(len(token.probs) > 1 for token in tokens)
         if has_model and where is None:
@@ -165,14 +183,8 @@ def read_record(record: Record, form: str, places: RecordFields, given: Any = No
         gold = "-2" if where is None else where
         labels = partial(_column_labels, tokens, places.names)
     else:
-        if text.lstrip()[:1] != "{":
-            must = 'each line must be a JSON object, such as {"probs": [0.2, 0.9]}'
-            raise InputError(message("record", must, text.strip()))
-        with readable("record", "must not be nested this deeply"):
-            content: Any = parse_json(text, "record")
-        name = content.get("id")
-        if name is not None and (isinstance(name, bool) or not isinstance(name, str | int)):
-            raise InputError(message("key 'id'", "must be a text or a whole number", name))
+        content = record_object(record)
+        name = record_id(content)
         gold = "y" if places.gold is None else places.gold
         reserved = {"id", "z", "y", gold, *system_places}
         model_keys = {key: value for key, value in content.items() if key not in reserved}

@@ -235,7 +235,7 @@ def bind_labels(loss: LossLike, alphabet: Alphabet, where: str) -> Loss:
 
 def further_tags(loss: Loss, z: Any) -> Sequence[Label]:
     """The labels of a hypothesis, where the loss is over chunk tags that are read from the data."""
-    if not (loss.labels_open and loss.spec.scheme):  # type: ignore[attr-defined]
+    if not (loss.labels_open and loss.scheme):
         return ()
     return z.labels if isinstance(z, Model) else [tag for tag in z if isinstance(tag, str)]
 

@@ -21,6 +21,7 @@ from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.constraint import Constraint
 
 KINDS = {"bio": "BI", "iob1": "BI", "iobes": "BIES"}  # of tags beside O, by scheme
+_AS_BIO = {"E": "I", "S": "B"}  # kinds of tags by those of bio that say the same of a chunk
 _FOLLOWS = {"bio": "I", "iob1": "B", "iobes": "IE"}  # that need an open chunk of their type
 
 
@@ -56,6 +57,25 @@ def chunks_of(tags: Sequence[Any]) -> list[tuple[int, int, str]]:
             begin = i
             open_type = name
     return chunks
+
+
+def tagged_chunks(tags: Sequence[Any]) -> list[tuple[int, int, str]]:
+    """The chunks of well-formed tags of any scheme, as ``chunks_of`` lists them."""
+    names = map(str, tags)
+    return chunks_of([_AS_BIO.get(name[0], name[0]) + name[1:] for name in names])
+
+
+def chunk_tags(chunks: Iterable[tuple[int, int, str]], n: int, scheme: str) -> list[str]:
+    """The n tags of a scheme that write chunks, which are in order and do not overlap."""
+    tags = ["O"] * n
+    for begin, end, name in chunks:
+        tags[begin:end] = [f"I-{name}"] * (end - begin)
+        touches = begin > 0 and tags[begin - 1] in (f"B-{name}", f"I-{name}")
+        if scheme != "iob1" or touches:
+            tags[begin] = f"B-{name}"
+        if scheme == "iobes":
+            tags[end - 1] = f"S-{name}" if end - begin == 1 else f"E-{name}"
+    return tags
 
 
 def tag_labels(types: Iterable[str], scheme: str = "bio") -> tuple[Label, ...]:

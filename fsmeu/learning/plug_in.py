@@ -21,6 +21,7 @@ from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
@@ -31,6 +32,7 @@ from fsmeu.decoding.problem import Decision
 from fsmeu.errors import InputError, check_bool, check_int, message, one_of
 from fsmeu.learning import base
 from fsmeu.learning.classes import is_named
+from fsmeu.learning.prior import adapted, estimated_prior
 from fsmeu.learning.saving import register
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Independent
@@ -111,10 +113,12 @@ class PlugInClassifier(base.MetaClassifier):
         return p
 
 
+_ESTIMATE = "estimate"
 _WARNED: WeakSet[DTAClassifier] = WeakSet()  # those that have warned of a single row
 
 
 @register
+@dataclass(eq=False, repr=False, kw_only=True)
 class DTAClassifier(PlugInClassifier):
     """Decides a test set as a whole (decision-theoretic approach; Natarajan 2016, section 4).
 
@@ -132,9 +136,15 @@ class DTAClassifier(PlugInClassifier):
         pos_label: the positive class, which the loss counts. None is 1 of 0 and 1 or of -1 and 1,
             True of False and True, and of other classes the rarer, of which a warning tells; or
             the class that the loss counts by its name (``positive_class``).
+        prior: the share of positives among the rows to be decided, where it is not that of
+            training: a number between 0 and 1, or "estimate" for the share that is most likely for
+            the rows of a call (Saerens, Latinne and Decaestecker 2002; ``prior_of`` tells it). None
+            is that of training. Rows of each class must be distributed as in training. It may be
+            set after ``fit``.
 
     Attributes:
         classes_, pos_label_: both classes, sorted; the positive one.
+        training_prior_: the share of positives in training, by weight.
 
     >>> rows = np.arange(8.0)[:, None]
     >>> model = DTAClassifier("jaccard", pos_label="yes").fit(rows, ["no"] * 5 + ["yes"] * 3)
@@ -142,10 +152,55 @@ class DTAClassifier(PlugInClassifier):
     3
     """
 
+    prior: float | str | None = None
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DTAClassifier:
         """Itself, fitted to rows and labels of two classes."""
-        self._estimate(*self._training(X, y, sample_weight))
+        rows, positive, weights = self._training(X, y, sample_weight)
+        self.training_prior_ = float(np.average(positive, weights=weights))
+        self._check_prior()
+        self._estimate(rows, positive, weights)
         return self
+
+    def _check_prior(self) -> None:
+        """Refuses a prior that is none, or that nothing of the estimator's can be adapted to."""
+        where = type(self).__name__
+        if self.prior is None:
+            return
+        if isinstance(self.prior, str):
+            one_of(where, "prior", self.prior, (_ESTIMATE,))
+        else:
+            expected = f'number between 0 and 1, "{_ESTIMATE}" or None'
+            base.check_real(where, "prior", self.prior, expected, lambda x: 0 < x < 1)
+        share = self.training_prior_
+        if not 0.0 < share < 1.0:
+            must = "with a prior, both classes must have weight in training"
+            raise InputError(message(where, must, f"a share of positives of {share:g}"))
+        inner = self._inner()
+        last = inner.steps[-1][1] if isinstance(inner, Pipeline) else inner
+        weighing = getattr(last, "class_weight", None)
+        if weighing is not None and self.calibration is None:
+            must = "with a prior, probabilities must be those of the class frequencies of training"
+            remedy = "Leave class_weight out, or give calibration"
+            raise InputError(message(where, must, f"class_weight={weighing!r}", remedy))
+
+    def prior_of(self, X: Any) -> float:
+        """The share of positives among these rows that decisions for them assume."""
+        return self._prior_of(super()._chances(X))
+
+    def _prior_of(self, p: Floats) -> float:
+        """The same, from the probabilities of the rows at the share of training, (rows,)."""
+        self._check_prior()  # it may have been set after fit
+        if self.prior is None:
+            return self.training_prior_
+        if self.prior == _ESTIMATE:
+            return estimated_prior(p, self.training_prior_, type(self).__name__)
+        return float(self.prior)
+
+    def _chances(self, X: Any) -> Floats:
+        """The probability of the positive class for each row, at the prior of the rows, (rows,)."""
+        p = super()._chances(X)
+        return p if self.prior is None else adapted(p, self.training_prior_, self._prior_of(p))
 
     def decide(self, X: Any) -> Decision:
         """The decision for these rows as one sequence: labels of the loss, value, and its proof."""

@@ -64,6 +64,11 @@ class SpecLoss(Loss):
         """True when the labels may still be chosen."""
         return self.spec.labels is None and self.labels_given is None
 
+    @property
+    def scheme(self) -> str:  # type: ignore[override]
+        """The scheme of chunk tags of the file, "" where it has none."""
+        return self.spec.scheme
+
     @cached_property
     def bound(self) -> BoundLoss:
         """The spec with labels and parameters filled in."""

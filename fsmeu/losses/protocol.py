@@ -35,6 +35,7 @@ class Loss(Card, Derives):
     kind: str  # either "loss" or "utility"
     alphabet: Alphabet  # the labels of both tapes
     labels_open = False  # whether they may still be chosen
+    scheme = ""  # of chunk tags, "bio", "iob1" or "iobes", where its labels are such
 
     def __call__(self, z: Iterable[object], y: Iterable[object]) -> float:
         """The value of one pair of sequences."""

@@ -9,6 +9,8 @@ Models, each a frozen dataclass whose ``layered()`` is an acyclic acceptor in la
   fields (``potentials``)
 - ``NBest(sequences, weights)``: n-best lists, as a trie; ``Acceptor(fst, labels)``: any acyclic
   OpenFst acceptor; ``Mixture(models, weights)`` (``lattices``)
+- ``from_samples(samples)``: samples of one answer: sequences, sets of labels, sets of spans
+  (``samples``)
 - ``hmm(initial, transition, emission, observations)``: posterior of hidden labels;
   ``from_logits(logits, labels)``, ``from_crfsuite(crf, features)``,
   ``from_hmmlearn(model, observations)``: models of other tools; ``from_json(x)``: models from
@@ -35,6 +37,7 @@ from fsmeu.models.derived import calibrate, tempered
 from fsmeu.models.lattices import Acceptor, Mixture, NBest
 from fsmeu.models.paths import backward, forward, log_total, normalize, total
 from fsmeu.models.potentials import Potentials, from_potentials
+from fsmeu.models.samples import from_samples
 
 __all__ = [
     "MAX_ARCS",
@@ -58,6 +61,7 @@ __all__ = [
     "from_json",
     "from_logits",
     "from_potentials",
+    "from_samples",
     "hmm",
     "log_total",
     "marginals_many",

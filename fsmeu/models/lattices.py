@@ -63,17 +63,31 @@ class NBest(Model):
             log: whether the weights are logarithms (of any base scale; -inf is weight 0).
         """
         lists = _sequences(sequences)
-        numbers = _weights(weights, len(lists), log)
+        numbers = checked_weights(weights, len(lists), "NBest weights", log)
         flat = list(chain.from_iterable(lists))
         alphabet = _seen(flat) if labels is None else as_alphabet(labels, "NBest labels")
         n = len(lists[0])
         rows = alphabet.encode(flat, "NBest sequences, one after the other").reshape(len(lists), n)
-        distinct = rows[:1]
-        group = np.zeros(len(rows), np.int64)
-        if n:
-            distinct, group = np.unique(rows, axis=0, return_inverse=True)
-        merged = group_sums(group.reshape(-1), numbers, len(distinct))
-        self._keep(indices=distinct, weights=merged, labels=alphabet.labels, n=n)
+        self._merge(rows, numbers, alphabet)
+
+    @classmethod
+    def of_indices(cls, rows: Ints, weights: Floats, alphabet: Alphabet) -> NBest:
+        """The list of sequences that are given as label indices, (N, n), with checked weights."""
+        check_arcs("NBest", rows.size)
+        model = cls.__new__(cls)
+        model._merge(rows, weights, alphabet)
+        return model
+
+    def _merge(self, rows: Ints, weights: Floats, alphabet: Alphabet) -> None:
+        """Sets the fields; rows that are equal become one."""
+        keys = [row.tobytes() for row in rows.astype(">u4")]  # bytes are in alphabetical order
+        at = {key: k for k, key in enumerate(keys)}
+        ordered = sorted(at)
+        place = {key: k for k, key in enumerate(ordered)}
+        group = np.array([place[key] for key in keys], np.int64)
+        merged = group_sums(group, weights, len(ordered))
+        distinct = rows[[at[key] for key in ordered]]
+        self._keep(indices=distinct, weights=merged, labels=alphabet.labels, n=rows.shape[1])
         self._keep(title=f"list of {len(distinct):,} sequences")
 
     @property
@@ -84,6 +98,13 @@ class NBest(Model):
     def _build(self) -> Layered:
         positive = self.probabilities > 0
         return _trie(self.alphabet, self.indices[positive], self.probabilities[positive])
+
+    def marginals(self) -> Floats:
+        """P(y_i = l) as an array of shape (n, L)."""
+        cells = np.arange(self.n) * len(self.labels) + self.indices
+        shares = np.broadcast_to(self.probabilities[:, None], cells.shape)
+        sums = group_sums(cells.ravel(), shares.ravel(), self.n * len(self.labels))
+        return sums.reshape(self.n, len(self.labels))
 
     @property
     def sequences(self) -> NDArray[Any]:
@@ -108,8 +129,11 @@ def _sequences(sequences: Iterable[Iterable[object]]) -> list[list[object]]:
     return result
 
 
-def _weights(weights: ArrayLike | None, size: int, log: bool) -> Floats:
-    where = "NBest weights"
+def checked_weights(weights: ArrayLike | None, size: int, where: str, log: bool = False) -> Floats:
+    """The weights of ``size`` sequences, equal ones unless given, (size,).
+
+    ``log`` says that logarithms were given, of which the greatest becomes the weight 1.
+    """
     if not isinstance(log, bool):
         raise InputError(message("NBest log", "must be True or False", log))
     if weights is None:
@@ -137,9 +161,14 @@ def _seen(flat: list[object]) -> Alphabet:
     odd = [x for x in distinct if not isinstance(x, int | str)]
     if odd:
         raise InputError(message("NBest sequences", must, odd[0]))
-    if distinct <= {0, 1, "0", "1"}:
+    return alphabet_of_distinct(distinct)
+
+
+def alphabet_of_distinct(labels: set[Label]) -> Alphabet:
+    """The alphabet of these labels: 0 and 1, or numbers before texts, each in order."""
+    if labels <= {0, 1, "0", "1"}:
         return BINARY
-    return Alphabet(tuple(sorted(distinct, key=lambda x: (isinstance(x, str), x))))
+    return Alphabet(tuple(sorted(labels, key=lambda x: (isinstance(x, str), x))))
 
 
 def _trie(alphabet: Alphabet, rows: Ints, probabilities: Floats) -> Layered:
@@ -150,17 +179,26 @@ def _trie(alphabet: Alphabet, rows: Ints, probabilities: Floats) -> Layered:
     """
     new = np.zeros(len(rows), bool)
     new[0] = True
+    every = np.arange(len(rows))
     prefix = np.zeros(len(rows), np.int64)
     ends = list[tuple[Ints, Ints, Ints]]()
     for column in rows.T:
+        if prefix is every:  # no two rows have this prefix
+            ends.append((every, column.copy(), every))
+            continue
         new[1:] |= column[1:] != column[:-1]
-        longer = np.cumsum(new) - 1
+        longer = every if new.all() else np.cumsum(new) - 1
         ends.append((prefix[new], column[new].copy(), longer[new]))
         prefix = longer
     mass = probabilities
     layers = list[Layer]()
     roundings = 8
+    certain = np.ones(len(rows))
     for source, label, target in reversed(ends):
+        if source is every:
+            layers.append(Layer(source, label, target, certain, len(rows)))
+            roundings += 3
+            continue
         sums = group_sums(source, mass, int(source[-1]) + 1)
         layers.append(Layer(source, label, target, mass / sums[source], len(mass)))
         roundings += 2 + int(np.bincount(source).max())

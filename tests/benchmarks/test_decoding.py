@@ -71,3 +71,14 @@ def test_many():
     matrix = np.random.default_rng(3).random((20_000, 25))
     title = "decode_many, F1, 20,000 of n = 25"
     assert in_time(title, 1, lambda: fsmeu.decode_many(F1, matrix))
+
+
+def test_samples():
+    """The consensus of 100 samples of 1,000 labels, other ones each time."""
+    random = np.random.default_rng(4)
+    names = np.array([f"label {k}" for k in range(1000)])
+    drawn = iter([random.random((100, 1000)) < random.beta(0.4, 1.6, 1000) for _ in range(8)])
+    tables = iter([[set(names[row].tolist()) for row in next(drawn)] for _ in range(4)])
+    title = "consensus, F1, 100 samples of 1,000 labels"
+    assert in_time(f"{title}, sets", 0.1, lambda: fsmeu.consensus(next(tables), F1))
+    assert in_time(f"{title}, rows", 0.1, lambda: fsmeu.consensus(next(drawn), F1))

@@ -28,6 +28,7 @@ ESTIMATORS = [
     OFOClassifier(),
     learning.OnlineLogisticClassifier(),
     DTAClassifier(),
+    DTAClassifier(prior=0.3),
     EUMClassifier(random_state=0),
     learning.ExampleWiseClassifier(),
     learning.MaxExpectedFClassifier(restarts=4, random_state=0),

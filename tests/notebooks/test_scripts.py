@@ -1,4 +1,4 @@
-"""Scripts on CoNLL-2000 and on rare classes: their parts, and their quick runs."""
+"""Scripts on CoNLL-2000, on rare classes and on samples: their parts, and their quick runs."""
 
 import gzip
 import json
@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from seqeval.metrics import precision_score, recall_score
 from seqeval.metrics.sequence_labeling import get_entities
+from sklearn.metrics import f1_score
 
 import fsmeu
-from tests.notebooks.conftest import ran
+from tests.notebooks.conftest import needs, ran
 
 # -- CoNLL-2000 -----------------------------------------------------------------------------------
 
@@ -137,3 +138,59 @@ def test_no_decision_is_above_the_best_threshold(load):
     *scores, best = load("rare_classes").scores(rows, positive, 200, 200, 0)
     assert len(scores) == 3
     assert all(0 < one <= best for one in scores)
+
+
+def test_no_decision_is_above_the_best_threshold_where_the_share_moves(load):
+    """For F1 and accuracy; test sets have the shares that they are to have."""
+    script = load("prevalence")
+    random = np.random.default_rng(1)
+    rows = random.normal(size=(6000, 3))
+    positive = rows @ [1.5, 1.0, 0.0] + random.normal(size=6000) > 2.9
+    for share in (0.05, 0.4):
+        chosen = script.drawn(positive, 500, share, random)
+        assert len(set(chosen.tolist())) == 500
+        assert positive[chosen].mean() == share
+    found = script.scores(rows, positive, (1000, 600), 0)
+    assert found.values.shape == (2, 5, 6)
+    told = ~np.isnan(found.values)
+    assert told[:, :, [0, 1, 2, 4, 5]].all()
+    above = found.values - found.values[:, :, -1:]
+    assert (above[told] <= 1e-12).all()
+
+
+# -- samples --------------------------------------------------------------------------------------
+
+
+def test_ways_to_make_one_answer_of_several(load):
+    """Scores are those of scikit-learn and seqeval; the consensus is above all for the samples."""
+    script = load("consensus")
+    random = np.random.default_rng(0)
+    table = random.random((10, 6)) < [0.9, 0.6, 0.45, 0.4, 0.2, 0.05]
+    samples = [frozenset(np.flatnonzero(row).tolist()) for row in table]
+    chosen = {name: way(samples) for name, way in script.ways("fscore").items()}
+    assert chosen["majority"] == set(np.flatnonzero(table.sum(axis=0) > 5).tolist())
+    assert chosen["intersection"] == set(np.flatnonzero(table.all(axis=0)).tolist())
+    assert chosen["union"] == set(np.flatnonzero(table.any(axis=0)).tolist())
+    means = {}
+    for name, answer in chosen.items():
+        z = np.isin(np.arange(6), list(answer))
+        want = f1_score(table, np.tile(z, (10, 1)), average="samples", zero_division=1)
+        means[name] = np.mean([script.counts(answer, one).fscore for one in samples])
+        assert means[name] == pytest.approx(want)
+    assert max(means.values()) == means["consensus"]
+    assert means["best sample"] >= means["one sample"]
+
+
+def test_tags_by_majority(load):
+    script = load("consensus")
+    samples = [["B-NP", "I-NP", "O"], ["B-NP", "O", "O"], ["O", "I-NP", "O"]]
+    assert script.token_majority(samples) == {
+        (begin, end + 1, kind) for kind, begin, end in get_entities(["B-NP", "I-NP", "O"])
+    }
+
+
+@pytest.mark.nightly
+def test_quick_run_of_samples(conll2000):
+    needs("scene/scene_train.csv.gz", "scene/scene_test.csv.gz")
+    told, _ = ran("consensus.py", "--quick")
+    assert told.count("best sample") == 2
