@@ -35,6 +35,7 @@ from fsmeu.decoding.count_search import CountSearch, branch_and_bound, chords
 from fsmeu.decoding.hulls import best_sums
 from fsmeu.decoding.prices import Cuts, PricedSums
 from fsmeu.decoding.problem import Answer, Method, Problem, certify, one_by_one
+from fsmeu.decoding.swept import NEGLIGIBLE, Swept, parts_of, swept_at
 from fsmeu.expectation.query import allowed_layers
 from fsmeu.expectation.totals import (
     ESCAPED,
@@ -51,12 +52,10 @@ from fsmeu.expectation.totals import (
     wide_rule_of_totals,
 )
 from fsmeu.models import arc_weights_many
-from fsmeu.trellis.batches import Scores
-from fsmeu.trellis.lanes import TAIL, CountRange, LaneGroup, node_logs
+from fsmeu.trellis.lanes import TAIL, CountRange, LaneGroup
 from fsmeu.trellis.rules import Rule
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
-SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each lane
 MOST_SCORES = 1 << 27  # scores that are kept: 1 GB
 
 LONG = 384  # labels of one sentence from which on prices are faster than tables of all counts
@@ -69,7 +68,6 @@ _WHY = (
 )
 _CLOSE = 1e-10  # the part of a value that an upper bound may be above it
 _BESIDE = 16  # totals on either side of it that are looked at anyway
-_NEGLIGIBLE = 1e-16  # a score that is left out, at the lane x = 0
 
 
 class TotalsDecision(NamedTuple):
@@ -80,22 +78,6 @@ class TotalsDecision(NamedTuple):
     error: float  # a bound on its error
     upper: float  # no hypotheses have a greater value
     tried: int  # how many totals were tried
-
-
-class _Part(NamedTuple):
-    """Sentences that are swept together."""
-
-    rows: slice  # their places among all
-    group: LaneGroup
-
-
-class _Swept(NamedTuple):
-    """Scores of the steps of a part at the nodes of a rule."""
-
-    part: _Part
-    scores: Scores  # E[amount exp(-x count)], those that are not negligible
-    logs: Floats  # log G, (batch, lanes)
-    errors: Floats  # bounds on the errors of these, (batch, lanes)
 
 
 class _Expected(NamedTuple):
@@ -122,36 +104,6 @@ class _Paths(NamedTuple):
     labels: list[Ints]  # by sentence
 
 
-def _parts(groups: Sequence[LaneGroup]) -> list[_Part]:
-    """The groups, divided so that all scores of a part are few."""
-    parts = []
-    place = 0
-    for group in groups:
-        cells = max(1, len(group.trellis.score_cells(group.n)))
-        size = max(1, SCORES_AT_ONCE // cells)
-        for begin in range(0, group.size, size):
-            weights = group.weights.rows(slice(begin, begin + size))
-            part = LaneGroup(group.trellis, weights)
-            parts.append(_Part(slice(place, place + part.size), part))
-            place += part.size
-    return parts
-
-
-def _swept(nodes: Floats, alone: bool, part: _Part) -> _Swept:
-    """The scores of the steps of a part at nodes.
-
-    Of one sentence alone, E[T exp(-x S)] is a sum of scores itself, and log G is taken to be 0.
-    """
-    group = part.group
-    trellis = group.trellis.with_lanes(nodes)
-    ends = np.ones((group.size, 1, len(nodes)))
-    scores, sums = trellis.scores(group.weights, ends, least=np.full(len(nodes), _NEGLIGIBLE))
-    if alone:
-        return _Swept(part, scores, np.zeros((1, len(nodes))), np.zeros((1, len(nodes))))
-    logs = node_logs(group, sums.masses, sums.deficits)
-    return _Swept(part, scores, logs.logs, logs.errors)
-
-
 def best_by_lanes(problem: TotalsProblem, jobs: int = 1) -> TotalsDecision | None:
     """The best hypotheses, or None where lanes do not serve them."""
     ratio = ratio_by_total(problem)
@@ -170,13 +122,11 @@ class _Search:
         self.problem = problem
         self.ratio = ratio
         self.run: Callable[..., Any] = map if pool._max_workers == 1 else pool.map
-        self.parts = _parts(problem.groups)
+        self.parts = parts_of(problem.groups)
         self.sentences = sum(part.group.size for part in self.parts)
         self.range: CountRange = problem.range
         self.centre = ratio.v + self.range.mean  # (k,)
-        self.plain = list(
-            self.run(partial(_swept, np.zeros(1), self.sentences == 1), self.parts)
-        )  # at the node 0
+        self.plain = self.swept(np.zeros(1))
         self.one: PricedSums | None = None
         if self.sentences == 1 and problem.n >= LONG:
             self.one = PricedSums(self.parts[0].group.trellis, problem.n, len(ratio.v))
@@ -190,14 +140,14 @@ class _Search:
             joint = group.size * float(group.trellis.greatest[0, group.n])
             if self.one is not None:
                 joint = self.one.greatest_without_signs(swept.scores)
-                joint += _NEGLIGIBLE * left_out_steps
+                joint += NEGLIGIBLE * left_out_steps
             self.greatest += joint
             rounding = group.rounding if self.sentences == 1 else 2 * group.rounding
-            self.rounding += rounding * joint + _NEGLIGIBLE * left_out_steps
+            self.rounding += rounding * joint + NEGLIGIBLE * left_out_steps
 
-    def swept(self, nodes: Floats) -> list[_Swept]:
+    def swept(self, nodes: Floats) -> list[Swept]:
         """The scores of the steps of all parts at nodes."""
-        return list(self.run(partial(_swept, nodes, self.sentences == 1), self.parts))
+        return list(self.run(partial(swept_at, nodes, self.sentences == 1), self.parts))
 
     def decision(self) -> TotalsDecision | None:
         """The best hypotheses."""
@@ -233,23 +183,23 @@ class _Search:
         reached = int(ends(likeliest).sum()) if np.isfinite(bounds[likeliest]) else 0
         return _Expected(bounds, likeliest, reached, off)
 
-    def _tables(self, swept: Sequence[_Swept], factors: Sequence[Floats]) -> list[Floats]:
+    def _tables(self, swept: Sequence[Swept], factors: Sequence[Floats]) -> list[Floats]:
         """The best sums of scores by count of each sentence."""
         return [table for found in self._best(swept, factors, None) for table in found[0]]
 
     def _best(
-        self, swept: Sequence[_Swept], factors: Sequence[Floats], ends: Ints | None
+        self, swept: Sequence[Swept], factors: Sequence[Floats], ends: Ints | None
     ) -> list[tuple[Floats, Ints]]:
         """For each part, the best sums of scores by count, and labels where counts are given."""
 
-        def best(part: _Swept, own: Floats) -> tuple[Floats, Ints]:
+        def best(part: Swept, own: Floats) -> tuple[Floats, Ints]:
             at = None if ends is None else ends[part.part.rows]
             group = part.part.group
             return group.trellis.best(part.scores, own, group.n, at)
 
         return list(self.run(best, swept, factors))
 
-    def _paths(self, swept: Sequence[_Swept], factors: Sequence[Floats], ends: Ints) -> _Paths:
+    def _paths(self, swept: Sequence[Swept], factors: Sequence[Floats], ends: Ints) -> _Paths:
         """Best paths with these counts."""
         if self.one is not None:
             path = self.one.path(swept[0].scores, factors[0], int(ends[0]))
@@ -338,7 +288,7 @@ class _Lanes:
         self,
         search: _Search,
         rule: Rule,
-        swept: Sequence[_Swept],
+        swept: Sequence[Swept],
         expected: Floats,
         near: _Near,
     ) -> None:
