@@ -13,8 +13,10 @@ one k, the best hypotheses are best paths. What the rule leaves out is at most E
 best E[T] by total, from the lane x = 0, excludes all k that are far: E[T / (v + S)^a] is at most
 E[T] / (v + l)^a, l being the least S but for a stated probability (``trellis/lanes.py``).
 
-Other totals near k are bounded by chords. With m = E[S] about, u = 1 / (v + m), the function
-E[T (1 + u (S - m))^-a] is convex in u; ``count_search`` has the search.
+Best sums of one long sentence are found at prices (``prices.py``), those of several sentences by
+tables of all counts (``hulls.py``). Totals far from the likeliest k are excluded by its scores, as
+(v + S)^-a is a bounded multiple of that of k. Others are bounded by chords: with m = E[S] about and
+u = 1 / (v + m), the function E[T (1 + u (S - m))^-a] is convex in u; see ``count_search``.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
 from fsmeu.decoding.count_search import CountSearch, branch_and_bound, chords
 from fsmeu.decoding.hulls import best_sums
+from fsmeu.decoding.prices import Cuts, PricedSums
 from fsmeu.decoding.problem import Answer, Method, Problem, certify, one_by_one
+from fsmeu.decoding.swept import NEGLIGIBLE, Swept, parts_of, swept_at
 from fsmeu.expectation.query import allowed_layers
 from fsmeu.expectation.totals import (
     ESCAPED,
@@ -48,23 +52,22 @@ from fsmeu.expectation.totals import (
     wide_rule_of_totals,
 )
 from fsmeu.models import arc_weights_many
-from fsmeu.trellis.batches import Scores
-from fsmeu.trellis.lanes import TAIL, CountRange, LaneGroup, node_logs
+from fsmeu.trellis.lanes import TAIL, CountRange, LaneGroup
 from fsmeu.trellis.rules import Rule
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
-SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each lane
 MOST_SCORES = 1 << 27  # scores that are kept: 1 GB
 
+LONG = 384  # labels of one sentence from which on prices are faster than tables of all counts
 LEAST_LENGTH = 128  # labels from which on lanes are faster than counts
+LEAST_CELLS = 2900  # positions times labels from which on they are, as well
 
 _WHY = (
     "the value is a ratio of a joint count and a sum of counts of each sequence by itself, and "
     "expectations are generating functions at a few nodes whose remainders are bounded"
 )
 _CLOSE = 1e-10  # the part of a value that an upper bound may be above it
-_LONG = 512  # labels of a sentence from which on it is worth while to bound its count first
-_NEGLIGIBLE = 1e-16  # a score that is left out, at the lane x = 0
+_BESIDE = 16  # totals on either side of it that are looked at anyway
 
 
 class TotalsDecision(NamedTuple):
@@ -77,45 +80,28 @@ class TotalsDecision(NamedTuple):
     tried: int  # how many totals were tried
 
 
-class _Part(NamedTuple):
-    """Sentences that are swept together."""
+class _Expected(NamedTuple):
+    """What is known of the greatest E[T] by total."""
 
-    rows: slice  # their places among all
-    group: LaneGroup
-
-
-class _Swept(NamedTuple):
-    """Scores of the steps of a part at the nodes of a rule."""
-
-    part: _Part
-    scores: Scores  # E[amount exp(-x count)], those that are not negligible
-    logs: Floats  # log G, (batch, lanes)
-    errors: Floats  # bounds on the errors of these, (batch, lanes)
+    bounds: Floats  # bounds from above, (k,)
+    likeliest: int  # the total that seems best
+    reached: int  # a total near it at which E[T] is as great as the bound; 0 if there is none
+    off: float  # how far it may be from it, by rounding
 
 
-def _parts(groups: Sequence[LaneGroup]) -> list[_Part]:
-    """The groups, divided so that all scores of a part are few."""
-    parts = []
-    place = 0
-    for group in groups:
-        cells = max(1, len(group.trellis.score_cells(group.n)))
-        size = max(1, SCORES_AT_ONCE // cells)
-        for begin in range(0, group.size, size):
-            weights = group.weights.rows(slice(begin, begin + size))
-            part = LaneGroup(group.trellis, weights)
-            parts.append(_Part(slice(place, place + part.size), part))
-            place += part.size
-    return parts
+class _Near(NamedTuple):
+    """The totals that may be best, from the first to the last, and the likeliest."""
+
+    first: int
+    last: int
+    likeliest: int
 
 
-def _swept(nodes: Floats, part: _Part) -> _Swept:
-    """The scores of the steps of a part at nodes."""
-    group = part.group
-    trellis = group.trellis.with_lanes(nodes)
-    ends = np.ones((group.size, 1, len(nodes)))
-    scores, sums = trellis.scores(group.weights, ends, least=np.full(len(nodes), _NEGLIGIBLE))
-    logs = node_logs(group, sums.masses, sums.deficits)
-    return _Swept(part, scores, logs.logs, logs.errors)
+class _Paths(NamedTuple):
+    """Best paths of all sentences."""
+
+    score: float  # the sum of their scores
+    labels: list[Ints]  # by sentence
 
 
 def best_by_lanes(problem: TotalsProblem, jobs: int = 1) -> TotalsDecision | None:
@@ -136,104 +122,92 @@ class _Search:
         self.problem = problem
         self.ratio = ratio
         self.run: Callable[..., Any] = map if pool._max_workers == 1 else pool.map
-        self.parts = _parts(problem.groups)
+        self.parts = parts_of(problem.groups)
         self.sentences = sum(part.group.size for part in self.parts)
         self.range: CountRange = problem.range
         self.centre = ratio.v + self.range.mean  # (k,)
-        self.beyond = -np.inf  # an upper bound on the values of totals that are not looked at
+        self.plain = self.swept(np.zeros(1))
+        self.one: PricedSums | None = None
+        if self.sentences == 1 and problem.n >= LONG:
+            self.one = PricedSums(self.parts[0].group.trellis, problem.n, len(ratio.v))
         # Bounds on the sums of terms of T without their signs, of all hypotheses, and on what of T
         # is lost to rounding and to scores that are left out.
         self.greatest = 0.0
         self.rounding = 0.0
-        for part in self.parts:
-            group = part.group
-            joint = self._most_without_signs(group)
-            steps = 4 * len(group.trellis.tapes.terms) * group.n * group.size
+        for swept in self.plain:
+            group = swept.part.group
+            left_out_steps = 4 * len(group.trellis.tapes.terms) * group.n * group.size
+            joint = group.size * float(group.trellis.greatest[0, group.n])
+            if self.one is not None:
+                joint = self.one.greatest_without_signs(swept.scores)
+                joint += NEGLIGIBLE * left_out_steps
             self.greatest += joint
-            self.rounding += 2 * group.rounding * joint + _NEGLIGIBLE * steps
+            rounding = group.rounding if self.sentences == 1 else 2 * group.rounding
+            self.rounding += rounding * joint + NEGLIGIBLE * left_out_steps
 
-    def _most_without_signs(self, group: LaneGroup) -> float:
-        """A bound on the sums of E|amount| over the steps of any hypotheses of a group."""
-        trellis = group.trellis
-        if group.n < _LONG or trellis.common.any():
-            return group.size * float(trellis.greatest[0, group.n])
-        ends = np.ones((group.size, 1, 1))
-        plain = trellis.with_lanes(np.zeros(1))
-        scores, _ = plain.scores(group.weights, ends, absolute=True, least=np.zeros(1))
-        best, _ = trellis.best_of_all(scores, np.ones((group.size, 1)), group.n)
-        return float(best.sum()) * (1 + 1e-6)
+    def swept(self, nodes: Floats) -> list[Swept]:
+        """The scores of the steps of all parts at nodes."""
+        return list(self.run(partial(swept_at, nodes, self.sentences == 1), self.parts))
 
     def decision(self) -> TotalsDecision | None:
         """The best hypotheses."""
         none = value_of_none(self.problem)
         if none is None:
             return None
-        plain = list(self.run(partial(_swept, np.zeros(1)), self.parts))
-        if sum(swept.scores.value.size for swept in plain) > MOST_SCORES:
+        if sum(swept.scores.value.size for swept in self.plain) > MOST_SCORES:
             return None
-        ones = [np.ones((swept.part.group.size, 1)) for swept in plain]
-        tables = self._tables(plain, ones, self._most_items(plain, ones))
-        expected, _, off = best_sums(tables)  # the greatest E[T] by total
-        lacking = np.full(len(self.ratio.v) - len(expected), -np.inf)
-        expected = np.append(expected + off + self.rounding, lacking)
-        if np.isneginf(expected[0]):  # all that is allowed counts something
+        expected = self._expected()
+        if not self.problem.allows_none:
             none = -np.inf
         near = self._near(expected, none)
         if near is None:
-            return self._without_items(plain, expected, none)
-        return self._decided(expected, near, none, plain)
+            return self._without_items(none)
+        return self._decided(expected.bounds, near, none)
 
-    def _most_items(self, plain: Sequence[_Swept], ones: Sequence[Floats]) -> int | None:
-        """A total beyond which none is best, for one sentence; None where that is not known.
+    def _expected(self) -> _Expected:
+        """The greatest E[T] by total."""
+        worth = self.ratio.gain * self.centre**-self.ratio.power
+        if self.one is not None:
+            scores = self.plain[0].scores
+            bounds = self.one.greatest_sums(scores, worth)
+            return _Expected(
+                bounds + self.rounding, self.one.likeliest, self.one.reached, self.one.rounded
+            )
+        ones = [np.ones((swept.part.group.size, 1)) for swept in self.plain]
+        sums, ends, off = best_sums(self._tables(self.plain, ones))
+        lacking = np.full(len(self.ratio.v) - len(sums), -np.inf)
+        bounds = np.append(sums + off + self.rounding, lacking)
+        with np.errstate(invalid="ignore"):
+            likely = (bounds * worth)[1:]
+        likeliest = 1 + int(np.argmax(np.where(np.isnan(likely), -np.inf, likely)))
+        reached = int(ends(likeliest).sum()) if np.isfinite(bounds[likeliest]) else 0
+        return _Expected(bounds, likeliest, reached, off)
 
-        The greatest E[T] of all hypotheses bounds that of every total, and divided by a greater
-        denominator it falls below a value that is reached.
-        """
-        if self.sentences != 1 or self.problem.n < _LONG:
-            return None
-        group = plain[0].part.group
-        best, counts = group.trellis.best_of_all(plain[0].scores, ones[0], group.n)
-        most = float(best[0]) + self.rounding
-        total = max(1, int(counts[0]))
-        ratio = self.ratio
-        least = most - 2 * self.rounding - TAIL * self.greatest
-        reached = ratio.gain[total] * max(0.0, least)
-        reached *= (ratio.v[total] + self.range.high) ** -ratio.power
-        bounds = ratio.gain * most * (ratio.v + self.range.low) ** -ratio.power
-        bounds += TAIL * self.problem.largest
-        bounds[0] = np.inf
-        above = np.flatnonzero(bounds >= reached * (1 - 1e-12))
-        last = int(above[-1])
-        self.beyond = float(bounds[last + 1 :].max(initial=-np.inf))
-        return last
-
-    def _tables(
-        self, swept: Sequence[_Swept], factors: Sequence[Floats], most: int | None = None
-    ) -> list[Floats]:
-        """The best sums of scores by count of each sentence, up to a count if given."""
-        return [table for found in self._best(swept, factors, None, most) for table in found[0]]
-
-    def _labels(
-        self, swept: Sequence[_Swept], factors: Sequence[Floats], ends: Ints, most: int | None
-    ) -> list[Ints]:
-        """The labels of best paths with these counts, by sentence."""
-        return [labels for found in self._best(swept, factors, ends, most) for labels in found[1]]
+    def _tables(self, swept: Sequence[Swept], factors: Sequence[Floats]) -> list[Floats]:
+        """The best sums of scores by count of each sentence."""
+        return [table for found in self._best(swept, factors, None) for table in found[0]]
 
     def _best(
-        self,
-        swept: Sequence[_Swept],
-        factors: Sequence[Floats],
-        ends: Ints | None,
-        most: int | None,
+        self, swept: Sequence[Swept], factors: Sequence[Floats], ends: Ints | None
     ) -> list[tuple[Floats, Ints]]:
         """For each part, the best sums of scores by count, and labels where counts are given."""
 
-        def best(part: _Swept, own: Floats) -> tuple[Floats, Ints]:
+        def best(part: Swept, own: Floats) -> tuple[Floats, Ints]:
             at = None if ends is None else ends[part.part.rows]
             group = part.part.group
-            return group.trellis.best(part.scores, own, group.n, at, most)
+            return group.trellis.best(part.scores, own, group.n, at)
 
         return list(self.run(best, swept, factors))
+
+    def _paths(self, swept: Sequence[Swept], factors: Sequence[Floats], ends: Ints) -> _Paths:
+        """Best paths with these counts."""
+        if self.one is not None:
+            path = self.one.path(swept[0].scores, factors[0], int(ends[0]))
+            return _Paths(path.score, [path.labels])
+        found = self._best(swept, factors, ends)
+        tables = [table for part in found for table in part[0]]
+        sums = [float(table[end]) for table, end in zip(tables, ends.tolist(), strict=True)]
+        return _Paths(math.fsum(sums), [row for part in found for row in part[1]])
 
     def _coarse(self, expected: Floats) -> Floats:
         """Upper bounds on values by total: E[T] over the least denominator, (k,)."""
@@ -242,82 +216,66 @@ class _Search:
         bounds = ratio.gain * np.maximum(expected, 0.0) * least**-ratio.power
         return np.where(np.isneginf(expected), -np.inf, bounds + TAIL * self.problem.largest)
 
-    def _near(self, expected: Floats, none: float) -> tuple[int, int, int] | None:
-        """The totals that may be best, from the first to the last, and the likeliest; or None."""
+    def _near(self, expected: _Expected, none: float) -> _Near | None:
+        """The totals that may be best; None where hypotheses that count nothing are."""
         ratio = self.ratio
-        with np.errstate(invalid="ignore"):
-            likely = ratio.gain * expected * self.centre**-ratio.power
-        likely[0] = -np.inf
-        likeliest = int(np.argmax(np.where(np.isnan(likely), -np.inf, likely)))
-        if not np.isfinite(likely[likeliest]):
-            return None
-        least = float(expected[likeliest]) - 2 * self.rounding - TAIL * self.greatest
-        reached = float(ratio.gain[likeliest]) * max(0.0, least)
-        reached *= float(ratio.v[likeliest] + self.range.high) ** -ratio.power
-        coarse = self._coarse(expected)
+        total = expected.reached
+        reached = 0.0
+        if total:
+            least = float(expected.bounds[total]) - expected.off
+            least -= 2 * self.rounding + TAIL * self.greatest
+            reached = float(ratio.gain[total]) * max(0.0, least)
+            reached *= float(ratio.v[total] + self.range.high) ** -ratio.power
+        coarse = self._coarse(expected.bounds)
         coarse[0] = -np.inf
         near = np.flatnonzero(coarse >= max(reached * (1 - 1e-12), none))
         if not len(near):
             return None
         first = int(near[0])
         last = int(near[-1])
-        return first, last, min(max(likeliest, first), last)
+        return _Near(first, last, min(max(expected.likeliest, first), last))
 
-    def _without_items(
-        self, plain: Sequence[_Swept], expected: Floats, none: float
-    ) -> TotalsDecision | None:
-        """Hypotheses that count nothing, which are best; None where none are allowed."""
-        if np.isneginf(expected[0]):
-            return None
-        ones = [np.ones((s.part.group.size, 1)) for s in plain]
-        labels = self._labels(plain, ones, np.zeros(self.sentences, np.int64), None)
+    def _without_items(self, none: float) -> TotalsDecision:
+        """Hypotheses that count nothing, which are allowed and best."""
+        ones = [np.ones((swept.part.group.size, 1)) for swept in self.plain]
+        paths = self._paths(self.plain, ones, np.zeros(self.sentences, np.int64))
         error = error_of_none(self.problem)
-        return TotalsDecision(labels, none, error, none + error, 0)
+        return TotalsDecision(paths.labels, none, error, none + error, 0)
 
-    def _decided(
-        self,
-        expected: Floats,
-        near: tuple[int, int, int],
-        none: float,
-        plain: Sequence[_Swept],
-    ) -> TotalsDecision | None:
+    def _decided(self, expected: Floats, near: _Near, none: float) -> TotalsDecision | None:
         """The best of the totals that may be, and of hypotheses that count nothing."""
-        first, last, likeliest = near
         decision = None
         for is_wide in (False, True):
-            rule = rule_of_totals(self.ratio, self.range, likeliest)
+            rule = rule_of_totals(self.ratio, self.range, near.likeliest)
             if is_wide or not rule.is_one_sided:
-                rule = wide_rule_of_totals(self.ratio, self.range, first, last)
-            swept = list(self.run(partial(_swept, rule.nodes), self.parts))
+                rule = wide_rule_of_totals(self.ratio, self.range, near.first, near.last)
+            swept = self.swept(rule.nodes)
             if sum(part.scores.value.size for part in swept) > MOST_SCORES:
                 return decision
             lanes = _Lanes(self, rule, swept, expected, near)
-            decision = self._with_rule(lanes, expected, none, plain)
+            decision = self._with_rule(lanes, expected, none)
             enough = max(2 * decision.error, _CLOSE * abs(decision.value))
             if not rule.is_one_sided or decision.upper <= decision.value + enough:
                 break
         return decision
 
-    def _with_rule(
-        self, lanes: _Lanes, expected: Floats, none: float, plain: Sequence[_Swept]
-    ) -> TotalsDecision:
+    def _with_rule(self, lanes: _Lanes, expected: Floats, none: float) -> TotalsDecision:
         """The best of all totals, by the scores of a rule."""
-        first, last, _ = lanes.near
         search = lanes.search()
-        search.sums(first)
-        search.sums(last)
+        far = lanes.exclude_far(search)
+        search.sums(search.low)
+        search.sums(search.high)
         error = error_of_none(self.problem)
-        allows_none = bool(np.isfinite(expected[0]))
+        allows_none = self.problem.allows_none
         best, upper = branch_and_bound(search, none - error if allows_none else -np.inf)
-        coarse = self._coarse(expected)
+        coarse = np.minimum(self._coarse(expected), far)
         coarse[0] = none + error if allows_none else -np.inf
-        coarse[first : last + 1] = -np.inf
-        upper = max(upper, float(coarse.max()), self.beyond)
+        coarse[search.low : search.high + 1] = -np.inf
+        upper = max(upper, float(coarse.max()))
         total, value, labels = lanes.hypotheses(best)
         if allows_none and none >= value:
-            decision = self._without_items(plain, expected, none)
-            if decision is not None:
-                return decision._replace(upper=max(upper, decision.upper))
+            decision = self._without_items(none)
+            return decision._replace(upper=max(upper, decision.upper))
         error = lanes.error(total)
         tried = len(search.tried)
         return TotalsDecision(labels, value, error, upper, tried)
@@ -330,16 +288,15 @@ class _Lanes:
         self,
         search: _Search,
         rule: Rule,
-        swept: Sequence[_Swept],
+        swept: Sequence[Swept],
         expected: Floats,
-        near: tuple[int, int, int],
+        near: _Near,
     ) -> None:
         self.owner = search
         self.rule = rule
         self.swept = swept
         self.expected = np.maximum(expected, 0.0)
         self.near = near
-        self.most = near[1] if search.sentences == 1 else None
         logs = np.concatenate([part.logs for part in swept])  # (sentences, lanes)
         self.logs = np.array([math.fsum(column) for column in logs.T])
         self.most_shares = np.exp(-logs.min(axis=0))  # 1 / G of a sentence, at most, (lanes,)
@@ -361,9 +318,12 @@ class _Lanes:
 
     def sums_at(self, k: int) -> Floats:
         """The greatest sums of scores at a total, by total."""
-        tables = self.owner._tables(self.swept, self.factors(k), self.most)
-        sums, self.found[k], off = best_sums(tables)
-        size = len(self.owner.ratio.v)
+        owner = self.owner
+        size = len(owner.ratio.v)
+        if owner.one is not None:
+            self.found[k] = lambda total: np.array([total])
+            return owner.one.sums(self.swept[0].scores, self.factors(k)[0], k, self.greatest(k))
+        sums, self.found[k], off = best_sums(owner._tables(self.swept, self.factors(k)))
         return np.append(sums, np.full(max(0, size - len(sums)), -np.inf)) + off
 
     def over_at(self, k: int, ks: Ints) -> Floats:
@@ -380,14 +340,61 @@ class _Lanes:
     def search(self) -> CountSearch:
         """The values by total."""
         search = self.owner
-        first, last, likeliest = self.near
+        near = self.near
         gain = search.ratio.gain / self.scale
         errors = np.full(len(gain), search.problem.escaped)
         bounds_at = chords(1.0 / search.centre, self.over_at)
         offset = np.zeros(len(gain))
         return CountSearch(
-            first, last, likeliest, gain, offset, errors, self.sums_at, bounds_at, self.hypotheses
+            low=near.first,
+            high=near.last,
+            first=near.likeliest,
+            gain=gain,
+            offset=offset,
+            errors=errors,
+            sums_at=self.sums_at,
+            bounds_at=bounds_at,
+            best_at=self.hypotheses,
         )
+
+    def exclude_far(self, search: CountSearch) -> Floats:
+        """Bounds on values by total, (k,), by the scores at the likeliest; far ones are excluded.
+
+        With v_0 that of the likeliest, (v + S)^-a is at most (v_0 + S)^-a times the greatest
+        ((v_0 + S) / (v + S))^a, which is that of the greatest S where v > v_0, of the least else.
+        """
+        owner = self.owner
+        ratio = owner.ratio
+        reach = owner.range
+        k = self._likeliest(search)
+        ks = np.arange(len(ratio.v))
+        end = np.where(ratio.v > ratio.v[k], reach.high, reach.low)
+        factors = (ratio.v[k] + end) / np.maximum(ratio.v + end, 1e-300)
+        gains = ratio.gain * factors**ratio.power / self.scale[k]
+        over = self.over_at(k, ks)
+        sums = search.sums(k)
+        if owner.one is not None:
+            known = slice(max(0, k - _BESIDE), k + _BESIDE + 1)
+            ask = Cuts(sums, over, gains, search.value(k), known, self.greatest(k))
+            sums = owner.one.lower_bounds(self.swept[0].scores, self.factors(k)[0], ask)
+        bounds: Floats = gains * np.maximum(sums + over, 0.0)
+        bounds += TAIL * owner.problem.largest + owner.problem.escaped
+        near = np.flatnonzero(bounds[search.low : search.high + 1] >= search.value(k))
+        search.high = max(k, search.low + int(near[-1]))
+        search.low = min(k, search.low + int(near[0]))
+        return bounds
+
+    def _likeliest(self, search: CountSearch) -> int:
+        """The total that seems best by the scores at the one that seemed so before."""
+        k = self.near.likeliest
+        near = slice(max(search.low, k - _BESIDE), min(search.high, k + _BESIDE) + 1)
+        worth = self.owner.ratio.gain * self.owner.centre**-self.rule.power
+        search.first = near.start + int(np.argmax((worth * search.sums(k))[near]))
+        return search.first
+
+    def greatest(self, k: int) -> float:
+        """A bound on sums of scores at a total, signs aside."""
+        return self.owner.greatest * float((self.masses(k) * self.most_shares).sum())
 
     def error(self, k: int) -> float:
         """A bound on the error of the value of hypotheses with a total."""
@@ -407,11 +414,9 @@ class _Lanes:
             if int(ends.sum()) == k:
                 break
             k = int(ends.sum())
-        found = self.owner._best(self.swept, self.factors(k), ends, self.most)
-        tables = [table for part in found for table in part[0]]
-        labels = [row for part in found for row in part[1]]
-        sums = [float(table[end]) for table, end in zip(tables, ends.tolist(), strict=True)]
-        return k, float(self.owner.ratio.gain[k] / self.scale[k]) * math.fsum(sums), labels
+        paths = self.owner._paths(self.swept, self.factors(k), ends)
+        gain = float(self.owner.ratio.gain[k] / self.scale[k])
+        return k, gain * paths.score, paths.labels
 
 
 # -- one sentence ----------------------------------------------------------------------------------
@@ -421,8 +426,8 @@ def _condition(problem: Problem) -> str | None:
     """The condition that the problem does not meet; None where lanes may serve it."""
     if problem.keep is not None:
         return "no states may be left out"
-    if problem.n < LEAST_LENGTH:
-        return f"there must be at least {LEAST_LENGTH} labels: fewer are counted exactly"
+    if problem.n < LEAST_LENGTH and problem.n * len(problem.loss.labels) < LEAST_CELLS:
+        return f"there must be at least {LEAST_LENGTH} labels, or many to choose from"
     unmet = unmet_by_totals(problem.loss, problem.n)
     if unmet is None and CHAIN_RATIOS.condition(problem) is None:
         return "chain_ratios must not apply, whose bounds are closer"

@@ -25,14 +25,22 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import Loss
-from fsmeu.trellis.lanes import TAIL, CountRange, LaneGroup, count_range, node_logs, rounded_rule
+from fsmeu.trellis.lanes import (
+    TAIL,
+    CountRange,
+    LaneGroup,
+    NodeLogs,
+    count_range,
+    node_logs,
+    rounded_rule,
+)
 from fsmeu.trellis.roundings import BoundedValue
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.twofold import UNIT
 
-ESCAPED = 1e-14  # what ages that reach a cap may be worth
-CAPS = (12, 24, 48, 96, 256, 768)  # where ages stop: the first that is enough
+ESCAPED = 2e-13  # what ages that reach a cap may be worth
+CAPS = (24, 48, 96, 256, 768)  # where ages stop: the first that is enough
 
 _EPS = 1e-14  # the part of a value that a rule is meant to leave out
 _TINY = 1e-300  # stands for a denominator of 0, which has no mass
@@ -57,6 +65,11 @@ class TotalsProblem:
     def escaped(self) -> float:
         """What ages that reach a cap may be worth, at most."""
         return 2 * self.largest * self.range.escaped
+
+    @property
+    def allows_none(self) -> bool:
+        """Whether hypotheses that count nothing are allowed."""
+        return all(math.isfinite(g.trellis.joint_of_none(g.n)) for g in self.groups)
 
     @property
     def most_counted(self) -> int:
@@ -96,7 +109,7 @@ def _is_ratio(form: Split) -> bool:
 
 def caps(loss: Loss, n: int) -> list[int | None]:
     """Where ages may stop, one after the other to be tried; None for nowhere."""
-    few = [cap for cap in CAPS if 2 * cap <= n and cap > loss.least_cap] if loss.ages else []
+    few = [cap for cap in CAPS if 3 * cap <= 2 * n and cap > loss.least_cap] if loss.ages else []
     return [*few, None]
 
 
@@ -119,7 +132,7 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
     high = 0
     for group in problem.groups:
         trellis = group.trellis
-        if trellis.common.any() or not trellis.is_nonnegative or trellis.joint_of_none(group.n):
+        if trellis.common.any() or not trellis.is_nonnegative or trellis.joint_of_none(group.n) > 0:
             return None
         high += group.size * (int(trellis.z_tables.columns[group.n]) - 1)
     most = problem.most_counted
@@ -197,9 +210,9 @@ def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> Boun
         error = error_of_none(problem)
         return None if none is None else BoundedValue(problem.sign * none, error)
     rule = rule_of_totals(ratio, reach, k)
-    means = _MeanSums(len(rule.nodes))
+    means = _MeanSums(rule.nodes, sum(group.size for group in problem.groups))
     for group, own in pairs:
-        means.add(group, own, rule.nodes)
+        means.add(group, own)
     masses = rule.weights * np.exp(means.logs - rule.nodes * ratio.v[k])
     gain = float(ratio.gain[k])
     value = gain * float(masses @ means.joint)
@@ -232,21 +245,31 @@ def ratio_gradient(
 
 
 class _MeanSums:
-    """Sums over sentences, by lane: log G, and E[T exp(-x S)] / G with bounds on errors."""
+    """Sums over sentences, by lane: log G, and E[T exp(-x S)] / G with bounds on errors.
 
-    def __init__(self, lanes: int) -> None:
+    Of one sentence alone, E[T exp(-x S)] is found itself, and log G is taken to be 0.
+    """
+
+    def __init__(self, nodes: Floats, sentences: int) -> None:
+        lanes = len(nodes)
+        self.nodes = nodes
+        self.is_alone = sentences == 1
         self.logs = np.zeros(lanes)
         self.log_errors = np.zeros(lanes)
         self.joint = np.zeros(lanes)
         self.sizes = np.zeros(lanes)  # the sums of the terms of T without their signs
         self.rounding = np.zeros(lanes)
 
-    def add(self, group: LaneGroup, zs: Sequence[Ints], nodes: Floats) -> None:
+    def add(self, group: LaneGroup, zs: Sequence[Ints]) -> None:
         """Adds the sentences of a group with their hypotheses."""
-        trellis = group.trellis.with_lanes(nodes)
+        trellis = group.trellis.with_lanes(self.nodes)
         found = trellis.sums(group.weights, zs)
-        lanes = len(nodes)
-        logs = node_logs(group, found.totals[:, 0], found.deficit[:, :lanes])
+        none = np.zeros((group.size, len(self.nodes)))
+        logs = NodeLogs(none, none)
+        rounding = group.rounding
+        if not self.is_alone:
+            logs = node_logs(group, found.totals[:, 0], found.deficit[:, : len(self.nodes)])
+            rounding *= 2
         shares = np.exp(-logs.logs)
         joint = found.totals[:, 1] * shares
         sizes = joint
@@ -256,4 +279,4 @@ class _MeanSums:
         self.log_errors += logs.errors.sum(axis=0)
         self.joint += [math.fsum(column) for column in joint.T]
         self.sizes += sizes.sum(axis=0)
-        self.rounding += ((2 * group.rounding + logs.errors) * sizes).sum(axis=0)
+        self.rounding += ((rounding + logs.errors) * sizes).sum(axis=0)

@@ -108,42 +108,29 @@ class Flow(NamedTuple):
     prune_below: float  # pairs of a smaller probability are left out
 
 
-class BestLayers(NamedTuple):
-    """Best scores of paths to the pairs of layers, by the value of z's counter.
+class CountRanges(NamedTuple):
+    """The values of z's counter, and the pairs, that are looked at after each position."""
 
-    Layers are those of all positions, or of a block of them.
-    """
+    low: Ints  # (n + 1,)
+    high: Ints  # (n + 1,)
+    alive: Bools  # (n + 1, pairs)
+
+
+class BestLayers(NamedTuple):
+    """Best scores of paths to the pairs of layers, by the value of z's counter."""
 
     value: Floats  # rows of scores, one after the other
-    place: Ints  # where the row of a pair begins, its first count and length, (layers, pairs, 3)
-    offset: Floats  # what is added to that row, (layers, pairs)
-    first: Ints  # which layer the first one is, (1,)
+    place: Ints  # where the row of a pair begins, its first count and length, (n + 1, pairs, 3)
+    offset: Floats  # what is added to that row, (n + 1, pairs)
+    ranges: CountRanges  # what is looked at
     top: Ints  # where the next row begins, (1,)
 
 
-class SavedLayers(NamedTuple):
-    """The first layers of blocks of positions, as those of ``BestLayers``."""
-
-    value: Floats  # rows of scores, one layer after the other
-    begin: Ints  # where those of each layer begin, (layers + 1,)
-    place: Ints  # where the row of a pair begins in its layer, first count, length, (layers, p, 3)
-    offset: Floats  # (layers, pairs)
-
-
 class PathBuffers(NamedTuple):
-    """Arrays in which best paths are found, block by block."""
+    """Arrays in which best paths are found."""
 
     score: Floats  # zeros, (n, score rows), left as they are
-    layers: BestLayers  # for a block of positions
-    saved: SavedLayers  # the first layers of blocks
-
-
-class PathEnd(NamedTuple):
-    """Where a path is after so many positions."""
-
-    positions: int
-    pair: int
-    counted: int
+    layers: BestLayers
 
 
 class Values(NamedTuple):
@@ -184,6 +171,21 @@ class ScoreBuffers(NamedTuple):
     back: BackwardRows
     score: Floats  # (n, score rows * lanes)
     group: Ints  # each joint count by itself, (counts,)
+
+
+class Scores(NamedTuple):
+    """Scores of the steps of sentences of one length; those of other cells are 0."""
+
+    begins: Ints  # where those of each sentence begin, and the end
+    cell: Ints  # the cell of each, by sentence and ascending
+    value: Floats  # one number for each lane, (scores, lanes)
+
+    def dense(self, cells: int) -> Floats:
+        """Scores of all cells, (batch, cells, lanes)."""
+        batch = len(self.begins) - 1
+        scores = np.zeros((batch, cells, self.value.shape[1]))
+        scores[np.repeat(np.arange(batch), np.diff(self.begins)), self.cell] = self.value
+        return scores
 
 
 class FoundScores(NamedTuple):
@@ -274,21 +276,6 @@ class Decided(NamedTuple):
     values: Floats  # by end k, (batch, k): the best value or a bound not above the best; or -inf
     errors: Floats  # bounds on their errors, (batch, k)
     tried: Ints  # how many ends were valued, (batch,)
-
-
-class Scores(NamedTuple):
-    """Scores of the steps of sentences of one length; those of other cells are 0."""
-
-    begins: Ints  # where those of each sentence begin, and the end
-    cell: Ints  # the cell of each, by sentence and ascending
-    value: Floats  # one number for each lane, (scores, lanes)
-
-    def dense(self, cells: int) -> Floats:
-        """Scores of all cells, (batch, cells, lanes)."""
-        batch = len(self.begins) - 1
-        scores = np.zeros((batch, cells, self.value.shape[1]))
-        scores[np.repeat(np.arange(batch), np.diff(self.begins)), self.cell] = self.value
-        return scores
 
 
 class LaneSums(NamedTuple):

@@ -3,6 +3,8 @@
     best        maximum over the tape of z by the value of its counter (max-plus)
     trace       the labels of a best path
 
+Counts and pairs that are looked at may be some of all (``batches.CountRanges``).
+
 Kernels as those of ``sum_kernels.py``: plain Python, or compiled. The best score of a path to pair
 p of layer i by count is ``b.offset[i, p]`` plus a row of ``b.value``; ``b.place`` says which, as
 for masses (``batches.BestLayers``).
@@ -17,9 +19,7 @@ from fsmeu.trellis.batches import (
     BestLayers,
     FoundPaths,
     PathBuffers,
-    PathEnd,
     RowSlice,
-    SavedLayers,
     Scores,
 )
 from fsmeu.trellis.count_rows import fill
@@ -46,12 +46,21 @@ def raise_row(into: RowSlice, row: RowSlice, offset: float) -> None:
 
 
 @jit_small
-def raise_moved(into: RowSlice, row: RowSlice, counted: int, offset: float) -> None:
-    """The same, so much being counted after the other row; what has no place is left out."""
-    size = min(row.size, into.size - counted)
+def raise_counts(into: RowSlice, first: int, row: RowSlice, other: int, offset: float) -> None:
+    """The same for rows whose first counts differ; what has no place is left out.
+
+    Args:
+        into: the row that is raised.
+        first: the count that it begins with.
+        row: the other row.
+        other: the count that this one begins with.
+        offset: what is added to it.
+    """
+    low = max(first, other)
+    size = min(first + into.size, other + row.size) - low
     if size > 0:
-        goal = RowSlice(into.values, into.begin + counted, size)
-        raise_row(goal, RowSlice(row.values, row.begin, size), offset)
+        goal = RowSlice(into.values, into.begin + low - first, size)
+        raise_row(goal, RowSlice(row.values, row.begin + low - other, size), offset)
 
 
 @jit_small
@@ -78,7 +87,6 @@ def raise_set(
         sets: where the rows of the position's sets begin, and their length.
     """
     first = z_tables.source_sets[z_tables.kind[i]]
-    layer = i - b.first[0]
     into = RowSlice(b.value, sets.begin + (g - first) * sets.size, sets.size)
     fill(b.value, into.begin, into.begin + into.size, -np.inf)
     last = RowSlice(b.value, -1, 0)
@@ -87,123 +95,86 @@ def raise_set(
     for m in range(z_tables.source_set[g], z_tables.source_set[g + 1]):
         p = z_tables.member[m, 0]
         inner = z_tables.member[m, 1]
-        offset = shown(score, i, z_tables.source_rows, z_tables.member[m, 2])
         row = RowSlice(b.value, sets.begin + inner * sets.size, sets.size)
-        counted = 0
+        begin = b.ranges.low[i]
+        offset = 0.0
         if inner < 0:
             if p >= z_tables.width[i]:
                 break  # members are sorted by pair
-            if b.offset[layer, p] == -np.inf:
+            offset = b.offset[i, p]
+            if offset == -np.inf:
                 continue
-            offset += b.offset[layer, p]
-            row = best_row(b, layer, p)
-            counted = b.place[layer, p, 1]
-        if row.begin != last.begin or counted != moved:
+            row = best_row(b, i, p)
+            begin = b.place[i, p, 1]
+        offset += shown(score, i, z_tables.source_rows, z_tables.member[m, 2])
+        if row.begin != last.begin or begin != moved:
             if most > -np.inf:
-                raise_moved(into, last, moved, most)
+                raise_counts(into, b.ranges.low[i], last, moved, most)
             last = row
-            moved = counted
+            moved = begin
             most = -np.inf
         most = max(most, offset)
     if most > -np.inf:
-        raise_moved(into, last, moved, most)
+        raise_counts(into, b.ranges.low[i], last, moved, most)
 
 
 @jit_helper
-def begin_best(b: BestLayers) -> None:
-    """Sets the first layer to that before the first position."""
-    b.first[0] = 0
+def all_counts(z_tables: ZTables, n: int, most: int, b: BestLayers) -> None:
+    """Sets the counts that are looked at to all up to ``most``."""
+    for i in range(n + 1):
+        b.ranges.low[i] = 0
+        b.ranges.high[i] = min(z_tables.columns[i] - 1, most)
+
+
+@jit_helper
+def best(z_tables: ZTables, n: int, score: Floats, b: BestLayers) -> None:
+    """Fills b with the best score of a path to each pair by count, for counts from low to high."""
     b.top[0] = 1
     b.value[0] = 0.0
     b.offset[0, 0] = 0.0
     b.place[0, 0, 0] = 0
     b.place[0, 0, 1] = 0
     b.place[0, 0, 2] = 1
-
-
-@jit_helper
-def best(z_tables: ZTables, end: int, most: int, score: Floats, b: BestLayers) -> None:
-    """Fills b with the best score of a path to each pair by count up to ``most``.
-
-    From its first layer, which is filled, up to the layer after ``end`` positions.
-    """
-    for i in range(b.first[0], end):
-        layer = i - b.first[0]
+    for i in range(n):
         kind = z_tables.kind[i]
-        size = min(z_tables.columns[i], most + 1)
-        limit = min(z_tables.columns[i + 1], most + 1)
-        sets = RowSlice(b.value, b.top[0], size)
+        sets = RowSlice(b.value, b.top[0], b.ranges.high[i] - b.ranges.low[i] + 1)
+        limit = b.ranges.high[i + 1] - b.ranges.low[i + 1] + 1
         for g in range(z_tables.source_sets[kind], z_tables.source_sets[kind + 1]):
             raise_set(z_tables, i, score, b, g, sets)
-            b.top[0] += size
-        fill(b.offset[layer + 1], 0, z_tables.width[i + 1], -np.inf)
+            b.top[0] += sets.size
+        fill(b.offset[i + 1], 0, z_tables.width[i + 1], -np.inf)
         for w in range(z_tables.ways[kind], z_tables.ways[kind + 1]):
             p = z_tables.way[w, 0]
             if p >= z_tables.width[i + 1]:
                 break
+            if not b.ranges.alive[i + 1, p]:
+                continue
             source = z_tables.way[w, 1]
             join = z_tables.way[w, 5]
-            after = b.place[layer + 1, p]
+            after = b.place[i + 1, p]
             if join == FIRST:
                 after[0] = b.top[0]
-                after[1] = 0
+                after[1] = b.ranges.low[i + 1]
                 after[2] = limit
-                b.offset[layer + 1, p] = shown(score, i, z_tables.target_rows[kind], p)
+                b.offset[i + 1, p] = shown(score, i, z_tables.target_rows[kind], p)
                 fill(b.value, b.top[0], b.top[0] + limit, -np.inf)
                 b.top[0] += limit
             gain = shown(score, i, z_tables.source_rows, z_tables.way[w, 4])
-            counted = z_tables.way[w, 3]
-            row = RowSlice(b.value, sets.begin + z_tables.way[w, 2] * size, size)
+            begin = b.ranges.low[i] + z_tables.way[w, 3]
+            row = RowSlice(b.value, sets.begin + z_tables.way[w, 2] * sets.size, sets.size)
             if source >= 0:
-                if source >= z_tables.width[i] or b.offset[layer, source] == -np.inf:
+                if source >= z_tables.width[i] or b.offset[i, source] == -np.inf:
                     continue
-                gain += b.offset[layer, source]
-                row = best_row(b, layer, source)
-                counted += b.place[layer, source, 1]
+                gain += b.offset[i, source]
+                row = best_row(b, i, source)
+                begin = b.place[i, source, 1] + z_tables.way[w, 3]
             if join == ONLY:
                 after[0] = row.begin
-                after[1] = counted
+                after[1] = begin
                 after[2] = row.size
-                b.offset[layer + 1, p] = gain + shown(score, i, z_tables.target_rows[kind], p)
+                b.offset[i + 1, p] = gain + shown(score, i, z_tables.target_rows[kind], p)
             else:
-                raise_moved(RowSlice(b.value, after[0], limit), row, counted, gain)
-
-
-@jit_helper
-def save_layer(z_tables: ZTables, i: int, b: BestLayers, saved: SavedLayers, k: int) -> None:
-    """Copies layer i with its rows; rows of pairs one after the other that are one are so again."""
-    layer = i - b.first[0]
-    top = saved.begin[k]
-    last = -1
-    for p in range(z_tables.width[i]):
-        saved.offset[k, p] = b.offset[layer, p]
-        if b.offset[layer, p] == -np.inf:
-            continue
-        row = best_row(b, layer, p)
-        if row.begin != last:
-            for c in range(row.size):
-                saved.value[top + c] = row.values[row.begin + c]
-            top += row.size
-            last = row.begin
-        saved.place[k, p, 0] = top - row.size - saved.begin[k]
-        saved.place[k, p, 1] = b.place[layer, p, 1]
-        saved.place[k, p, 2] = row.size
-    saved.begin[k + 1] = top
-
-
-@jit_helper
-def load_layer(z_tables: ZTables, i: int, b: BestLayers, saved: SavedLayers, k: int) -> None:
-    """Makes a saved layer i the first of b."""
-    begin = saved.begin[k]
-    size = saved.begin[k + 1] - begin
-    for c in range(size):
-        b.value[c] = saved.value[begin + c]
-    b.first[0] = i
-    b.top[0] = size
-    for p in range(z_tables.width[i]):
-        b.offset[0, p] = saved.offset[k, p]
-        for part in range(3):
-            b.place[0, p, part] = saved.place[k, p, part]
+                raise_counts(RowSlice(b.value, after[0], limit), after[1], row, begin, gain)
 
 
 @jit_small
@@ -216,35 +187,25 @@ def score_of(b: BestLayers, i: int, p: int, count: int) -> float:
 
 
 @jit_helper
-def path_end(z_tables: ZTables, n: int, count: int, b: BestLayers) -> PathEnd:
-    """The end of a best path of n positions whose count is ``count``."""
+def trace(
+    z_tables: ZTables, n: int, count: int, score: Floats, b: BestLayers, labels: Ints
+) -> None:
+    """Fills ``labels`` with those of a best path of n positions whose count is ``count``."""
     pair = -1
-    most = -np.inf
+    best_end = -np.inf
     for p in range(z_tables.width[n]):
-        total = score_of(b, n - b.first[0], p, count)
-        if total > most:
+        total = score_of(b, n, p, count)
+        if total > best_end:
             pair = p
-            most = total
-    return PathEnd(n, pair, count)
-
-
-@jit_helper
-def trace(z_tables: ZTables, end: PathEnd, score: Floats, b: BestLayers, labels: Ints) -> PathEnd:
-    """Fills ``labels`` with those of a best path to its end, from the first layer of b on.
-
-    Returns where the path is in that layer.
-    """
-    pair = end.pair
-    count = end.counted
-    for i in range(end.positions - 1, b.first[0] - 1, -1):
-        layer = i - b.first[0]
+            best_end = total
+    for i in range(n - 1, -1, -1):
         kind = z_tables.kind[i]
         arc = -1
         most = -np.inf
         for e in range(z_tables.backs[kind, pair], z_tables.backs[kind, pair + 1]):
             p = z_tables.back[e, 0]
             if p < z_tables.width[i]:
-                total = score_of(b, layer, p, count - z_tables.back[e, 2])
+                total = score_of(b, i, p, count - z_tables.back[e, 2])
                 total += shown(score, i, z_tables.source_rows, z_tables.back[e, 1])
                 if total > most:
                     arc = e
@@ -252,48 +213,35 @@ def trace(z_tables: ZTables, end: PathEnd, score: Floats, b: BestLayers, labels:
         labels[i] = z_tables.back[arc, 3]
         pair = z_tables.back[arc, 0]
         count -= z_tables.back[arc, 2]
-    return PathEnd(b.first[0], pair, count)
 
 
 @jit_helper
 def best_ends(z_tables: ZTables, n: int, b: BestLayers, reached: Floats) -> None:
     """Fills ``reached`` with the best score of a path by its count at the end."""
-    layer = n - b.first[0]
     into = RowSlice(reached, 0, min(z_tables.columns[n], len(reached)))
     fill(reached, 0, into.size, -np.inf)
     for p in range(z_tables.width[n]):
-        if b.offset[layer, p] > -np.inf:
-            raise_moved(into, best_row(b, layer, p), b.place[layer, p, 1], b.offset[layer, p])
+        if b.offset[n, p] > -np.inf:
+            raise_counts(into, 0, best_row(b, n, p), b.place[n, p, 1], b.offset[n, p])
 
 
 @jit_helper
-def best_in_blocks(z_tables: ZTables, n: int, buffers: PathBuffers, most: int) -> None:
-    """Fills layers with the best scores of the last block of positions; first ones are saved."""
-    b = buffers.layers
-    saved = buffers.saved
-    block = len(b.offset) - 1
-    begin_best(b)
-    saved.begin[0] = 0
-    for k in range((n + block - 1) // block):
-        save_layer(z_tables, k * block, b, saved, k)
-        load_layer(z_tables, k * block, b, saved, k)
-        best(z_tables, min(n, (k + 1) * block), most, buffers.score, b)
+def set_scores(scores: Scores, s: int, factors: Floats, cells: Ints, score: Floats) -> None:
+    """Fills the scores of sentence s that are not 0: sums over lanes, multiplied by factors."""
+    for e in range(scores.begins[s], scores.begins[s + 1]):
+        c = scores.cell[e]
+        total = 0.0
+        for m in range(len(factors)):
+            total += factors[m] * scores.value[e, m]
+        score[cells[c, 0], cells[c, 1]] = total
 
 
 @jit_helper
-def trace_blocks(
-    z_tables: ZTables, n: int, buffers: PathBuffers, found: FoundPaths, s: int
-) -> None:
-    """Fills the labels of a best path of sentence s, block by block from the last."""
-    b = buffers.layers
-    block = len(b.offset) - 1
-    most = found.by_count.shape[1] - 1
-    end = path_end(z_tables, n, found.ends[s], b)
-    for k in range((n + block - 1) // block - 1, -1, -1):
-        if end.positions < n:
-            load_layer(z_tables, k * block, b, buffers.saved, k)
-            best(z_tables, end.positions, most, buffers.score, b)
-        end = trace(z_tables, end, buffers.score, b, found.labels[s])
+def clear_scores(scores: Scores, s: int, cells: Ints, score: Floats) -> None:
+    """Sets the scores of sentence s to 0 again."""
+    for e in range(scores.begins[s], scores.begins[s + 1]):
+        c = scores.cell[e]
+        score[cells[c, 0], cells[c, 1]] = 0.0
 
 
 @jit_entry
@@ -302,6 +250,8 @@ def best_batch(
 ) -> None:
     """Fills best scores of paths by their count at the end, and labels of some of them.
 
+    Counts that are looked at are those that ``buffers.layers`` has.
+
     Args:
         z_tables: the tape of z.
         n: the length.
@@ -309,25 +259,14 @@ def best_batch(
         buffers: arrays to work in.
         found: what is filled.
     """
-    score = buffers.score
-    cells = found.cells
-    most = found.by_count.shape[1] - 1
+    b = buffers.layers
     for s in range(len(found.factors)):
-        begin = scores.begins[s]
-        end = scores.begins[s + 1]
-        for e in range(begin, end):
-            c = scores.cell[e]
-            total = 0.0
-            for m in range(found.factors.shape[1]):
-                total += found.factors[s, m] * scores.value[e, m]
-            score[cells[c, 0], cells[c, 1]] = total
-        best_in_blocks(z_tables, n, buffers, most)
-        best_ends(z_tables, n, buffers.layers, found.by_count[s])
+        set_scores(scores, s, found.factors[s], found.cells, buffers.score)
+        best(z_tables, n, buffers.score, b)
+        best_ends(z_tables, n, b, found.by_count[s])
         if len(found.labels) > 0:
-            trace_blocks(z_tables, n, buffers, found, s)
-        for e in range(begin, end):
-            c = scores.cell[e]
-            score[cells[c, 0], cells[c, 1]] = 0.0
+            trace(z_tables, n, found.ends[s], buffers.score, b, found.labels[s])
+        clear_scores(scores, s, found.cells, buffers.score)
 
 
 @jit_entry
@@ -335,8 +274,8 @@ def most_by_count(
     z_tables: ZTables, n: int, score: Floats, b: BestLayers, by_count: Floats
 ) -> None:
     """Fills ``by_count`` (n + 1, k): the best score of a path of each length by its count."""
-    begin_best(b)
-    best(z_tables, n, by_count.shape[1] - 1, score, b)
+    all_counts(z_tables, n, by_count.shape[1] - 1, b)
+    best(z_tables, n, score, b)
     for i in range(n + 1):
         size = min(z_tables.columns[i], by_count.shape[1])
         best_ends(z_tables, i, b, by_count[i, :size])

@@ -12,7 +12,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.batches import Batch, DecisionBuffers, Flow, Sentence, Values
-from fsmeu.trellis.best_kernels import begin_best, best, best_ends, path_end, trace
+from fsmeu.trellis.best_kernels import all_counts, best, best_ends, trace
 from fsmeu.trellis.count_rows import fill
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
 from fsmeu.trellis.sum_kernels import ending, flows, forward, sentence_of
@@ -176,8 +176,8 @@ def first_end(tables: DecisionTables, sentence: Sentence, buffers: DecisionBuffe
         ask = Flow(values.group, values.group[0], buffers.reached, 1, values.prune_below)
         back = buffers.back
         flows(tables.uncounted, tables.amounts, sentence, buffers.uncounted, ask, back, score)
-        begin_best(buffers.best)
-        best(tables.z, n, size, score, buffers.best)
+        all_counts(tables.z, n, size, buffers.best)
+        best(tables.z, n, score, buffers.best)
         best_ends(tables.z, n, buffers.best, buffers.reached)
         k = likely_end(values, size, count_probability, buffers.offset, buffers.reached)
     return int(min(k, size - 1))
@@ -282,8 +282,8 @@ def decide(
         for j in range(size):
             if buffers.is_open[j]:
                 last = max(last, j)
-        begin_best(buffers.best)
-        best(z_tables, n, last, score, buffers.best)
+        all_counts(z_tables, n, last, buffers.best)
+        best(z_tables, n, score, buffers.best)
         best_ends(z_tables, n, buffers.best, buffers.reached)
         ends[0, k] = buffers.reached[k] + buffers.offset[k]
         if values.one_sign:  # errors of sums that cancel nothing are a part of these
@@ -292,8 +292,7 @@ def decide(
         if ends[0, k] > top or (ends[0, k] == top and k < best_k):
             top = ends[0, k]
             best_k = k
-            end = path_end(z_tables, n, k, buffers.best)
-            trace(z_tables, end, score, buffers.best, sentence.labels)
+            trace(z_tables, n, k, score, buffers.best, sentence.labels)
         k = exclude_ends(values, count_probability, buffers, k, top, ends)
         most -= 1
         if most <= 0:

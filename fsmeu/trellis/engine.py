@@ -23,6 +23,7 @@ from fsmeu.trellis import lane_rows
 from fsmeu.trellis.adjoint_kernels import adjoint_batch
 from fsmeu.trellis.batches import (
     Batch,
+    CountRanges,
     Decided,
     FoundMeans,
     FoundPaths,
@@ -43,9 +44,9 @@ from fsmeu.trellis.nonnegative import stays_nonnegative
 from fsmeu.trellis.roundings import DIGITS, LEAST, BoundedValues, relative_error
 from fsmeu.trellis.sum_kernels import mass_batch, score_batch
 from fsmeu.trellis.tapes import Amounts, Tapes, value_coefficients
-from fsmeu.trellis.workspace import BLOCK, Workspace
+from fsmeu.trellis.workspace import Workspace
 from fsmeu.trellis.y_tables import YTables, most_flows, uncounted, with_lanes
-from fsmeu.trellis.z_tables import ZTables, uncounted_paths
+from fsmeu.trellis.z_tables import ZTables
 
 _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
 
@@ -342,7 +343,7 @@ class SplitTrellis:
         factors: Floats,
         n: int,
         ends: Ints | None = None,
-        most: int | None = None,
+        counts: CountRanges | None = None,
     ) -> tuple[Floats, Ints]:
         """The best score of a path by its count at the end, (batch, k), and labels of best paths.
 
@@ -351,35 +352,21 @@ class SplitTrellis:
             factors: what their lanes are multiplied by, (batch, lanes).
             n: the length.
             ends: the counts that the labels, (batch, n), end with; without it there are none.
-            most: the greatest count that is looked at; without it all are.
+            counts: the counts that are looked at after each position; without it all are.
         """
-        columns = int(self.z_tables.columns[n])
-        most = columns - 1 if most is None else min(most, columns - 1)
+        ranges = self.workspace.all_counts(n) if counts is None else counts
+        layers = self.workspace.best_layers(n, ranges)
         found = FoundPaths(
             self.score_cells(n),
             factors,
-            np.full((len(factors), most + 1), -np.inf),
+            np.full((len(factors), int(ranges.high[n]) + 1), -np.inf),
             np.zeros(len(factors), np.int64) if ends is None else ends,
             np.zeros((0 if ends is None else len(factors), n), np.int64),
         )
-        block = min(n, BLOCK) if n else 1
-        buffers = PathBuffers(
-            score=np.zeros((n, len(self.amounts.joint))),
-            layers=self.workspace.best_layers(block, most, n),
-            saved=self.workspace.saved_layers(n, block, most),
-        )
+        buffers = PathBuffers(np.zeros((n, len(self.amounts.joint))), layers)
         run = kernel(best_batch, len(factors) * self._best_work(n))
         run(self.z_tables, n, scores, buffers, found)
         return found.by_count, found.labels
-
-    def best_of_all(self, scores: Scores, factors: Floats, n: int) -> tuple[Floats, Ints]:
-        """The best score of a path, whatever its count, (batch,), and its count, (batch,)."""
-        if "uncounted z" not in self._memo:
-            self._memo["uncounted z"] = replace(self, z_tables=uncounted_paths(self.z_tables))
-        trellis: SplitTrellis = self._memo["uncounted z"]
-        ends = np.zeros(len(factors), np.int64)
-        best, labels = trellis.best(scores, factors, n, ends)
-        return best[:, 0], self.hypothesis_counts(list(labels))
 
     def counts_met(self, n: int) -> tuple[Bools, Bools]:
         """Which counts hypotheses and references of length n end with, (k,) and (s,)."""
@@ -452,24 +439,29 @@ class SplitTrellis:
         """
 
         def by_length(longest: int) -> Floats:
-            return self._most_joint(longest, int(self.z_tables.columns[longest]) - 1)
+            most = int(self.z_tables.columns[longest]) - 1
+            return np.maximum(self._most_joint(longest, most), 0.0)
 
         return self._up_to("caps", n, by_length)
 
     def joint_of_none(self, n: int) -> float:
-        """The greatest joint count of hypotheses of a length that count nothing themselves."""
+        """The greatest joint count of hypotheses of a length that count nothing; -inf: none do."""
         key = ("joint of none", n)
         if key not in self._memo:
             self._memo[key] = self._most_joint(n, 0)[n, 0]
         return float(self._memo[key])
 
     def _most_joint(self, n: int, most: int) -> Floats:
-        """Bounds on joint counts by length up to n and own count up to ``most``, at least 0."""
+        """Bounds on joint counts by length up to n and own count up to ``most``; -inf: none has it.
+
+        They may be below 0 where all that is shown takes away.
+        """
         score = self.amounts.greatest_of_rows()[self.amounts.table]
         joint = np.zeros((n + 1, most + 1))
         run = kernel(most_by_count, self._best_work(n))
-        run(self.z_tables, n, score, self.workspace.best_layers(n, most), joint)
-        return np.maximum(joint, 0.0)
+        layers = self.workspace.best_layers(n, self.workspace.all_counts(n, most))
+        run(self.z_tables, n, score, layers, joint)
+        return joint
 
     @cached_property
     def is_nonnegative(self) -> bool:

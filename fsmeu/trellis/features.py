@@ -39,9 +39,10 @@ def features_of(arcs: Ints, first: Ints, pairs: int, adds: Bools) -> Features:
     for t, feature in enumerate(features):
         shown = number[feature + first[t]]
         of_target[target, t] = shown
-        if not np.array_equal(of_target[target, t], shown):
-            of_target[:, t] = none
-            of_source[:, t] = shown
+        is_told = np.ones(pairs, bool)  # whether all arcs to a pair show the same
+        is_told[target[of_target[target, t] != shown]] = False
+        of_target[~is_told, t] = none
+        of_source[:, t] = np.where(is_told[target], none, shown)
     if not len(target):
         return Features(of_target, of_source, np.zeros(0, np.int64))
     place, number = distinct_rows([np.zeros_like(target), *of_source.T])

@@ -17,21 +17,19 @@ from fsmeu.trellis.batches import (
     AdjointBuffers,
     BackwardRows,
     BestLayers,
+    CountRanges,
     DecisionBuffers,
     ForwardLayers,
     MeanBuffers,
-    SavedLayers,
     ScoreBuffers,
     totals_of,
 )
+from fsmeu.trellis.price_kernels import PriceBuffers
 from fsmeu.trellis.tapes import Amounts
 from fsmeu.trellis.y_tables import YTables, padded
-from fsmeu.trellis.z_tables import ONLY, ZTables
+from fsmeu.trellis.z_tables import ZTables
 
 B = TypeVar("B")
-
-BLOCK = 128
-"""Positions of whose best scores all are kept; of longer sentences every 128th layer is."""
 
 
 @dataclass(eq=False)
@@ -100,49 +98,46 @@ class Workspace:
             escaped=np.zeros(1),
         )
 
-    def best_layers(self, layers: int, most: int | None = None, n: int | None = None) -> BestLayers:
-        """Arrays for the best scores of so many positions, for counts up to ``most`` if given.
+    def all_counts(self, n: int, most: int | None = None) -> CountRanges:
+        """All counts of n positions, or those up to ``most``, and all pairs."""
+        columns = self.z_tables.columns[: n + 1]
+        return CountRanges(
+            low=np.zeros(n + 1, np.int64),
+            high=columns - 1 if most is None else np.minimum(columns - 1, most),
+            alive=np.ones((n + 1, int(self.z_tables.width[n])), bool),
+        )
 
-        They may be any of n positions, if that is given; else the first ones.
-        """
-        last = layers if n is None else n
-        shape = (layers + 1, int(self.z_tables.width[last]))
-        columns = self.z_tables.columns[: last + 1]
-        if most is not None:
-            columns = np.minimum(columns, most + 1)
-        cells = np.append(0, np.cumsum(np.diff(self.z_tables.rows)[: last + 1] * columns))
-        span = min(layers, last)
-        widest = int((cells[span + 1 :] - cells[: len(cells) - span - 1]).max())
-        carried = 0 if n is None else self.live_rows * int(columns[-1])
+    def best_layers(self, n: int, ranges: CountRanges) -> BestLayers:
+        """Arrays for the best scores of n positions, for the counts that are looked at."""
+        sizes = ranges.high - ranges.low + 1
+        widest = np.maximum(sizes, np.append(sizes[:1], sizes[:-1]))  # rows of sets are the last's
+        cells = int((np.diff(self.z_tables.rows)[: n + 1] * widest).sum())
+        guard_size("decode", cells // KEPT_CELLS_PER_STATE)
+        shape = ranges.alive.shape
         return BestLayers(
-            value=np.empty(widest + carried),
-            place=np.zeros((*shape, 3), np.int64),
+            value=np.empty(cells),
+            place=np.empty((*shape, 3), np.int64),
             offset=np.empty(shape),
-            first=np.zeros(1, np.int64),
+            ranges=ranges,
             top=np.zeros(1, np.int64),
         )
 
-    def saved_layers(self, n: int, block: int, most: int) -> SavedLayers:
-        """Arrays for the first layers of blocks of n positions."""
-        count = -(-n // block) if n else 0
-        columns = np.minimum(self.z_tables.columns[:n:block], most + 1)
-        width = int(self.z_tables.width[n])
-        cells = int(columns.sum()) * self.live_rows
-        guard_size("decode", cells // KEPT_CELLS_PER_STATE)
-        return SavedLayers(
-            value=np.empty(cells),
-            begin=np.zeros(count + 1, np.int64),
-            place=np.zeros((count, width, 3), np.int64),
-            offset=np.empty((count, width)),
+    def price_buffers(self, n: int) -> PriceBuffers:
+        """Arrays for best paths at prices."""
+        tables = self.z_tables
+        width = int(tables.width[n])
+        sets = int(np.diff(tables.source_sets).max(initial=0))
+        members = int(np.diff(tables.source_set[tables.source_sets]).max(initial=0))
+        return PriceBuffers(
+            score=np.zeros((n, len(self.amounts.joint))),
+            member=np.empty((n, members)),
+            way=np.empty((n, int(np.diff(tables.ways).max(initial=0)))),
+            before=np.empty((n + 1, width, 2)),
+            counted=np.zeros((2, width, 2), np.int64),
+            after=np.empty((2, width, 2)),
+            set_best=np.empty((sets, 2)),
+            set_counted=np.zeros((sets, 2), np.int64),
         )
-
-    @property
-    def live_rows(self) -> int:
-        """How many rows of best scores the pairs of a layer have at most."""
-        if ("live rows",) not in self.free:
-            self.free["live rows",] = [_live_rows(self.z_tables)]
-        rows: int = self.free["live rows",][0]
-        return rows
 
     @contextmanager
     def borrowed(self, kind: str, n: int, make: Callable[[int], B]) -> Iterator[B]:
@@ -201,7 +196,7 @@ class Workspace:
             uncounted=totals_of(f),
             back=self.backward_rows(n),
             score=np.zeros((n, len(self.amounts.joint))),
-            best=self.best_layers(n),
+            best=self.best_layers(n, self.all_counts(n)),
             count_probability=np.zeros(int(padded(self.y_tables.columns[n]))),
             offset=np.zeros(most),
             reached=np.zeros(most),
@@ -230,40 +225,3 @@ class Workspace:
             sets=self.backward_rows(n).sets,
             count_probability=np.zeros(int(self.y_tables.columns[n])),
         )
-
-
-def _live_rows(z_tables: ZTables) -> int:
-    """How many rows of best scores the pairs of a layer have, at most.
-
-    A pair to which there is one way has the row of where that comes from. Rows of adjacent pairs
-    that are the same count once, as ``best_kernels.save_layer`` copies them.
-    """
-    row = np.zeros(int(z_tables.width[-1]), np.int64)
-    alive = np.zeros(len(row), bool)
-    alive[0] = True
-    greatest = 1
-    opened = 1
-    before = (-1, b"")
-    for i, kind in enumerate(z_tables.kind.tolist()):
-        ways = z_tables.way[z_tables.ways[kind] : z_tables.ways[kind + 1]]
-        ways = ways[ways[:, 0] < z_tables.width[i + 1]]
-        from_pair = ways[:, 1] >= 0
-        open_ways = ways[~from_pair | alive[np.maximum(ways[:, 1], 0)]]
-        after = np.zeros_like(row)
-        single = open_ways[(open_ways[:, 5] == ONLY) & (open_ways[:, 1] >= 0)]
-        others = open_ways[(open_ways[:, 5] != ONLY) | (open_ways[:, 1] < 0)]
-        after[others[:, 0]] = opened + others[:, 0]
-        shared = others[(others[:, 5] == ONLY)]
-        after[shared[:, 0]] = -1 - shared[:, 2] - opened  # the row of a source set
-        after[single[:, 0]] = row[single[:, 1]]
-        alive = np.zeros_like(alive)
-        alive[open_ways[:, 0]] = True
-        opened += len(row) + 1
-        row = after
-        rows = row[alive]
-        greatest = max(greatest, 1 + int(np.count_nonzero(np.diff(rows))))
-        shape = (kind, (alive.tobytes()))
-        if shape == before and i > 2 * BLOCK:
-            break  # nothing is reached any more that was not before
-        before = shape
-    return greatest

@@ -113,15 +113,6 @@ def tables_of_z(composed: Composed, labels: int, adds: Bools) -> ZTables:
     )
 
 
-def uncounted_paths(z_tables: ZTables) -> ZTables:
-    """The tables for rows of one number: nothing is counted."""
-    way = z_tables.way.copy()
-    way[:, 3] = 0
-    back = z_tables.back.copy()
-    back[:, 2] = 0
-    return z_tables._replace(columns=np.ones_like(z_tables.columns), way=way, back=back)
-
-
 class _SourceSets(NamedTuple):
     """Source sets of a kind: where the members of each begin, the members, and the ways."""
 

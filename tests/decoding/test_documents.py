@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.decoding import lanes as by_lanes
 from fsmeu.decoding.lanes import best_by_lanes
+from fsmeu.decoding.prices import PricedSums
 from fsmeu.decoding.problem import RefusalError
 from fsmeu.expectation import totals
 from fsmeu.expectation.totals import totals_problem
 from fsmeu.models import Markov, Mixture, NBest, arc_weights_many, from_potentials
-from fsmeu.trellis import engine
 from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.trellis_cache import split_trellis_of
 from tests.support.chunk_sums import chunk_count, chunk_sums, f_score, of_potentials
@@ -122,20 +122,46 @@ def test_ages_that_reach_the_cap(caps, stay, monkeypatch):
     check(fsmeu.load("span_fscore", labels=TAGS), field(random, 55, 1.0, stay=stay))
 
 
-@pytest.mark.parametrize("block", [1, 7, 60])
-def test_paths_are_traced_block_by_block(block, monkeypatch):
-    """The same labels as in one block, to the bit of the value."""
-    random = np.random.default_rng(block)
-    models = [field(random, 61), field(random, 48, 3.0, stay=2.0), with_zeros(random, 75)]
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("given", GIVEN)
+def test_prices_decide_as_tables_of_all_counts_do(kind, given, monkeypatch):
+    """Whatever the model; with a constraint or without one."""
+    model = MODELS[kind](np.random.default_rng(len(kind)))
+    loss = f1(**given)
     for options in ({}, {"constraint": fsmeu.constraints.bio()}):
-        loss = f1()
-        whole = [fsmeu.decode(loss, model, method="lanes", **options) for model in models]
+        by_tables = fsmeu.decode(loss, model, method="lanes", **options)
         with monkeypatch.context() as patch:
-            patch.setattr(engine, "BLOCK", block)
-            fresh = f1()
-            parts = [fsmeu.decode(fresh, model, method="lanes", **options) for model in models]
-        assert [x.labels for x in parts] == [x.labels for x in whole]
-        assert [x.value.hex() for x in parts] == [x.value.hex() for x in whole]
+            patch.setattr(by_lanes, "LONG", 1)
+            by_prices = fsmeu.decode(loss, model, method="lanes", **options)
+        assert by_prices.exact == by_tables.exact
+        assert by_prices.value == pytest.approx(by_tables.value, rel=1e-12)
+        own = fsmeu.expect(loss, by_prices.labels, model).value
+        assert own == pytest.approx(by_tables.value, rel=1e-11)
+
+
+@settings(max_examples=150)
+@given(st.integers(0, 10**6), st.integers(2, 40))
+def test_sums_at_prices(seed, n):
+    """At and beside a count they are those of the table, and nowhere below them."""
+    random = np.random.default_rng(seed)
+    loss = fsmeu.load("chunk_fscore", labels=TAGS)
+    model = field(random, n, random.choice([0.3, 1, 3]))
+    trellis = split_trellis_of(loss, model, None, None)
+    weights = arc_weights_many([model])
+    scores, _ = trellis.with_lanes(np.zeros(1)).scores(weights, np.ones((1, 1, 1)))
+    ones = np.ones((1, 1))
+    table = trellis.best(scores, ones, n)[0][0]
+    priced = PricedSums(trellis, n, len(table))
+    size = priced.greatest_without_signs(scores)
+    bounds = priced.greatest_sums(scores, 1 / (np.arange(len(table)) + n / 3))
+    assert (bounds >= table - 1e-12).all()
+    k = int(random.integers(1, len(table)))
+    sums = priced.sums(scores, ones, k, size)
+    assert sums[k] == pytest.approx(table[k], rel=1e-13)
+    assert (sums >= table - 1e-12).all()
+    path = priced.path(scores, ones, k)
+    assert path.score == pytest.approx(table[k], rel=1e-13)
+    assert chunk_count([TAGS[label] for label in path.labels]) == k
 
 
 RARE = [[0.995, 0.004, 0, 0.001, 0]] * 5

@@ -11,7 +11,7 @@ from fsmeu.decoding import lanes as decisions
 from fsmeu.expectation import documents as long_sequences
 from fsmeu.expectation import totals
 from fsmeu.models import Markov, arc_weights_many, from_potentials
-from fsmeu.trellis import engine, kernels, lane_rows
+from fsmeu.trellis import kernels, lane_rows
 from fsmeu.trellis.lanes import TAIL, LaneGroup, count_range, node_logs, rounded_rule
 from fsmeu.trellis.rules import one_sided_rule
 from fsmeu.trellis.sum_kernels import mass_batch
@@ -213,13 +213,13 @@ def documents(seed):
 
 
 @pytest.mark.parametrize("caps", [(), (2,)])
-@pytest.mark.parametrize("block", [128, 2])
-def test_plain_and_compiled_have_the_same_bits(caps, block, monkeypatch):
-    """Also where ages stop, and where paths are traced block by block."""
+@pytest.mark.parametrize("long", [384, 1])
+def test_plain_and_compiled_have_the_same_bits(caps, long, monkeypatch):
+    """Also where ages stop, and where counts are looked for at prices."""
     monkeypatch.setattr(decisions, "LEAST_LENGTH", 1)
     monkeypatch.setattr(long_sequences, "DOCUMENT_LENGTH", 1)
     monkeypatch.setattr(totals, "CAPS", caps)
-    monkeypatch.setattr(engine, "BLOCK", block)
+    monkeypatch.setattr(decisions, "LONG", long)
     found = []
     for how in ("plain", "compiled"):
         with kernels_that_run(how):

@@ -1,0 +1,61 @@
+"""Scores of the steps of sentences at the nodes of a rule, a part of the sentences at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fsmeu.arrays import Floats
+from fsmeu.trellis.batches import Scores
+from fsmeu.trellis.lanes import LaneGroup, node_logs
+
+SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each lane
+NEGLIGIBLE = 1e-16  # a score that is left out, at the lane x = 0
+
+
+class Part(NamedTuple):
+    """Sentences that are swept together."""
+
+    rows: slice  # their places among all
+    group: LaneGroup
+
+
+class Swept(NamedTuple):
+    """Scores of the steps of a part at the nodes of a rule."""
+
+    part: Part
+    scores: Scores  # E[amount exp(-x count)], those that are not negligible
+    logs: Floats  # log G, (batch, lanes)
+    errors: Floats  # bounds on the errors of these, (batch, lanes)
+
+
+def parts_of(groups: Sequence[LaneGroup]) -> list[Part]:
+    """The groups, divided so that all scores of a part are few."""
+    parts = []
+    place = 0
+    for group in groups:
+        cells = max(1, len(group.trellis.score_cells(group.n)))
+        size = max(1, SCORES_AT_ONCE // cells)
+        for begin in range(0, group.size, size):
+            weights = group.weights.rows(slice(begin, begin + size))
+            part = LaneGroup(group.trellis, weights)
+            parts.append(Part(slice(place, place + part.size), part))
+            place += part.size
+    return parts
+
+
+def swept_at(nodes: Floats, alone: bool, part: Part) -> Swept:
+    """The scores of the steps of a part at nodes.
+
+    Of one sentence alone, E[T exp(-x S)] is a sum of scores itself, and log G is taken to be 0.
+    """
+    group = part.group
+    trellis = group.trellis.with_lanes(nodes)
+    ends = np.ones((group.size, 1, len(nodes)))
+    scores, sums = trellis.scores(group.weights, ends, least=np.full(len(nodes), NEGLIGIBLE))
+    if alone:
+        return Swept(part, scores, np.zeros((1, len(nodes))), np.zeros((1, len(nodes))))
+    logs = node_logs(group, sums.masses, sums.deficits)
+    return Swept(part, scores, logs.logs, logs.errors)
