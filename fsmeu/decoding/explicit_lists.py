@@ -62,8 +62,9 @@ def best_of_all(problem: Problem) -> Answer:
 def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:
     """The composition of all allowed sequences, the loss and the model, given as to ``decode``."""
     model = as_model(model)
-    hypotheses = allowed_layers(model, as_constraint(constraint, model.alphabet, model.n))
-    return compose_layers(bind_labels(loss, model.alphabet, "decode"), hypotheses, model.layered())
+    bound = bind_labels(loss, model.alphabet, "decode")
+    allowed = bound.allowing(as_constraint(constraint, model.alphabet, model.n), model.n)
+    return compose_layers(bound, allowed_layers(model, allowed), model.layered())
 
 
 def _sums_of_inputs(built: Composition, sequences: Ints, behind: int) -> tuple[Floats, Floats]:
