@@ -65,7 +65,7 @@ class Constraint:
         sequence is allowed.
         """
         state = self.start
-        for place, label in enumerate(indices.tolist()):
+        for place, label in enumerate(indices):
             state = int(self.next[state, label])
             if state < 0:
                 return place

@@ -31,6 +31,7 @@ _LABEL, _SEQUENCE = (re.compile(rf'(?P<text>"[^"\n]*")|[^\s"#{end}]+') for end i
 _BEGIN = "a loss file begins with 'utility NAME' or 'loss NAME'"
 _NAMED = "'utility' and 'loss' are followed by a name"
 _SUMMARY = "the text after the name needs a closing quote on the same line"
+_MEANING = "the text after the condition needs a closing quote on the same line"
 _PARAM = "a parameter is written NAME, NAME = default, or NAME: int = default in LOW..HIGH"
 _USAGE = {
     "count": (
@@ -374,7 +375,11 @@ class _Reader(expressions.Expressions):
 
     def on_require(self) -> None:
         condition = self.expr()
-        text = self.advance().text[1:-1] if self.token.kind == "text" else ""
+        text = ""
+        if self.token.kind == "text":
+            text = self.advance().text[1:-1]
+        elif self.token.text.startswith('"'):
+            raise self.unexpected(_MEANING)
         self.once(ast.Requirement(condition, text))
         failed = ast.Choice(condition, ast.Name(REQUIRE), _ONE, place=condition.place)
         # Its one value is 0: steps that make it 1 are taken by no hypothesis that is allowed.

@@ -36,7 +36,7 @@ def required_hypotheses(at: LossAtLength) -> Constraint | None:
     ``at`` has the flag of the requirement among its registers, and no other register than it needs.
     Where they look at the length, the acceptor is right for sequences of length n alone.
     """
-    view = machine_view(at, merge=True)
+    view = machine_view(at)  # nothing is merged: what is alike at one length may not be at others
     most = at.n if reads_length(at.spec) else math.inf
     name = f"{at.spec.kind} {at.spec.name}, require"
     codes = np.array([view.start], np.int64)
