@@ -378,6 +378,9 @@ def _value_classes(
     bounded = not isinstance(domain, domains.Pool) and domain.size <= _LARGEST_MERGED_DOMAIN
     if not bounded or start != int(start) or not 0 <= start - domain.low < domain.size:
         return None
+    if not reads and register.sugar == "count":  # nothing tells its values apart
+        every = np.arange(domain.size) + float(domain.low)
+        return domains.Merged(every, np.zeros(domain.size, np.int64), np.array([start]))
     values = np.array([start])
     rows = list[Ints]()
     begin = depth = 0
