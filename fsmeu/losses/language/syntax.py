@@ -475,3 +475,15 @@ def _linear_registers(spec: Spec, among: frozenset[str] | None) -> tuple[str, ..
         if is_affine(spec.value, chosen | {name}):
             chosen |= {name}
     return tuple(r.name for r in spec.registers if r.name in chosen)
+
+
+def clock_pieces(expr: Expr, names: frozenset[str]) -> Iterator[Expr]:
+    """The largest pieces that read the position, and nothing beside these names."""
+    read = names_read(expr)
+    if "i" not in read:
+        return
+    if read <= names:
+        yield expr
+    else:
+        for part in parts(expr):
+            yield from clock_pieces(part, names)
