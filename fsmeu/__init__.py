@@ -7,7 +7,8 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``evaluate``, ``evaluate_many``, ``evaluate_corpus``: the value of a pair of sequences, of each of
   many, or of a corpus
 - ``evaluate_outputs``: the further outputs that a file names beside its value
-- ``constraints``: sets of label sequences (``bio``, ...), for ``decode`` and ``model.given``
+- ``constraints``: sets of label sequences (``bio``, ``min_gap``, ...), for ``decode`` and
+  ``model.given``
 - ``models``: label models (``Bernoulli``, ``Markov``, ``from_potentials``, ``NBest``, ...)
 - ``expect``, ``expect_many``, ``compose``: expectations and the machines behind them
 - ``expect_corpus``: the expected value of a corpus, counts summed over its sentences
@@ -27,7 +28,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fsmeu import learning, models, searn
+    from fsmeu import constraints, learning, models, searn
     from fsmeu.decoding.consensus import consensus as consensus
     from fsmeu.decoding.corpus import decode_corpus as decode_corpus
     from fsmeu.decoding.decode import decode as decode
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from fsmeu.expectation.expect import expect_many as expect_many
     from fsmeu.expectation.expect import gradient as gradient
     from fsmeu.expectation.expect import value_and_gradient as value_and_gradient
-    from fsmeu.fst import tags as constraints
+    from fsmeu.losses.function import function_loss as function_loss
     from fsmeu.losses.loss import library as library
     from fsmeu.losses.loss import load as load
     from fsmeu.losses.loss import loads as loads
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from fsmeu.losses.protocol import evaluate_corpus as evaluate_corpus
     from fsmeu.losses.protocol import evaluate_many as evaluate_many
     from fsmeu.losses.protocol import evaluate_outputs as evaluate_outputs
-    from fsmeu.losses.protocol import function_loss as function_loss
     from fsmeu.losses.sum_over_paths import compile_summed as compile_summed
     from fsmeu.models.derived import calibrate as calibrate
 
@@ -64,8 +64,7 @@ __version__ = "0.1.0"
 
 # Where modules and other names live. They are loaded when a name is first asked for: a command that
 # only shows help need not load OpenFst.
-_ROOMS = {name: f"fsmeu.{name}" for name in ("learning", "models", "searn")}
-_ROOMS["constraints"] = "fsmeu.fst.tags"
+_ROOMS = {name: f"fsmeu.{name}" for name in ("constraints", "learning", "models", "searn")}
 _HOMES = {
     name: f"fsmeu.{module}"
     for module, names in {
@@ -82,7 +81,8 @@ _HOMES = {
         "expectation.corpus": "expect_corpus",
         "expectation.expect": "expect expect_many gradient value_and_gradient",
         "losses.loss": "library load loads",
-        "losses.protocol": "evaluate evaluate_corpus evaluate_many evaluate_outputs function_loss",
+        "losses.function": "function_loss",
+        "losses.protocol": "evaluate evaluate_corpus evaluate_many evaluate_outputs",
         "losses.sum_over_paths": "compile_summed",
         "models.derived": "calibrate",
     }.items()

@@ -69,7 +69,12 @@ def obstacle(loss: SpecLoss) -> str:
 
 
 def rewrites(loss: SpecLoss, n: int | None = None) -> Iterator[Rewrite]:
-    """Other files of the same loss for which exact methods decide, at length n if it is given."""
+    """Other files of the same loss for which exact methods decide, at length n if it is given.
+
+    Of a loss that restricts its hypotheses there are none: rules look at all pairs of sequences.
+    """
+    if loss.spec.requirement is not None:
+        return
     apart = _apart(loss)
     candidates: list[tuple[str, Callable[[], Spec | None]]] = [
         ("count the value at the last position", lambda: counted_at_the_end(loss.spec)),
@@ -138,7 +143,7 @@ def _apart(loss: SpecLoss) -> Spec | None:
     if any(names_read(expr) & names for expr in (value, *(r.update for r in kept))):
         return None  # read in another way
     registers = (*memories, *kept)
-    return replace(spec, registers=registers, value=value, outputs=(), output_registers=())
+    return replace(spec, registers=registers, value=value, outputs=(), file_registers=())
 
 
 def _memory(tape: str) -> str:

@@ -108,6 +108,6 @@ def counted_at_the_end(spec: Spec) -> Spec:
     update = syntax.Choice(last, Binary("+", own, value), own)
     start = syntax.Number(0.0)
     counted = syntax.Register(_COUNT, "count", start, update, None, None, spec.value.place)
-    parts = {"outputs": (), "output_registers": ()}
+    parts = {"outputs": (), "file_registers": ()}
     new = replace(spec, registers=(*registers, counted), value=own, range=None, examples=())
     return replace(new, **parts)  # type: ignore[arg-type]

@@ -29,6 +29,9 @@ def facts(report: Report) -> list[tuple[str, str]]:
     if report.underived:
         text = f"additive, confusion table and what rests on them, because {report.underived}"
         rows.append(("not derived", text))
+    if report.loss is not None and report.loss.requirement:
+        text = f"those in which {report.loss.requirement}; decisions are made among them"
+        rows.append(("hypotheses", text))
     if report.spec.outputs:
         names = _join(output.name for output in report.spec.outputs)
         rows.append(("outputs", f"{names}, all from one sweep"))

@@ -219,10 +219,11 @@ def _redundant(loss: SpecLoss, sizes: Growth) -> dict[str, Any]:
         return {}
     machine = loss.compile(small[-1])
     names = [register.name for register in loss.spec.registers]
-    alone = tuple(name for name in names if _can_drop(machine, [name]))
+    beside = machine.registers.keys() - set(names)  # of the requirement, which stays
+    alone = tuple(name for name in names if _can_drop(machine, [name, *beside]))
     together: list[str] = []
     for name in reversed(alone):
-        if _can_drop(machine, [name, *together]):
+        if _can_drop(machine, [name, *beside, *together]):
             together.insert(0, name)
     return {"redundant": alone, "together": tuple(together), "redundant_n": small[-1]}
 
@@ -252,7 +253,12 @@ def _clash(loss: SpecLoss, props: Properties | None, sizes: Growth) -> dict[str,
     last, text = min(sizes.longest, _ALL_PAIRS), loss.alphabet.text
     for n in range(1, last + 1):
         sequences = np.array(list(itertools.product((0, 1), repeat=n)), np.int64)
-        z, y = np.repeat(sequences, len(sequences), axis=0), np.tile(sequences, (len(sequences), 1))
+        allowed = loss.allowed(n)
+        hypotheses = sequences
+        if allowed is not None:
+            hypotheses = np.array([z for z in sequences if allowed.accepts(z)])
+        z = np.repeat(hypotheses, len(sequences), axis=0)
+        y = np.tile(sequences, (len(hypotheses), 1))
         values = loss.pair_values(z, y)
         tables = group(np.stack([(z & y).sum(axis=1), z.sum(axis=1), y.sum(axis=1)], axis=1))
         for table in np.unique(tables):

@@ -76,8 +76,8 @@ def option(written: str, text: str, value: Any = None, unset: str = "", **more: 
 
 
 _ALLOWED = (
-    'bio, iob1, iobes; a regular expression over labels, as in "0* 1? 0*"; or a file with an '
-    "expression or an OpenFst acceptor."
+    "bio, iob1, iobes; min_gap=K or min_duration=K, of ones; a regular expression over labels, as "
+    'in "0* 1? 0*"; or a file with an expression or an OpenFst acceptor.'
 )
 LOSS = argument("LOSS", "A built-in loss, the path of a loss file, or - for standard input.")
 GIVEN = option("--given WHAT", f"Condition the model on the sequences that are allowed: {_ALLOWED}")

@@ -219,8 +219,11 @@ def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:
 def _step(corpus: Corpus, zs: list[Ints], value: float) -> float:
     """The median of |change of the value| over changes of one label: a scale for values near 0.
 
-    What the constraint does not allow may be changed to, too.
+    What the constraint does not allow may be changed to, too. It is 0 where the loss is not defined
+    for all hypotheses, as changes may leave these.
     """
+    if corpus.restricts_hypotheses:
+        return 0.0
     free = replace(corpus, constraint=None)
     places = [(row, i) for row, z in enumerate(zs) for i in range(len(z))]
     changes = []

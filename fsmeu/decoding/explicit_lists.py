@@ -28,7 +28,6 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import as_constraint
 from fsmeu.fst.distance import signed_parts, weights_of_inputs
 from fsmeu.fst.image import ArcTable
-from fsmeu.fst.layers import any_layers
 from fsmeu.limits import CANDIDATES, KEPT_CELLS_PER_STATE
 from fsmeu.losses.protocol import Loss, check_totals, counts_read, state_of_totals, value_of_totals
 from fsmeu.models import as_model
@@ -62,8 +61,9 @@ def best_of_all(problem: Problem) -> Answer:
 def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:
     """The composition of all allowed sequences, the loss and the model, given as to ``decode``."""
     model = as_model(model)
-    hypotheses = allowed_layers(model, as_constraint(constraint, model.alphabet, model.n))
-    return compose_layers(bind_labels(loss, model.alphabet, "decode"), hypotheses, model.layered())
+    bound = bind_labels(loss, model.alphabet, "decode")
+    allowed = bound.allowing(as_constraint(constraint, model.alphabet, model.n), model.n)
+    return compose_layers(bound, allowed_layers(model, allowed), model.layered())
 
 
 def _sums_of_inputs(built: Composition, sequences: Ints, behind: int) -> tuple[Floats, Floats]:
@@ -147,10 +147,11 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
     chances = np.ones((1, 1))
     roundings = 8
     lost = dict.fromkeys(names, 0.0)  # bounds on the errors of totals
-    for loss, model, zs in zip(corpus.losses, corpus.models, hypotheses, strict=True):
-        free = any_layers(model.alphabet, model.n)
+    for row, zs in enumerate(hypotheses):
+        model = corpus.models[row]
+        allowed = allowed_layers(model, corpus.allowed(row))
         # its value need not be defined for a sentence by itself
-        built = compose_layers(loss.valueless, free, model.layered())
+        built = compose_layers(corpus.losses[row].valueless, allowed, model.layered())
         added, counts, more = _counts(built, names, zs)
         sums, rest = two_sum(totals[:, :, None], counts[:, None])
         errors = register_errors(built.machine)

@@ -34,7 +34,7 @@ from fsmeu.expectation.result import check_finite
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, restricted
-from fsmeu.fst.layers import any_layers, pair_layers
+from fsmeu.fst.layers import pair_layers
 from fsmeu.limits import CANDIDATES, CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
@@ -68,6 +68,11 @@ class Problem:
     keep: int | None = None  # states kept per layer, where values are approximate
     budget: int = CANDIDATES  # how many candidates methods that try many may value
     clock: Clock = field(default_factory=Clock)  # the time that these may take
+
+    def __post_init__(self) -> None:
+        """Adds to the constraint that the loss is defined for the sequence."""
+        allowed = self.loss.allowing(self.constraint, self.n)
+        object.__setattr__(self, "constraint", allowed)
 
     @property
     def n(self) -> int:
@@ -283,12 +288,13 @@ class Changes:
 
     One forward and one backward sweep over the machine with the hypothesis free give the mass
     before a position, and the backward value from there, for each label that could stand there.
+    Where the loss is not defined for a sequence, its value here means nothing.
     """
 
     def __init__(self, problem: Problem) -> None:
         self._clock = problem.clock
         self._size = len(problem.loss.alphabet)
-        self._view = problem.loss.view(problem.n, None, weights=True)
+        self._view = problem.loss.defined.view(problem.n, None, weights=True)
         self._layer_step = LayerStep(problem.model.layered(), self._view.linear)
 
     def values(self, indices: Ints) -> Floats:
@@ -423,7 +429,12 @@ def _in_range(problem: Problem, answer: Answer, known: bool = False) -> Answer:
 
 
 def _step(problem: Problem, indices: Ints) -> float:
-    """The median of |change of the value| over changes of one label, 0 where it is not cheap."""
+    """The median of |change of the value| over changes of one label, 0 where it is not cheap.
+
+    It is 0, too, where the loss is not defined for all sequences, as changes may leave these.
+    """
+    if problem.loss.allowed(problem.n) is not None:
+        return 0.0
     with suppress(FsmeuError, TimeoutError):
         changed = Changes(problem).values(indices)
         differs = np.arange(changed.shape[1]) != indices[:, None]
@@ -463,6 +474,7 @@ def _ends(problem: Problem) -> Iterator[float]:
         yield end
     is_cheap = problem.n * len(problem.loss.alphabet) ** 2 <= LISTED_ARCS
     if is_cheap and np.isin(problem.model.marginals(), (0.0, 1.0)).all():
-        pairs = pair_layers(any_layers(problem.loss.alphabet, problem.n), problem.model.layered())
+        hypotheses = allowed_layers(problem.model, problem.constraint)
+        pairs = pair_layers(hypotheses, problem.model.layered())
         machine = problem.loss.compile(problem.n, None, CHEAP_STATES, pairs=pairs)
         yield better(machine.values[~np.isnan(machine.values)].tolist())

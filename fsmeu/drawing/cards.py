@@ -15,9 +15,9 @@ from fsmeu.drawing.picture import distribution_picture, distribution_rows
 from fsmeu.errors import FsmeuError, shorten
 from fsmeu.expectation.composition import Composition
 from fsmeu.expectation.result import Expectation, Levels
+from fsmeu.losses.function import FunctionLoss
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
-from fsmeu.losses.protocol import FunctionLoss
 from fsmeu.losses.sum_over_paths import SummedMachine
 from fsmeu.models import Model
 

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from fsmeu.errors import InputError, message, shorten
 from fsmeu.exchange.automaton import Automaton, exported, fst_with_symbols, is_fst, of_fst
 from fsmeu.files import TABLES, read_bytes, read_text
+from fsmeu.fst.alphabet import Label
+from fsmeu.fst.durations import min_duration, min_gap
 from fsmeu.fst.image import MACHINE_START, Fst, read_machine
 from fsmeu.fst.tags import SCHEMES
 
 __all__ = ["from_openfst", "read_constraint", "to_openfst"]
 
+# Constraints on ones, by name.
+_SPACED: dict[str, Callable[[int, Label], Any]] = {
+    "min_gap": min_gap,
+    "min_duration": min_duration,
+}
 _CONSTRAINT_FILES = (".fst", ".regex", ".txt")
 
 
@@ -54,12 +62,16 @@ def read_constraint(option: str, text: str | None) -> Any:
 
     Args:
         option: the option, for messages.
-        text: what was typed after it: a scheme of tags, a regular expression, or a file of one.
+        text: what was typed after it: a scheme of tags, min_gap=K or min_duration=K, a regular
+            expression, or a file of one.
     """
     if text is None:
         return None
     if text in SCHEMES:
         return SCHEMES[text]()
+    name, _, size = text.partition("=")
+    if name in _SPACED and size.isdecimal():
+        return _SPACED[name](int(size), 1)
     path = _file(text)
     if path is not None:
         return _of_file(option, path)

@@ -85,12 +85,20 @@ class Corpus:
         """The total length."""
         return sum(model.n for model in self.models)
 
+    @cached_property
+    def restricts_hypotheses(self) -> bool:
+        """True when the loss is not defined for every hypothesis of every sentence."""
+        pairs = zip(self.losses, self.models, strict=True)
+        return any(loss.allowed(model.n) is not None for loss, model in pairs)
+
     def as_one(self) -> Model | None:
         """All sentences as one sequence, for values of a confusion table that sums over them.
 
         None where labels are not independent, or sentences must satisfy a constraint.
         """
-        if self.loss.confusion is None or self.constraint is not None or not self.models:
+        if self.loss.confusion is None or not self.models:
+            return None
+        if self.constraint is not None or self.restricts_hypotheses:
             return None
         labels = self.models[0].labels
         marginals = [p for m in self.models if (p := binary_marginals(m)) is not None]
@@ -102,7 +110,8 @@ class Corpus:
         """What the hypothesis of a sentence must satisfy."""
         model = self.models[row]
         where = f"decode_corpus, models[{row}]"
-        return as_constraint(self.constraint, model.alphabet, model.n, where)
+        allowed = as_constraint(self.constraint, model.alphabet, model.n, where)
+        return self.losses[row].allowing(allowed, model.n)
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -173,6 +182,8 @@ def expect_corpus(loss: LossLike, zs: Iterable[Any], models: Iterable[Any]) -> E
     corpus = corpus_of(loss, models, "expect_corpus", hypotheses)
     names = [f"expect_corpus, zs[{row}]" for row in range(len(hypotheses))]
     indices = list(map(query.encoded, hypotheses, corpus.models, names))
+    for loss, z, name in zip(corpus.losses, indices, names, strict=True):
+        loss.check_hypothesis(z, name)
     form = corpus.loss.split
     joined = corpus.as_one()
     is_short = joined is None or corpus.n < LONG_SEQUENCE

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FsmeuError, InputError, message, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, listed
-from fsmeu.fst.constraint import Constraint, restricted
+from fsmeu.fst.constraint import Constraint, is_within, restricted
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, reordered, string_layers
 from fsmeu.losses.machine.view import LossAutomaton
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
@@ -108,11 +108,20 @@ def _hypothesis(z: Any, model: Any, name: str) -> Any:
 def _query(loss: Loss, model: Model, z: Any, where: str, name: str) -> Query:
     """The query, with the names of the caller and of the hypothesis in messages."""
     if not isinstance(z, Model):
-        return Query(loss, encoded(z, model, name), None, model, where)
+        indices = encoded(z, model, name)
+        loss.check_hypothesis(indices, name)
+        return Query(loss, indices, None, model, where)
     if not set(z.labels) <= set(model.labels):
         _refuse_labels("hypothesis", z.labels, model.labels, where)
     _check_length(z.n, model, name)
-    return Query(loss, None, z, model, where)
+    query = Query(loss, None, z, model, where)
+    allowed = loss.allowed(model.n)
+    if allowed is not None and not is_within(query.hypothesis, allowed):
+        must = f"{loss.kind} {loss.name} is defined where {loss.requirement}"
+        got = "a distribution that has other sequences"
+        remedy = "Condition it: z.given(constraint)"
+        raise InputError(message(name, must, got, remedy))
+    return query
 
 
 def encoded(z: Iterable[Any], model: Model, name: str) -> Ints:

@@ -56,12 +56,20 @@ class Constraint:
 
     def accepts(self, indices: Ints) -> bool:
         """True when the sequence of label indices is allowed."""
+        return self.refused_at(indices) is None
+
+    def refused_at(self, indices: Ints) -> int | None:
+        """The place of the first label, from 0, that no allowed sequence has there.
+
+        It is the length where all labels are allowed, but not to end after them; None where the
+        sequence is allowed.
+        """
         state = self.start
-        for label in indices:
+        for place, label in enumerate(indices):
             state = int(self.next[state, label])
             if state < 0:
-                return False
-        return state in self.accepting
+                return place
+        return None if state in self.accepting else len(indices)
 
 
 class TooLargeError(Exception):

@@ -4,8 +4,8 @@
 - ``iob1``: chunks are made of I-X; only one that follows another of its type begins with B-X
 - ``iobes``: a chunk is S-X, or begins with B-X, goes on with I-X and ends with E-X
 
-``bio()``, ``iob1()`` and ``iobes()`` are constraints for ``decode`` and ``model.given``, each made
-for the labels of a model when it is used; chunk types are those of the labels unless given.
+``bio()``, ``iob1()`` and ``iobes()`` are constraints (``fsmeu.constraints``), each made for the
+labels of a model when it is used; chunk types are those of the labels unless given.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from fsmeu.losses.algebra.ratio_family import family_of
 from fsmeu.losses.algebra.ratios import sum_of_ratios
 from fsmeu.losses.algebra.split import split
 from fsmeu.losses.language.syntax import Expr, Register, Spec
+from fsmeu.losses.language.write import expression_text
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.at_length import LossAtLength
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
@@ -64,6 +65,7 @@ def signature(spec: Spec) -> str:
 
 def header_data(spec: Spec) -> dict[str, Any]:
     """The head of a loss file as plain data."""
+    required = spec.requirement
     return {
         "name": spec.name,
         "kind": spec.kind,
@@ -81,6 +83,7 @@ def header_data(spec: Spec) -> dict[str, Any]:
         "tags": bool(spec.scheme),
         "scheme": spec.scheme or None,
         "references": list(spec.references),
+        "requirement": None if required is None else expression_text(required.condition),
     }
 
 

@@ -15,18 +15,24 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, message, nearest, shorten
 from fsmeu.files import read_text
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text, plain
+from fsmeu.fst.constraint import Constraint
 from fsmeu.fst.tags import chunk_types, tag_labels
 from fsmeu.losses.algebra.confusion import Confusion, confusion
 from fsmeu.losses.algebra.saturation import ages_of, greatest_number, saturated_spec
 from fsmeu.losses.algebra.split import Split, split, swapped_spec
 from fsmeu.losses.language.expressions import MAX_SIZE
-from fsmeu.losses.language.read import read
+from fsmeu.losses.language.read import REQUIRE, read
 from fsmeu.losses.language.syntax import (
+    Expr,
+    Name,
     Number,
     Param,
     Spec,
+    names_read,
     needed_registers,
 )
+from fsmeu.losses.language.write import expression_text
+from fsmeu.losses.machine.requirement import reads_length, required_hypotheses
 from fsmeu.losses.machine.view import SpecAutomaton
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.bind import bind
@@ -148,6 +154,10 @@ class SpecLoss(Loss):
     @cached_property
     def swapped(self) -> SpecLoss:
         """The loss whose value for (z, y) is that of this one for (y, z)."""
+        if self.spec.requirement is not None:
+            must = "a loss that restricts its hypotheses cannot be swapped"
+            remedy = "It would restrict references, which are what they are"
+            raise InputError(message(f"{self.kind} {self.name}", must, self.requirement, remedy))
         return replace(self, spec=swapped_spec(self.spec))
 
     @cached_property
@@ -175,15 +185,51 @@ class SpecLoss(Loss):
     @cached_property
     def outputs(self) -> Mapping[str, SpecLoss]:
         """For each further output that the file names, by name, the loss whose value it is."""
-        losses = {}
-        every = self.spec.output_registers
-        for output in self.spec.outputs:
-            read = needed_registers(every, [output.value])
-            registers = tuple(r for r in every if r.name in read)
-            parts: dict[str, Any] = {"registers": registers, "value": output.value, "range": None}
-            spec = replace(self.spec, **parts, outputs=(), output_registers=(), examples=())
-            losses[output.name] = replace(self, spec=spec)
-        return losses
+        return {output.name: self._with_value(output.value) for output in self.spec.outputs}
+
+    def _with_value(self, value: Expr) -> SpecLoss:
+        """The loss with another value of registers of the file, and the registers it needs."""
+        spec = self.spec
+        read = needed_registers(spec.file_registers, [value])
+        registers = tuple(r for r in spec.file_registers if r.name in read)
+        spec = replace(spec, registers=registers, file_registers=(), value=value, range=None)
+        spec = replace(spec, outputs=(), requirement=None, examples=())
+        return replace(self, spec=spec)
+
+    @cached_property
+    def _requirement(self) -> SpecLoss:
+        """The loss that is 1 where a hypothesis breaks the requirement of the file, else 0."""
+        return self._with_value(Name(REQUIRE))
+
+    def allowed(self, n: int) -> Constraint | None:
+        """The hypotheses of length n that the file requires; None where they are all."""
+        if self.spec.requirement is None:
+            return None
+        bound = self._requirement.bound
+        at = bound.at(n)
+        owner = at if reads_length(bound.spec) else bound
+        return owner.derived.get("allowed", lambda: required_hypotheses(at))
+
+    @property
+    def requirement(self) -> str:
+        """What hypotheses satisfy, in words, with its parameters; nothing without one."""
+        required = self.spec.requirement
+        if required is None:
+            return ""
+        text = required.text or f"{expression_text(required.condition)} at each position"
+        read = names_read(required.condition)
+        for register in self._requirement.spec.registers:
+            read |= names_read(register.update) | names_read(register.start)
+        known = {name: x for name, x in self.params.items() if name in read}
+        values = [f"{k} = {_shown(x) if np.ndim(x) else f'{x:g}'}" for k, x in known.items()]
+        return f"{text} ({', '.join(values)})" if values else text
+
+    @cached_property
+    def defined(self) -> SpecLoss:
+        """The loss whose states tell, too, whether the hypothesis is one that the file requires."""
+        if self.spec.requirement is None:
+            return self
+        return replace(self, spec=replace(self.spec, registers=self.spec.checked_registers))
 
     def linear(self, z_given: bool) -> tuple[str, ...]:
         """The registers that may be kept in the weight; with z given, z-only ones are constants."""

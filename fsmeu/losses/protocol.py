@@ -1,21 +1,29 @@
-"""The interface of losses, values of pairs, and losses written in Python (Jansche 2007)."""
+"""The interface of losses, and values of pairs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.cache import Derives
 from fsmeu.display import Card
-from fsmeu.errors import InputError, SizeLimitError, as_whole, check_bool, message, one_of, shorten
-from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet, listed
-from fsmeu.fst.compose import guard_size
+from fsmeu.errors import (
+    EmptyError,
+    InputError,
+    SizeLimitError,
+    as_whole,
+    check_bool,
+    message,
+    shorten,
+)
+from fsmeu.fst.alphabet import Alphabet, Label, listed
+from fsmeu.fst.constraint import Constraint, constraint_layers, intersection
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
@@ -69,6 +77,40 @@ class Loss(Card, Derives):
         """Refuses values, or means of them, outside of ``value_range``: a RangeError."""
         if self.bound is not None:
             self.bound.at(n).check_range(values)
+
+    def allowed(self, n: int) -> Constraint | None:
+        """The hypotheses of length n for which the loss is defined; None where it is for all."""
+        return None
+
+    @property
+    def requirement(self) -> str:
+        """What hypotheses satisfy for which the loss is defined, in words; nothing if all do."""
+        return ""
+
+    @property
+    def defined(self) -> Loss:
+        """The loss whose explicit machine has paths for such hypotheses alone."""
+        return self
+
+    def allowing(self, constraint: Constraint | None, n: int) -> Constraint | None:
+        """Such hypotheses that a constraint allows, too; an EmptyError if there are none."""
+        own = self.allowed(n)
+        if own is None:
+            return constraint
+        both = own if constraint is None else intersection(own, constraint)
+        if not len(constraint_layers(both, len(self.alphabet), n).ends):
+            must = f"some sequence of length {n} must be allowed in which {self.requirement}"
+            raise EmptyError(message(f"{self.kind} {self.name}", must))
+        return both
+
+    def check_hypothesis(self, indices: Ints, where: str) -> None:
+        """Refuses label indices of a hypothesis for which the loss is not defined."""
+        allowed = self.allowed(len(indices))
+        place = None if allowed is None else allowed.refused_at(indices)
+        if place is not None:
+            must = f"{self.kind} {self.name} is defined where {self.requirement}"
+            given = f"{shorten(self.alphabet.text(indices))}, which fails at position {place + 1}"
+            raise InputError(message(where, must, given))
 
     def over(self, sequences: Iterable[Iterable[object]]) -> Loss:
         """The same loss, over the labels of these sequences where they are open."""
@@ -143,7 +185,8 @@ class Loss(Card, Derives):
         z_indices, reached = encoded(self, n, z)
         pairs = pairs or reached
         minimize = check_bool("compile", "minimize", minimize)
-        at = None if self.bound is None else self.bound.at(n)
+        loss = self.defined if pairs is None else self
+        at = None if loss.bound is None else loss.bound.at(n)
         view = self.view(n) if at is None else machines.machine_view(at, z_indices, minimize)
         name = f"{self.kind} {self.name}, n = {n}"
         try:
@@ -194,6 +237,7 @@ def encoded(loss: Loss, n: int, z: Any) -> tuple[Ints | None, Layered | None]:
     if len(indices) != n:
         must = f"hypothesis z must have length n = {n}"
         raise InputError(message("compile", must, f"length {len(indices)}"))
+    loss.check_hypothesis(indices, "compile, hypothesis z")
     return indices, pair_layers(string_layers(loss.alphabet, indices), any_layers(loss.alphabet, n))
 
 
@@ -250,6 +294,8 @@ def _encoded(
         raise InputError(message(where, must, f"{len(sides[0])} and {len(sides[1])}"))
     known = known.over([x for side in sides for _, x in side])
     encoded = [[known.alphabet.encode(x, name) for name, x in side] for side in sides]
+    for (name, _), z in zip(sides[0], encoded[0], strict=True):
+        known.check_hypothesis(z, name)
     pairs = list(zip(*encoded, strict=True))
     for row, lengths in enumerate((len(z), len(y)) for z, y in pairs):
         if lengths[0] != lengths[1]:
@@ -315,157 +361,3 @@ def counts_read(bound: BoundLoss) -> list[str]:
     """The registers that the value looks at."""
     read = names_read(bound.spec.value)
     return [r.name for r in bound.spec.registers if r.name in read]
-
-
-# -- in Python -------------------------------------------------------------------------------------
-
-
-class SimpleFunction(Protocol):
-    """The methods of a Python loss. States are hashable; the start is the same for every n."""
-
-    def start(self) -> Hashable:
-        """The state before anything is read."""
-
-    def step(self, state: Any, z: Label, y: Label) -> Hashable:
-        """The state after one more pair of labels."""
-
-    def value(self, state: Any) -> float:
-        """The value of a pair that ends in this state."""
-
-
-class _Swapped:
-    """A simple function that reads the tapes of another the other way round."""
-
-    def __init__(self, function: SimpleFunction) -> None:
-        self.function = function
-        self.start = function.start
-        self.value = function.value
-
-    def step(self, state: Any, z: Label, y: Label) -> Hashable:
-        return self.function.step(state, y, z)
-
-
-class _FunctionAutomaton(LossAutomaton):
-    """The view of a Python loss: states are numbered as they are reached, steps computed once."""
-
-    def __init__(
-        self, function: SimpleFunction, alphabet: Alphabet, n: int, z: Ints | None
-    ) -> None:
-        self.function = function
-        self.alphabet = alphabet
-        self.n = n
-        self.z = z
-        self.linear = 0
-        self.space = None
-        self.memo = {}
-        self.states: list[Hashable] = []
-        self.numbers: dict[Hashable, int] = {}
-        self.steps: dict[tuple[int, int, int], int] = {}
-        self.symbols = len(alphabet) ** (2 if z is None else 1)
-        self.start = self._number(function.start())
-
-    def _number(self, state: Hashable) -> int:
-        try:
-            number = self.numbers.setdefault(state, len(self.states))
-        except TypeError:
-            raise InputError(message("loss", "states must be hashable", state)) from None
-        if number == len(self.states):
-            guard_size("loss in Python", number + 1)
-            self.states.append(state)
-        return number
-
-    def _step(self, code: int, z: int, y: int) -> int:
-        key = (code, z, y)
-        if key not in self.steps:
-            pair = self.alphabet.labels[z], self.alphabet.labels[y]
-            self.steps[key] = self._number(self.function.step(self.states[code], *pair))
-        return self.steps[key]
-
-    def contexts(self) -> list[Hashable]:
-        return [()] * self.n if self.z is None else self.z.tolist()
-
-    def advance(self, i: int, codes: Ints, symbols: Ints | None = None) -> tuple[Ints, None]:
-        size = len(self.alphabet)
-        read = range(self.symbols) if symbols is None else symbols.tolist()
-        first = 0 if self.z is None else size * int(self.z[i - 1])
-        pairs = [divmod(first + symbol, size) for symbol in read]
-        rows = [[self._step(int(code), z, y) for z, y in pairs] for code in codes]
-        return np.array(rows, np.int64).reshape(len(codes), len(pairs)), None
-
-    def values(self, codes: Ints) -> tuple[Floats, Floats]:
-        states = [self.states[int(code)] for code in codes]
-        values = [_number_of(self.function.value(state), state) for state in states]
-        return np.array(values, np.float64), np.empty((0, len(codes)))
-
-    def registers(self, codes: Ints) -> dict[str, Any]:
-        """The states themselves, as the one register ``state``."""
-        states = np.empty(len(codes), object)
-        states[:] = [self.states[int(code)] for code in codes]
-        return {"state": states}
-
-
-def _number_of(value: Any, state: Hashable) -> float:
-    """The value of a state as a float, which must be finite."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = np.nan
-    if not np.isfinite(number):
-        must = f"the value of state {shorten(state)} must be a finite number"
-        raise InputError(message("loss in Python", must, value))
-    return number
-
-
-@dataclass(frozen=True, eq=False)
-class FunctionLoss(Loss):
-    """A loss from a Python object with ``start``, ``step`` and ``value``."""
-
-    function: SimpleFunction
-    alphabet: Alphabet
-    name: str
-    kind: str
-
-    def __repr__(self) -> str:
-        return f"<{self.kind} {shorten(self.name)}, in Python>"
-
-    def with_labels(self, alphabet: Alphabet) -> FunctionLoss:
-        """The same function over other labels."""
-        return replace(self, alphabet=alphabet)
-
-    @property
-    def swapped(self) -> FunctionLoss:
-        """The loss whose value for (z, y) is that of this one for (y, z)."""
-        return replace(self, function=_Swapped(self.function))
-
-    def view(self, n: int, z: Ints | None = None, weights: bool = False) -> LossAutomaton:
-        """The loss as an engine walks it; no register is kept in the weight."""
-        return _FunctionAutomaton(self.function, self.alphabet, n, z)
-
-    def pair_values(self, z: Sequence[Ints] | Ints, y: Sequence[Ints] | Ints) -> Floats:
-        """The value of each pair of rows of label indices, (rows,)."""
-        labels = self.alphabet.labels
-        values = np.empty(len(z))
-        for row, pair in enumerate(zip(z, y, strict=True)):
-            state = self.function.start()
-            for a, b in zip(*pair, strict=True):
-                state = self.function.step(state, labels[a], labels[b])
-            values[row] = _number_of(self.function.value(state), state)
-        return values
-
-
-def function_loss(
-    function: SimpleFunction,
-    labels: Alphabet | Sequence[Label] | str = (0, 1),
-    *,
-    kind: str = "loss",
-    name: str | None = None,
-) -> FunctionLoss:
-    """A loss from a Python object with ``start()``, ``step(state, z, y)`` and ``value(state)``."""
-    kind = one_of("function_loss", "kind", kind, ("loss", "utility"))
-    if name is not None and not isinstance(name, str):
-        raise InputError(message("function_loss", "name must be a text", name))
-    for method in ("start", "step", "value"):
-        if not callable(getattr(function, method, None)):
-            must = "the object must have the methods start, step and value"
-            raise InputError(message("function_loss", must, f"one without {method}"))
-    return FunctionLoss(function, as_alphabet(labels), name or type(function).__name__, kind)

@@ -248,7 +248,8 @@ def _compiled(loss: LossLike, n: int, z: Any, max_states: int | None, sign: floa
     given = encoded(loss, n, z)[0]  # what does not suit is refused
     name = f"{loss.kind} {loss.name}, n = {n}, summed"
     form = window_sum(loss, n)
-    if form is not None:
+    restricts = z is None and loss.allowed(n) is not None
+    if form is not None and not restricts:
         machine = _over_windows(loss, n, name, form, max_states, sign)
     else:
         machine = _over_positions(loss, n, name, z, max_states, sign)
@@ -289,8 +290,9 @@ def _over_positions(
 ) -> SummedMachine:
     """Paths that pay at one position, beside the path that pays the rest at the end."""
     z_indices, pairs = encoded(loss, n, z)
-    assert loss.bound is not None
-    at = loss.bound.at(n)
+    known = loss.defined if z is None else loss
+    assert known.bound is not None
+    at = known.bound.at(n)
     view = machine_view(at, z_indices, merge=True, linear=loss.linear(z is not None))
     size = len(loss.alphabet)
     if z is None:
@@ -310,7 +312,9 @@ def _over_positions(
                 least = 0.0 if sign else signed.min()
                 begin = sum(map(len, finals))
                 guard_size(name, begin + len(codes), max_states)
-                finals.append(_add_paid(arcs, begin, waiting, ending, signed - least, factors))
+                together = known is loss and bool((factors == factors[0]).all())
+                paid = signed - least
+                finals.append(_add_paid(arcs, begin, waiting, ending, paid, factors, together))
                 values = values + n * least * factors  # every path has n steps
     shift = max(0.0, -float(values.min(initial=0.0)))
     finals[0][ending] = values + shift
@@ -345,14 +349,21 @@ def _finished(
 
 
 def _add_paid(
-    arcs: _Arcs, begin: int, steps: tuple[Ints, ...], ending: Bools, paid: Floats, factors: Floats
+    arcs: _Arcs,
+    begin: int,
+    steps: tuple[Ints, ...],
+    ending: Bools,
+    paid: Floats,
+    factors: Floats,
+    together: bool,
 ) -> Floats:
     """Final weights of added states, numbered from ``begin``: where a path is once it has paid.
 
-    ``paid`` is the factor of each arc, ``factors`` are those of the final states.
+    ``paid`` is the factor of each arc, ``factors`` are those of the final states. They are one
+    state if ``together``: what comes later makes no difference.
     """
     source, pair, target = steps
-    if (factors == factors[0]).all():
+    if together:
         arcs += [(source, pair, paid, begin), (begin, np.unique(pair), 1.0, begin)]
         return factors[:1]
     arcs += [(source, pair, paid, begin + target), (begin + source, pair, 1.0, begin + target)]

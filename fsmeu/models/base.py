@@ -209,10 +209,14 @@ def _plain(value: Any) -> Any:
 
 def arcs_key(layers: Sequence[Layer]) -> tuple[bytes, ...]:
     """Digests of the arcs of each layer, weights aside; one for all that repeat the last."""
-    keys = []
+    keys = list[bytes]()
+    known = dict[int, bytes]()  # positions may share a layer
     for layer in layers:
-        columns = (layer.source, layer.label, layer.target, np.array([layer.width]))
-        keys.append(blake2b(np.concatenate(columns).astype(np.int64).tobytes()).digest())
+        if id(layer) not in known:
+            columns = (layer.source, layer.label, layer.target, np.array([layer.width]))
+            arcs = np.concatenate(columns).astype(np.int64)
+            known[id(layer)] = blake2b(arcs.tobytes()).digest()
+        keys.append(known[id(layer)])
     while len(keys) > 1 and keys[-1] == keys[-2]:
         keys.pop()
     return tuple(keys)

@@ -142,3 +142,20 @@ def test_expected_fscore_under_a_chain(kind, n, seconds):
     run = apart(title, ours, seconds, 2)
     assert run.result <= (2e-12 if kind == "slow" else 1e-12)
     assert within(title, run, seconds, 2)
+
+
+@pytest.mark.parametrize("tolerance", [1, 5, 20])
+def test_best_events_of_ten_thousand_positions_of_a_chain(tolerance):
+    """Some hundred events, likely ones among many that are not."""
+    random = np.random.default_rng(1)
+    n = 10_000
+    steps = np.empty((n - 1, 2, 2))
+    steps[:, 0, 1] = random.beta(0.05, 2, n - 1)
+    steps[:, 1, 1] = 0.2 * random.beta(0.05, 2, n - 1)
+    steps[:, :, 0] = 1 - steps[:, :, 1]
+    model = fsmeu.models.Markov([0.95, 0.05], steps)
+    loss = fsmeu.load("event_fscore", tolerance=tolerance)
+    fsmeu.decode(loss, model)  # compiles
+    title = f"decode, events within {tolerance}, chain, n = {n:,}"
+    _, ones = decided(title, loss, model, 1)
+    assert 100 < ones < 500

@@ -259,3 +259,12 @@ def test_sizes(fsmeu):
     assert max(map(len, ran.out.splitlines())) <= 80
     assert ["bad", "count", "z", "y", "weight", "weight"] in ran.rows()
     assert {row[0]: row[-1] for row in ran.rows()[-3:]} == {"1": "1", "2": "2", "4": "4"}
+
+
+def test_hypotheses_that_a_loss_is_defined_for_are_said(fsmeu):
+    printed = fsmeu("check", "event_fscore", "-p", "tolerance=2").out
+    said = "events of z stand more than 2 * tolerance apart (tolerance = 2)"
+    assert said in " ".join(printed.split())
+    data = fsmeu("check", "event_fscore", "-p", "tolerance=2", "--json").json
+    assert data["requirement"] == "z == 0 or old gap >= (2 * tolerance)"
+    assert data["holds"]

@@ -313,3 +313,85 @@ def test_a_condition_changes_what_is_expected_and_a_constraint_does_not():
         assert found.value == pytest.approx(best, rel=1e-12)
         assert values[tuple(found.labels)] == pytest.approx(best, rel=1e-12)
     assert 0 < chances[possible].sum() < 0.9
+
+
+# -- gaps and durations ----------------------------------------------------------------------------
+
+
+def runs_of(z):
+    return [(label, len(list(run))) for label, run in itertools.groupby(z)]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+@pytest.mark.parametrize("labels", [(0, 1), ("A", "B", 1)])
+def test_gaps_and_durations_of_all_sequences(k, labels):
+    alphabet = Alphabet(labels)
+    gap, ones = fsmeu.constraints.min_gap(k), fsmeu.constraints.min_duration(k, 1)
+    every = fsmeu.constraints.min_duration(k)
+    two = fsmeu.constraints.min_duration(k, *labels[:2])
+    both = fsmeu.constraints.all_of(gap, every)
+    made = [one.over(alphabet) for one in (gap, ones, every, two, both)]
+    for n in range(7 if len(labels) == 2 else 6):
+        for z in itertools.product(labels, repeat=n):
+            places = [i for i, label in enumerate(z) if label == 1]
+            apart = all(b - a >= k for a, b in itertools.pairwise(places))
+            lasts = dict.fromkeys(labels, True)
+            for label, length in runs_of(z):
+                lasts[label] &= length >= k
+            wanted = [apart, lasts[1], all(lasts.values()), lasts[labels[0]] and lasts[labels[1]]]
+            wanted.append(apart and all(lasts.values()))
+            found = [one.accepts(alphabet.encode(z)) for one in made]
+            assert found == wanted, z
+
+
+def test_minimum_durations_are_decided_among():
+    rng = np.random.default_rng(11)
+    constraint = fsmeu.constraints.all_of(
+        fsmeu.constraints.min_duration(2, 1), fsmeu.constraints.min_duration(3, 0)
+    )
+    listing = shelf_listing("fscore", 7)
+    for _ in range(5):
+        case = random_model(rng, (0, 1), 7)
+        decision = ask(listing.loss, case.model, constraint=constraint)
+        check(
+            listing,
+            case,
+            decision,
+            lambda z: all(length >= (2 if label else 3) for label, length in runs_of(z)),
+        )
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: fsmeu.constraints.min_gap(0), "k"),
+        (lambda: fsmeu.constraints.min_gap(2.5), "k"),
+        (lambda: fsmeu.constraints.min_gap(2, 1.5), "a label must be a whole number or a text"),
+        (lambda: fsmeu.constraints.min_duration(-1, 1), "k"),
+        (lambda: fsmeu.constraints.min_duration(2, None), "a label must be a whole number or a"),
+        (lambda: fsmeu.constraints.all_of(), "there must be a constraint"),
+        (
+            lambda: fsmeu.decode("fscore", [0.5], constraint=fsmeu.constraints.min_gap(2, "X")),
+            "'X' must be one of the labels",
+        ),
+        (
+            lambda: fsmeu.decode("fscore", [0.5], constraint=fsmeu.constraints.all_of(3)),
+            "must be a regular expression over labels or an acceptor",
+        ),
+        (
+            lambda: fsmeu.decode("fscore", [0.5], constraint=fsmeu.constraints.min_duration(2)),
+            "it must allow at least one sequence of length 1",
+        ),
+    ],
+)
+def test_gaps_and_durations_that_cannot_be_are_refused(make, message):
+    with pytest.raises(FsmeuError, match=message):
+        make()
+
+
+def test_a_gap_and_a_duration_of_events_at_once():
+    """An event that lasts and must stand apart from itself: none is possible."""
+    both = fsmeu.constraints.all_of(
+        fsmeu.constraints.min_gap(2), fsmeu.constraints.min_duration(2, 1)
+    )
+    assert fsmeu.decode("fscore", [0.9] * 4, constraint=both).labels == [0] * 4

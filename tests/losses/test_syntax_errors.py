@@ -49,6 +49,10 @@ the text after the name needs a closing quote on the same line
 'value' is followed by an expression, then maybe: or EXPRESSION when CONDITION
     value | value or 1 | value 1 or when n == 0 | value 1 or 2 | value 1 or 2 example |
     value 1 or 2 when value |
+'require' is followed by a condition on z, then maybe by a quoted text that says what it means
+    require | require value 1 |
+the text after the condition needs a closing quote on the same line
+    require z == 0 "apart |
 'range' is written: range LOW .. HIGH
     range 3 | range .. 3 | range 0 .. value |
 'example' is written: example Z Y = VALUE, or with parameters: example Z Y = VALUE with k = 2

@@ -65,12 +65,12 @@ def replace_parts(expr: Expr, others: Mapping[Expr, Expr]) -> Expr:
 
 def swapped_spec(spec: Spec) -> Spec:
     """The spec whose value for (z, y) is that of the given one for (y, z)."""
-    registers, output_registers = (
+    registers, file_registers = (
         tuple(replace(r, update=replace_parts(r.update, _OTHER)) for r in registers)
-        for registers in (spec.registers, spec.output_registers)
+        for registers in (spec.registers, spec.file_registers)
     )
     examples = tuple(replace(example, z=example.y, y=example.z) for example in spec.examples)
-    return replace(spec, registers=registers, output_registers=output_registers, examples=examples)
+    return replace(spec, registers=registers, file_registers=file_registers, examples=examples)
 
 
 def separated(bound: BoundLoss) -> BoundLoss:

@@ -22,6 +22,7 @@ _MAX_PARTS = 100_000
 
 _RESERVED = [
     *("utility", "loss", "labels", "reference", "let", "value", "output", "or", "range", "example"),
+    "require",
     *("with", "count", "by", "when", "age", "since", "up", "to", "memory", "of", "last", "flag"),
     *("register", "in", "start", "next", "state", "arc", "otherwise", "at", "old", "if", "then"),
     *("else", "and", "not", "true", "false"),

@@ -22,6 +22,7 @@ from fsmeu.losses.language.syntax import (
 )
 
 STATE = "state"
+REQUIRE = "require"
 _MAX_REGISTERS = 100
 _ZERO = ast.Number(0.0)
 _ONE = ast.Number(1.0)
@@ -30,6 +31,7 @@ _LABEL, _SEQUENCE = (re.compile(rf'(?P<text>"[^"\n]*")|[^\s"#{end}]+') for end i
 _BEGIN = "a loss file begins with 'utility NAME' or 'loss NAME'"
 _NAMED = "'utility' and 'loss' are followed by a name"
 _SUMMARY = "the text after the name needs a closing quote on the same line"
+_MEANING = "the text after the condition needs a closing quote on the same line"
 _PARAM = "a parameter is written NAME, NAME = default, or NAME: int = default in LOW..HIGH"
 _USAGE = {
     "count": (
@@ -48,6 +50,10 @@ _USAGE = {
         "'output' is written: output NAME = EXPRESSION, then maybe: or EXPRESSION when CONDITION"
     ),
     "range": "'range' is written: range LOW .. HIGH",
+    "require": (
+        "'require' is followed by a condition on z, then maybe by a quoted text that says what it "
+        "means"
+    ),
     "example": (
         "'example' is written: example Z Y = VALUE, or with parameters: example Z Y = VALUE with "
         "k = 2"
@@ -94,9 +100,11 @@ class _Reader(expressions.Expressions):
         labels, scheme = self.single.get("labels", (None, ""))
         registers = self.with_arcs()
         value = self.single["value"]
-        for_outputs = needed_registers(registers, [output.value for output in self.outputs])
-        for_outputs -= needed_registers(registers, [value])
-        return Spec(
+        beside: list[Expr] = [output.value for output in self.outputs]
+        if REQUIRE in self.single:
+            beside.append(ast.Name(REQUIRE))
+        left_out = needed_registers(registers, beside) - needed_registers(registers, [value])
+        spec = Spec(
             name=name,
             kind=kind,
             summary=summary,
@@ -104,15 +112,17 @@ class _Reader(expressions.Expressions):
             params=tuple(replace(p, sides=self.sides.get(p.name, p.sides)) for p in self.params),
             labels=labels,
             scheme=scheme,
-            registers=tuple(r for r in registers if r.name not in for_outputs),
+            registers=tuple(r for r in registers if r.name not in left_out),
             value=value,
             range=self.single.get("range"),
             examples=tuple(self.examples),
             outputs=tuple(self.outputs),
-            output_registers=registers if self.outputs else (),
+            file_registers=registers if beside else (),
+            requirement=self.single.get(REQUIRE),
             source=self.source,
             origin=self.origin,
         )
+        return self.check_requirement(spec)
 
     def no_statement(self) -> LossFileError:
         """The error of what begins no statement; after labels, which take any word, of its line."""
@@ -362,6 +372,28 @@ class _Reader(expressions.Expressions):
         low = self.fixed()
         self.expect("..", self.usage, expression=True)
         self.once((low, self.fixed()))
+
+    def on_require(self) -> None:
+        condition = self.expr()
+        text = ""
+        if self.token.kind == "text":
+            text = self.advance().text[1:-1]
+        elif self.token.text.startswith('"'):
+            raise self.unexpected(_MEANING)
+        self.once(ast.Requirement(condition, text))
+        failed = ast.Choice(condition, ast.Name(REQUIRE), _ONE, place=condition.place)
+        # Its one value is 0: steps that make it 1 are taken by no hypothesis that is allowed.
+        self.add(Register(REQUIRE, REQUIRE, _ZERO, failed, _ZERO, _ZERO, self.begin.place))
+
+    def check_requirement(self, spec: Spec) -> Spec:
+        """The spec, whose requirement may not look at the reference, not by a register either."""
+        if spec.requirement is not None:
+            every = replace(spec, registers=spec.file_registers)
+            if "y" in every.tapes[REQUIRE]:
+                said = "which hypotheses are allowed may not depend on the reference"
+                remedy = "Use z, i, n, parameters and registers that read z alone"
+                raise self.error(spec.requirement.condition.place, said, remedy)
+        return spec
 
     def on_example(self) -> None:
         sequences = []

@@ -222,6 +222,14 @@ class Output:
 
 
 @dataclass(frozen=True)
+class Requirement:
+    """What holds at each position of a hypothesis for which a loss is defined."""
+
+    condition: Expr
+    text: str  # the quoted text beside it, what it means
+
+
+@dataclass(frozen=True)
 class Example:
     """A pair of sequences with the value that the definition gives them."""
 
@@ -236,8 +244,10 @@ class Example:
 class Spec(Derives):
     """A checked loss file.
 
-    ``output_registers``, with outputs, are the registers of the file in order of update; those that
-    neither the value nor a register that it needs reads are left out of ``registers``.
+    ``registers`` leave out those that outputs or the requirement read and the value does not need;
+    ``file_registers`` are then all of the file, in order of update, and empty where none is left
+    out. Among them is the flag of the requirement, of sugar "require": 1 from the first position on
+    at which its condition fails.
     """
 
     name: str
@@ -252,7 +262,8 @@ class Spec(Derives):
     range: tuple[Expr, Expr] | None  # least and greatest value, if declared
     examples: tuple[Example, ...]
     outputs: tuple[Output, ...] = ()  # a vector value: Jansche 2007, section 5
-    output_registers: tuple[Register, ...] = ()
+    file_registers: tuple[Register, ...] = ()
+    requirement: Requirement | None = None  # what hypotheses satisfy, where not all are allowed
     source: str = field(repr=False, default="")  # the text of the file
     origin: str = ""  # its name, for messages
 
@@ -266,6 +277,16 @@ class Spec(Derives):
                 for other in names & reach.keys():
                     reach[name] = reach[name] | reach[other]
         return reach
+
+    @cached_property
+    def checked_registers(self) -> tuple[Register, ...]:
+        """The registers, with the flag of the requirement and what it needs, in order of update."""
+        if self.requirement is None:
+            return self.registers
+        flags = [r.name for r in self.file_registers if r.sugar == "require"]
+        names = needed_registers(self.file_registers, [Name(flag) for flag in flags])
+        names |= {r.name for r in self.registers}
+        return tuple(r for r in self.file_registers if r.name in names)
 
     @cached_property
     def amounts(self) -> Mapping[str, Expr | None]:
@@ -454,3 +475,15 @@ def _linear_registers(spec: Spec, among: frozenset[str] | None) -> tuple[str, ..
         if is_affine(spec.value, chosen | {name}):
             chosen |= {name}
     return tuple(r.name for r in spec.registers if r.name in chosen)
+
+
+def clock_pieces(expr: Expr, names: frozenset[str]) -> Iterator[Expr]:
+    """The largest pieces that read the position, and nothing beside these names."""
+    read = names_read(expr)
+    if "i" not in read:
+        return
+    if read <= names:
+        yield expr
+    else:
+        for part in parts(expr):
+            yield from clock_pieces(part, names)

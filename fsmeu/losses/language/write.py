@@ -85,11 +85,20 @@ def _bounds(register: Register) -> str:
     return "..".join(part_text(side) for side in sides if side is not None)
 
 
+def _statement(spec: Spec, register: Register) -> str | None:
+    """The statement of a register of a file, or its requirement; None for explicit states."""
+    required = spec.requirement
+    if required is None or register.sugar != "require":
+        return statement_text(register)
+    said = f' "{required.text}"' if required.text else ""
+    return f"require {expression_text(required.condition)}{said}"
+
+
 def file_text(spec: Spec) -> str | None:
     """A file of the same loss, without examples and outputs; None with explicit states."""
     inside = ", ".join(param.text for param in spec.params)
     labels: Iterable[object] = spec.labels or [spec.scheme or "any"]
-    statements = [statement_text(register) for register in spec.registers]
+    statements = [_statement(spec, register) for register in spec.checked_registers]
     lines = [f"{spec.kind} {spec.name}({inside})", f"labels {' '.join(map(str, labels))}"]
     lines += [line for line in statements if line is not None]
     lines.append(f"value {part_text(spec.value)}")

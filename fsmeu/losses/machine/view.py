@@ -20,7 +20,7 @@ from fsmeu.errors import LossFileError, SizeLimitError, message
 from fsmeu.fst.compose import guard_pairs
 from fsmeu.fst.distinct import bits, group, refine, refine_layers
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr, Register, names_read, parts
+from fsmeu.losses.language.syntax import Expr, Register, clock_pieces, names_read
 from fsmeu.losses.semantics import domains
 from fsmeu.losses.semantics.at_length import LossAtLength
 from fsmeu.losses.semantics.evaluator import (
@@ -194,7 +194,7 @@ class SpecAutomaton(LossAutomaton):
         pieces: dict[Expr, Floats] = {}
         for register in self.bound.spec.registers:
             if register.name in stepping:
-                for piece in _pieces_of(register.update, alone):
+                for piece in clock_pieces(register.update, alone):
                     pieces[piece] = np.asarray(evaluate(piece, scope), np.float64)
         return list(pieces.values())
 
@@ -341,18 +341,6 @@ def _pieces(expr: Expr, name: str, free: frozenset[str]) -> Iterator[Expr]:
         yield from _pieces(part, name, free)
 
 
-def _pieces_of(expr: Expr, names: frozenset[str]) -> Iterator[Expr]:
-    """The largest pieces that read the position, and nothing beside these names."""
-    read = names_read(expr)
-    if "i" not in read:
-        return
-    if read <= names:
-        yield expr
-    else:
-        for part in parts(expr):
-            yield from _pieces_of(part, names)
-
-
 def _is_one_time(expr: Expr, name: str) -> bool:
     """True when a register is read as it is, or as it was, but not both; and nothing is updated."""
     times = set()
@@ -378,6 +366,8 @@ def _value_classes(
     bounded = not isinstance(domain, domains.Pool) and domain.size <= _LARGEST_MERGED_DOMAIN
     if not bounded or start != int(start) or not 0 <= start - domain.low < domain.size:
         return None
+    if not reads and register.sugar == "count":  # nothing tells its values apart
+        return domains.all_alike(domain, start)
     values = np.array([start])
     rows = list[Ints]()
     begin = depth = 0

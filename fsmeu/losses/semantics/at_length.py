@@ -105,7 +105,7 @@ class LossAtLength(Derives):
         if high < low:
             raise self._error(register, f"bounds must be in order, not {low:g}..{high:g}")
         size = int(high) - int(low) + 1
-        counted = register.sugar == "count"
+        counted = register.sugar in ("count", "require")  # what leaves it is no path
         if size > _MAX_DOMAIN and counted:
             return Pool()
         if size > _MAX_DOMAIN:

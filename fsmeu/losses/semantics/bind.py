@@ -63,7 +63,7 @@ def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bo
     names = [str(label) for label in labels]
     parts = [tag_parts(name) for name in names]
     exprs = [spec.value, *(o.value for o in spec.outputs)]
-    exprs += [register.update for register in spec.output_registers or spec.registers]
+    exprs += [register.update for register in spec.file_registers or spec.registers]
     exprs += [param.default for param in spec.params if param.default is not None]
     quoted = [
         node.value for expr in exprs for node in subexpressions(expr) if isinstance(node, ast.Text)
@@ -204,7 +204,7 @@ _BLAME = (NUMBER, LABEL, TEXT)  # the later is to blame where two differ; a memo
 def check_types(bound: BoundLoss) -> None:
     """Refuses the first expression that takes a label for a number, or compares unlikes."""
     spec = bound.spec
-    registers = spec.output_registers or spec.registers
+    registers = spec.file_registers or spec.registers
     names: dict[str, Sort] = {r.name: r for r in registers if r.sugar == "memory"}
     labels = tuple(bound.codes)[: len(bound.label_values)]
     world = _World(bound, labels, spec.labels is not None, {"z": LABEL, "y": LABEL, **names})

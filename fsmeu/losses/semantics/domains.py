@@ -103,6 +103,12 @@ class Merged(Domain):
         return self.representatives[numbers]
 
 
+def all_alike(domain: Domain, start: float) -> Merged:
+    """The one class of all values of a domain, for which the start stands."""
+    values: Floats = np.arange(domain.low, domain.low + domain.size, dtype=np.float64)
+    return Merged(values, np.zeros(domain.size, np.int64), np.array([start]))
+
+
 def _places(ascending: Floats, values: Floats) -> tuple[Ints, Bools]:
     """The places of values among others in ascending order, and whether they are there."""
     if not len(ascending):

@@ -1,0 +1,135 @@
+"""Events within a tolerance: mir_eval's and ruptures' matching, where events of z stand apart."""
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+import fsmeu
+from tests.grammars.pairs import close
+
+load = functools.lru_cache(fsmeu.load)
+MISSING = "is not installed; it is one of the requirements of development: pip install -e .[dev]"
+
+
+def events(row):
+    return np.flatnonzero(row).tolist()
+
+
+def stand_apart(z, tolerance):
+    return all(b - a > 2 * tolerance for a, b in itertools.pairwise(events(z)))
+
+
+def all_pairs(n, tolerance):
+    rows = [np.array(row) for row in itertools.product((0, 1), repeat=n)]
+    allowed = [z for z in rows if stand_apart(z, tolerance)]
+    return list(itertools.product(allowed, rows))
+
+
+def matched(z, y, tolerance):
+    """The size of the greatest matching, by scipy."""
+    ours, theirs = np.flatnonzero(z), np.flatnonzero(y)
+    near = np.abs(ours[:, None] - theirs) <= tolerance
+    if not near.size:
+        return 0
+    return int((maximum_bipartite_matching(csr_matrix(near)) >= 0).sum())
+
+
+def random_pair(rng, n, tolerance):
+    """A pair of which the hypothesis' events stand apart, often near those of the reference."""
+    y = (rng.random(n) < rng.choice([0.05, 0.2, 0.6])).astype(int)
+    z = np.zeros(n, int)
+    last = -n
+    for i in range(n):
+        likely = 0.7 if y[max(0, i - tolerance) : i + tolerance + 1].any() else 0.1
+        if i - last > 2 * tolerance and rng.random() < likely:
+            z[i] = 1
+            last = i
+    return z, y
+
+
+def random_pairs(count=300):
+    rng = np.random.default_rng(5)
+    for _ in range(count):
+        tolerance = int(rng.integers(0, 6))
+        yield tolerance, *random_pair(rng, int(rng.integers(1, 40)), tolerance)
+
+
+def found_fscores(pairs, tolerance):
+    """The value of each pair."""
+    zs, ys = zip(*pairs, strict=True)
+    return fsmeu.evaluate_many(load("event_fscore", tolerance=tolerance), zs, ys)
+
+
+def fscore(tp, z, y):
+    total = int(z.sum() + y.sum())
+    return 2 * tp / total if total else 1.0
+
+
+@pytest.mark.parametrize("tolerance", range(4))
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 7])
+def test_true_positives_are_the_greatest_matching_of_all_pairs(n, tolerance):
+    pairs = all_pairs(n, tolerance)
+    wanted = [fscore(matched(z, y, tolerance), z, y) for z, y in pairs]
+    close(found_fscores(pairs, tolerance), wanted)
+
+
+@given(st.integers(0, 5), st.lists(st.tuples(st.booleans(), st.booleans()), max_size=30))
+def test_it_is_boundary_fscore_where_events_stand_apart(tolerance, drawn):
+    z = [0] * len(drawn)
+    y = [int(b) for _, b in drawn]
+    last = -len(drawn) - 2 * tolerance
+    for i, (wanted, _) in enumerate(drawn):
+        if wanted and i - last > 2 * tolerance:
+            z[i] = 1
+            last = i
+    other = load("boundary_fscore", tolerance=tolerance)
+    assert load("event_fscore", tolerance=tolerance)(z, y) == pytest.approx(other(z, y))
+
+
+def test_the_value_is_mir_evals():
+    """F, precision and recall of onsets; mir_eval takes 0 where a sequence has no events."""
+    onset = pytest.importorskip("mir_eval.onset", reason=f"mir_eval {MISSING}")
+    for tolerance, z, y in random_pairs():
+        loss = load("event_fscore", tolerance=tolerance, empty=0)
+        ours, theirs = np.flatnonzero(z).astype(float), np.flatnonzero(y).astype(float)
+        wanted = onset.f_measure(theirs, ours, window=tolerance) if z.any() and y.any() else [0] * 3
+        outputs = fsmeu.evaluate_outputs(loss, z, y)
+        close([loss(z, y), outputs["precision"], outputs["recall"]], wanted)
+
+
+@pytest.mark.parametrize("tolerance", range(3))
+def test_matches_are_mir_evals_for_all_pairs(tolerance):
+    util = pytest.importorskip("mir_eval.util", reason=f"mir_eval {MISSING}")
+    pairs = [(z, y) for z, y in all_pairs(6, tolerance) if z.any() and y.any()]
+    wanted = []
+    for z, y in pairs:
+        theirs, ours = (np.flatnonzero(row).astype(float) for row in (y, z))
+        wanted.append(fscore(len(util.match_events(theirs, ours, tolerance)), z, y))
+    close(found_fscores(pairs, tolerance), wanted)
+
+
+def test_precision_and_recall_are_those_of_ruptures():
+    """Its margin is not reached by what matches, and the end of the signal is in its lists."""
+    metrics = pytest.importorskip("ruptures.metrics", reason=f"ruptures {MISSING}")
+    for tolerance, z, y in random_pairs():
+        if z.any() and y.any():
+            loss = load("event_fscore", tolerance=tolerance)
+            bounds = [[*(k + 1 for k in events(row)), len(z) + 1] for row in (y, z)]
+            wanted = metrics.precision_recall(*bounds, margin=tolerance + 1)
+            outputs = fsmeu.evaluate_outputs(loss, z, y)
+            close([outputs["precision"], outputs["recall"]], wanted)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.2, 1.0])
+def test_alpha_leads_from_precision_to_recall(alpha):
+    for tolerance, z, y in random_pairs(60):
+        loss = load("event_fscore", tolerance=tolerance, alpha=alpha, empty=0.5)
+        below = (1 - alpha) * z.sum() + alpha * y.sum()
+        tp = matched(z, y, tolerance)
+        assert loss(z, y) == pytest.approx(tp / below if below else 0.5)
