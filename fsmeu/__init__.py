@@ -29,16 +29,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fsmeu import constraints, learning, models, searn
+    from fsmeu.checking.report import Report as Report
+    from fsmeu.checking.report import check as check
     from fsmeu.decoding.consensus import consensus as consensus
     from fsmeu.decoding.corpus import decode_corpus as decode_corpus
+    from fsmeu.decoding.decision import CorpusDecision as CorpusDecision
+    from fsmeu.decoding.decision import Decision as Decision
+    from fsmeu.decoding.decision import explain as explain
     from fsmeu.decoding.decode import decode as decode
     from fsmeu.decoding.decode import decode_many as decode_many
-    from fsmeu.decoding.decode import explain as explain
+    from fsmeu.decoding.regret import Regret as Regret
+    from fsmeu.decoding.regret import regret as regret
     from fsmeu.drawing.draw import draw as draw
     from fsmeu.drawing.pages import explore as explore
     from fsmeu.drawing.plots import plot_hypotheses as plot_hypotheses
     from fsmeu.drawing.plots import plot_levels as plot_levels
+    from fsmeu.errors import EmptyError as EmptyError
     from fsmeu.errors import FsmeuError as FsmeuError
+    from fsmeu.errors import FstError as FstError
+    from fsmeu.errors import InputError as InputError
+    from fsmeu.errors import LossFileError as LossFileError
+    from fsmeu.errors import MissingExtra as MissingExtra
+    from fsmeu.errors import SizeLimitError as SizeLimitError
     from fsmeu.exchange.networkx_graph import from_networkx as from_networkx
     from fsmeu.exchange.networkx_graph import to_networkx as to_networkx
     from fsmeu.exchange.openfst import from_openfst as from_openfst
@@ -49,15 +61,19 @@ if TYPE_CHECKING:
     from fsmeu.expectation.expect import expect_many as expect_many
     from fsmeu.expectation.expect import gradient as gradient
     from fsmeu.expectation.expect import value_and_gradient as value_and_gradient
+    from fsmeu.expectation.expect import value_and_gradient_many as value_and_gradient_many
+    from fsmeu.expectation.result import Expectation as Expectation
     from fsmeu.losses.function import function_loss as function_loss
     from fsmeu.losses.loss import library as library
     from fsmeu.losses.loss import load as load
     from fsmeu.losses.loss import loads as loads
+    from fsmeu.losses.protocol import Loss as Loss
     from fsmeu.losses.protocol import evaluate as evaluate
     from fsmeu.losses.protocol import evaluate_corpus as evaluate_corpus
     from fsmeu.losses.protocol import evaluate_many as evaluate_many
     from fsmeu.losses.protocol import evaluate_outputs as evaluate_outputs
     from fsmeu.losses.sum_over_paths import compile_summed as compile_summed
+    from fsmeu.models.base import Model as Model
     from fsmeu.models.derived import calibrate as calibrate
 
 __version__ = "0.1.0"
@@ -70,20 +86,29 @@ _HOMES = {
     for module, names in {
         "decoding.consensus": "consensus",
         "decoding.corpus": "decode_corpus",
-        "decoding.decode": "decode decode_many explain",
+        "decoding.decision": "CorpusDecision Decision explain",
+        "decoding.decode": "decode decode_many",
+        "decoding.regret": "Regret regret",
+        "checking.report": "Report check",
         "drawing.draw": "draw",
         "drawing.pages": "explore",
         "drawing.plots": "plot_hypotheses plot_levels",
-        "errors": "FsmeuError",
+        "errors": (
+            "EmptyError FsmeuError FstError InputError LossFileError MissingExtra SizeLimitError"
+        ),
         "exchange.networkx_graph": "from_networkx to_networkx",
         "exchange.openfst": "from_openfst to_openfst",
         "expectation.composition": "compose",
         "expectation.corpus": "expect_corpus",
-        "expectation.expect": "expect expect_many gradient value_and_gradient",
+        "expectation.expect": (
+            "expect expect_many gradient value_and_gradient value_and_gradient_many"
+        ),
+        "expectation.result": "Expectation",
         "losses.loss": "library load loads",
         "losses.function": "function_loss",
-        "losses.protocol": "evaluate evaluate_corpus evaluate_many evaluate_outputs",
+        "losses.protocol": "Loss evaluate evaluate_corpus evaluate_many evaluate_outputs",
         "losses.sum_over_paths": "compile_summed",
+        "models.base": "Model",
         "models.derived": "calibrate",
     }.items()
     for name in names.split()

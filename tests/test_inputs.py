@@ -155,7 +155,7 @@ def levels(engine):
         # while states are met, not only when a layer is complete
         (SizeLimitError, "1,000 states", lambda p: fsmeu.expect(KEEPER, [0] * 40, p), COINS),
         (SizeLimitError, "gradient", lambda p: fsmeu.gradient(WINDOWS, [0, 1] * 20, p), COINS),
-        (SizeLimitError, "at most 1 states", levels, "lattice"),
+        (SizeLimitError, "at most 1 states", levels, "auto"),
         (SizeLimitError, "at most 1 states", levels, "openfst"),
     ],
 )
@@ -227,7 +227,7 @@ def test_impossible_references_disturb_neither_bounds_nor_decisions():
 def test_a_distribution_on_both_tapes_of_a_windowed_loss():
     """Too large as states; both engines let the paths add up."""
     model = fsmeu.models.Markov([0.5, 0.5], [[0.9, 0.1], [0.4, 0.6]], n=30)
-    values = [fsmeu.expect(WINDOWS, model, model, engine=e).value for e in ("lattice", "openfst")]
+    values = [fsmeu.expect(WINDOWS, model, model, engine=e).value for e in ("auto", "openfst")]
     assert values[0] == pytest.approx(values[1], rel=1e-12)
 
 
@@ -338,7 +338,7 @@ CALLS = [
     (fsmeu.load, {"name": "cost_matrix", "cost": EVEN}),
     (fsmeu.function_loss, {"function": Constant(), "labels": "01", "kind": "loss", "name": "f"}),
     (fsmeu.evaluate, {"loss": F1, "z": "11", "y": "11"}),
-    (fsmeu.expect, {"loss": F1, "z": "11", "model": B, "engine": "lattice"}),
+    (fsmeu.expect, {"loss": F1, "z": "11", "model": B, "engine": "auto"}),
     (fsmeu.expect, {"loss": F1, "z": "11", "model": B, "keep": None, "max_states": None}),
     (fsmeu.expect_many, {"loss": F1, "zs": ["11"], "models": [B]}),
     (fsmeu.compose, {"loss": F1, "z": "11", "model": B, "minimize": False}),
@@ -347,7 +347,7 @@ CALLS = [
     (fsmeu.evaluate_corpus, {"loss": F1, "zs": ["1"], "ys": ["1"]}),
     (fsmeu.expect_corpus, {"loss": F1, "zs": ["1"], "models": [[0.5]]}),
     (fsmeu.decode_corpus, {"loss": F1, "models": [[0.5]]}),
-    (fsmeu.gradient, {"loss": F1, "z": "11", "model": B, "engine": "lattice"}),
+    (fsmeu.gradient, {"loss": F1, "z": "11", "model": B, "engine": "auto"}),
     (fsmeu.decode, {"loss": F1, "model": B, "method": "auto", "keep": None, "budget": 9}),
     (fsmeu.decode, {"loss": F1, "model": B, "constraint": None}),
     (fsmeu.decode_many, {"loss": F1, "models": [B], "method": "auto", "progress": None}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -14,14 +15,14 @@ import numpy as np
 from fsmeu.checking.exact_methods import Applies, Tried, try_methods
 from fsmeu.checking.examples import ExampleResult, labels_of_examples, run_examples
 from fsmeu.checking.growth import LONGEST, Growth, growth
-from fsmeu.errors import FsmeuError, InputError, message
+from fsmeu.errors import FsmeuError, InputError, check_int, message
 from fsmeu.fst.alphabet import as_alphabet
 from fsmeu.fst.distinct import group
 from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.describe import Properties, properties
 from fsmeu.losses.language import syntax
 from fsmeu.losses.language.syntax import Spec, names_read
-from fsmeu.losses.loss import Labels, SpecLoss, bind_loss
+from fsmeu.losses.loss import Labels, SpecLoss, bind_loss, read_spec
 from fsmeu.losses.machine.machine import Machine, build_machine, machine_view
 from fsmeu.losses.machine.minimize import same_values
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
@@ -118,6 +119,37 @@ class Report:
     def methods(self) -> tuple[Applies, ...]:
         """The exact methods that decide for the loss, where something is derived of it."""
         return () if self.tried is None else self.tried.applies
+
+
+def check(
+    loss: str | os.PathLike[str] | SpecLoss,
+    *,
+    labels: Labels = None,
+    n: int | None = None,
+    **params: Any,
+) -> Report:
+    """The report that ``fsmeu check`` prints: examples, sizes of machines, derived properties.
+
+    Args:
+        loss: the name or path of a loss file, or a loss that ``load`` or ``loads`` made of one,
+            with its labels and parameters.
+        labels: the labels, where the file leaves them open.
+        n: the greatest length to measure.
+        params: parameters for the measurement, by name.
+
+    >>> check("pk", k=2).properties.additive
+    True
+    """
+    longest = None if n is None else check_int("check", "n", n)
+    if isinstance(loss, SpecLoss):
+        given = None if loss.labels_open else loss.alphabet.labels
+        return report(
+            loss.spec,
+            params={**loss.params_given, **params},
+            labels=given if labels is None else labels,
+            longest=longest,
+        )
+    return report(read_spec(loss, "check"), params=params, labels=labels, longest=longest)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # values that doubles cannot hold are reported

@@ -88,7 +88,7 @@ LABELS = option(
     "--labels A,B,...", "The labels, where the loss leaves them open; or new names for its own."
 )
 ENGINE = option(
-    "--engine NAME", "lattice walks the composition layer by layer, openfst builds it.", "lattice"
+    "--engine NAME", "auto walks the composition layer by layer, openfst builds it.", "auto"
 )
 BEAM = option("--beam L", "Follow only the L most probable states of each layer.", min=1)
 JSON = option("--json", "Print one JSON document instead.")

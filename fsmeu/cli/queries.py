@@ -17,11 +17,11 @@ from fsmeu.cli.options import argument, option
 from fsmeu.corpora.records import RecordFields
 from fsmeu.corpora.run import ModelQuestion, as_line
 from fsmeu.decoding.candidates import EXHAUSTIVE
+from fsmeu.decoding.decision import Decision
+from fsmeu.decoding.decision import explain as in_words
 from fsmeu.decoding.decode import METHODS, Compared, compare_methods, decode
-from fsmeu.decoding.decode import explain as in_words
 from fsmeu.decoding.explicit import searched_machine
 from fsmeu.decoding.explicit_lists import hypotheses_composition
-from fsmeu.decoding.problem import Decision
 from fsmeu.drawing.draw import Drawing
 from fsmeu.drawing.draw import draw as draw_machine
 from fsmeu.drawing.plots import plot_levels, save_plot
@@ -72,7 +72,7 @@ def expect_value(
     if typed.corpus is not None:
         if z is not None:
             refuse("Z", "the records of a corpus have their own hypotheses", z)
-        if engine != "lattice" or beam is not None or levels or plot is not None:
+        if engine != "auto" or beam is not None or levels or plot is not None:
             must = "--engine, --beam, --levels and --plot are for one hypothesis and model"
             refuse("--corpus", must)
 

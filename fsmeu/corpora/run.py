@@ -21,7 +21,8 @@ from typing import Any, TypeAlias
 
 from fsmeu.corpora.records import Item, LineError, Record, RecordFields, Source, blocks, read_record
 from fsmeu.corpora.score import ScoreQuestion
-from fsmeu.decoding.decode import decode, decode_many, explain
+from fsmeu.decoding.decision import explain
+from fsmeu.decoding.decode import decode, decode_many
 from fsmeu.errors import EmptyError, FsmeuError, InputError, as_whole, message
 from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.losses.loss import SpecLoss

@@ -17,7 +17,8 @@ import numpy as np
 from fsmeu.arrays import Floats
 from fsmeu.bootstrap import drawn_weights, estimate
 from fsmeu.corpora.records import Item, LineError, RecordFields
-from fsmeu.decoding.corpus import CorpusDecision, decode_corpus
+from fsmeu.decoding.corpus import decode_corpus
+from fsmeu.decoding.decision import CorpusDecision
 from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import EmptyError, FsmeuError, InputError, as_number, message
 from fsmeu.fst.alphabet import Alphabet, Label, as_labels

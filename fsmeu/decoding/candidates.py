@@ -179,9 +179,7 @@ def _best_listed(
     return certify(problem, answer, optimality_gap(signed, errors, best))
 
 
-def valued_candidates(
-    problem: Problem, candidates: Sequence[Ints], engine: str = "lattice"
-) -> Floats:
+def valued_candidates(problem: Problem, candidates: Sequence[Ints], engine: str = "auto") -> Floats:
     """Values and bounds on errors, (2, k), of the k >= 1 first candidates, as time allows."""
     blocks = [problem.values(candidates[:1], engine)]
     done = 1

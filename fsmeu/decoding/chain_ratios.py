@@ -27,8 +27,8 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.decoding.count_ratio import RatioByCount, ratio_by_count
 from fsmeu.decoding.count_search import MOST_TRIES, CountSearch, branch_and_bound, chords
+from fsmeu.decoding.decision import PRECISION
 from fsmeu.decoding.problem import (
-    PRECISION,
     Answer,
     Method,
     Problem,

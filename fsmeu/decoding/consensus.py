@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from numpy.typing import ArrayLike
 
+from fsmeu.decoding.decision import Decision
 from fsmeu.decoding.decode import decode
-from fsmeu.decoding.problem import Decision
 from fsmeu.errors import InputError, message, shorten
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.fst.tags import SCHEMES

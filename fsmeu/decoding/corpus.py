@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 from numbers import Real
@@ -26,12 +26,13 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.decoding.count_search import CountSearch, branch_and_bound
+from fsmeu.decoding.decision import PRECISION, CorpusDecision
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.explicit_lists import best_corpus_hypotheses
 from fsmeu.decoding.hulls import best_sums
-from fsmeu.decoding.lanes import TotalsDecision, best_by_lanes
-from fsmeu.decoding.problem import PRECISION, Clock
-from fsmeu.decoding.split import unmet_condition
+from fsmeu.decoding.lanes import LANES, WHY, TotalsDecision, best_by_lanes
+from fsmeu.decoding.problem import Clock
+from fsmeu.decoding.split import COUNTING, unmet_condition
 from fsmeu.errors import InputError, SizeLimitError, message, one_of
 from fsmeu.expectation import corpus as corpora
 from fsmeu.expectation.corpus import Corpus, CorpusTotals, Group, by_sentence, totals_of_corpus
@@ -50,38 +51,11 @@ from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
 
 CORPUS_WINDOW_CELLS = 1 << 26  # cells of the counts of all sentences but one, for each: 512 MB
 CORPUS_VALUES = 1 << 31  # pairs of totals of both sides that are valued, block by block: a minute
+_WHY = (
+    "the value is linear in what reads both sequences and otherwise looks at one count of each, so "
+    "that totals of counts are tried and bounded one by one"
+)
 _CHANGES = 8  # changes of a label, about, that are valued where a gap is to be measured by them
-
-
-@dataclass(frozen=True, eq=False)
-class CorpusDecision:
-    """The hypotheses that were decided on for a corpus.
-
-    Attributes:
-        labels: a label sequence for each sentence.
-        value: the expected value of the corpus with these hypotheses.
-        lower: the best expected value of all hypotheses is at least this.
-        upper: the best expected value of all hypotheses is at most this.
-        exact: True when no hypotheses are better beyond rounding.
-        totals: the totals of the hypothesis's count that were decided one by one.
-    """
-
-    labels: list[list[Label]]
-    value: float
-    lower: float
-    upper: float
-    exact: bool
-    totals: int
-
-    @property
-    def gap(self) -> float:
-        """How far apart the bounds of the best expected value are."""
-        return self.upper - self.lower
-
-    def __repr__(self) -> str:
-        """Names the number of sentences, the value and what is proven of it."""
-        proven = "proven best under the model" if self.exact else f"best within {self.gap:.2g}"
-        return f"<decision for {len(self.labels):,} sentences: {self.value:.6g}, {proven}>"
 
 
 def decode_corpus(
@@ -92,7 +66,7 @@ def decode_corpus(
     gap: float = 0.0,
     seconds: float | None = None,
     progress: Callable[[float, float], None] | None = None,
-    engine: str = "lattice",
+    engine: str = "auto",
     jobs: int = 1,
 ) -> CorpusDecision:
     """The hypotheses with the best expected value of the corpus, and bounds of the best value.
@@ -113,7 +87,7 @@ def decode_corpus(
             ``seconds`` is looked at.
         seconds: after how many seconds no further total is tried; None for as long as it takes.
         progress: called with lower and upper bound of the best value now and then.
-        engine: "lattice" bounds the best value as above; "openfst" composes each sentence with loss
+        engine: "auto" bounds the best value as above; "openfst" composes each sentence with loss
             and model as an explicit machine and values all hypotheses, where there are few, for any
             loss whose value looks at counts alone.
         jobs: how many threads decide large corpora.
@@ -136,8 +110,15 @@ def decode_corpus(
     sign = 1.0 if free.loss.kind == "utility" else -1.0
     if engine == "openfst":
         hypotheses, best = best_corpus_hypotheses(corpus, sign)
-        labels = _named(corpus, hypotheses)
-        return CorpusDecision(labels, best.value, best.lower, best.upper, best.exact, 0)
+        return CorpusDecision(
+            labels=_named(corpus, hypotheses),
+            value=best.value,
+            lower=best.lower,
+            upper=best.upper,
+            exact=best.exact,
+            method="exhaustive",
+            why="all hypotheses of all sentences were composed and valued",
+        )
     clock.over()  # begins here
     decision = _without_search(corpus, threads)
     if decision is not None:
@@ -175,13 +156,16 @@ def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
     decision = decode(corpus.loss, model)
     ends = np.cumsum([0, *(sentence.n for sentence in corpus.models)]).tolist()
     labels = [decision.labels[begin:end] for begin, end in pairwise(ends)]
-    sides = corpus.loss.value_range(corpus.n)
-    value = decision.value
-    low = value - PRECISION * abs(value)
-    high = value + PRECISION * abs(value)
-    if not decision.exact:
-        low, high = (low, sides[1]) if corpus.loss.kind == "utility" else (sides[0], high)
-    return CorpusDecision(labels, value, low, high, decision.exact, decision.candidates)
+    return CorpusDecision(
+        labels=labels,
+        value=decision.value,
+        lower=decision.lower,
+        upper=decision.upper,
+        exact=decision.exact,
+        method=decision.method,
+        why=f"all sentences are one sequence of independent labels: {decision.why}",
+        candidates=decision.candidates,
+    )
 
 
 def _decided_by_lanes(
@@ -196,18 +180,37 @@ def _decided_by_lanes(
     sign = totals.problem.sign
     low = found.value - found.error
     high = max(found.value + found.error, found.upper)
-    return _decision(corpus, zs, sign * found.value, [sign * low, sign * high], found.tried)
+    claim = _Claim(sign * found.value, [sign * low, sign * high], LANES.name, WHY, found.tried)
+    return _decision(corpus, zs, claim)
 
 
-def _decision(
-    corpus: Corpus, zs: list[Ints], value: float, bounds: Sequence[float], totals: int
-) -> CorpusDecision:
+class _Claim(NamedTuple):
+    """What a method found of the value of hypotheses."""
+
+    value: float
+    bounds: list[float]  # bounds of the best value, in any order
+    method: str
+    why: str
+    candidates: int
+
+
+def _decision(corpus: Corpus, zs: list[Ints], claim: _Claim) -> CorpusDecision:
     """The decision for zs, between the least and the greatest of several bounds."""
-    low = min(bounds)
-    high = max(bounds)
+    low = float(min(claim.bounds))
+    high = float(max(claim.bounds))
     reach = (high - low) / (2 * PRECISION)
-    exact = bool(reach <= abs(value) or reach <= _step(corpus, zs, value))
-    return CorpusDecision(_named(corpus, zs), value, low, high, exact, totals)
+    exact = bool(reach <= abs(claim.value) or reach <= _step(corpus, zs, claim.value))
+    why = claim.why if exact else f"{claim.why}; but the bounds of the best value are not closed"
+    return CorpusDecision(
+        labels=_named(corpus, zs),
+        value=claim.value,
+        lower=low,
+        upper=high,
+        exact=exact,
+        method=claim.method,
+        why=why,
+        candidates=claim.candidates,
+    )
 
 
 def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:
@@ -267,7 +270,8 @@ def _searched(
     zs = search.best_at(best)
     expectation = corpora.linear_expectation(replace(corpus, constraint=None), zs)
     bounds = [expectation.lower, expectation.upper, sign * float(upper)]
-    return _decision(corpus, zs, expectation.value, bounds, len(search.tried))
+    tried = len(search.tried)
+    return _decision(corpus, zs, _Claim(expectation.value, bounds, COUNTING.name, _WHY, tried))
 
 
 class _Totals:

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 from fsmeu import errors
 from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI, all_sequences
 from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
+from fsmeu.decoding.decision import PRECISION, Bounds, Decision, bounds_of_best
 from fsmeu.decoding.explicit import EXPLICIT
 from fsmeu.decoding.lanes import LANES
 from fsmeu.decoding.problem import (
-    PRECISION,
     Answer,
     Clock,
-    Decision,
     Method,
     Problem,
     RefusalError,
@@ -47,7 +46,7 @@ from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, 
 from fsmeu.expectation.composition import advising_default
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import batch_size, bind_labels, fitted, group_by_structure, model_at
-from fsmeu.fst.alphabet import BINARY, listed
+from fsmeu.fst.alphabet import BINARY, Label, listed
 from fsmeu.fst.constraint import Constraint, as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
@@ -83,7 +82,7 @@ def decode(
     budget: int = CANDIDATES,
     seconds: float | None = SECONDS,
     progress: Callable[[float], None] | None = None,
-    engine: str = "lattice",
+    engine: str = "auto",
 ) -> Decision:
     """The label sequence with the highest expected utility, or the lowest expected loss.
 
@@ -103,7 +102,7 @@ def decode(
             so.
         progress: called now and then by these methods with the share of the work that is done,
             from 0 to 1.
-        engine: "lattice" sweeps over positions; "openfst" composes explicit machines and searches
+        engine: "auto" sweeps over positions; "openfst" composes explicit machines and searches
             them. It has the methods "additive", "counting", "viterbi", "ranking" and "exhaustive",
             which apply where those of the default engine do.
 
@@ -129,7 +128,7 @@ def decode_many(
     progress: Callable[[int], None] | None = None,
     jobs: int = 1,
     scheduler: Any = None,
-    engine: str = "lattice",
+    engine: str = "auto",
 ) -> list[Decision]:
     """The decision for each model, ``decode`` of every one of them.
 
@@ -157,7 +156,7 @@ def decode_many(
     tell = progress or (lambda count: None)
     threads = checked_jobs("decode_many", jobs)
     decisions: dict[int, Decision] = {}
-    fast = engine == "lattice" and method in ("auto", RATIOS.name)
+    fast = engine == "auto" and method in ("auto", RATIOS.name)
     if scheduler is None and keep is None and fast:
         for ranked in _ranked_together(loss, models, options):
             decisions.update(ranked)
@@ -291,15 +290,30 @@ def _ranked_together(
             sure = decided.gaps <= PRECISION * np.abs(decided.values)
             sure &= np.isfinite(decided.values)
             surely = plain[sure]  # all others by ``certify``
-            answers = zip(
-                rows[surely].tolist(),
-                decided.indices[sure].tolist(),  # labels are their own indices
-                decided.values[sure].tolist(),
-                strict=True,
-            )
-            yield {
-                row: Decision(z, value, RATIOS.name, True, n + 1, WHY) for row, z, value in answers
-            }
+            found = {}
+            for place, row in zip(np.flatnonzero(sure), rows[surely].tolist(), strict=True):
+                z = decided.indices[place]
+                answer = Answer(z, True, WHY, n + 1, decided.values[place])
+                found[row] = _decision(problem, z.tolist(), answer, RATIOS.name)  # its own indices
+            yield found
+
+
+def _decision(problem: Problem, labels: list[Label], answer: Answer, method: str) -> Decision:
+    """The decision for an answer that has its value."""
+    value = float(answer.value)  # type: ignore[arg-type]
+    bounds = bounds_of_best(problem.loss, problem.n, value, answer.exact, answer.gap)
+    if problem.keep is not None:  # the value is only that of what was kept
+        bounds = Bounds(*problem.loss.value_range(problem.n))
+    return Decision(
+        labels=labels,
+        value=value,
+        lower=bounds.lower,
+        upper=bounds.upper,
+        exact=answer.exact,
+        method=method,
+        why=answer.why,
+        candidates=answer.candidates,
+    )
 
 
 # -- which method ----------------------------------------------------------------------------------
@@ -316,7 +330,7 @@ class _Engine:
 
 
 _ENGINES = {
-    "lattice": _Engine(METHODS, EXACT, _UNPROVEN, revalued),
+    "auto": _Engine(METHODS, EXACT, _UNPROVEN, revalued),
     "openfst": _Engine(EXPLICIT, tuple(EXPLICIT), (), in_range),
 }
 
@@ -376,9 +390,7 @@ class _Row:
         """The decision for the best answer, which has its value."""
         assert self.answer is not None
         labels = self.problem.loss.alphabet.decode(self.answer.indices)
-        value = float(self.answer.value)  # type: ignore[arg-type]
-        answer = self.answer
-        return Decision(labels, value, self.method, answer.exact, answer.candidates, answer.why)
+        return _decision(self.problem, labels, self.answer, self.method)
 
 
 def _decide(problems: Sequence[Problem], options: _Options) -> list[Decision]:
@@ -443,20 +455,6 @@ def _answers(
         return [_answers([problem], name, names, engine)[0] for problem in problems]
 
 
-def explain(decision: Decision) -> str:
-    """A decision in words: which property chose which method, and what that proves.
-
-    What is proven, is so under the model: whether the model is right is another question.
-    """
-    if not isinstance(decision, Decision):
-        raise InputError(message("explain", "a decision is needed, as decode makes it", decision))
-    proof = "This is not proven to be best"
-    if decision.exact:
-        proof = "Proven: under this model, no allowed sequence has a better expected value"
-    tried = f" {decision.candidates:,} candidates were compared." if decision.candidates else ""
-    return f"Decided by {decision.method}: {decision.why}.{tried} {proof}."
-
-
 _QUICK = 0.5  # seconds of what is timed once more, when all is loaded
 
 
@@ -478,7 +476,7 @@ def compare_methods(
     Methods are given by name, or None for all, and further options of ``decode``.
     """
     results = []
-    for name in methods or _ENGINES[options.get("engine", "lattice")].methods:
+    for name in methods or _ENGINES[options.get("engine", "auto")].methods:
         times = [perf_counter()]
         try:
             while len(times) < 2 or (len(times) < 3 and times[1] - times[0] < _QUICK):

@@ -30,10 +30,10 @@ from fsmeu.decoding.candidates import (
     WHY_EQUAL,
     equality_values,
 )
+from fsmeu.decoding.decision import Decision
 from fsmeu.decoding.explicit_lists import best_of_all, guard_prefixes
 from fsmeu.decoding.problem import (
     Answer,
-    Decision,
     Method,
     Problem,
     certify,

@@ -17,7 +17,8 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.candidates import allowed_sequences, late_sentence, valued_candidates
-from fsmeu.decoding.problem import HIDDEN, PRECISION, Answer, Problem
+from fsmeu.decoding.decision import PRECISION
+from fsmeu.decoding.problem import HIDDEN, Answer, Problem
 from fsmeu.errors import SizeLimitError, message
 from fsmeu.expectation import composition
 from fsmeu.expectation.composition import Composition, compose_layers

@@ -62,7 +62,7 @@ LONG = 384  # labels of one sentence from which on prices are faster than tables
 LEAST_LENGTH = 128  # labels from which on lanes are faster than counts
 LEAST_CELLS = 2900  # positions times labels from which on they are, as well
 
-_WHY = (
+WHY = (
     "the value is a ratio of a joint count and a sum of counts of each sequence by itself, and "
     "expectations are generating functions at a few nodes whose remainders are bounded"
 )
@@ -453,7 +453,7 @@ def _by_lanes(problem: Problem) -> Answer | str:
         if cap is not None and trellis.reaches_cap(found.labels[0]):
             continue
         value = problem.sign * found.value
-        answer = Answer(found.labels[0], False, _WHY, problem.n + 1, value, found.error)
+        answer = Answer(found.labels[0], False, WHY, problem.n + 1, value, found.error)
         gap = max(0.0, found.upper - found.value) + found.error
         return certify(problem, answer, gap, "bounds reach beyond its value")
     return "chunks must be shorter"

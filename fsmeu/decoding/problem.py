@@ -19,7 +19,6 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,11 +26,11 @@ import numpy as np
 from fsmeu import errors
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.clock import Clock as Clock
+from fsmeu.decoding.decision import PRECISION
 from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.expectation.expect import expectation_of, values_and_errors, with_errors
 from fsmeu.expectation.query import BinaryLabels, Query, allowed_layers, binary_labels
 from fsmeu.expectation.result import check_finite
-from fsmeu.fst.alphabet import Label
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import pair_layers
@@ -47,7 +46,6 @@ from fsmeu.trellis.layer_step import LayerStep, Steps, steps_of
 from fsmeu.trellis.roundings import LEAST
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
-PRECISION = 1e-9  # what is claimed to be best is so up to this part of its scale
 NEAR = 1e-6  # nothing is searched for that can be better by no more than this part of the scale
 FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
 CACHED_STEPS = 1 << 24  # cells of steps cached between two passes over single changes: 128 MB
@@ -127,10 +125,10 @@ class Problem:
         """The query for the expected value of a sequence."""
         return Query(self.loss, indices, None, self.model, "expect")
 
-    def values(self, candidates: Sequence[Ints], engine: str = "lattice") -> Floats:
+    def values(self, candidates: Sequence[Ints], engine: str = "auto") -> Floats:
         """The expected values of sequences, and bounds on errors, (2, sequences)."""
         queries = list(map(self.query, candidates))
-        if self.keep is None and engine == "lattice":
+        if self.keep is None and engine == "auto":
             return values_and_errors(queries)
         return with_errors([expectation_of(query, None, self.keep, engine) for query in queries])
 
@@ -162,38 +160,9 @@ class Answer:
     value: float | None = None  # its expected value, where the method knows it
     error: float = math.inf  # a bound on the error of the value
     near: bool = False  # whether no sequence is better by more than ``NEAR``
-
-
-@dataclass(frozen=True, eq=False)
-class Decision:
-    """The label sequence that was decided on.
-
-    Attributes:
-        labels: the sequence.
-        value: its exact expected value.
-        method: the method that found it.
-        exact: True when it is proven that no allowed sequence is better.
-        candidates: how many sequences were compared, 0 when that is not how it was found.
-        why: which property chose the method and makes it exact, in words.
-    """
-
-    labels: list[Label]
-    value: float
-    method: str
-    exact: bool
-    candidates: int
-    why: str
-
-    def __repr__(self) -> str:
-        """Labels, value and method."""
-        labels = errors.shorten(" ".join(map(str, self.labels)))
-        proven = "proven best under the model" if self.exact else "not proven best"
-        return f"<decision {labels}: {self.value:.6g}, by {self.method}, {proven}>"
-
-    def _repr_html_(self) -> str:
-        """A card of one screen; a notebook calls this."""
-        why = escape(errors.visible(self.why))
-        return f"<div><code>{escape(repr(self))}</code><p>{why}</p></div>"
+    gap: float = (
+        math.inf
+    )  # no sequence is better by more than this; infinite where nothing is known
 
 
 class RefusalError(errors.InputError):
@@ -366,7 +335,7 @@ def certify(problem: Problem, answer: Answer, gap: float, reason: str = HIDDEN) 
             scale = max(scale, _step(problem, answer.indices))
     exact = bool(gap <= PRECISION * scale)
     why = answer.why if exact else f"{answer.why}; but {reason}"
-    return replace(answer, exact=exact, near=bool(gap <= NEAR * scale), why=why)
+    return replace(answer, exact=exact, near=bool(gap <= NEAR * scale), why=why, gap=float(gap))
 
 
 def revalued(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:
@@ -401,7 +370,8 @@ def _with_value(problem: Problem, answer: Answer, again: float | None) -> Answer
     if again is not None:
         off = abs((answer.value or 0.0) - again) if claim else 0.0
         if off > PRECISION * abs(again) and off > PRECISION * _step(problem, answer.indices):
-            answer = replace(answer, exact=False, why=f"{answer.why}; but {HIDDEN}")
+            why = f"{answer.why}; but {HIDDEN}"
+            answer = replace(answer, exact=False, why=why, gap=math.inf)
         answer = replace(answer, value=again)
     return _in_range(problem, answer, known=again is not None)
 

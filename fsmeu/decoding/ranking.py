@@ -81,7 +81,7 @@ def ranked_answer(
     return certify(problem, answer, gap)
 
 
-def valued_ranking(problem: Problem, engine: str = "lattice") -> Answer:
+def valued_ranking(problem: Problem, engine: str = "auto") -> Answer:
     """The best of the n + 1 sequences that rank positions by probability, each valued by itself.
 
     Where the time is short, those with a likely number of ones come first.

@@ -29,6 +29,7 @@ from fsmeu.expectation.query import (
     Query,
     batch_size,
     group_by_structure,
+    paired,
     queries_of,
     query_of,
 )
@@ -56,7 +57,7 @@ from fsmeu.trellis.roundings import (
 from fsmeu.trellis.trellis_cache import Refused, is_valued, trellis_of
 from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_gradient, walk_many, walk_windows
 
-ENGINES = ("lattice", "openfst")
+ENGINES = ("auto", "openfst")
 
 
 def expect(
@@ -64,7 +65,7 @@ def expect(
     z: Any,
     model: Any,
     *,
-    engine: str = "lattice",
+    engine: str = "auto",
     keep: int | None = None,
     max_states: int | None = None,
 ) -> Expectation:
@@ -74,7 +75,7 @@ def expect(
         loss: a loss or utility, or its name or path as ``load`` takes it.
         z: a label sequence, or a model (a distribution on the hypothesis tape, independent of y).
         model: a label model; a sequence of probabilities stands for ``Bernoulli``.
-        engine: "lattice" streams the composition layer by layer; "openfst" builds it with pynini.
+        engine: "auto" streams the composition layer by layer; "openfst" builds it with pynini.
         keep: expand only this many of the most probable states of each layer (Jansche 2007, section
             4); ``lower`` and ``upper`` then hold the truth between them.
         max_states: limit on the number of states that may be built.
@@ -100,7 +101,7 @@ def _outputs(query: Query, max_states: int | None, engine: str) -> dict[str, flo
 
 
 def expectation_of(
-    query: Query, max_states: int | None = None, keep: int | None = None, engine: str = "lattice"
+    query: Query, max_states: int | None = None, keep: int | None = None, engine: str = "auto"
 ) -> Expectation:
     """The expected value of a query, as ``expect`` has it."""
     if engine == "openfst":
@@ -319,7 +320,7 @@ def swept_trellis(loss: Loss, model: Model, max_states: int | None = None) -> Sp
 # -- derivatives -----------------------------------------------------------------------------------
 
 
-def gradient(loss: LossLike, z: Any, model: Any, *, engine: str = "lattice") -> Gradient:
+def gradient(loss: LossLike, z: Any, model: Any, *, engine: str = "auto") -> Gradient:
     """The derivatives of ``expect(loss, z, model).value`` with respect to the model's parameters.
 
     Args:
@@ -327,7 +328,7 @@ def gradient(loss: LossLike, z: Any, model: Any, *, engine: str = "lattice") -> 
         z: a label sequence, or a model on the hypothesis tape.
         model: a model with parameters: ``Bernoulli`` gives dE/dp of shape (n,), ``Independent``
             dE/dp of shape (n, L), ``Markov`` and ``from_potentials`` a dictionary of arrays.
-        engine: "lattice" or "openfst".
+        engine: "auto" or "openfst".
 
     >>> from fsmeu.losses.loss import load
     >>> gradient(load("hamming"), "10", [0.9, 0.5])
@@ -337,21 +338,23 @@ def gradient(loss: LossLike, z: Any, model: Any, *, engine: str = "lattice") -> 
 
 
 def value_and_gradient(
-    loss: LossLike, z: Any, model: Any, *, engine: str = "lattice"
+    loss: LossLike, z: Any, model: Any, *, engine: str = "auto"
 ) -> tuple[float, Gradient]:
     """The expected value and its derivatives, from one pass forward and one backward."""
     engine = errors.one_of("gradient", "engine", engine, ENGINES)
-    values, slopes = value_and_gradient_many(loss, [z], [model], engine)
+    values, slopes = value_and_gradient_many(loss, [z], [model], engine=engine)
     return float(values[0]), slopes[0]
 
 
 def value_and_gradient_many(
-    loss: LossLike, zs: Sequence[Any], models: Sequence[Any], engine: str = "lattice"
+    loss: LossLike, zs: Iterable[Any], models: Iterable[Any], *, engine: str = "auto"
 ) -> tuple[Floats, list[Gradient]]:
     """The expected value of each hypothesis, (batch,), and the derivatives for each model.
 
     ``value_and_gradient`` of every pair; models of one length and structure are swept together.
     """
+    engine = errors.one_of("gradient", "engine", engine, ENGINES)
+    zs, models = paired(zs, models, "gradient")
     queries = [query_of(loss, z, model, "gradient") for z, model in zip(zs, models, strict=True)]
     fitting = list[Parametrized]()
     for query, model in zip(queries, models, strict=True):

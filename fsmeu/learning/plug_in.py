@@ -27,8 +27,8 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.decoding.decision import Decision
 from fsmeu.decoding.decode import decode, decode_many
-from fsmeu.decoding.problem import Decision
 from fsmeu.errors import InputError, check_bool, check_int, message, one_of
 from fsmeu.learning import base
 from fsmeu.learning.classes import is_named

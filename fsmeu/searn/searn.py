@@ -172,7 +172,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         costs: which policy decides after an action, for its cost: "optimal", the optimal one goes
             on; "expected", the current policy does, and the expected loss counts; "sampled", the
             same by one sample of the policy for each action.
-        engine: what computes the costs of the optimal policy, as in ``CostOracles``: "lattice", or
+        engine: what computes the costs of the optimal policy, as in ``CostOracles``: "auto", or
             "openfst" for small training sets. They are the same.
         ties: which of several optimal actions are learned: "gold", gold's own if it is one of
             them, else the first; or "all".
@@ -211,7 +211,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
     iterations: int | None = 3
     influence: float = 0.01
     costs: str = "optimal"
-    engine: str = "lattice"
+    engine: str = "auto"
     ties: str = "gold"
     folds: int = 4
     beam: int | None = None

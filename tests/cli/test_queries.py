@@ -45,7 +45,7 @@ def test_known_values(fsmeu, z, probs, options, value):
     assert [line.split()[0] for line in ran.err.splitlines()] == ["precision", "recall"]
 
 
-@pytest.mark.parametrize("engine", ["lattice", "openfst"])
+@pytest.mark.parametrize("engine", ["auto", "openfst"])
 @pytest.mark.parametrize("from_stdin", [True, False])
 def test_a_chain_from_a_file(fsmeu, keep, engine, from_stdin):
     file = "-" if from_stdin else keep("m.json", MARKOV)
@@ -104,7 +104,7 @@ WANTED = brute_force.levels(pairs_of((1, 1, 0, 1, 0), bernoulli([0.9, 0.5, 0.3, 
 
 
 def test_levels_are_those_of_enumeration(fsmeu, tmp_path):
-    for engine in ("lattice", "openfst"):
+    for engine in ("auto", "openfst"):
         data = fsmeu(*LEVELS, "--engine", engine, "--json").json
         found = list(zip(data["values"], data["probabilities"], strict=True))
         assert np.array(found) == pytest.approx(np.array(WANTED), rel=1e-12, abs=1e-300)

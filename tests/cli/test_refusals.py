@@ -58,7 +58,7 @@ expect fscore 01
   --probs .5,1.5 => 0 to 1 | 1.5
   --probs '.5;.5' => --probs | commas | .5;.5
   --probs .5,,.5 => --probs | commas | .5,,.5
-  --probs .5,.5 --engine steam => lattice, openfst | steam
+  --probs .5,.5 --engine steam => auto, openfst | steam
   --probs .5,.5 --labels A,B => same labels | A', 'B | Give --labels
   --probs .5,.5 --beam 0 =>
   --probs =>
@@ -128,7 +128,7 @@ decode fscore
   --corpus x --engine openfst --draw x.svg => one decision | --corpus
   --probs .5 --engine openfst --method nbest => has the methods additive, counting
   --probs .5 --engine openfst --beam 3 => keeps every state
-  --probs .5 --engine numpy => engine must be one of lattice, openfst
+  --probs .5 --engine numpy => engine must be one of auto, openfst
 decode fscore --probs .3,.6,.2 --given ; decode fscore --corpus p.jsonl --given
   '0* 2' => --given: in '0* 2', at character 4: '2' is not a label
   '1 1' => --given: it must allow at least one sequence of length 3

@@ -82,5 +82,7 @@ def check(listing, case, decision, allowed=None):
         worths = worths[[allowed(z) for z in listing.sequences]]
     best = worths.max()
     assert best - own >= -TOLERANCE * max(1.0, abs(best))
+    low, high = sorted((listing.sign * decision.lower, listing.sign * decision.upper))
+    assert low - TOLERANCE * abs(best) <= best <= high + TOLERANCE * abs(best), (decision, best)
     if decision.exact:
         assert best - own <= TOLERANCE * max(1.0, abs(best)), (decision, best, case.model)

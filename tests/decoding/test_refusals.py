@@ -46,7 +46,7 @@ InputError: must be a probability
     expect(F1, "0", [1.5]) | expect(F1, "0", [nan]) |
 InputError: model
     expect(F1, "0", "x") |
-InputError: engine must be one of lattice, openfst. Got abacus
+InputError: engine must be one of auto, openfst. Got abacus
     expect(F1, "0", [0.5], engine="abacus") |
 InputError: utility fscore and model must have the same labels
     expect(F1, ["a"], AB) | expect_many(F1, ["0"], [AB]) |
@@ -72,7 +72,7 @@ InputError: must have parameters ... Got Acceptor
     gradient(F1, "01", Acceptor(CHAIN.layered())) |
 InputError: gradient, hypothesis z: ... same length. Got lengths 3 and 2
     gradient(F1, "011", CHAIN) |
-InputError: gradient: engine must be one of lattice, openfst
+InputError: gradient: engine must be one of auto, openfst
     gradient(F1, "01", CHAIN, engine="magic") |
 InputError: expect_many: there must be one model for each hyp ... Got 3 and 1
     expect_many(F1, ["01"] * 3, [CHAIN]) |

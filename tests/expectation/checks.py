@@ -8,7 +8,7 @@ import pytest
 from fsmeu.losses.language.read import read
 from tests.losses.meaning import World
 
-ENGINES = ("lattice", "openfst")
+ENGINES = ("auto", "openfst")
 engines = pytest.mark.parametrize("engine", ENGINES)
 
 

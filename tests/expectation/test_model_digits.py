@@ -67,10 +67,10 @@ def wrong_share(z, chances):
 def assert_held(z, model, chances, widest=1e-13):
     """Bounds of both engines, and of many at once, hold the truth and are not wide."""
     loss, truth = load("hamming", labels=list(model.labels)), wrong_share(z, chances)
-    for engine in ("lattice", "openfst"):
+    for engine in ("auto", "openfst"):
         found = fsmeu.expect(loss, z, model, engine=engine)
         assert Decimal(found.lower) <= truth <= Decimal(found.upper), engine
-        if engine == "lattice":
+        if engine == "auto":
             assert found.upper - found.lower <= widest * max(found.value, 1e-300)
     zero_one = fsmeu.expect(load("zero_one", labels=list(model.labels)), z, model)
     assert Decimal(zero_one.lower) <= 1 - chances.get(tuple(z), 0) <= Decimal(zero_one.upper)

@@ -139,7 +139,7 @@ def all_queries(loss):
 def test_faults_of_a_file_are_seen_by_every_query(words, text, monkeypatch):
     """Values outside the range are not seen by what does not compute values."""
     monkeypatch.undo()
-    valueless = ("gradient, lattice", "compile_summed") if "range" in text else ()
+    valueless = ("gradient, auto", "compile_summed") if "range" in text else ()
     for name, ask in all_queries(fsmeu.loads(text)):
         if name not in valueless:
             with pytest.raises(LossFileError, match=re.escape(words)):

@@ -12,7 +12,7 @@ from tests.explore.truth import RELATIVE, STEPS, tolerance
 from tests.label_models import STEP, by_name, parameters
 from tests.losses.test_machines import path_sums
 
-ENGINES = ("lattice", "openfst")
+ENGINES = ("auto", "openfst")
 MASS = 1e-11
 """What a probability may be off: see RELATIVE."""
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 
 import fsmeu
-from fsmeu.decoding.problem import PRECISION
+from fsmeu.decoding.decision import PRECISION
 from tests.explore.cases import Refused, ask, holds
 from tests.label_models import random_model
 

@@ -105,7 +105,7 @@ def test_the_explicit_engine_composes_with_pynini(query, monkeypatch):
     count, ask = COMPOSED[query]
     ask("openfst")
     assert len(calls) == count
-    ask("lattice")
+    ask("auto")
     assert len(calls) == count
 
 

@@ -54,7 +54,7 @@ def test_both_engines_train_the_same_model(space, loss, y, given, learner, monke
     for engine in ENGINES:
         words = {"engine": engine, "learner": learner, **given}
         made[engine] = trained(space, loss, y, monkeypatch, **words)
-    (default, seen), (explicit, others) = made["lattice"], made["openfst"]
+    (default, seen), (explicit, others) = made["auto"], made["openfst"]
     assert len(seen) == len(others) == 3
     assert any((one.costs[np.isfinite(one.costs)] > 0.05).any() for one in seen)
     for one, other in zip(seen, others, strict=True):
@@ -97,7 +97,7 @@ def test_columns_are_tagged_by_either_engine():
     for engine in ENGINES:
         searn = few("word-at-a-time").set_params(engine=engine)
         found[engine] = ColumnTagger(searn=searn, bits=14).fit(ROWS, TAGS).predict(ROWS)
-    assert found["lattice"] == found["openfst"]
+    assert found["auto"] == found["openfst"]
 
 
 # -- what is refused -------------------------------------------------------------------------------

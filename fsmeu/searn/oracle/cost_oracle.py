@@ -48,7 +48,7 @@ class CostOracles:
             the label that each label stands for after each other, (L + 1, L), the last row for
             those that come first: its own where it may stand, else that of one that may. What is
             said of a label that may not come next is said of the one that it stands for.
-        engine: "lattice" sweeps what the loss's algebra leaves of the states; "openfst" composes
+        engine: "auto" sweeps what the loss's algebra leaves of the states; "openfst" composes
             free z, loss and each reference with pynini.
 
     Raises:
@@ -72,7 +72,7 @@ class CostOracles:
         ys: Sequence[Any],
         labels: Any = None,
         fallback_labels: Any = None,
-        engine: str = "lattice",
+        engine: str = "auto",
     ) -> None:
         loss = as_loss(loss, "cost oracle")
         if labels is not None:
@@ -285,7 +285,7 @@ class CostOracle:
         loss: LossLike,
         y: Any = None,
         labels: Any = None,
-        engine: str = "lattice",
+        engine: str = "auto",
         *,
         model: Any = None,
         budget: int = CANDIDATES,

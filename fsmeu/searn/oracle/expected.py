@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.decoding.decision import PRECISION, Decision
 from fsmeu.decoding.decode import decode
-from fsmeu.decoding.problem import PRECISION, Clock, Decision
+from fsmeu.decoding.problem import Clock
 from fsmeu.errors import InputError, SizeLimitError, check_int, message, one_of
 from fsmeu.expectation.composition import compose_layers
 from fsmeu.expectation.expect import ENGINES

@@ -127,10 +127,10 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
         ys: Any = None,
         bind: Any = None,
         costs: bool = True,
-        engine: str = "lattice",
+        engine: str = "auto",
     ) -> CustomSpace:
         """A copy that searches these examples; the space itself computes losses of outputs."""
-        if engine != "lattice":
+        if engine != "auto":
             must = "the engine must be lattice with a space of one's own, which has its own costs"
             raise InputError(message("Searn", must, engine, "Leave engine out"))
         search = copy.copy(self)

@@ -228,7 +228,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         ys: Any = None,
         bind: Any = None,
         costs: bool = True,
-        engine: str = "lattice",
+        engine: str = "auto",
     ) -> Space:
         """A copy that searches these sentences; with gold outputs it has the costs of labels.
 

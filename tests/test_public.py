@@ -1,0 +1,49 @@
+"""The public names: all can be imported, and a user's file of them passes ``mypy --strict``."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import fsmeu
+
+USER = """
+import fsmeu
+from fsmeu import models
+
+loss: fsmeu.Loss = fsmeu.load("fscore")
+model: fsmeu.Model = models.Bernoulli([0.9, 0.5, 0.3])
+decision: fsmeu.Decision = fsmeu.decode(loss, model)
+bounds: tuple[float, float] = (decision.lower, decision.upper)
+expectation: fsmeu.Expectation = fsmeu.expect(loss, decision.labels, model)
+corpus: fsmeu.CorpusDecision = fsmeu.decode_corpus(loss, [model])
+words: list[str] = [fsmeu.explain(decision), fsmeu.explain(corpus), decision.method, corpus.why]
+given_away: fsmeu.Regret = fsmeu.regret(loss, decision.labels, model)
+report: fsmeu.Report = fsmeu.check("fscore")
+try:
+    fsmeu.loads("loss")
+except fsmeu.LossFileError as error:
+    place: int | None = error.line
+except (fsmeu.InputError, fsmeu.EmptyError, fsmeu.SizeLimitError, fsmeu.FstError):
+    raise
+"""
+
+
+def test_all_names_are_there():
+    for name in fsmeu.__all__:
+        assert getattr(fsmeu, name) is not None
+    assert set(fsmeu.__all__) <= set(dir(fsmeu))
+
+
+def test_the_file_of_a_user_is_typed(tmp_path):
+    names = (f"_{k} = fsmeu.{name}" for k, name in enumerate(fsmeu.__all__))
+    path = tmp_path / "user.py"
+    path.write_text(USER + "\n".join(names) + "\n")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(path)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=Path(fsmeu.__file__).parents[1]
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_file_of_a_user_runs():
+    exec(compile(USER, "user.py", "exec"), {})
