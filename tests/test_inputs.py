@@ -18,6 +18,7 @@ from fsmeu.checking.report import report
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError
 from fsmeu.files import read_bytes
 from fsmeu.fst.alphabet import listed
+from fsmeu.models import paths
 from tests import brute_force
 from tests.support.python_losses import Constant, Keeper
 
@@ -371,8 +372,8 @@ CALLS = [
 """Functions with good arguments, each of which is replaced."""
 ALONE = [
     fsmeu.loads, fsmeu.explain, fsmeu.expect(F1, "11", B).quantile, models.Bernoulli,
-    models.as_model, models.from_json, models.forward, models.backward, models.total,
-    models.log_total, models.normalize, CHAIN.probability,
+    models.as_model, models.from_json, paths.forward, paths.backward, paths.total,
+    paths.log_total, paths.normalize, CHAIN.probability,
     CHAIN.most_probable, fsmeu.draw(F1, 1).render, fsmeu.explore(F1, 1).save, fsmeu.to_networkx,
     fsmeu.from_networkx, fsmeu.to_openfst, fsmeu.from_openfst,
 ]  # fmt: skip

@@ -51,7 +51,7 @@ from fsmeu.expectation.totals import (
     value_of_none,
     wide_rule_of_totals,
 )
-from fsmeu.models import arc_weights_many
+from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.lanes import TAIL, CountRange, LaneGroup
 from fsmeu.trellis.rules import Rule
 from fsmeu.trellis.trellis_cache import Refused, trellis_of

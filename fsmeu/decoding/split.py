@@ -48,7 +48,7 @@ from fsmeu.errors import FsmeuError
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra.split import Split
-from fsmeu.models import arc_weights_many
+from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.batches import Decided
 from fsmeu.trellis.engine import MOST_ENDS, SplitTrellis
 from fsmeu.trellis.roundings import LEAST, relative_error

@@ -29,7 +29,8 @@ from fsmeu.fst.layers import Layered, all_arcs, fst_from_layered, pair_layers
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, LossLike
 from fsmeu.losses.sum_over_paths import WindowSum, signed_machines, window_sum
-from fsmeu.models import Parametrized, total
+from fsmeu.models import Parametrized
+from fsmeu.models.paths import total
 from fsmeu.trellis.roundings import BoundedValues, one_value
 from fsmeu.trellis.value_roundings import machine_errors
 

@@ -41,7 +41,8 @@ from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
 from fsmeu.losses import protocol
 from fsmeu.losses.machine.view import SpecAutomaton
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
-from fsmeu.models import Independent, Model, arc_weights_many
+from fsmeu.models import Independent, Model
+from fsmeu.models.base import arc_weights_many
 from fsmeu.models.chains import binary_marginals
 from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.lanes import LaneGroup

@@ -22,7 +22,7 @@ from fsmeu.expectation.totals import (
     totals_problem,
     unmet_by_totals,
 )
-from fsmeu.models import arc_weights_many
+from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 

@@ -43,8 +43,8 @@ from fsmeu.expectation.result import (
 from fsmeu.fst.compose import max_states as most_states
 from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
-from fsmeu.models import Gradient, Model, Parametrized, arc_weights_many, as_model
-from fsmeu.models.base import prepare_many
+from fsmeu.models import Gradient, Model, Parametrized, as_model
+from fsmeu.models.base import arc_weights_many, prepare_many
 from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.chains import PROMISED
 from fsmeu.trellis.engine import SplitTrellis

@@ -19,28 +19,19 @@ Models, each a frozen dataclass whose ``layered()`` is an acyclic acceptor in la
   models made of models (``derived``)
 
 Questions, each a function of layers with a method of the same name on every model: ``probability``,
-``log_probability``, ``marginals``, ``sample``, ``most_probable``, and the distances behind them
+``log_probability``, ``marginals``, ``sample``, ``most_probable``; and the distances behind them
 (``paths``). ``Parametrized`` models pull derivatives back to their parameters (``base``).
 """
 
 from fsmeu.models.adapters import from_crfsuite, from_hmmlearn, from_json, from_logits, hmm
-from fsmeu.models.base import (
-    Gradient,
-    Model,
-    Parametrized,
-    arc_weights_many,
-    marginals_many,
-)
+from fsmeu.models.base import Gradient, Model, Parametrized
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
-from fsmeu.models.checks import MAX_ARCS
 from fsmeu.models.derived import calibrate, tempered
 from fsmeu.models.lattices import Acceptor, Mixture, NBest
-from fsmeu.models.paths import backward, forward, log_total, normalize, total
 from fsmeu.models.potentials import Potentials, from_potentials
 from fsmeu.models.samples import from_samples
 
 __all__ = [
-    "MAX_ARCS",
     "Acceptor",
     "Bernoulli",
     "Gradient",
@@ -51,11 +42,8 @@ __all__ = [
     "NBest",
     "Parametrized",
     "Potentials",
-    "arc_weights_many",
     "as_model",
-    "backward",
     "calibrate",
-    "forward",
     "from_crfsuite",
     "from_hmmlearn",
     "from_json",
@@ -63,9 +51,5 @@ __all__ = [
     "from_potentials",
     "from_samples",
     "hmm",
-    "log_total",
-    "marginals_many",
-    "normalize",
     "tempered",
-    "total",
 ]

@@ -14,7 +14,8 @@ from fsmeu.decoding.prices import PricedSums
 from fsmeu.decoding.problem import RefusalError
 from fsmeu.expectation import totals
 from fsmeu.expectation.totals import totals_problem
-from fsmeu.models import Markov, Mixture, NBest, arc_weights_many, from_potentials
+from fsmeu.models import Markov, Mixture, NBest, from_potentials
+from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.trellis_cache import split_trellis_of
 from tests.support.chunk_sums import chunk_count, chunk_sums, f_score, of_potentials

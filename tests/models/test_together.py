@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from fsmeu.models import from_potentials, marginals_many
-from fsmeu.models.base import prepare_many
+from fsmeu.models import from_potentials
+from fsmeu.models.base import marginals_many, prepare_many
 
 INF = float("inf")
 

@@ -10,7 +10,8 @@ import fsmeu
 from fsmeu.decoding import lanes as decisions
 from fsmeu.expectation import documents as long_sequences
 from fsmeu.expectation import totals
-from fsmeu.models import Markov, arc_weights_many, from_potentials
+from fsmeu.models import Markov, from_potentials
+from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis import kernels, lane_rows
 from fsmeu.trellis.lanes import TAIL, LaneGroup, count_range, node_logs, rounded_rule
 from fsmeu.trellis.rules import one_sided_rule

@@ -62,7 +62,8 @@ class Corners(NamedTuple):
         """Bounds on the terms of the function at the vertices without signs, (vertices, ks)."""
         a = (known(self.a) + known(self.a_k) * ks).size
         b = (known(self.b) + known(self.b_k) * ks).size
-        size: Floats = affine.size[0] + affine.size[1] * a + affine.size[2] * b
+        with np.errstate(invalid="ignore"):  # infinite coefficients have no bound
+            size: Floats = affine.size[0] + affine.size[1] * a + affine.size[2] * b
         return size
 
 
