@@ -16,7 +16,7 @@ from fsmeu import models as m
 from fsmeu.errors import EmptyError, FstError, InputError
 from fsmeu.fst.image import ArcTable, fst_from_table
 from fsmeu.fst.layers import fst_from_layered
-from fsmeu.models import Acceptor
+from fsmeu.models import Acceptor, paths
 from tests import brute_force
 from tests.label_models import random_layers
 from tests.strategies import cases
@@ -73,17 +73,21 @@ def test_arcs_of_weight_zero_are_no_arcs(arc_type):
 def test_any_layers_become_conditional_probabilities(seed, size, n):
     """Of the same sequences; the total is kept beside them, or left in the weights."""
     layered = random_layers(np.random.default_rng(seed), range(size), n)
-    pushed, model, raw = m.normalize(layered), Acceptor(layered), Acceptor(layered, normalize=False)
+    pushed, model, raw = (
+        paths.normalize(layered),
+        Acceptor(layered),
+        Acceptor(layered, normalize=False),
+    )
     before, after = (brute_force.path_distribution(one) for one in (layered, pushed))
     whole = math.fsum(before.values())
-    for found in (m.total(layered), model.total):
+    for found in (paths.total(layered), model.total):
         assert found == pytest.approx(whole, rel=1e-13)
-    assert m.log_total(layered) == pytest.approx(math.log(whole), rel=1e-13, abs=1e-14)
+    assert paths.log_total(layered) == pytest.approx(math.log(whole), rel=1e-13, abs=1e-14)
     for y, w in before.items():
         assert raw.probability(y) == pytest.approx(w, rel=1e-13, abs=1e-300)
         for found in (after[y], model.probability(y)):
             assert found == pytest.approx(w / whole, rel=1e-12, abs=1e-16)
-    for mass, rest in zip(m.forward(pushed), m.backward(pushed), strict=True):
+    for mass, rest in zip(paths.forward(pushed), paths.backward(pushed), strict=True):
         np.testing.assert_allclose(rest[mass > 0], 1.0, rtol=1e-12)
         np.testing.assert_allclose(mass.sum(), 1.0, rtol=1e-12)
     np.testing.assert_allclose(raw.marginals(), model.marginals(), rtol=1e-12, atol=1e-15)
@@ -94,10 +98,10 @@ def test_nothing_possible():
     layered = random_layers(np.random.default_rng(4), (0, 1), 2)
     dead = dataclasses.replace(layered, final=np.zeros_like(layered.final))
     with pytest.raises(EmptyError, match="positive weight"):
-        m.normalize(dead)
+        paths.normalize(dead)
     with pytest.raises(EmptyError, match="Acceptor fst"):
         Acceptor(dead)
-    assert m.log_total(dead) == -math.inf
+    assert paths.log_total(dead) == -math.inf
 
 
 def distribution(costs):

@@ -7,6 +7,7 @@ import fsmeu
 from fsmeu import errors
 from fsmeu import models as m
 from fsmeu.errors import InputError, SizeLimitError
+from fsmeu.models import base
 from fsmeu.searn import CostOracle
 
 HALF = [[0.5, 0.5], [0.5, 0.5]]
@@ -80,7 +81,7 @@ from_logits("abc") => array of
 from_logits([[0.0, 1.0]], {1: "a", 2: "b"}) => columns
 from_logits([[0.0, 1.0]], ["a"]) => 2 labels
 calibrate([[0.5]], []) | calibrate([], []) => as many references ; at least one
-marginals_many([]) | marginals_many([EVEN, Bernoulli([1, 1])]) => of one length
+base.marginals_many([]) | base.marginals_many([EVEN, Bernoulli([1, 1])]) => of one length
 calibrate([[0.5]], [[1, 0]]) => length 1
 calibrate([[0.5, 0.0]], [[1, 1]]) => references[0]: must have positive probability
 calibrate([[0.5]], [["x"]]) => must be one of 0, 1
@@ -108,6 +109,7 @@ SAID = {
 }
 NAMES = {
     **{name: getattr(m, name) for name in m.__all__},
+    "base": base,
     "np": np,
     "calibrate": fsmeu.calibrate,
     "wide": wide,

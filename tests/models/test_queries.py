@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fsmeu import models as m
 from fsmeu.errors import InputError, SizeLimitError
-from fsmeu.models import Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
+from fsmeu.models import Bernoulli, Independent, Markov, Mixture, NBest, from_potentials, paths
 from fsmeu.models.paths import best_first
 from tests import brute_force
 from tests.label_models import PLAIN_KINDS, plain_model, random_layers, rows
@@ -38,9 +38,9 @@ def test_every_question_of_every_kind(kind, data, k):
     np.testing.assert_allclose(model.marginals(), expected, **EXACT)
     assert model.marginals().shape == (model.n, len(model.labels))
     assert abs(model.total_mass() - 1) < 1e-12
-    for mass, rest in zip(m.forward(layered), m.backward(layered), strict=True):
+    for mass, rest in zip(paths.forward(layered), paths.backward(layered), strict=True):
         np.testing.assert_allclose(mass @ rest, 1.0, rtol=1e-12)
-    assert m.total(layered) == model.total_mass()
+    assert paths.total(layered) == model.total_mass()
     best = model.most_probable(k)
     possible = sorted((p for p in case.distribution.values() if p > 0), reverse=True)
     assert len({tuple(y) for y, _ in best}) == len(best) == min(k, len(possible))
