@@ -92,11 +92,13 @@ def bounds_of_best(loss: Loss, n: int, value: float, exact: bool, gap: float = m
     """
     reach = PRECISION * abs(value)
     better = reach + (gap if gap < math.inf else 0.0)
-    is_known = exact or gap < math.inf
-    least, greatest = loss.value_range(n)
-    if loss.kind == "utility":
-        return Bounds(value - reach, value + better if is_known else greatest)
-    return Bounds(value - better if is_known else least, value + reach)
+    is_utility = loss.kind == "utility"
+    if not exact and gap == math.inf:
+        least, greatest = loss.value_range(n)
+        return Bounds(value - reach, greatest) if is_utility else Bounds(least, value + reach)
+    if is_utility:
+        return Bounds(value - reach, value + better)
+    return Bounds(value - better, value + reach)
 
 
 def explain(decision: Decision | CorpusDecision) -> str:

@@ -290,12 +290,20 @@ def _ranked_together(
             sure = decided.gaps <= PRECISION * np.abs(decided.values)
             sure &= np.isfinite(decided.values)
             surely = plain[sure]  # all others by ``certify``
-            found = {}
-            for place, row in zip(np.flatnonzero(sure), rows[surely].tolist(), strict=True):
-                z = decided.indices[place]
-                answer = Answer(z, True, WHY, n + 1, decided.values[place])
-                found[row] = _decision(problem, z.tolist(), answer, RATIOS.name)  # its own indices
-            yield found
+            reach = PRECISION * np.abs(decided.values)
+            answers = zip(
+                rows[surely].tolist(),
+                decided.indices[sure].tolist(),  # labels are their own indices
+                decided.values[sure].tolist(),
+                (decided.values - reach)[sure].tolist(),
+                (decided.values + reach)[sure].tolist(),
+                strict=True,
+            )
+            proof = {"exact": True, "method": RATIOS.name, "why": WHY, "candidates": n + 1}
+            yield {
+                row: Decision(labels=z, value=value, lower=low, upper=high, **proof)
+                for row, z, value, low, high in answers
+            }
 
 
 def _decision(problem: Problem, labels: list[Label], answer: Answer, method: str) -> Decision:

@@ -1,9 +1,12 @@
 """How fast decisions are, as ratios within one run; bars in seconds are against one second."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
 import fsmeu
+from fsmeu.decoding import ratios
 from fsmeu.models import Markov, from_potentials
 from tests.benchmarks.measure import compare, in_time, record
 
@@ -82,3 +85,22 @@ def test_samples():
     title = "consensus, F1, 100 samples of 1,000 labels"
     assert in_time(f"{title}, sets", 0.1, lambda: fsmeu.consensus(next(tables), F1))
     assert in_time(f"{title}, rows", 0.1, lambda: fsmeu.consensus(next(drawn), F1))
+
+
+@pytest.mark.parametrize("n", [6, 24])
+def test_short_rows(n):
+    """Rows of few labels by tables of all counts, and by the nodes of a rule, as longer ones."""
+    rows = np.random.default_rng(n).random((2000, n))
+
+    one, other = fsmeu.load("fscore"), fsmeu.load("fscore")  # each remembers its way
+
+    def by_nodes():
+        with mock.patch.object(ratios, "FEWEST_FOR_NODES", 1):
+            fsmeu.decode_many(one, rows)
+
+    def by_tables():
+        fsmeu.decode_many(other, rows)
+
+    by_nodes(), by_tables()
+    times = compare(by_nodes, by_tables, repeats=(3, 3))
+    assert record(f"rows of {n} labels, F1: by nodes | by tables", *times, at_most=1 / 1.2)
