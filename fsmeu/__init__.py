@@ -20,6 +20,7 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``learning``, ``searn``: estimators, and search-based structured prediction
 - ``calibrate``: the temperature of models at which held-out references are most probable
 - ``draw``, ``explore``, ``plot_levels``, ``plot_hypotheses``: pictures, pages and plots
+- ``plot_calibration``: what models expect of decisions against what comes out
 - ``to_networkx``, ``from_networkx``, ``to_openfst``, ``from_openfst``: machines for other tools
 - ``FsmeuError``: the root of everything raised on purpose
 """
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from fsmeu.decoding.regret import regret as regret
     from fsmeu.drawing.draw import draw as draw
     from fsmeu.drawing.pages import explore as explore
+    from fsmeu.drawing.plots import plot_calibration as plot_calibration
     from fsmeu.drawing.plots import plot_hypotheses as plot_hypotheses
     from fsmeu.drawing.plots import plot_levels as plot_levels
     from fsmeu.errors import EmptyError as EmptyError
@@ -92,7 +94,7 @@ _HOMES = {
         "checking.report": "Report check",
         "drawing.draw": "draw",
         "drawing.pages": "explore",
-        "drawing.plots": "plot_hypotheses plot_levels",
+        "drawing.plots": "plot_calibration plot_hypotheses plot_levels",
         "errors": (
             "EmptyError FsmeuError FstError InputError LossFileError MissingExtra SizeLimitError"
         ),

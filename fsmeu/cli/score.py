@@ -18,13 +18,14 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, words
 from fsmeu.cli.options import argument, option
 from fsmeu.corpora import score
-from fsmeu.corpora.records import RecordFields, blocks, format_of, read_record
+from fsmeu.corpora.records import LineError, RecordFields, blocks, format_of, read_record
 from fsmeu.drawing.plots import plot_intervals, save_plot
 from fsmeu.errors import InputError, one_of
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.models import calibrate as find_temperature
 
 MOST_DRAWS = 1_000_000  # bootstrap draws: ends of intervals are known to a thousandth
 _FORMS = ("json", "csv")
@@ -70,6 +71,11 @@ def score_corpus(
         "viterbi,marginal,meu",
     ),
     given: str | None = opt.GIVEN,
+    calibrate: str | None = option(
+        "--calibrate FILE",
+        "Held-out records, models and references as in CORPUS: models decide at the temperature "
+        "at which these references are most probable.",
+    ),
     baseline: str | None = option(
         "--baseline NAME", "The decision to compare others with.", unset="viterbi, or the first"
     ),
@@ -116,7 +122,12 @@ def score_corpus(
         refuse("--decide", f"some of {', '.join(score.WAYS)} must be given", "none")
     losses = tuple((text, _load(text, labels)) for text in dict.fromkeys(named))
     condition = read_constraint("--given", given)
-    question = score.ScoreQuestion(losses, kind, places, ways, condition, by_type)
+    temperature = None
+    if calibrate is not None:
+        if STDIN not in (calibrate, name) and Path(calibrate).resolve() == Path(name).resolve():
+            refuse("--calibrate", "it must not be the corpus that is scored", calibrate)
+        temperature = _temperature(calibrate, typed.format, places, condition)
+    question = score.ScoreQuestion(losses, kind, places, ways, condition, temperature, by_type)
     tally = score.Tally()
     try:
         with corpus_source(name) as source:
@@ -134,6 +145,7 @@ def score_corpus(
         rows = score.rows_of(tally, losses, chosen, draws, seed, lambda count: tell(advance=count))
     facts: dict[str, Any] = {"sentences": len(tally.n), "labels": sum(tally.n), "draws": draws}
     facts |= {"seed": seed, "baseline": chosen}
+    facts |= {} if temperature is None else {"temperature": temperature}
     types = {decision: score.type_scores(counts) for decision, counts in tally.types.items()}
     if form == "csv":
         text = io.StringIO()
@@ -181,6 +193,35 @@ def _with_k(losses: list[str], name: str, form: str, places: RecordFields) -> li
     k = max(1, int(mean / 2 + Fraction(1, 2)))
     out.note(f"k = {k}, half the mean segment of {float(mean):.6g} units")
     return [_AUTO.sub(str(k), text) for text in losses]
+
+
+def _temperature(
+    name: str, chosen_form: str | None, places: RecordFields, condition: object
+) -> float:
+    """The temperature at which the references of held-out records are most probable; it is told."""
+    if name == STDIN:
+        refuse("--calibrate", "held-out records must be in a file", "standard input")
+    form = format_of(name, chosen_form)
+    models = []
+    references = []
+    with corpus_source(name) as source:
+        for record in (r for block in blocks(source, form) for r in block):
+            try:
+                item = read_record(record, form, places, condition)
+            except InputError as error:
+                line = error.line if isinstance(error, LineError) else record.line
+                text = f"--calibrate, line {line}: {error}"
+                raise InputError(text) from None
+            if item.model is None:
+                refuse("--calibrate", "each record must have a model", f"none in line {item.line}")
+            models.append(item.model)
+            references.append(item.gold)
+    found = find_temperature(models, references, skip_impossible=True)
+    left_out = f", {found.skipped:,} impossible ones left out" if found.skipped else ""
+    records = f"{len(models):,} held-out records{left_out}"
+    gain = f"log-likelihood {found.before:.6g}, then {found.log_likelihood:.6g}"
+    out.note(f"temperature {found.temperature:.4f} of {records}: {gain}")
+    return found.temperature
 
 
 def _load(text: str, labels: str | None) -> SpecLoss:

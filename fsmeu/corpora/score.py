@@ -28,6 +28,7 @@ from fsmeu.losses.loss import SpecLoss, load
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import registers_of_pairs, values_of_registers
 from fsmeu.models.base import prepare_many
+from fsmeu.models.derived import tempered
 
 Losses = Sequence[tuple[str, SpecLoss]]
 """Names and losses."""
@@ -88,6 +89,7 @@ class ScoreQuestion:
     places: RecordFields = field(default_factory=RecordFields)  # of references and decisions
     ways: tuple[str, ...] = WAYS  # how models decide
     given: Any = None  # the constraint on which models are conditioned
+    temperature: float | None = None  # at which they decide, after that
     by_type: bool = False  # whether chunks are counted by type
 
     def answers(self, items: Sequence[Item]) -> list[dict[str, Any]]:
@@ -97,6 +99,7 @@ class ScoreQuestion:
         ``scores_of`` gives them, the "labels" of the block, the "item" itself, where the corpus is
         decided as a whole, else None, and "types", the ``chunk_counts`` of each decision.
         """
+        items = items if self.temperature is None else _tempered(items, self.temperature)
         labels, golds = _labels_of(items), [item.gold for item in items]
         try:
             decided = self._decided(items)
@@ -141,6 +144,13 @@ class ScoreQuestion:
             must = "there must be something to score: models, or decisions named by --system"
             raise InputError(message("record", must, "a reference alone"))
         return decided
+
+
+def _tempered(items: Sequence[Item], temperature: float) -> list[Item]:
+    """The records, their models at a temperature; an InputError where one has no model."""
+    if any(item.model is None for item in items):
+        raise InputError(message("temperature", "records must have models", "decisions alone"))
+    return [item._replace(model=tempered(item.model, temperature)) for item in items]
 
 
 def _knows(loss: SpecLoss, label: Label) -> bool:

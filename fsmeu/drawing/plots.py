@@ -10,18 +10,30 @@ import numbers
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from fsmeu.arrays import Floats
+from fsmeu.bootstrap import drawn_weights, percentiles
+from fsmeu.decoding.decode import decode_many
 from fsmeu.drawing.picture import binned
 from fsmeu.drawing.schemes import with_dark_scheme
-from fsmeu.errors import EmptyError, InputError, message, need_installed, one_of, shorten, visible
-from fsmeu.expectation.expect import expect
+from fsmeu.errors import (
+    EmptyError,
+    InputError,
+    check_int,
+    message,
+    need_installed,
+    one_of,
+    shorten,
+    visible,
+)
+from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.expectation.result import Expectation
 from fsmeu.files import as_path, write_file
 from fsmeu.fst.alphabet import listed, plain
-from fsmeu.losses.protocol import LossLike, as_loss
+from fsmeu.losses.protocol import LossLike, as_loss, evaluate_many
 from fsmeu.models import Model
 
 if TYPE_CHECKING:
@@ -34,6 +46,7 @@ _BAR, _MEAN, _RANGE = "#56b4e9", "#d55e00", "#444444"
 _MOST_BARS, _MOST_ROWS = 200, 40
 _STYLES, _MARKS = ("-", "--", ":"), ("o", "D", "s", "^")
 _MOST_CURVES = len(COLOURS) * len(_STYLES)
+_DRAWS = 1000  # bootstrap draws of an interval
 _BEGINNING = 0.05  # of the examples: values of a few predictions each do not set the scale
 Interval = tuple[float, float | None, float | None]  # a value and the ends, None where unknown
 
@@ -150,6 +163,85 @@ def plot_hypotheses(
     axes = plot_levels(by_name, quantiles=quantiles, ax=ax)
     axes.set_xlabel(f"{loss.kind} {visible(loss.name)}", parse_math=False)
     return axes
+
+
+class _Reliability(NamedTuple):
+    """Groups of sequences by expected value: mean expected and obtained values, and an interval."""
+
+    expected: Floats  # (groups,)
+    obtained: Floats  # (groups,)
+    low: Floats  # (groups,), of what is obtained: 95 of 100 bootstrap draws of the group
+    high: Floats  # (groups,)
+
+
+def plot_calibration(
+    loss: LossLike,
+    models: Mapping[str, Iterable[Any]] | Iterable[Any],
+    references: Iterable[Any],
+    *,
+    hypotheses: Iterable[Any] | None = None,
+    bins: int = 10,
+    ax: Axes | None = None,
+) -> Axes:
+    """The axes, with the value that models expect of decisions against the value obtained.
+
+    Sequences are sorted by expected value and cut into groups of one size. Where probabilities are
+    honest, the means of the groups lie on the diagonal. The line through a mean holds that of 95
+    of 100 bootstrap draws of the group.
+
+    Args:
+        loss: a loss or utility, or its name or path as ``load`` takes it.
+        models: a label model for each sequence; or, by name, several such lists.
+        references: the labels that the sequences turned out to have.
+        hypotheses: what is decided; the best decisions of the models if left out.
+        bins: the number of groups.
+        ax: where to draw; axes of a new figure if left out.
+    """
+    where = "plot_calibration"
+    loss = as_loss(loss, where)
+    groups = check_int(where, "bins", bins, least=1)
+    ys = listed(references, where, "references must be a list of label sequences", rows=True)
+    zs = None
+    if hypotheses is not None:
+        must = "hypotheses must be a list of label sequences"
+        zs = listed(hypotheses, where, must, rows=True)
+    by_name = dict(models) if isinstance(models, Mapping) else {"": models}
+    if not 1 <= len(by_name) <= len(COLOURS):
+        must = f"1 to {len(COLOURS)} lists of models can be plotted together"
+        raise InputError(message(where, must, len(by_name)))
+    values: dict[str, tuple[Floats, Floats]] = {}
+    for name, part in by_name.items():
+        own = listed(part, where, "models must be a list", rows=True)
+        sizes = {len(own), len(ys), len(ys if zs is None else zs)}
+        if len(sizes) != 1 or len(own) < groups:
+            must = f"there must be a model, a reference and a decision for {groups} or more"
+            raise InputError(message(where, must, " and ".join(map(str, sorted(sizes)))))
+        decided = [d.labels for d in decode_many(loss, own)] if zs is None else zs
+        values[name] = expect_many(loss, decided, own), evaluate_many(loss, decided, ys)
+    axes = axes_for(ax, (4.8, 4.8))
+    for k, (name, (expected, obtained)) in enumerate(values.items()):
+        found = _reliability(expected, obtained, groups)
+        means = f"expected {expected.mean():.4f}, obtained {obtained.mean():.4f}"
+        label = f"{visible(name)}: {means}" if name else means
+        beside = [found.obtained - found.low, found.high - found.obtained]
+        style: dict[str, Any] = {"color": COLOURS[k], "marker": _MARKS[k % len(_MARKS)]}
+        axes.errorbar(found.expected, found.obtained, yerr=beside, label=label, **style)
+    axes.axline((0.0, 0.0), slope=1.0, color=_RANGE, linestyle="--", linewidth=1, zorder=0)
+    axes.set_xlabel(f"expected {loss.kind} {visible(loss.name)}", parse_math=False)
+    axes.set_ylabel("obtained")
+    axes.grid(alpha=0.3)
+    legend(axes, loc="lower left", bbox_to_anchor=(0, 1.0))
+    return axes
+
+
+def _reliability(expected: Floats, obtained: Floats, groups: int) -> _Reliability:
+    """The means of as many groups, nearly of one size, of sequences sorted by expected value."""
+    rows = []
+    for part in np.array_split(np.argsort(expected, kind="stable"), groups):
+        got = obtained[part]
+        weights = np.concatenate(list(drawn_weights(len(part), _DRAWS, 0)))
+        rows.append((expected[part].mean(), got.mean(), *percentiles(weights @ got / len(part))))
+    return _Reliability(*np.array(rows).T)
 
 
 def _named(

@@ -3,6 +3,7 @@
 They are loaded on demand (``import fsmeu.learning``), because scikit-learn takes a while to load.
 """
 
+from fsmeu.learning.cross_validation import cross_val_models
 from fsmeu.learning.expected_utility import MaxExpectedFClassifier, MaxExpectedUtilityClassifier
 from fsmeu.learning.online import FOFOClassifier, OFOClassifier, OnlineLogisticClassifier
 from fsmeu.learning.plug_in import DTAClassifier, EUMClassifier, ExampleWiseClassifier
@@ -19,6 +20,7 @@ __all__ = [
     "MaxExpectedUtilityTagger",
     "OFOClassifier",
     "OnlineLogisticClassifier",
+    "cross_val_models",
     "load",
     "save",
 ]

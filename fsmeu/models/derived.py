@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import EmptyError, InputError, message
+from fsmeu.errors import EmptyError, InputError, check_bool, message
 from fsmeu.fst.alphabet import Alphabet, listed
 from fsmeu.fst.constraint import as_constraint, neighbours, restricted
 from fsmeu.fst.layers import from_logs, in_logs, reordered
-from fsmeu.models.base import Model, prepare_many
+from fsmeu.models.base import Model, forget, prepare_many
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
 from fsmeu.models.checks import real_array, softmax
 from fsmeu.models.lattices import Acceptor
@@ -26,6 +26,8 @@ from fsmeu.models.potentials import Potentials, rounded, score_roundings
 
 _TEMPERATURES = 0.01, 100.0
 """The least and greatest that a calibration looks at: sure of one sequence, nearly indifferent."""
+_BATCH = 256
+"""Models that are held at a temperature at once: of 25 positions and 23 labels, some 30 MB."""
 
 
 def _chain_scores(model: Model) -> tuple[Floats, Floats, int] | None:
@@ -135,57 +137,106 @@ class Calibration:
         temperature: above 1 where the models were too sure.
         log_likelihood: mean logarithm of the probability of a reference at this temperature.
         before: the same at temperature 1.
+        skipped: the number of references that were left out, as no temperature makes them possible.
     """
 
     temperature: float
     log_likelihood: float
     before: float
+    skipped: int = 0
 
     def __call__(self, model: object) -> Model:
         """The model at this temperature."""
         return tempered(as_model(model), self.temperature)
 
 
-def calibrate(models: Iterable[object], references: Iterable[Iterable[object]]) -> Calibration:
+def calibrate(
+    models: Iterable[object],
+    references: Iterable[Iterable[object]],
+    *,
+    skip_impossible: bool = False,
+) -> Calibration:
     """The temperature, the same for all models, at which held-out references are most probable.
 
     Guo, Pleiss, Sun and Weinberger (2017) choose it so for classifiers; here whole sequences take
     the place of classes.
     The logarithm of the likelihood is a concave function of 1 / temperature, so that the greatest
-    is found; temperatures from 0.01 to 100 are looked at.
+    is found; temperatures from 0.01 to 100 are looked at. Models must not have been trained with
+    these references; without a held-out set, ``learning.cross_val_models`` makes such models.
 
     Args:
         models: a label model for each held-out sequence.
         references: the labels that each of them turned out to have.
+        skip_impossible: whether references of probability zero, or with labels that their model
+            does not have, are left out; they are refused unless it is set.
 
     >>> round(calibrate([[0.9, 0.9, 0.1, 0.9]], [[1, 0, 0, 1]]).temperature, 6)
     2.0
     """
+    skip = check_bool("calibrate", "skip_impossible", skip_impossible)
     all_models = [as_model(model) for model in listed(models, "calibrate", "models must be a list")]
     sequences = listed(references, "calibrate", "references must be a list of label sequences")
     if len(all_models) != len(sequences) or not all_models:
         must = "there must be as many references as models, at least one"
         raise InputError(message("calibrate", must, f"{len(sequences)} and {len(all_models)}"))
-    indices: list[Ints] = []
+    pairs: list[tuple[Model, Ints]] = []
+    before: list[float] = []
     for row, (model, reference) in enumerate(zip(all_models, sequences, strict=True)):
         where = f"calibrate, references[{row}]"
-        indices.append(model.alphabet.encode(reference, where))
-        if len(indices[-1]) != model.n:
+        labels = listed(reference, where)
+        if len(labels) != model.n:
             must = f"must have length {model.n}, as its model"
-            raise InputError(message(where, must, f"length {len(indices[-1])}"))
-        if log_probability(model.layered(), indices[-1]) == -math.inf:
-            raise InputError(message(where, "must have positive probability under its model"))
-
-    def likelihood(models: Sequence[Model]) -> float:
-        prepare_many(models)
-        pairs = zip(models, indices, strict=True)
-        return math.fsum(log_probability(model.layered(), y) for model, y in pairs) / len(models)
+            raise InputError(message(where, must, f"length {len(labels)}"))
+        try:
+            y = model.alphabet.encode(labels, where)
+            before.append(_possible_log_probability(model, y, where))
+            pairs.append((model, y))
+        except InputError:
+            if not skip:
+                raise
+    if not pairs:
+        must = "some reference must have positive probability under its model"
+        raise InputError(message("calibrate", must, "none"))
 
     def worse(log_temperature: float) -> float:
-        return -likelihood([tempered(model, math.exp(log_temperature)) for model in all_models])
+        temperature = math.exp(log_temperature)
+        batches = (pairs[k : k + _BATCH] for k in range(0, len(pairs), _BATCH))
+        return -math.fsum(_log_likelihood(batch, temperature) for batch in batches) / len(pairs)
 
     from scipy.optimize import minimize_scalar  # takes a while to load
 
     bounds = tuple(map(math.log, _TEMPERATURES))
-    best = minimize_scalar(worse, bounds=bounds, method="bounded", options={"xatol": 1e-9})
-    return Calibration(math.exp(float(best.x)), -float(best.fun), likelihood(all_models))
+    best = minimize_scalar(worse, bounds=bounds, method="bounded", options={"xatol": 1e-8})
+    at_one = math.fsum(before) / len(before)
+    skipped = len(all_models) - len(pairs)
+    return Calibration(math.exp(float(best.x)), -float(best.fun), at_one, skipped)
+
+
+def _possible_log_probability(model: Model, y: Ints, where: str) -> float:
+    """The logarithm of the probability of indices of labels; an InputError where it is -inf.
+
+    What the model computes for it is not kept.
+    """
+    fresh = prepare_many([model])
+    found = _log_probability(model, y)
+    forget(fresh)
+    if found == -math.inf:
+        raise InputError(message(where, "must have positive probability under its model"))
+    return found
+
+
+def _log_probability(model: Model, y: Ints) -> float:
+    """The logarithm of the probability of indices of labels; of a field without its layers."""
+    if not isinstance(model, Potentials) or not model.n:
+        return log_probability(model.layered(), y)
+    steps = model.pairwise[..., y[:-1], y[1:]]
+    if model.pairwise.ndim == 3:
+        steps = model.pairwise[np.arange(model.n - 1), y[:-1], y[1:]]
+    return float(model.unary[np.arange(model.n), y].sum() + steps.sum()) - model.log_partition
+
+
+def _log_likelihood(pairs: Sequence[tuple[Model, Ints]], temperature: float) -> float:
+    """The sum of the logarithms of the probabilities of references at a temperature."""
+    models = [tempered(model, temperature) for model, _ in pairs]
+    prepare_many(models)
+    return math.fsum(_log_probability(m, y) for m, (_, y) in zip(models, pairs, strict=True))

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 from nltk.metrics.segmentation import pk, windowdiff
-from scipy import stats
+from scipy import optimize, stats
 from seqeval.metrics import f1_score
 from seqeval.scheme import IOBES
 from sklearn.metrics import accuracy_score
@@ -423,3 +423,69 @@ def test_bad_records_are_skipped(fsmeu, keep):
     assert "line 2" in told.err
     assert "1 records, 2 bad ones skipped" in told.err
     fsmeu("score", file, "-l", "fscore").is_refused("line 2")
+
+
+# -- `fsmeu score --calibrate` ---------------------------------------------------------------------
+
+
+def sure(seed, count):
+    """Records of pairs of labels whose log-odds are three times what they should be."""
+    rng = np.random.default_rng(seed)
+    odds = rng.normal(size=(count, 2))
+    labels = (rng.random((count, 2)) < 1 / (1 + np.exp(-odds))).astype(int)
+    made = 1 / (1 + np.exp(-3 * odds))
+    return [{"probs": p.tolist(), "y": y.tolist()} for p, y in zip(made, labels, strict=True)]
+
+
+def likelihood(held_out, log_temperature):
+    """The log-likelihood of independent labels: log-odds are divided by the temperature."""
+    p = np.array([record["probs"] for record in held_out])
+    y = np.array([record["y"] for record in held_out])
+    odds = np.log(p / (1 - p)) / np.exp(log_temperature)
+    return -np.logaddexp(0, np.where(y == 1, -odds, odds)).sum()
+
+
+def test_models_decide_at_the_temperature_of_held_out_records(fsmeu, tmp_path):
+    held_out, scored = sure(1, 60), sure(2, 30)
+    aside = write(tmp_path / "held_out.jsonl", held_out)
+    file = write(tmp_path / "c.jsonl", scored)
+    best = optimize.minimize_scalar(lambda t: -likelihood(held_out, t), bracket=(0.0, 1.0))
+    command = ["score", file, "-l", "fscore", "--decide", "viterbi,meu,corpus", "--draws", 0]
+    ran = fsmeu(*command, "--calibrate", aside, "--json")
+    assert ran.json["temperature"] == pytest.approx(np.exp(best.x), rel=1e-5)
+    assert "of 60 held-out records: " in ran.err
+    tempered = []
+    for record in scored:
+        odds = np.log(np.array(record["probs"]) / (1 - np.array(record["probs"])))
+        p = 1 / (1 + np.exp(-odds / np.exp(best.x)))
+        tempered.append({"probs": p.tolist(), "y": record["y"]})
+    by_hand = fsmeu(*command[:1], write(tmp_path / "t.jsonl", tempered), *command[2:], "--json")
+    values = [[row["value"] for row in told["scores"]] for told in (ran.json, by_hand.json)]
+    assert values[0] == pytest.approx(values[1], rel=1e-12)
+    plain = fsmeu(*command, "--json").json
+    assert "temperature" not in plain
+    assert [row["value"] for row in plain["scores"]] != values[0]
+    impossible = write(tmp_path / "more.jsonl", [*held_out, {"probs": [0.0, 0.5], "y": [1, 1]}])
+    ran = fsmeu(*command, "--calibrate", impossible, "--json")
+    assert "61 held-out records, 1 impossible ones left out" in ran.err
+    assert ran.json["temperature"] == pytest.approx(np.exp(best.x), rel=1e-5)
+
+
+def test_held_out_records_that_are_none(fsmeu, tmp_path):
+    file = write(tmp_path / "c.jsonl", sure(2, 3))
+    command = ["score", file, "-l", "fscore", "--calibrate"]
+    fsmeu(*command, file).is_refused("--calibrate", "must not be the corpus")
+    fsmeu(*command, "-").is_refused("--calibrate", "must be in a file")
+    fsmeu(*command, tmp_path / "none.jsonl").is_refused("none.jsonl")
+    fsmeu(*command, write(tmp_path / "e.jsonl", [])).is_refused("at least one")
+    aside = write(tmp_path / "a.jsonl", [*sure(1, 2), {"probs": [0.5], "y": [1, 1]}])
+    fsmeu(*command, aside).is_refused("--calibrate, line 3: ", "as long")
+    aside = write(tmp_path / "b.jsonl", [{"y": [1, 1]}])
+    fsmeu(*command, aside).is_refused("--calibrate", "must have a model")
+    aside = write(tmp_path / "d.jsonl", [{"probs": [0.0], "y": [1]}])
+    fsmeu(*command, aside).is_refused("some reference must have positive probability")
+    decided = write(tmp_path / "z.jsonl", [{"y": [1, 1], "z": [1, 0]}])
+    aside = write(tmp_path / "f.jsonl", [{**record, "z": [1, 0]} for record in sure(1, 2)])
+    ran = fsmeu("score", decided, "-l", "fscore", "-s", "z", "--calibrate", aside)
+    assert ran.code == 2
+    assert "z.jsonl, line 1: temperature: records must have models" in ran.err

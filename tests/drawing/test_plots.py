@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from itertools import accumulate
+from itertools import accumulate, product
 
 import numpy as np
 import pytest
@@ -69,6 +69,68 @@ def test_rows_compare_hypotheses():
     marks = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "D"]
     assert marks == pytest.approx(means, rel=1e-12)
     assert len(axes.patches) == sum(map(len, levels))
+
+
+def test_expected_against_obtained():
+    """Points by enumeration: groups of neighbours by expected F1, and their intervals."""
+    random = np.random.default_rng(4)
+    models = [random.random(3).tolist() for _ in range(9)]
+    references = [random.integers(0, 2, 3).tolist() for _ in models]
+    zs = [random.integers(0, 2, 3).tolist() for _ in models]
+    axes = fsmeu.plot_calibration(F1, models, references, hypotheses=zs, bins=3)
+    expected, obtained = [], []
+    for p, z, y in zip(models, zs, references, strict=True):
+        of_y = brute_force.bernoulli(p)
+        expected.append(sum(q * brute_force.fscore(z, x) for x, q in of_y.items()))
+        obtained.append(brute_force.fscore(z, y))
+    order = np.argsort(expected).reshape(3, 3)
+    line, _, (bars,) = axes.containers[0]
+    np.testing.assert_allclose(line.get_xdata(), np.array(expected)[order].mean(axis=1))
+    np.testing.assert_allclose(line.get_ydata(), np.array(obtained)[order].mean(axis=1))
+    for rows, ends in zip(order, bars.get_segments(), strict=True):
+        got = np.array(obtained)[rows]
+        means = [np.mean(some) for some in product(got, repeat=3)]  # all draws of three
+        assert ends[0, 1] == pytest.approx(np.quantile(means, 0.025), abs=0.12)
+        assert ends[1, 1] == pytest.approx(np.quantile(means, 0.975), abs=0.12)
+    said = f"expected {np.mean(expected):.4f}, obtained {np.mean(obtained):.4f}"
+    assert axes.get_legend().get_texts()[0].get_text() == said
+    assert axes.get_xlabel() == "expected utility fscore"
+
+
+def test_decisions_of_named_models_against_obtained():
+    models = {"sure": [[0.9, 0.8]] * 4, "$un$sure": [[0.6, 0.3]] * 4}
+    references = [[1, 0], [0, 0], [1, 1], [0, 1]]
+    axes = fsmeu.plot_calibration(F1, models, references, bins=2, ax=plt.subplots()[1])
+    for container, p, text in zip(
+        axes.containers, models.values(), axes.get_legend().get_texts(), strict=True
+    ):
+        of_y = brute_force.bernoulli(p[0])
+        best = max(product((0, 1), repeat=2), key=lambda z: brute_force.expected(z, of_y))
+        wanted = brute_force.expected(best, of_y)
+        np.testing.assert_allclose(container[0].get_xdata(), [wanted] * 2, rtol=1e-9)
+        values = [brute_force.fscore(best, y) for y in references]
+        np.testing.assert_allclose(
+            container[0].get_ydata(), [np.mean(values[:2]), np.mean(values[2:])]
+        )
+        assert f"expected {wanted:.4f}, obtained {np.mean(values):.4f}" in text.get_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"bins": 0}, "bins"),
+        ({"bins": 3}, "for 3 or more"),
+        ({"references": [[1]]}, "Got 1 and 2"),
+        ({"hypotheses": [[1]]}, "Got 1 and 2"),
+        ({"hypotheses": 3}, "hypotheses must be a list"),
+        ({"models": {}}, "1 to 7 lists of models"),
+        ({"models": 3}, "models must be a list"),
+    ],
+)
+def test_calibrations_that_cannot_be_plotted(change, said):
+    call = {"models": [[0.5], [0.6]], "references": [[1], [0]], "bins": 2} | change
+    with pytest.raises(InputError, match=said):
+        fsmeu.plot_calibration(F1, **call)
 
 
 def test_many_levels_are_gathered():

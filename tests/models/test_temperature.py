@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 
 import fsmeu
 from fsmeu.models import Independent, from_potentials, tempered
@@ -71,3 +72,37 @@ def test_a_case_by_hand():
     """Three of four labels are right: the temperature makes 0.9 to 3/4, by log-odds."""
     found = fsmeu.calibrate([[0.9, 0.9], [0.1, 0.9]], [[1, 0], [0, 1]])
     assert found.temperature == pytest.approx(math.log(9) / math.log(3), rel=1e-6)
+
+
+@pytest.mark.parametrize("links", [(2, 2), (2, 2, 2)])
+def test_chains_by_position_and_impossible_references(links):
+    """One table of transitions, or one for each step; against scipy and the list of sequences."""
+    random = np.random.default_rng(8)
+    tables = [(2 * random.normal(size=(3, 2)), random.normal(size=links)) for _ in range(8)]
+    models = [from_potentials(*table) for table in tables]
+    references = [random.integers(0, 2, 3).tolist() for _ in models]
+    listed = [{y: m.probability(y) for y in product((0, 1), repeat=3)} for m in models]
+
+    def worse(log_temperature):
+        pairs = zip(listed, references, strict=True)
+        return -sum(math.log(powered(p, math.exp(log_temperature))[tuple(y)]) for p, y in pairs)
+
+    best = minimize_scalar(worse, bounds=(math.log(0.01), math.log(100)), method="bounded")
+    found = fsmeu.calibrate(models, references)
+    assert found.temperature == pytest.approx(math.exp(best.x), rel=1e-4)
+    assert found.log_likelihood >= -best.fun / 8 - 1e-12
+    more = [*models, fsmeu.models.Bernoulli([0.0]), fsmeu.models.Bernoulli([0.5])]
+    again = fsmeu.calibrate(more, [*references, [1], ["x"]], skip_impossible=True)
+    assert again.skipped == 2
+    assert again.temperature == found.temperature
+    assert again.before == found.before
+
+
+def test_batches_change_nothing(monkeypatch):
+    random = np.random.default_rng(9)
+    models = [from_potentials(3 * random.normal(size=(2, 2)), np.eye(2)) for _ in range(7)]
+    references = [random.integers(0, 2, 2).tolist() for _ in models]
+    whole = fsmeu.calibrate(models, references)
+    monkeypatch.setattr("fsmeu.models.derived._BATCH", 3)
+    parts = fsmeu.calibrate(models, references)
+    assert parts.temperature == pytest.approx(whole.temperature, rel=1e-6)
