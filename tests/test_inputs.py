@@ -368,6 +368,10 @@ CALLS = [
     (fsmeu.explore, {"loss": F1, "n": 1, "probs": None}),
     (fsmeu.plot_levels, {"expectations": fsmeu.expect(F1, "11", B), "quantiles": [0.5]}),
     (fsmeu.plot_hypotheses, {"loss": F1, "hypotheses": ["11"], "model": B}),
+    (
+        fsmeu.plot_calibration,
+        {"loss": F1, "models": [B], "references": ["11"], "hypotheses": ["11"], "bins": 1},
+    ),
 ]
 """Functions with good arguments, each of which is replaced."""
 ALONE = [

@@ -37,6 +37,9 @@ TAKING = {
     "decode_corpus": lambda loss: fsmeu.decode_corpus(loss, [P, P[:2]]).value,
     "draw": lambda loss: fsmeu.draw(loss, n=2).text,
     "explore": lambda loss: fsmeu.explore(loss, 2).html,
+    "plot_calibration": lambda loss: points(
+        fsmeu.plot_calibration(loss, [P, P], [Y, Z], hypotheses=[Z, Y], bins=1)
+    ),
     "plot_hypotheses": lambda loss: points(fsmeu.plot_hypotheses(loss, [Z, Y], P)),
     "plot_threshold": lambda loss: points(plot_threshold(loss, P, Y, Z)),
     "CostOracle": lambda loss: CostOracle(loss, Y).costs([1]).tolist(),

@@ -43,6 +43,10 @@ def test_label_models_are_written_as_score_reads_them(load, tmp_path):
         for model, record in zip(models, records, strict=True):
             found = fsmeu.models.from_json(record)
             np.testing.assert_allclose(found.marginals(), model.marginals(), atol=1e-5)
+    without = list(script.crf_models(train[3:], train[:3]))
+    for found, model in zip(script.out_of_fold(train, 3), without, strict=False):
+        assert found.labels == model.labels
+        np.testing.assert_allclose(found.marginals(), model.marginals(), atol=1e-5)
 
 
 def test_ways_to_decide_under_softmaxes(load, conll2000):
