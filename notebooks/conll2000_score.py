@@ -98,7 +98,7 @@ def main() -> None:
     make = crf_models if given.kind == "crf" else softmax_models
     file = given.output or ROOT / "out" / f"conll2000_{given.kind}.jsonl.gz"
     write(file, make(train, test), test)
-    command = ["score", str(file), *(word for loss in LOSSES for word in ("--loss", loss))]
+    command = ["score", *LOSSES, str(file)]
     for more in [[]] if given.kind == "crf" else [[], ["--given", "bio"]]:
         words = [*command, *more, *more_options]
         print(f"\n$ fsmeu {' '.join(words)}", flush=True)
