@@ -6,7 +6,6 @@ Modules that know the words are imported when a shell asks: help does not wait f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from pathlib import Path
 
 Completer = Callable[[str], list[str]]
@@ -17,16 +16,6 @@ def one_word_of(*names: str) -> Completer:
 
     def complete(incomplete: str) -> list[str]:
         return _beginning(names, incomplete)
-
-    return complete
-
-
-def one_word_in(where: str) -> Completer:
-    """A function that completes one of the names of a constant, written "package.module:NAME"."""
-    module, _, constant = where.partition(":")
-
-    def complete(incomplete: str) -> list[str]:
-        return _beginning(getattr(import_module(module), constant), incomplete)
 
     return complete
 

@@ -237,7 +237,7 @@ def _print(drawing: Drawing) -> None:
 
 def write_gallery(
     losses: list[str] | None = argument(
-        "[LOSS]...",
+        "LOSS",
         "Built-in losses or paths of files; all built-in ones if none.",
         None,
         loss_names,

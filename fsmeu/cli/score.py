@@ -39,7 +39,7 @@ def score_corpus(
     typed: opt.CorpusRun,
     binding: opt.Binding,
     losses: list[str] = argument(
-        "LOSS...",
+        "LOSS",
         "What to score by, and to decide for: built-in losses or paths of loss files. A parameter "
         "of -p is for those that have it; -p k=auto takes half the mean segment of the references.",
         complete=loss_names,

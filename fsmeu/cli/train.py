@@ -69,7 +69,7 @@ def train(
     stream: _Online,
     tagger: _Tagger,
     losses: list[str] | None = argument(
-        "[LOSS]",
+        "LOSS",
         "What is minimised, or maximised: a built-in loss or the path of a loss file. Left out, "
         "fscore; of taggers chunk_fscore for tags O, B-X, I-X, else hamming.",
         None,

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from fsmeu.cli.main import COMMANDS
+from fsmeu.cli.main import COMMANDS, app
 from fsmeu.decoding.decode import METHODS
 from fsmeu.losses.loss import library
-from tests.cli.conftest import PROGRAM
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,35 +49,32 @@ def test_examples_run_in_an_empty_folder(tmp_path, environment, command):
     assert ran.stdout or list(tmp_path.iterdir())
 
 
-def completed(folder, *words):
-    """The words that bash offers in place of the last one, in a folder."""
+def completed(*words):
+    """The words that bash offers in place of the last one."""
     variables = {
         "_FSMEU_COMPLETE": "complete_bash",
         "COMP_WORDS": " ".join(["fsmeu", *words]),
         "COMP_CWORD": str(len(words)),
-        "PYTHONPATH": str(ROOT),
     }
-    settings = {**os.environ, **variables}
-    ran = subprocess.run(
-        PROGRAM, cwd=folder, env=settings, capture_output=True, text=True, check=False
-    )
+    ran = CliRunner().invoke(app, [], env=variables, prog_name="fsmeu")
     assert ran.stderr == ""
     return ran.stdout.split()
 
 
-def test_words_that_are_completed(tmp_path):
+def test_words_that_are_completed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     for name in ("chunks.loss", "other.txt"):
         (tmp_path / name).write_text("")
     chunks = [name for name in library() if name.startswith("chunk_f")]
-    assert completed(tmp_path, "dec") == ["decode"]
-    assert completed(tmp_path, "decode", "chunk_f") == chunks
-    assert completed(tmp_path, "check", "chunks") == ["chunks.loss"]
-    assert completed(tmp_path, "check", "./ch") == ["./chunks.loss"]
-    assert completed(tmp_path, "score", "fscore", "zero") == ["zero_one"]
-    assert completed(tmp_path, "decode", "fscore", "--method", "r") == [
+    assert completed("dec") == ["decode"]
+    assert completed("decode", "chunk_f") == chunks
+    assert completed("check", "chunks") == ["chunks.loss"]
+    assert completed("check", "./ch") == ["./chunks.loss"]
+    assert completed("score", "fscore", "zero") == ["zero_one"]
+    assert completed("decode", "fscore", "--method", "r") == [
         name for name in METHODS if name.startswith("r")
     ]
-    assert completed(tmp_path, "train", "-c", "DTA") == ["DTAClassifier"]
-    assert completed(tmp_path, "decode", "fscore", "--kee") == ["--keep"]
+    assert completed("train", "-c", "DTA") == ["DTAClassifier"]
+    assert completed("decode", "fscore", "--kee") == ["--keep"]
     # where no word is offered, bash offers files
-    assert completed(tmp_path, "decode", "fscore", "--model", "oth") == []
+    assert completed("decode", "fscore", "--model", "oth") == []

@@ -89,6 +89,8 @@ fsmeu
   expect fscore 00 --probs 0,0 --given empty => must hold a regular expression | nothing in
   expect fscore 00 --probs 0,0 --given broken.fst => --given
   gallery hamming bad.loss => FOLDER must name a folder
+  demo -o x.gif => the format must be one of svg
+  demo -o / => must be a file
   gallery hammming new => Did you mean 'hamming'?
   draw -f fst fscore --n 2 => not written to a terminal
 draw -f fst {} -o /dev/null
@@ -173,8 +175,8 @@ score fscore -
   -s z <<< '{"y": "02", "z": "01"}' => gold, fscore | 2
 score
   pk - -p k=auto => must be a file
-  => Missing argument 'LOSS...'
-  one.jsonl => Missing argument 'LOSS...'
+  => Missing argument 'LOSS'
+  one.jsonl => Missing argument 'LOSS'
   - one.jsonl => a file or a built-in loss
   pk one.jsonl => 'k' has no default. Give --param k=VALUE
   pk fscore one.jsonl -p k=two => --param k | number | two
