@@ -121,7 +121,7 @@ def main() -> None:
     make = crf_models if given.kind == "crf" else softmax_models
     file = given.output or ROOT / "out" / f"conll2000_{given.kind}.jsonl.gz"
     write(file, make(train, test), test)
-    command = ["score", str(file), *(word for loss in LOSSES for word in ("--loss", loss))]
+    command = ["score", *LOSSES, str(file)]
     if given.kind == "crf" and given.folds:
         numbers = {id(one): k for k, one in enumerate(sentences)}
         in_order = sorted(train, key=lambda one: numbers[id(one)])  # folds are of neighbours

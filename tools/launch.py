@@ -186,7 +186,7 @@ def _wheel(project: Project, arguments: list[str]) -> int:
 COMMANDS = {
     "demo": Command(
         "demo",
-        "a short tour on built-in data; pictures go to out/",
+        "a short tour on built-in data",
         _module("fsmeu.cli.main", "demo"),
     ),
     "test": Command(

@@ -126,16 +126,16 @@ def command_page() -> str:
         "`fsmeu` after an installation, `./run fsmeu` in a copy of the sources. "
         "`fsmeu COMMAND --help` shows the same in the terminal.\n",
     ]
-    for name, (_, _, line) in COMMANDS.items():
+    for name, listed in COMMANDS.items():
         command = group.commands[name].make_context(name, [], resilient_parsing=True).command  # type: ignore[attr-defined]
         shown = [one for one in command.params if not getattr(one, "hidden", False)]
         shown.sort(key=lambda one: not _is_argument(one))
         words = [str(one.metavar) for one in shown if _is_argument(one)]
         parts += [f"## {name}\n", f"```text\nfsmeu {' '.join([name, *words, '[OPTIONS]'])}\n```\n"]
-        parts.append(f"{command.help or line}\n")
+        parts.append(f"{command.help or listed.summary}\n")
         parts.append("| argument or option | what it is |\n|---|---|")
         parts += [_row(one) for one in shown]
-        parts.append("")
+        parts += ["", "```console", *(f"$ {example}" for example in listed.examples), "```\n"]
     return "\n".join(parts)
 
 

@@ -25,6 +25,7 @@ from fsmeu.losses.language.syntax import Spec, names_read
 from fsmeu.losses.loss import Labels, SpecLoss, bind_loss, read_spec
 from fsmeu.losses.machine.machine import Machine, build_machine, machine_view
 from fsmeu.losses.machine.minimize import same_values
+from fsmeu.losses.protocol import as_loss
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 
 _MOST_STATES = 4000  # of a machine in which redundant registers are looked for
@@ -141,7 +142,9 @@ def check(
     True
     """
     longest = None if n is None else check_int("check", "n", n)
-    if isinstance(loss, SpecLoss):
+    if isinstance(loss, str | os.PathLike):
+        return report(read_spec(loss, "check"), params=params, labels=labels, longest=longest)
+    if isinstance(as_loss(loss, "check"), SpecLoss):
         given = None if loss.labels_open else loss.alphabet.labels
         return report(
             loss.spec,
@@ -149,7 +152,8 @@ def check(
             labels=given if labels is None else labels,
             longest=longest,
         )
-    return report(read_spec(loss, "check"), params=params, labels=labels, longest=longest)
+    must = "a loss of a file is needed: one in Python tells nothing of itself"
+    raise InputError(message("check", must, loss))
 
 
 @np.errstate(over="ignore", invalid="ignore")  # values that doubles cannot hold are reported

@@ -78,7 +78,7 @@ def answer_corpus(
     """
     done = 0
     with corpus_source(str(options.corpus), loss) as source:
-        question = ask(format_of(str(options.corpus), options.format))
+        question = ask(format_of(str(options.corpus), options.input_format))
         with _output(options, show) as (write, last):
 
             def counted(results: list[Data]) -> None:

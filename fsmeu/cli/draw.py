@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import webbrowser
 from pathlib import Path
@@ -13,6 +12,7 @@ from rich.text import Text
 from fsmeu.cli import inputs
 from fsmeu.cli import options as opt
 from fsmeu.cli import output as out
+from fsmeu.cli.completion import loss_names, one_word_of
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import argument, option
 from fsmeu.drawing.draw import Drawing, draw
@@ -36,6 +36,7 @@ def draw_thing(
         "A built-in loss, the path of a loss file, - for standard input; or a model file that ends "
         "in .json. Left out, the model of --model or --probs is drawn.",
         None,
+        loss_names,
     ),
     n: int | None = option(
         "--n -n N", "Length of the sequences, if no Z, Y or model gives it.", min=0
@@ -48,9 +49,11 @@ def draw_thing(
         "explore the loss in (.html); - for standard output.",
     ),
     form: str | None = option(
-        "--format -f NAME", "svg, png, pdf, dot, tex, txt, fst or html.", unset="by the ending"
+        "--format -f NAME",
+        "svg, png, pdf, dot, tex, txt, fst or html.",
+        unset="by the ending of -o",
+        autocompletion=one_word_of("svg", "png", "pdf", "dot", "tex", "txt", "fst", "html"),
     ),
-    explore: bool = option("--explore", "Write a page to explore the loss in: NAME.html, or -o."),
     show: bool = option("--open", "Open the page in the browser."),
     given_z: bool = option("--given-z", "Leave out registers that read z alone; z stays free."),
     depth: int | None = option("--depth D", "Only the first D steps.", min=0),
@@ -83,13 +86,16 @@ def draw_thing(
         out.file_for("--output", str(output))
     is_loss = loss is not None and not loss.lower().endswith(".json")
     picture = any((z, y, source.model, given_z, minimize, summed, short)) or depth is not None
-    if not is_loss and (explore or kind == "fst"):
-        must = "a machine file (fst) or a page to explore is made of a loss"
+    if not is_loss and kind == "fst":
+        must = "a machine file (fst) is made of a loss"
         refuse("draw", must, "a model", "Name a loss, or draw the model as a picture")
+    if show and (kind != "html" or picture or not is_loss or output in (None, _STDOUT)):
+        must = "it opens a page to explore a loss in, which must be written to a file"
+        refuse("--open", must, None, "Add -o FILE.html")
     if loss is not None and kind == "fst":
         _write_machine(inputs.load_loss(loss, binding), n, z, output, summed, minimize)
         return
-    if loss is not None and (explore or (kind == "html" and is_loss and not picture)):
+    if loss is not None and is_loss and kind == "html" and not picture:
         first = None
         if source.probs is not None:
             independent = inputs.read_model(opt.ModelSource(source.probs, None), loss)
@@ -97,7 +103,7 @@ def draw_thing(
         loaded = inputs.load_loss(loss, binding)
         length = n if n is not None else len(first or ()) or _PAGE_N
         page = explore_page(loaded, length, probs=first, limit=limit or _PAGE_LIMIT)
-        _write_page(page, output or (_STDOUT if form else None), show)
+        _write_page(page, output or _STDOUT, show)
         return
     modelled = source.probs is not None or source.model is not None
     of_loss = {"n": n, "z": z, "given-z": given_z, "minimize": minimize, "summed": summed}
@@ -149,17 +155,13 @@ def _write_machine(
     out.note(f"{machine.name}: {size}, shift {machine.shift!r}")
 
 
-def _write_page(page: Page, output: str | None, show: bool) -> None:
+def _write_page(page: Page, output: str, show: bool) -> None:
     """Writes the page in which a loss can be looked at, walked through and tried out."""
     if output == _STDOUT:
         out.write_output(_STDOUT, page.html.encode())
         return
-    plain = re.sub(r"[^\w.-]+", "_", page.name).strip(".") or "loss"
-    where = page.save(output if output is not None else f"{plain}.html")
-    if output is None:
-        out.line(str(where))
-    else:
-        out.note(f"{page.name}: {where}")
+    where = page.save(output)
+    out.note(f"{page.name}: {where}")
     if show:
         webbrowser.open(Path(where).resolve().as_uri())
 
@@ -234,10 +236,13 @@ def _print(drawing: Drawing) -> None:
 
 
 def write_gallery(
-    output: Path = option("--output -o DIR", "The folder to write index.html into.", value=...),
     losses: list[str] | None = argument(
-        "LOSS", "Built-in losses or paths of files; all built-in ones if none.", None
+        "LOSS",
+        "Built-in losses or paths of files; all built-in ones if none.",
+        None,
+        loss_names,
     ),
+    folder: Path = argument("FOLDER", "The folder to write index.html and its pages into."),
 ) -> None:
     """Write a page that shows losses: definition, use, picture, properties, growth.
 
@@ -246,10 +251,10 @@ def write_gallery(
     """
     names = list(dict.fromkeys(losses or library()))
     specs = [inputs.read_loss_file(name) for name in names]
-    where = out.folder_for("-o", output) / "index.html"
+    where = out.folder_for("FOLDER", folder) / "index.html"
     exhibits = anchored([exhibit(spec) for spec in specs])
     for entry in exhibits:
         if entry.page is not None:
-            entry.page.save(output / entry.file)
+            entry.page.save(folder / entry.file)
     out.write_output(where, gallery_page(exhibits))
     out.line(str(where))

@@ -115,7 +115,7 @@ def _explain(error: Any) -> tuple[str, int]:
         where = "input or output" if error.filename is None else shorten(str(error.filename))
         return message(where, f"it cannot be used ({error.strerror or error})"), BAD_INPUT
     if isinstance(error, MemoryError):
-        remedy = "Use less data, a smaller n, or --beam"
+        remedy = "Use less data, a smaller n, or --keep"
         return message("memory", "there is not enough of it for this", None, remedy), BAD_INPUT
     if isinstance(error, ImportError) and not (error.name or "fsmeu").startswith("fsmeu"):
         remedy = "'fsmeu doctor' says what is missing and what to do"

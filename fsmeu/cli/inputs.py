@@ -65,22 +65,23 @@ def with_known_labels(loss: SpecLoss) -> SpecLoss:
 
 def choose_params(texts: Sequence[str] | None) -> dict[str, Any]:
     """Parameters of a loss by name, from texts NAME=VALUE."""
-    return name_values(texts, _param_value, "k=2")
+    return name_values(texts, _param_value, "--param k=2")
 
 
 def name_values(
     texts: Iterable[str] | None, value_of: Callable[[str, str], Any], sample: str
 ) -> dict[str, Any]:
     """Values by name, from texts NAME=VALUE; the sample is what could be typed, for messages."""
+    option = sample.split()[0]
     values: dict[str, Any] = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         name = name.strip()
         if not equals or not name:
             must = "a parameter must be written NAME=VALUE"
-            refuse("--param", must, text, f"For example: --param {sample}")
+            refuse(option, must, text, f"For example: {sample}")
         if name in values:
-            refuse("--param", f"{name!r} may be given once", text)
+            refuse(option, f"{name!r} may be given once", text)
         values[name] = value_of(name, value.strip())
     return values
 

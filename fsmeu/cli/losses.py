@@ -24,6 +24,7 @@ from fsmeu.checking.growth import distinct_values
 from fsmeu.checking.report import Report, register_facts, report
 from fsmeu.cli import inputs
 from fsmeu.cli import options as opt
+from fsmeu.cli.completion import loss_names
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import emit, line, note, print_json, screen, write_output
@@ -42,7 +43,7 @@ _TRACED_LABELS = 10_000  # labels of a pair that is shown step by step, in two s
 
 def losses(
     name: str | None = argument(
-        "NAME", "Show this one: a built-in loss, a path, or - for standard input.", None
+        "LOSS", "Show this one: a built-in loss, a path, or - for standard input.", None, loss_names
     ),
     as_json: bool = opt.JSON,
 ) -> None:

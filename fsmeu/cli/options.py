@@ -16,6 +16,8 @@ from typing import Any, get_type_hints
 
 import typer
 
+from fsmeu.cli.completion import Completer, loss_names, one_word_of
+
 
 class LazyModule(ModuleType):
     """A module that is imported when one of its names is first used: help does not wait for it."""
@@ -57,13 +59,14 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def argument(metavar: str, text: str, value: Any = ...) -> Any:
-    """A positional argument with its help; its default is not shown."""
-    return typer.Argument(value, metavar=metavar, help=text, show_default=False)
+def argument(metavar: str, text: str, value: Any = ..., complete: Completer | None = None) -> Any:
+    """A positional argument with its help and what completes it; its default is not shown."""
+    more: dict[str, Any] = {"show_default": False, "autocompletion": complete}
+    return typer.Argument(value, metavar=metavar, help=text, **more)
 
 
 def option(written: str, text: str, value: Any = None, unset: str = "", **more: Any) -> Any:
-    """An option, written "--param -p NAME=VALUE", with its help.
+    """An option, written "--param -p NAME=VALUE", with its help; more is what typer takes.
 
     Its default is shown, and in the place of None what is ``unset``, in words; that of an option
     that nothing follows is False.
@@ -79,10 +82,21 @@ _ALLOWED = (
     "bio, iob1, iobes; min_gap=K or min_duration=K, of ones; a regular expression over labels, as "
     'in "0* 1? 0*"; or a file with an expression or an OpenFst acceptor.'
 )
-LOSS = argument("LOSS", "A built-in loss, the path of a loss file, or - for standard input.")
-GIVEN = option("--given WHAT", f"Condition the model on the sequences that are allowed: {_ALLOWED}")
+_SCHEMES = one_word_of("bio", "iob1", "iobes", "min_gap=", "min_duration=")
+LOSS = argument(
+    "LOSS",
+    "A built-in loss, the path of a loss file, or - for standard input.",
+    complete=loss_names,
+)
+GIVEN = option(
+    "--given WHAT",
+    f"Condition the model on the sequences that are allowed: {_ALLOWED}",
+    autocompletion=_SCHEMES,
+)
 CONSTRAINT = option(
-    "--constraint WHAT", f"Decide among these sequences; the model stays as it is: {_ALLOWED}"
+    "--constraint WHAT",
+    f"Decide among these sequences; the model stays as it is: {_ALLOWED}",
+    autocompletion=_SCHEMES,
 )
 LABELS = option(
     "--labels A,B,...", "The labels, where the loss leaves them open; or new names for its own."
@@ -90,8 +104,12 @@ LABELS = option(
 ENGINE = option(
     "--engine NAME", "auto walks the composition layer by layer, openfst builds it.", "auto"
 )
-BEAM = option("--beam L", "Follow only the L most probable states of each layer.", min=1)
+KEEP = option("--keep L", "Follow only the L most probable states of each layer.", min=1)
 JSON = option("--json", "Print one JSON document instead.")
+PARAM = option(
+    "--param -p NAME=VALUE",
+    "A parameter of the loss: a number, or a table such as [[0, 1], [2, 0]]. Repeatable.",
+)
 SEED = option("--seed N", "Random seed.", 0, min=0)
 
 
@@ -99,10 +117,7 @@ SEED = option("--seed N", "Random seed.", 0, min=0)
 class Binding:
     """The parameters and labels of a loss."""
 
-    param: list[str] | None = option(
-        "--param -p NAME=VALUE",
-        "A parameter of the loss: a number, or a table such as [[0, 1], [2, 0]]. Repeatable.",
-    )
+    param: list[str] | None = PARAM
     labels: str | None = LABELS
     types: str | None = option(
         "--types NP,VP,...", "Chunk types: labels are then O, B-NP, I-NP, ..."
@@ -124,21 +139,24 @@ class ModelSource:
 
 @dataclass(frozen=True)
 class CorpusRun:
-    """A corpus, how it is read, and what works on it."""
+    """How a corpus is read, and what works on it."""
 
     panel = "Corpus"
-    corpus: str | None = option(
-        "--corpus FILE",
-        "JSON lines, or sentences in columns with LABEL:PROB or LABEL/PROB cells at the end; "
-        "compressed by gzip or not; - for standard input.",
+    input_format: str | None = option(
+        "--input-format NAME",
+        "What the corpus is: jsonl or conll.",
+        unset="by the ending",
+        autocompletion=one_word_of("jsonl", "conll"),
     )
-    format: str | None = option("--format NAME", "jsonl or conll.", unset="by the ending")
     jobs: int | None = option("--jobs -j N", "Number of processes.", unset="1", min=1)
     scheduler: str | None = option(
         "--scheduler ADDRESS", "The Dask scheduler whose workers compute, as in tcp://host:8786."
     )
     on_error: str | None = option(
-        "--on-error stop|skip", "Stop at a bad record, or skip it and say so.", unset="stop"
+        "--on-error stop|skip",
+        "Stop at a bad record, or skip it and say so.",
+        unset="stop",
+        autocompletion=one_word_of("stop", "skip"),
     )
 
 
@@ -146,6 +164,11 @@ class CorpusRun:
 class CorpusAnswers(CorpusRun):
     """A corpus whose records are answered one by one."""
 
+    corpus: str | None = option(
+        "--corpus FILE",
+        "JSON lines, or sentences in columns with LABEL:PROB or LABEL/PROB cells at the end; "
+        "compressed by gzip or not; - for standard input.",
+    )
     output: str | None = option(
         "--output -o FILE", "A file for the results, as JSON lines.", unset="standard output"
     )
@@ -162,5 +185,10 @@ class ExampleFormat:
         "csv: the column of the label, by name or counted from 1; A,B,C for several labels.",
         unset="the last column",
     )
-    form: str | None = option("--format NAME", "svmlight, csv or npz.", unset="by the ending")
+    form: str | None = option(
+        "--input-format NAME",
+        "What the file is: svmlight, csv or npz; conll for sentences.",
+        unset="by the ending",
+        autocompletion=one_word_of("svmlight", "csv", "npz", "conll"),
+    )
     zero_based: bool = option("--zero-based", "svmlight: features are counted from 0, not from 1.")

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,13 @@ base, named, examples, saving, searn = (
         "learning.base", "learning.classes", "learning.examples", "learning.saving", "searn",
     )
 )  # fmt: skip
+# Parameters of estimators that have a place of their own at the command line.
+_ELSEWHERE = {
+    "loss": "LOSS",
+    "loss_params": "--param",
+    "pos_label": "--pos-label",
+    "random_state": "--seed",
+}
 
 
 def predict(
@@ -163,7 +170,7 @@ def classifiers() -> dict[str, Any]:
 
 def parameters(texts: Iterable[str] | None) -> dict[str, Any]:
     """Parameters of an estimator by name, from texts NAME=VALUE."""
-    return name_values(texts, _value, "loss=jaccard")
+    return name_values(texts, _value, "--set estimator=GaussianNB")
 
 
 def _value(_: str, text: str) -> Any:
@@ -174,23 +181,48 @@ def _value(_: str, text: str) -> Any:
         return {"True": True, "False": False, "None": None}.get(text, text)
 
 
-def build_classifier(name: str, kinds: Mapping[str, Any], params: dict[str, Any]) -> Any:
-    """The classifier of this name, an instance of one of the kinds, with these parameters."""
+class ChosenLoss(NamedTuple):
+    """The loss of an estimator: its name or path, None for the estimator's own; its parameters."""
+
+    name: str | None
+    params: dict[str, Any]
+
+
+def build_classifier(
+    name: str, kinds: Mapping[str, Any], params: dict[str, Any], loss: ChosenLoss
+) -> Any:
+    """The classifier of this name, an instance of one of the kinds, with parameters and loss."""
     kind = kinds[one_of("--classifier", "a classifier", name, kinds)]
-    if "pos_label" in params:
-        must = "the positive class is given by --pos-label"
-        refuse(f"--param, {name}", must, f"pos_label={params['pos_label']}")
+    takes = inspect.signature(kind).parameters
+    for key in params:
+        check_set(f"--set, {name}", key)
     own = {key: value for key, value in params.items() if "__" not in key}
     for key in own:
-        one_of(f"--param, {name}", "a parameter", key, inspect.signature(kind).parameters)
-    model = kind(**_with_parts(name, own, params))
-    inner = {key: v for key, v in params.items() if "__" in key and not key.startswith("loss__")}
+        one_of(
+            f"--set, {name}", "a parameter", key, [key for key in takes if key not in _ELSEWHERE]
+        )
+    if isinstance(own.get("estimator"), str):
+        own["estimator"] = _estimator(name, own["estimator"])
+    if loss.name is not None or loss.params:
+        if "loss" not in takes:
+            remedy = "Leave it out; 'fsmeu train --list' names the parameters that it has for --set"
+            refuse(name, "it takes no loss", loss.name or "--param", remedy)
+        own["loss"] = load(loss.name or takes["loss"].default, **loss.params)
+    model = kind(**own)
+    inner = {key: value for key, value in params.items() if "__" in key}
     try:
         return model.set_params(**inner)
     except (ValueError, AttributeError) as error:
         must = str(error) if isinstance(error, ValueError) else "parameters need their estimator"
-        remedy = "For example: -p estimator=LogisticRegression -p estimator__C=0.1"
-        raise InputError(message(f"--param, {name}", must, None, remedy)) from None
+        remedy = "For example: --set estimator=LogisticRegression --set estimator__C=0.1"
+        raise InputError(message(f"--set, {name}", must, None, remedy)) from None
+
+
+def check_set(where: str, key: str) -> None:
+    """Refuses names of parameters that are typed otherwise than by --set."""
+    begin = key.partition("__")[0]
+    if begin in _ELSEWHERE:
+        refuse(where, f"it is not for {begin!r}, which is given by {_ELSEWHERE[begin]}", key)
 
 
 def seed_all(model: Any, seed: int) -> None:
@@ -200,21 +232,11 @@ def seed_all(model: Any, seed: int) -> None:
             model.set_params(**{key: seed})
 
 
-def _with_parts(name: str, own: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters with the loss loaded where its own are given, and the estimator made."""
-    result = dict(own)
-    of_loss = {k.removeprefix("loss__"): v for k, v in params.items() if k.startswith("loss__")}
-    if of_loss:
-        if "loss" not in own:
-            must = "parameters of a loss need the loss"
-            refuse(f"--param, {name}", must, None, "Add -p loss=NAME")
-        result["loss"] = load(own["loss"], **of_loss)
-    if isinstance(own.get("estimator"), str):
-        ours = {n: kind for n, kind in classifiers().items() if hasattr(kind, "predict_proba")}
-        kinds = saving.PROBABILISTIC | ours
-        chosen = one_of(f"--param, {name}", "estimator", own["estimator"], kinds)
-        result["estimator"] = kinds[chosen]()
-    return result
+def _estimator(name: str, chosen: str) -> Any:
+    """An estimator with probabilities, for the classifier of this name."""
+    ours = {n: kind for n, kind in classifiers().items() if hasattr(kind, "predict_proba")}
+    kinds = saving.PROBABILISTIC | ours
+    return kinds[one_of(f"--set, {name}", "estimator", chosen, kinds)]()
 
 
 @contextmanager
@@ -226,8 +248,7 @@ def estimating(where: str, doing: str, total: float | None = None) -> Iterator[T
             with progress(doing, total) as tell:
                 yield tell
         except FsmeuError as error:
-            told = re.sub(r"Give (?=\w+=VALUE)", "Give --param loss__", str(error))
-            error.args = (_with_options(told),)
+            error.args = (_with_options(str(error)),)
             raise
         except (ValueError, TypeError) as error:
             raise InputError(message(where, str(error).strip().partition("\n")[0])) from error

@@ -10,6 +10,7 @@ from rich.progress_bar import ProgressBar
 
 from fsmeu.cli import options as opt
 from fsmeu.cli import output as out
+from fsmeu.cli.completion import method_names
 from fsmeu.cli.corpus import answer_corpus, check_corpus_options
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, read_model, sequence, words
@@ -52,11 +53,14 @@ def expect_value(
         "Z", "The hypothesis: 0110 or A,B,C (after -- if it begins with -).", None
     ),
     given: str | None = opt.GIVEN,
-    levels: bool = option("--levels", "The values that Z can have, and how probable each is."),
-    every: bool = option("--all", f"With --levels: all values, not the {_MOST} most probable."),
+    levels: bool = option(
+        "--levels",
+        "The values that Z can have, and how probable each is: the "
+        f"{_MOST} most probable, with --json all.",
+    ),
     plot: str | None = option("--plot FILE", "Plot the levels: a .png, .pdf or .svg file."),
     engine: str = opt.ENGINE,
-    beam: int | None = opt.BEAM,
+    keep: int | None = opt.KEEP,
     column: int | None = option(
         "--column K", "The column of the hypothesis, from 1.", min=1, rich_help_panel="Corpus"
     ),
@@ -64,7 +68,7 @@ def expect_value(
 ) -> None:
     """Print the expected value of a hypothesis under a model, which the reference follows.
 
-    Further outputs that the loss file names, and bounds where --beam leaves states out, are printed
+    Further outputs that the loss file names, and bounds where --keep leaves states out, are printed
     on stderr. With --corpus, there is a line for each record, whose key "z" is its hypothesis (in
     columns, the one that --column names).
     """
@@ -72,8 +76,8 @@ def expect_value(
     if typed.corpus is not None:
         if z is not None:
             refuse("Z", "the records of a corpus have their own hypotheses", z)
-        if engine != "auto" or beam is not None or levels or plot is not None:
-            must = "--engine, --beam, --levels and --plot are for one hypothesis and model"
+        if engine != "auto" or keep is not None or levels or plot is not None:
+            must = "--engine, --keep, --levels and --plot are for one hypothesis and model"
             refuse("--corpus", must)
 
         def ask(form: str) -> ModelQuestion:
@@ -99,19 +103,19 @@ def expect_value(
     label_model = read_model(source, loss, given)
     loaded = load_loss(loss, binding)
     alphabet = fitted(loaded, label_model, "expect", further_tags(loaded, words(z)))[0].alphabet
-    answer = expect(loaded, sequence(alphabet, z), label_model, engine=engine, keep=beam)
+    answer = expect(loaded, sequence(alphabet, z), label_model, engine=engine, keep=keep)
     if picture is not None:
         title = f"{loss} of {z}"
         save_plot(picture, lambda ax: plot_levels(answer, title=title, ax=ax), (6.4, 3.4))
-    outputs = answer.outputs if beam is None and len(z) <= _MOST_LABELS else {}
+    outputs = answer.outputs if keep is None and len(z) <= _MOST_LABELS else {}
     if as_json:
         out.print_json({**_expectation_data(answer, levels), "outputs": outputs})
         return
     if levels:
-        _print_levels(answer.levels, len(answer.levels.values) if every else _MOST)
+        _print_levels(answer.levels)
     else:
         out.line(repr(float(answer.value)))
-    if beam is not None and not levels:
+    if keep is not None and not levels:
         lower, upper, kept = (float(x) for x in (answer.lower, answer.upper, answer.kept))
         out.note(f"{lower!r} <= truth <= {upper!r}, probability kept: {kept!r}")
     for name, value in outputs.items():
@@ -128,12 +132,12 @@ def _expectation_data(answer: Expectation, levels: bool) -> dict[str, Any]:
     return {**data, **pair} if levels else data
 
 
-def _print_levels(levels: Levels, most: int) -> None:
-    """Prints the given number of most probable values, in ascending order, with bars."""
+def _print_levels(levels: Levels) -> None:
+    """Prints the most probable values, in ascending order, with bars."""
     if not len(levels.values):
         out.line("Nothing of positive probability was kept.")
         return
-    shown = np.sort(np.argsort(-levels.probabilities, kind="stable")[:most])
+    shown = np.sort(np.argsort(-levels.probabilities, kind="stable")[:_MOST])
     longest = float(levels.probabilities.max())
     rows = []
     for k in shown:
@@ -144,7 +148,7 @@ def _print_levels(levels: Levels, most: int) -> None:
     omitted = np.delete(levels.probabilities, shown)
     if len(omitted):
         less = f"{len(omitted):,} less probable values ({float(omitted.sum()):.3g} together)"
-        out.line(f"\n{less} are left out; --all shows them.")
+        out.line(f"\n{less} are left out; --json has them.")
 
 
 def decode_labels(
@@ -153,13 +157,16 @@ def decode_labels(
     typed: opt.CorpusAnswers,
     loss: str = opt.LOSS,
     method: str = option(
-        "--method NAME", "How to decide; auto takes what the loss and model allow.", "auto"
+        "--method NAME",
+        "How to decide; auto takes what the loss and model allow.",
+        "auto",
+        autocompletion=method_names,
     ),
     given: str | None = opt.GIVEN,
     constraint: str | None = opt.CONSTRAINT,
     explain: bool = option("--explain", "Say which property chose the method."),
     compare: bool = option("--compare", "A table of all methods, or of those in --method."),
-    beam: int | None = opt.BEAM,
+    keep: int | None = opt.KEEP,
     budget: int = option("--budget B", "How many candidates may be tried.", CANDIDATES, min=1),
     seconds: float = option(
         "--seconds S", "Time for trying candidates, for each sequence; inf for no limit.", SECONDS
@@ -178,7 +185,7 @@ def decode_labels(
     counting, viterbi, ranking and exhaustive, which apply where those of the default engine do.
     """
     allowed = read_constraint("--constraint", constraint)
-    options: dict[str, Any] = {"constraint": allowed, "keep": beam, "budget": budget}
+    options: dict[str, Any] = {"constraint": allowed, "keep": keep, "budget": budget}
     options["seconds"] = seconds
     check_corpus_options(typed, source)
     explicit = one_of("decode", "engine", engine, ENGINES) == "openfst"

@@ -13,9 +13,10 @@ from typing import Any
 
 from fsmeu.cli import options as opt
 from fsmeu.cli import output as out
+from fsmeu.cli.completion import loss_names, one_word_of
 from fsmeu.cli.corpus import check_run, corpus_source, run_corpus
 from fsmeu.cli.failures import refuse
-from fsmeu.cli.inputs import load_loss, words
+from fsmeu.cli.inputs import choose_labels, choose_params, read_loss_file, words
 from fsmeu.cli.options import argument, option
 from fsmeu.corpora import score
 from fsmeu.corpora.records import LineError, RecordFields, blocks, format_of, read_record
@@ -24,32 +25,30 @@ from fsmeu.errors import InputError, one_of
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN
 from fsmeu.fst.alphabet import BINARY
-from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.language.syntax import Spec
+from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.models import calibrate as find_temperature
 
 MOST_DRAWS = 1_000_000  # bootstrap draws: ends of intervals are known to a thousandth
 _FORMS = ("json", "csv")
-_BY_TYPE = ("chunk_fscore", "chunk_precision", "chunk_recall", "accuracy")
-_AUTO = re.compile(r"(?<=\bk=)auto(?=,|$)")
+_AUTO = "k=auto"
 _LABELS_ADVICE = re.compile(r"Give types=.*?\.(?= |$)")
-_OTHER_PLACES = "Choose other places with --gold and --system, or another --loss."
+_OTHER_PLACES = "Choose other places with --gold and --system, or another loss."
 
 
 def score_corpus(
     typed: opt.CorpusRun,
-    file: str | None = argument(
-        "CORPUS", "JSON lines or sentences in columns, gzipped or not; - for standard input.", None
+    binding: opt.Binding,
+    losses: list[str] = argument(
+        "LOSS",
+        "What to score by, and to decide for: built-in losses or paths of loss files. A parameter "
+        "of -p is for those that have it; -p k=auto takes half the mean segment of the references.",
+        complete=loss_names,
     ),
-    loss: list[str] | None = option(
-        "--loss -l NAME[:PARAM=VALUE,...]",
-        "What to score by, and to decide for, such as fscore:beta=2. pk:k=auto takes half the mean "
-        "segment of the references. Repeatable.",
+    file: str = argument(
+        "FILE", "JSON lines or sentences in columns, gzipped or not; - for standard input."
     ),
-    by_type: bool = option(
-        "--by-type",
-        "Also precision, recall and F1 of each chunk type. Without --loss, chunks and accuracy are "
-        "scored.",
-    ),
+    by_type: bool = option("--by-type", "Also precision, recall and F1 of each chunk type."),
     gold: str | None = option(
         "--gold WHERE",
         "The reference: a key of JSON records, or a column by number (from 1, or from -1 "
@@ -62,7 +61,6 @@ def score_corpus(
         unset="column -1 where there is nothing else",
     ),
     columns: str | None = option("--columns A,B,...", "Names for the columns, from the first on."),
-    labels: str | None = opt.LABELS,
     decide: str = option(
         "--decide A,B,...",
         "How models decide: viterbi (the most probable sequence), marginal (the most probable "
@@ -84,7 +82,13 @@ def score_corpus(
     ),
     seed: int = opt.SEED,
     output: str | None = option(
-        "--output -o WHAT", "json or csv to print; or a file with that ending.", unset="a table"
+        "--output -o FILE", "A .json or .csv file for the scores; - for standard output."
+    ),
+    form: str | None = option(
+        "--format -f NAME",
+        "json or csv.",
+        unset="by the ending of -o; a table without it",
+        autocompletion=one_word_of(*_FORMS),
     ),
     plot: str | None = option("--plot FILE", "Plot values and intervals (.png, .pdf or .svg)."),
     as_json: bool = opt.JSON,
@@ -99,61 +103,56 @@ def score_corpus(
     that are summed over sentences. Intervals hold 95 of 100 bootstrap draws of sentences; the
     same draws are used for all, and differences are paired.
     """
-    if (file is None) == (typed.corpus is None):
-        must = "the corpus is given by CORPUS or by --corpus FILE, one of them"
-        refuse("corpus", must, "neither" if file is None else "both")
-    name = file or typed.corpus or ""
-    form, place = _checked_form(as_json, output)
-    picture = out.checked_picture(plot, "--output csv gives the numbers")
-    kind = format_of(name, typed.format)
+    if as_json and (form, output) != (None, None):
+        must = "--json prints a document; a file or a format is given by --output and --format"
+        refuse("--json", must, "both", "Leave one out")
+    written, place = _checked_form("json" if as_json else form, output)
+    picture = out.checked_picture(plot, "--format csv gives the numbers")
+    kind = format_of(file, typed.input_format)
     check_run(typed)
     if columns is not None and kind != "conll":
         refuse("--columns", "it is for a corpus in columns", kind)
     places = RecordFields(
         gold or None, tuple(dict.fromkeys(system or ())), tuple(words(columns or ""))
     )
-    named = _with_k(loss or (list(_BY_TYPE) if by_type else []), name, kind, places)
-    if not named:
-        refuse(
-            "--loss", "what to score by must be given", "nothing", "For example: -l chunk_fscore"
-        )
+    params = _with_k(binding.param or [], file, kind, places)
     ways = tuple(one_of("--decide", "each", word, score.WAYS) for word in words(decide))
     if not ways:
         refuse("--decide", f"some of {', '.join(score.WAYS)} must be given", "none")
-    losses = tuple((text, _load(text, labels)) for text in dict.fromkeys(named))
+    loaded = _load(losses, opt.Binding(params, binding.labels, binding.types))
     condition = read_constraint("--given", given)
     temperature = None
     if calibrate is not None:
-        if STDIN not in (calibrate, name) and Path(calibrate).resolve() == Path(name).resolve():
+        if STDIN not in (calibrate, file) and Path(calibrate).resolve() == Path(file).resolve():
             refuse("--calibrate", "it must not be the corpus that is scored", calibrate)
-        temperature = _temperature(calibrate, typed.format, places, condition)
-    question = score.ScoreQuestion(losses, kind, places, ways, condition, temperature, by_type)
+        temperature = _temperature(calibrate, typed.input_format, places, condition)
+    question = score.ScoreQuestion(loaded, kind, places, ways, condition, temperature, by_type)
     tally = score.Tally()
     try:
-        with corpus_source(name) as source:
+        with corpus_source(file) as source:
             skipped = run_corpus(question, typed, source, tally.add)["bad"]
     except InputError as error:
         raise InputError(_LABELS_ADVICE.sub(_OTHER_PLACES, str(error))) from None
     if skipped:
         out.note(f"{len(tally.n):,} records, {skipped:,} bad ones skipped")
     if "corpus" in ways:
-        _decide_whole(tally, losses)
+        _decide_whole(tally, loaded)
     chosen = "viterbi" if "viterbi" in tally.decisions else next(iter(tally.decisions), "")
     if baseline is not None and tally.decisions:
         chosen = one_of("--baseline", "it", baseline, tally.decisions)
     with out.progress("drawing", draws) as tell:
-        rows = score.rows_of(tally, losses, chosen, draws, seed, lambda count: tell(advance=count))
+        rows = score.rows_of(tally, loaded, chosen, draws, seed, lambda count: tell(advance=count))
     facts: dict[str, Any] = {"sentences": len(tally.n), "labels": sum(tally.n), "draws": draws}
-    facts |= {"seed": seed, "baseline": chosen}
+    facts |= {"seed": seed, "baseline": chosen, "params": choose_params(params)}
     facts |= {} if temperature is None else {"temperature": temperature}
     types = {decision: score.type_scores(counts) for decision, counts in tally.types.items()}
-    if form == "csv":
+    if written == "csv":
         text = io.StringIO()
         writer = csv.DictWriter(text, score.HEADS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
         out.write_output(place, text.getvalue())
-    elif form == "json":
+    elif written == "json":
         document = {**facts, "scores": rows}
         document |= {"types": types} if by_type else {}
         out.write_output(place, json.dumps(document, allow_nan=False) + "\n")
@@ -164,27 +163,29 @@ def score_corpus(
         _plot_scores(picture, rows)
 
 
-def _checked_form(as_json: bool, output: str | None) -> tuple[str, Path]:
+def _checked_form(form: str | None, output: str | None) -> tuple[str, Path]:
     """The format of the scores, "" for tables, and their file; checked before the work."""
-    if output is None:
-        return "json" if as_json else "", Path("-")
-    if as_json:
-        refuse("--output", "the format is given by --json or by --output, one of them", "both")
-    if output in _FORMS:
-        return output, Path("-")
-    kind = Path(output).suffix.lstrip(".").lower()
+    if form is not None:
+        one_of("--format", "it", form, _FORMS)
+    if output in (None, STDIN):
+        if output is not None and form is None:
+            refuse("score", "on standard output, the format must be given: --format")
+        return form or "", Path(STDIN)
+    place = out.file_for("--output", str(output))
+    kind = form or place.suffix.lstrip(".").lower()
     if kind not in _FORMS:
-        refuse("--output", "it must be json or csv, or a file that ends in .json or .csv", output)
-    return kind, out.file_for("--output", output)
+        must = "it must be a file that ends in .json or .csv"
+        refuse("--output", must, output, "Rename it, or add --format csv")
+    return kind, place
 
 
-def _with_k(losses: list[str], name: str, form: str, places: RecordFields) -> list[str]:
-    """The losses, with half the mean segment of the references where a parameter is auto."""
-    if not any(_AUTO.search(text.rpartition(":")[2]) for text in losses):
-        return losses
+def _with_k(params: list[str], name: str, form: str, places: RecordFields) -> list[str]:
+    """The parameters, with half the mean segment of the references where k is auto."""
+    if _AUTO not in params:
+        return params
     if name == STDIN:
         must = "references are read twice for k=auto, so the corpus must be a file"
-        refuse("--loss", must, "standard input")
+        refuse("--param", must, "standard input")
     with corpus_source(name) as source:
         items = (read_record(r, form, places) for block in blocks(source, form) for r in block)
         golds = [BINARY.encode(item.gold, "gold, k=auto") for item in items]
@@ -192,7 +193,7 @@ def _with_k(losses: list[str], name: str, form: str, places: RecordFields) -> li
     mean = Fraction(sum(len(y) + 1 for y in golds), max(1, sum(int(y.sum()) + 1 for y in golds)))
     k = max(1, int(mean / 2 + Fraction(1, 2)))
     out.note(f"k = {k}, half the mean segment of {float(mean):.6g} units")
-    return [_AUTO.sub(str(k), text) for text in losses]
+    return [f"k={k}" if text == _AUTO else text for text in params]
 
 
 def _temperature(
@@ -224,20 +225,25 @@ def _temperature(
     return found.temperature
 
 
-def _load(text: str, labels: str | None) -> SpecLoss:
-    """The loss written NAME or NAME:PARAM=VALUE,PARAM=VALUE."""
-    name, params = text, ""
-    if "=" in text.rpartition(":")[2]:
-        name, _, params = text.rpartition(":")
+def _load(names: Sequence[str], binding: opt.Binding) -> tuple[tuple[str, SpecLoss], ...]:
+    """The losses by name, each with those of the parameters that it has."""
+    specs = {name: _read_spec(name) for name in names}
+    params = choose_params(binding.param)
+    takes = {name: {param.name for param in spec.params} for name, spec in specs.items()}
+    known = set().union(*takes.values())
+    loaded = []
+    for name, spec in specs.items():
+        # What no loss has is given to each, so that it is refused.
+        others = known - takes[name]
+        own = {key: value for key, value in params.items() if key not in others}
+        loaded.append((name, bind_loss(spec, own, choose_labels(binding, spec.scheme))))
+    return tuple(loaded)
+
+
+def _read_spec(name: str) -> Spec:
     if name == STDIN:
-        refuse("--loss", "it must be a file or a built-in loss", name)
-    # Commas within the brackets of a table separate no parameters.
-    parts = [part for part in re.split(r",(?![^\[]*\])", params) if part.strip()]
-    try:
-        return load_loss(name, opt.Binding(parts, labels, None))
-    except InputError as error:
-        reworded = re.sub(r"Give (?=\w+=VALUE)", f"Write it: --loss {name}:", str(error))
-        raise InputError(reworded.replace("--param ", f"--loss {name}:")) from None
+        refuse("LOSS", "it must be a file or a built-in loss", name)
+    return read_loss_file(name)
 
 
 def _decide_whole(tally: score.Tally, losses: score.Losses) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from importlib import metadata
-from pathlib import Path
 
 import numpy as np
 import typer
@@ -12,7 +11,7 @@ import typer
 import fsmeu
 from fsmeu.cli import options as opt
 from fsmeu.cli.options import option
-from fsmeu.cli.output import emit, folder_for, line
+from fsmeu.cli.output import emit, file_for, line
 from fsmeu.cli.requirements import requirements
 from fsmeu.fst import openfst_version, pynini_version
 
@@ -36,11 +35,17 @@ def version_text() -> str:
     return f"fsmeu {fsmeu.__version__}\n{machines}\n{python}"
 
 
-def demo(output: Path = option("--output -o DIR", "The folder for pictures.", Path("out"))) -> None:
-    """Show what fsmeu does, on built-in data."""
-    picture = folder_for("--output", output) / "fscore.svg"
-    line(version_text().replace("\n", ", "), style="dim")
+def demo(
+    output: str | None = option(
+        "--output -o FILE", "Draw an automaton: a .svg, .png, .pdf, ... file."
+    ),
+) -> None:
+    """Show what fsmeu does, on built-in data. Nothing is written unless -o is given."""
+    picture = None if output is None else file_for("--output", output)
     f1 = fsmeu.load("fscore", beta=1)
+    if picture is not None:
+        fsmeu.draw(f1, n=3).save(picture)
+    line(version_text().replace("\n", ", "), style="dim")
     line("\n1. A utility is a file of a dozen lines (grammars/fscore.loss):\n")
     for text in f1.spec.source.splitlines():
         if text.startswith(_DEFINITION):
@@ -62,8 +67,8 @@ def demo(output: Path = option("--output -o DIR", "The folder for pictures.", Pa
         reasons.append(f"\n{name}: {fsmeu.explain(best)}")
     emit(rows, ("model", "most probable", "E[F1]", "best for F1", "E[F1]", "proven"))
     line("\n".join(reasons), wrap=True)
-    fsmeu.draw(f1, n=3).save(picture)
-    line(f"\nThe automaton for three positions is drawn in {picture}.")
+    if picture is not None:
+        line(f"\nThe automaton for three positions is drawn in {picture}.")
 
 
 def doctor(as_json: bool = opt.JSON) -> None:

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsmeu.cli import options as opt
 from fsmeu.cli import predict as shared
+from fsmeu.cli.completion import classifier_names, loss_names
 from fsmeu.cli.failures import refuse
+from fsmeu.cli.inputs import choose_params
 from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import Tell, emit, file_for, write_output
 from fsmeu.corpora.records import inputs_and_tags, read_sentences
@@ -32,9 +34,7 @@ online_learners, sets = (
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
 _PLOTS = (*PLOT_FORMATS, "csv", "json")
 _Files = tuple[str, str | None]  # to train with and to test with
-_SETTINGS = (
-    "loss", "space", "random_state", "pos_label", "bits", "crossed", "checkpoint", "verbose",
-)  # fmt: skip
+_WITHIN = ("bits", "crossed", "checkpoint", "verbose")  # parameters that taggers set themselves
 
 
 @dataclass(frozen=True)
@@ -42,23 +42,11 @@ class _Tagger:
     """The options of taggers."""
 
     panel = "Taggers"
-    searn: bool = option("--searn", "Train a tagger by SEARN, which learns to search.")
     templates: str | None = option(
         "--templates -t NAME",
         "chunking, names or words; or a file with a template such as 'pos[-1] pos[0]' on each line "
         "('cross word[0]' is crossed with the tag before).",
         unset="chunking, or words where there is one column",
-    )
-    loss: str | None = option(
-        "--loss -l LOSS",
-        "What is minimised, a built-in loss or a file.",
-        unset="chunk_fscore for tags O, B-X, I-X, else hamming",
-    )
-    space: str | None = option(
-        "--space NAME",
-        "How tags are decided: left-to-right, right-to-left, alternating, word-at-a-time or "
-        "chunk-at-a-time.",
-        unset="word-at-a-time for tags O, B-X, I-X, else left-to-right",
     )
 
 
@@ -80,10 +68,17 @@ def train(
     reading: opt.ExampleFormat,
     stream: _Online,
     tagger: _Tagger,
+    losses: list[str] | None = argument(
+        "LOSS",
+        "What is minimised, or maximised: a built-in loss or the path of a loss file. Left out, "
+        "fscore; of taggers chunk_fscore for tags O, B-X, I-X, else hamming.",
+        None,
+        loss_names,
+    ),
     file: str | None = argument(
         "FILE",
         "An svmlight, csv or npz file (X and y) of examples; or sentences in CoNLL columns, the "
-        "tag in the last one (.conll, .iob2, ..., or --searn).",
+        "tag in the last one (.conll, .iob2, ..., or --input-format conll), for a tagger by SEARN.",
         None,
     ),
     classifier: list[str] | None = option(
@@ -91,11 +86,13 @@ def train(
         "What to train; --list names all. Online learners may be several, and have parameters of "
         "their own, as in FOFOClassifier:gamma_scale=auto.",
         unset="DTAClassifier, or FOFOClassifier with --online",
+        autocompletion=classifier_names,
     ),
-    param: list[str] | None = option(
-        "--param -p NAME=VALUE",
-        "A parameter of the classifier, such as loss=jaccard; of its loss, as in loss__beta=2; of "
-        "its estimator, as in estimator__C=0.1; of a tagger, as in iterations=5, or as in "
+    param: list[str] | None = opt.PARAM,
+    settings: list[str] | None = option(
+        "--set NAME=VALUE",
+        "A parameter of the classifier, such as estimator=LogisticRegression; of its estimator, as "
+        "in estimator__C=0.1; of a tagger, as in iterations=5, space=right-to-left, or "
         "learner=logistic-argmin, which does not weigh mistakes by their costs. Repeatable.",
     ),
     pos_label: str | None = option(
@@ -125,22 +122,25 @@ def train(
         return
     if file is None:
         refuse("train", "a FILE of examples must be given")
+    if len(losses or ()) > 1:
+        refuse("train", "one loss and one FILE are given", " ".join([*(losses or ()), file]))
+    loss = shared.ChosenLoss(losses[0] if losses else None, choose_params(param))
+    chosen = shared.parameters(settings)
     place = None if output is None else file_for("--output", output)
     if place is None and not stream.online:
         refuse("train", "--output MODEL.npz must be given")
     columns = file.removesuffix(".gz").endswith(_COLUMN_FILES)
-    if tagger.searn or reading.form == "conll" or columns:
+    if reading.form == "conll" or (columns and reading.form is None):
         wrong = {"--online": stream.online, "--plot": plot, "--classifier": classifier}
         _check_others("a tagger", wrong)
         assert place is not None
-        summary = _train_tagger(
-            (file, test), place, tagger, shared.parameters(param), seed, pos_label
-        )
+        given = {"random_state": seed, "pos_label": pos_label}
+        model = _Untrained(tagger.templates, loss, chosen, given)
+        summary = _train_tagger((file, test), place, model)
     else:
-        wrong = {"--templates": tagger.templates, "--loss": tagger.loss, "--space": tagger.space}
-        _check_others("a classifier", wrong)
+        _check_others("a classifier", {"--templates": tagger.templates})
         if stream.online:
-            learners = _online_learners(classifier or ["FOFOClassifier"], shared.parameters(param))
+            learners = _online_learners(classifier or ["FOFOClassifier"], chosen, loss)
             places = (place, plot)
             _stream((file, test), reading, learners, stream, seed, places, as_json, pos_label)
             return
@@ -148,9 +148,9 @@ def train(
             refuse("--classifier", "one is trained", len(classifier or ()))
         assert place is not None
         name = (classifier or ["DTAClassifier"])[0]
-        model = shared.build_classifier(name, shared.classifiers(), shared.parameters(param))
-        shared.seed_all(model.set_params(pos_label=pos_label), seed)
-        summary = _train_classifier(model, (file, test), reading, place, plot)
+        estimator = shared.build_classifier(name, shared.classifiers(), chosen, loss)
+        shared.seed_all(estimator.set_params(pos_label=pos_label), seed)
+        summary = _train_classifier(estimator, (file, test), reading, place, plot)
     tests = summary.get("test", {})
     rows: list[list[str]] = [
         [key, ", ".join(map(str, value)) if isinstance(value, list) else str(value)]
@@ -168,23 +168,32 @@ def _check_others(what: str, options: dict[str, Any]) -> None:
             refuse(name, f"it is not for {what}", value, "Leave it out")
 
 
-def _train_tagger(
-    files: _Files,
-    place: Path,
-    options: _Tagger,
-    params: dict[str, Any],
-    seed: int,
-    pos_label: str | None,
-) -> dict[str, Any]:
+class _Untrained(NamedTuple):
+    """What is known of a tagger before its sentences are read.
+
+    Attributes:
+        templates: the name or file of its templates; None for those that fit the sentences.
+        loss: its loss; the name None for the one that fits the tags.
+        params: parameters of ``Searn`` by --set.
+        given: its parameters that have options.
+    """
+
+    templates: str | None
+    loss: shared.ChosenLoss
+    params: dict[str, Any]
+    given: dict[str, Any]
+
+
+def _train_tagger(files: _Files, place: Path, wanted: _Untrained) -> dict[str, Any]:
     """Trains a tagger by SEARN and saves it; returns what it has seen and how good it is."""
     inputs, tags = inputs_and_tags(read_sentences(files[0], least=2))
     test = None if files[1] is None else inputs_and_tags(read_sentences(files[1], least=2))
     chunks = are_chunk_tags(tags)
-    templates = options.templates or ("chunking" if len(inputs[0][0]) > 1 else "words")
-    loss = options.loss or ("chunk_fscore" if chunks else "hamming")
-    space = options.space or ("word-at-a-time" if chunks else "left-to-right")
-    settings = {"space": space, "random_state": seed, "pos_label": pos_label}
-    model = _build_tagger(templates, loss, params, settings)
+    templates = wanted.templates or ("chunking" if len(inputs[0][0]) > 1 else "words")
+    loss = wanted.loss.name or ("chunk_fscore" if chunks else "hamming")
+    params = {"space": "word-at-a-time" if chunks else "left-to-right", **wanted.params}
+    given = {**wanted.given, "loss_params": wanted.loss.params or None}
+    model = _build_tagger(templates, loss, params, given)
     begin = process_time()
     with shared.estimating("train", "training", model.searn.iterations) as tell:
         model.fit(inputs, tags, on_iteration=lambda number, _: tell(completed=number))
@@ -196,7 +205,7 @@ def _train_tagger(
         "tags": len({tag for row in tags for tag in row}),
         "templates": templates,
         "loss": loss,
-        "space": space,
+        "space": params["space"],
         "seconds": round(seconds, 3),
     }
     if test is not None:
@@ -204,14 +213,14 @@ def _train_tagger(
     return summary
 
 
-def _build_tagger(
-    templates: str, loss: str, params: dict[str, Any], settings: dict[str, Any]
-) -> Any:
-    """A tagger with these parameters of the user's, and settings that have options."""
+def _build_tagger(templates: str, loss: str, params: dict[str, Any], given: dict[str, Any]) -> Any:
+    """A tagger with these parameters of the user's, and those that have options."""
     takes = inspect.signature(shared.searn.Searn).parameters
+    kept = [name for name in takes if name not in (*given, "loss", *_WITHIN)]
     for key in params:
-        one_of("--param", "a parameter", key, [name for name in takes if name not in _SETTINGS])
-    estimator = shared.searn.Searn(loss, **settings, **params)
+        shared.check_set("--set", key)
+        one_of("--set", "a parameter", key, kept)
+    estimator = shared.searn.Searn(loss, **given, **params)
     features = sets.template_set(templates)
     if templates in sets.SETS:
         return shared.searn.ColumnTagger(templates, searn=estimator)
@@ -260,7 +269,9 @@ def _train_classifier(
     return summary
 
 
-def _online_learners(named: Sequence[str], params: dict[str, Any]) -> dict[str, OnlineClassifier]:
+def _online_learners(
+    named: Sequence[str], params: dict[str, Any], loss: shared.ChosenLoss
+) -> dict[str, OnlineClassifier]:
     """Learners by what was written for each, NAME or NAME:P=V,...; others share parameters."""
     base = online_learners.OnlineClassifier
     kinds = {n: kind for n, kind in shared.classifiers().items() if issubclass(kind, base)}
@@ -276,9 +287,10 @@ def _online_learners(named: Sequence[str], params: dict[str, Any]) -> dict[str, 
         accepted.update(takes)
         common = {key: value for key, value in params.items() if key in takes}
         own = shared.parameters(settings.split(",") if settings else ())
-        learners[text] = shared.build_classifier(name, kinds, common | own)
+        learners[text] = shared.build_classifier(name, kinds, common | own, loss)
     for key in params:
-        one_of("--param", "a parameter", key, sorted(accepted))
+        shared.check_set("--set", key)
+        one_of("--set", "a parameter", key, sorted(accepted))
     return learners
 
 

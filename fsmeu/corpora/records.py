@@ -63,7 +63,7 @@ def open_corpus(name: str | Path) -> Iterator[Source]:
 def format_of(name: str, chosen: str | None) -> str:
     """The format of a corpus: the one that was chosen, or what the ending of the name says."""
     if chosen is not None:
-        return one_of("--format", "the format", chosen, ("jsonl", "conll"))
+        return one_of("--input-format", "the format", chosen, ("jsonl", "conll"))
     return "conll" if Path(name.removesuffix(".gz")).suffix.lower() in _COLUMNS else "jsonl"
 
 

@@ -54,7 +54,7 @@ def read_examples(
     """
     ending = Path(name).name.lower().removesuffix(".gz").removesuffix(".bz2").rpartition(".")[2]
     form = _ENDINGS.get(ending, "svmlight") if form is None else form
-    form = one_of("--format", "the format", form, ("svmlight", "csv", "npz"))
+    form = one_of("--input-format", "the format", form, ("svmlight", "csv", "npz"))
     if label is not None and form != "csv":
         must = "a column of labels can be chosen in csv files only"
         raise InputError(message("--label", must, f"{form} file {name}"))
@@ -78,7 +78,7 @@ def _from_svmlight(name: str, features: int | None, zero_based: bool) -> Example
         rows, labels = load_svmlight_file(content, n_features=features, zero_based=zero_based)
     except (ValueError, TypeError, OverflowError) as error:
         must = f"each line must be a label and features as index:value ({error})"
-        remedy = "Features count from 1, or from 0 with --zero-based; or give --format"
+        remedy = "Features count from 1, or from 0 with --zero-based; or give --input-format"
         raise InputError(message(name, must, None, remedy)) from None
     if features is None and rows.shape[1] > (most := input_limit(32)):  # bytes of weights each
         remedy = "Number features without gaps, or raise the limit with FSMEU_MAX_BYTES"

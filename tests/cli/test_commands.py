@@ -49,8 +49,13 @@ def test_help_pages(fsmeu, command, monkeypatch):
 def test_the_list_of_commands_is_whole(fsmeu, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     shown = " ".join(fsmeu("--help").out.split())
-    for name, (panel, _, text) in COMMANDS.items():
-        assert [part for part in (f"{name} ", panel, text) if part not in shown] == []
+    for name, command in COMMANDS.items():
+        parts = (f"{name} ", command.panel, command.summary)
+        assert [part for part in parts if part not in shown] == []
+    panels = list(dict.fromkeys(command.panel for command in COMMANDS.values()))
+    places = [shown.index(f"─ {panel} ─") for panel in panels]
+    assert places == sorted(places)
+    assert panels[0] == "Start here"
     assert "demo" in "".join(fsmeu().out + fsmeu().err)  # a bare `fsmeu` explains itself
 
 
@@ -64,15 +69,20 @@ def test_every_version_is_the_installed_one(fsmeu, monkeypatch):
     assert (shown["pynini"], shown["OpenFst"]) == ("missing", "unknown")
 
 
-def test_demo_decides_and_draws(fsmeu, tmp_path):
-    ran = fsmeu("demo", "--output", tmp_path / "out")
+def test_demo_decides_and_draws(fsmeu, tmp_path, monkeypatch):
+    """It draws where it is asked to, and writes nothing else."""
+    monkeypatch.chdir(tmp_path)
+    ran = fsmeu("demo")
+    assert list(tmp_path.iterdir()) == []
+    assert "drawn" not in ran.out
+    fsmeu("demo", "-o", "f1.svg")
     of_y = brute_force.bernoulli(INDEPENDENT)
     values = {z: sum(p * brute_force.fscore(z, y) for y, p in of_y.items()) for z in of_y}
     best = max(values, key=values.get)
     row = next(line for line in ran.out.splitlines() if "independent" in line)
     assert "".join(map(str, best)) in row
     assert f"{values[best]:.4f}" in row
-    assert "tp=1" in (tmp_path / "out" / "fscore.svg").read_text()
+    assert "tp=1" in (tmp_path / "f1.svg").read_text()
 
 
 def test_every_built_in_file_is_listed(fsmeu):

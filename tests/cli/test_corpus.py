@@ -225,13 +225,13 @@ def columns(tmp_path_factory):
 
 def test_columns_as_conlleval_reads_them(fsmeu, columns):
     file, gold, one, _ = columns
-    told = fsmeu("score", file, "-l", "chunk_fscore:empty=0", "-l", "accuracy", "--json").json
+    told = fsmeu("score", "chunk_fscore", "accuracy", file, "-p", "empty=0", "--json").json
     assert (told["sentences"], told["labels"]) == (len(gold), len(flat(gold)))
     found = scores(told)
-    whole = found["chunk_fscore:empty=0", "last column", "corpus"]["value"]
+    whole = found["chunk_fscore", "last column", "corpus"]["value"]
     assert whole == pytest.approx(f1_score(gold, one), rel=1e-12)
     each = [f1_score([y], [z], zero_division=0) for y, z in zip(gold, one, strict=True)]
-    mean = found["chunk_fscore:empty=0", "last column", "sentence"]["value"]
+    mean = found["chunk_fscore", "last column", "sentence"]["value"]
     assert mean == pytest.approx(np.mean(each), rel=1e-12)
     right = found["accuracy", "last column", "corpus"]["value"]
     assert right == pytest.approx(accuracy_score(flat(gold), flat(one)), rel=1e-12)
@@ -240,8 +240,8 @@ def test_columns_as_conlleval_reads_them(fsmeu, columns):
 def test_systems_by_name_and_number_with_paired_intervals(fsmeu, columns, monkeypatch):
     file, gold, one, two = columns
     given = ["--columns", "word,worse,gold,better", "--gold", "gold", "-s", "better", "-s", "2"]
-    command = ["score", "--corpus", file, *given, "-l", "chunk_fscore", "--draws", 150, "--seed", 3]
-    told = fsmeu(*command, "--output", "json").json
+    command = ["score", "chunk_fscore", file, *given, "--draws", 150, "--seed", 3]
+    told = fsmeu(*command, "--format", "json").json
     for cells in (50, 1):  # whether all corpora are drawn at once or one by one
         monkeypatch.setattr("fsmeu.bootstrap._DRAWN_CELLS", cells)
         again = json.loads(fsmeu(*command, "--json").out, parse_float=near)
@@ -272,14 +272,14 @@ def test_systems_by_name_and_number_with_paired_intervals(fsmeu, columns, monkey
 def test_iobes(fsmeu, keep):
     gold, one, _ = tagged(2, IOBES_TAGS, 30)
     file = keep("c.txt", in_columns(gold, one))
-    told = fsmeu("score", file, "-l", "chunk_fscore_iobes", "--draws", 0, "--json").json
+    told = fsmeu("score", "chunk_fscore_iobes", file, "--draws", 0, "--json").json
     whole = scores(told)["chunk_fscore_iobes", "last column", "corpus"]
     wanted = f1_score(gold, one, mode="strict", scheme=IOBES)
     assert whole["value"] == pytest.approx(wanted, rel=1e-12)
     assert whole["low"] is whole["high"] is None
     lines = enumerate(file.read_text().split("\n"), start=1)
     line = next(number for number, text in lines if " E-" in text or " S-" in text)
-    fsmeu("score", file, "-l", "chunk_fscore").is_refused(f"line {line}:", "those of iobes")
+    fsmeu("score", "chunk_fscore", file).is_refused(f"line {line}:", "those of iobes")
 
 
 def test_the_faulty_line_is_named(fsmeu, keep):
@@ -289,14 +289,14 @@ def test_the_faulty_line_is_named(fsmeu, keep):
         ("the O O\n\n\nx O O\ny O Q-NP\nz O O\n", 5, "Got Q-NP"),
         ("the O O\n\nx O O\ny\n", 4, "as many as its first, 3"),
     ]:
-        ran = fsmeu("score", keep("c.iob2", text), "-l", "chunk_fscore")
+        ran = fsmeu("score", "chunk_fscore", keep("c.iob2", text))
         ran.is_refused(f"c.iob2, line {line}: ", part)
     file = keep("c.iob2", "a O O:0.5 B:0.5\n\nb O O:0.5 B:0.5\nc O O:0.5\n")
-    fsmeu("score", file, "-l", "hamming", "--gold", 2).is_refused("line 4: ", "first token")
+    fsmeu("score", "hamming", file, "--gold", 2).is_refused("line 4: ", "first token")
     fsmeu("decode", "hamming", "--corpus", file).is_refused("line 4: ", "first token")
     keep("c.iob2", "a no no\nb yes yes\nc yes no\n")
-    fsmeu("score", file, "-l", "fscore").is_refused("line 1: ", "gold, fscore")
-    told = fsmeu("score", file, "-l", "fscore", "--labels", "no,yes", "--draws", 0, "--json").json
+    fsmeu("score", "fscore", file).is_refused("line 1: ", "gold, fscore")
+    told = fsmeu("score", "fscore", file, "--labels", "no,yes", "--draws", 0, "--json").json
     assert scores(told)["fscore", "last column", "corpus"]["value"] == pytest.approx(2 / 3)
 
 
@@ -304,14 +304,14 @@ def test_windows(fsmeu, keep):
     """Means over segmentations, as nltk has it of each; k=auto is half their mean segment."""
     texts = [("0010000100", "0100010000"), ("0001001000", "0001000100")]
     file = keep("c.jsonl", [{"z": z, "y": y} for z, y in texts])
-    command = ["score", file, "-s", "z", "--draws", 0, "--json", "-l"]
-    told = fsmeu(*command, "pk:k=auto")
+    command = ["-s", "z", "--draws", 0, "--json"]
+    told = fsmeu("score", "pk", file, "-p", "k=auto", *command)
     k = 2  # segments of 2, 4, 5, 4, 4 and 3 units have a mean of 11/3, half of which is rounded
     assert f"k = {k}, " in told.err
     mean = np.mean([pk(y, z, k) for z, y in texts])
-    assert scores(told.json)[f"pk:k={k}", "z", "sentence"]["value"] == pytest.approx(mean)
-    found = scores(fsmeu(*command, "pk:k=3", "-l", "windowdiff:k=3").json)
-    for name, theirs in (("pk:k=3", pk), ("windowdiff:k=3", windowdiff)):
+    assert scores(told.json)["pk", "z", "sentence"]["value"] == pytest.approx(mean)
+    found = scores(fsmeu("score", "pk", "windowdiff", file, "-p", "k=3", *command).json)
+    for name, theirs in (("pk", pk), ("windowdiff", windowdiff)):
         wanted = np.mean([theirs(y, z, 3) for z, y in texts])
         assert found[name, "z", "sentence"]["value"] == pytest.approx(wanted, rel=1e-12)
 
@@ -342,7 +342,7 @@ def corpus_f(zs, ys):
 
 def test_decisions_side_by_side(fsmeu, models):
     file, gold, decided = models
-    found = scores(fsmeu("score", file, "-l", "fscore", "--json").json)
+    found = scores(fsmeu("score", "fscore", file, "--json").json)
     assert {name for _, name, _ in found} == set(decided)
     for name, zs in decided.items():
         whole, mean = (found["fscore", name, level] for level in ("corpus", "sentence"))
@@ -368,7 +368,7 @@ def test_decision_for_the_corpus(fsmeu, models):
         for zs in itertools.product(*every)
     }
     best = max(expected, key=expected.get)
-    command = ["score", "-", "-l", "fscore", "-l", "zero_one", "--decide", "corpus,viterbi"]
+    command = ["score", "fscore", "zero_one", "-", "--decide", "corpus,viterbi"]
     told = fsmeu(*command, "--json", stdin="\n".join(lines))
     found = scores(told.json)["fscore", "meu corpus fscore", "corpus"]["value"]
     assert found == pytest.approx(corpus_f(best, [record["y"] for record in records]), rel=1e-12)
@@ -386,7 +386,7 @@ def cells(text):
 def test_table_csv_and_plot(fsmeu, models, tmp_path):
     file, gold, decided = models
     plot, out = tmp_path / "s.svg", tmp_path / "o.csv"
-    command = ["score", file, "-l", "fscore", "-l", "zero_one", "--decide", "viterbi,meu"]
+    command = ["score", "fscore", "zero_one", file, "--decide", "viterbi,meu"]
     told = fsmeu(*command, "--plot", plot)
     assert told.code == 0
     assert "6 sentences, 17 labels" in told.out
@@ -399,7 +399,7 @@ def test_table_csv_and_plot(fsmeu, models, tmp_path):
     assert "<svg" in plot.read_text()
     assert fsmeu(*command, "-o", out).out == ""
     value = cells(out.read_text())
-    assert cells(fsmeu(*command, "-o", "csv").out) == pytest.approx(value, rel=1e-12)
+    assert cells(fsmeu(*command, "-f", "csv").out) == pytest.approx(value, rel=1e-12)
     assert value["fscore", "meu fscore", "corpus", "value"] == pytest.approx(best, rel=1e-12)
     wrong = np.mean([z != y for z, y in zip(decided["viterbi"], gold, strict=True)])
     assert value["zero_one", "viterbi", "sentence", "value"] == pytest.approx(wrong)
@@ -408,7 +408,7 @@ def test_table_csv_and_plot(fsmeu, models, tmp_path):
 def test_probabilities_in_columns_on_a_condition(fsmeu, keep):
     first = "a I-X O:0.45 B-X:0.15 I-X:0.4\nb I-X O:0.1 B-X:0.2 I-X:0.7\n\n"
     file = keep("c.conll", f"{first}c B-Z O:1 B-X:0 I-X:0\n")
-    command = ["score", file, "--gold", 2, "-l", "accuracy", "--decide", "viterbi", "--json"]
+    command = ["score", "accuracy", file, "--gold", 2, "--decide", "viterbi", "--json"]
     free, formed = (scores(fsmeu(*command, *more).json) for more in ([], ["--given", "bio"]))
     # free: O I-X (.315) before I-X I-X (.28); well formed: B-X I-X (.105) before O B-X (.09)
     assert free["accuracy", "viterbi", "corpus"]["value"] == pytest.approx(1 / 3)
@@ -418,11 +418,11 @@ def test_probabilities_in_columns_on_a_condition(fsmeu, keep):
 def test_bad_records_are_skipped(fsmeu, keep):
     records = [{"probs": [0.9], "y": "1"}, {"probs": [2], "y": "1"}, {"y": "1", "z": "1"}]
     file = keep("c.jsonl", records)
-    told = fsmeu("score", file, "-l", "fscore", "--on-error", "skip", "--json")
+    told = fsmeu("score", "fscore", file, "--on-error", "skip", "--json")
     assert told.json["sentences"] == 1
     assert "line 2" in told.err
     assert "1 records, 2 bad ones skipped" in told.err
-    fsmeu("score", file, "-l", "fscore").is_refused("line 2")
+    fsmeu("score", "fscore", file).is_refused("line 2")
 
 
 # -- `fsmeu score --calibrate` ---------------------------------------------------------------------
@@ -450,7 +450,7 @@ def test_models_decide_at_the_temperature_of_held_out_records(fsmeu, tmp_path):
     aside = write(tmp_path / "held_out.jsonl", held_out)
     file = write(tmp_path / "c.jsonl", scored)
     best = optimize.minimize_scalar(lambda t: -likelihood(held_out, t), bracket=(0.0, 1.0))
-    command = ["score", file, "-l", "fscore", "--decide", "viterbi,meu,corpus", "--draws", 0]
+    command = ["score", "fscore", file, "--decide", "viterbi,meu,corpus", "--draws", 0]
     ran = fsmeu(*command, "--calibrate", aside, "--json")
     assert ran.json["temperature"] == pytest.approx(np.exp(best.x), rel=1e-5)
     assert "of 60 held-out records: " in ran.err
@@ -459,7 +459,7 @@ def test_models_decide_at_the_temperature_of_held_out_records(fsmeu, tmp_path):
         odds = np.log(np.array(record["probs"]) / (1 - np.array(record["probs"])))
         p = 1 / (1 + np.exp(-odds / np.exp(best.x)))
         tempered.append({"probs": p.tolist(), "y": record["y"]})
-    by_hand = fsmeu(*command[:1], write(tmp_path / "t.jsonl", tempered), *command[2:], "--json")
+    by_hand = fsmeu(*command[:2], write(tmp_path / "t.jsonl", tempered), *command[3:], "--json")
     values = [[row["value"] for row in told["scores"]] for told in (ran.json, by_hand.json)]
     assert values[0] == pytest.approx(values[1], rel=1e-12)
     plain = fsmeu(*command, "--json").json
@@ -473,7 +473,7 @@ def test_models_decide_at_the_temperature_of_held_out_records(fsmeu, tmp_path):
 
 def test_held_out_records_that_are_none(fsmeu, tmp_path):
     file = write(tmp_path / "c.jsonl", sure(2, 3))
-    command = ["score", file, "-l", "fscore", "--calibrate"]
+    command = ["score", "fscore", file, "--calibrate"]
     fsmeu(*command, file).is_refused("--calibrate", "must not be the corpus")
     fsmeu(*command, "-").is_refused("--calibrate", "must be in a file")
     fsmeu(*command, tmp_path / "none.jsonl").is_refused("none.jsonl")
@@ -486,6 +486,6 @@ def test_held_out_records_that_are_none(fsmeu, tmp_path):
     fsmeu(*command, aside).is_refused("some reference must have positive probability")
     decided = write(tmp_path / "z.jsonl", [{"y": [1, 1], "z": [1, 0]}])
     aside = write(tmp_path / "f.jsonl", [{**record, "z": [1, 0]} for record in sure(1, 2)])
-    ran = fsmeu("score", decided, "-l", "fscore", "-s", "z", "--calibrate", aside)
+    ran = fsmeu("score", "fscore", decided, "-s", "z", "--calibrate", aside)
     assert ran.code == 2
     assert "z.jsonl, line 1: temperature: records must have models" in ran.err

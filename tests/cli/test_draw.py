@@ -73,7 +73,7 @@ def test_files_and_standard_output(fsmeu, tmp_path, kind):
     ran = fsmeu("draw", "zero_one", "--n", "2", "-o", path)
     assert (ran.code, ran.out) == (0, "")
     assert (str(path) if kind != "fst" else "5 states") in ran.err
-    words = ["--explore"] if kind == "html" else ["--format", kind]
+    words = ["--format", kind]
     assert fsmeu("draw", "zero_one", "--n", 2, *words, "-o", other).code == 0
     assert kind == "png" or path.read_bytes() == other.read_bytes()
     if kind == "svg":
@@ -122,7 +122,7 @@ def tables(fsmeu):
     """The tables that the page about a loss carries."""
 
     def read(*words):
-        page = fsmeu("draw", "--explore", *words, "-o", "-").out
+        page = fsmeu("draw", "-f", "html", *words).out
         return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))
 
     return read
@@ -130,10 +130,10 @@ def tables(fsmeu):
 
 def test_pages(fsmeu, tables, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    ran = fsmeu("draw", "--explore", "fscore", "--n", "3")
-    assert (ran.code, ran.out) == (0, "fscore.html\n")
-    page = fsmeu("draw", "--explore", "fscore", "--n", "3", "-o", "-").out
-    assert page == (tmp_path / "fscore.html").read_text()
+    ran = fsmeu("draw", "fscore", "--n", "3", "-o", "f1.html")
+    assert (ran.code, ran.out) == (0, "")
+    page = fsmeu("draw", "fscore", "--n", "3", "-f", "html").out
+    assert page == (tmp_path / "f1.html").read_text()
     machines = tables("fscore", "-n", "3")["machines"]
     assert [machine["n"] for machine in machines] == [1, 2, 3]
     assert [len(machine["values"]) for machine in machines] == [4, 10, 20]
@@ -183,7 +183,7 @@ NAMES = ["fscore", "pk", "zero_one", "chunk_recall"]
 def gallery(fsmeu, tmp_path_factory):
     """A page of four losses, written once: its elements, and the article of each."""
     folder = tmp_path_factory.mktemp("gallery") / "new"
-    ran = fsmeu("gallery", "-o", folder, *NAMES)
+    ran = fsmeu("gallery", *NAMES, folder)
     assert (ran.code, ran.out.strip()) == (0, str(folder / "index.html"))
     pages = {f"explore-{name}.html" for name in NAMES}
     assert {path.name for path in folder.iterdir()} == {"index.html", *pages}
@@ -258,7 +258,7 @@ def shown(fsmeu, keep, tmp_path):
 
     def write(*contents):
         files = [keep(f"{k}.loss", content) for k, content in enumerate(contents)]
-        ran = fsmeu("gallery", *files, "-o", tmp_path)
+        ran = fsmeu("gallery", *files, tmp_path)
         assert ran.code == 0, ran.err
         return (tmp_path / "index.html").read_text(encoding="utf-8")
 

@@ -26,12 +26,12 @@ WRITING = {
     "decode": "decode hamming --corpus c.jsonl -o {}/x.jsonl",
     "expect": "expect hamming --corpus c.jsonl -o {}/x.jsonl",
     "expect, plot": "expect hamming 01 --probs 0.5,0.5 --plot {}/x.svg",
-    "score": "score r.jsonl -l hamming -o {}/x.csv",
-    "score, plot": "score r.jsonl -l hamming --plot {}/x.svg",
+    "score": "score hamming r.jsonl -o {}/x.csv",
+    "score, plot": "score hamming r.jsonl --plot {}/x.svg",
     "train": "train t.conll -o {}/x.npz",
     "train, plot": "train t.csv --online --plot {}/x.svg",
     "predict": "predict m.npz t.conll -o {}/x.conll",
-    "gallery": "gallery hamming -o {}/x",
+    "gallery": "gallery hamming {}/x",
     "demo": "demo -o {}/x",
 }
 
@@ -56,11 +56,11 @@ def test_folders_that_are_not_there_are_not_made(fsmeu, material, line):
 
 
 def test_a_gallery_is_a_folder(fsmeu, material):
-    fsmeu("gallery", "hamming", "-o", "x.html").is_refused("-o must name a folder", "x.html")
+    fsmeu("gallery", "hamming", "x.html").is_refused("FOLDER must name a folder", "x.html")
     assert not (material / "x.html").exists()
-    assert fsmeu("gallery", "hamming", "-o", "shown").code == 0
+    assert fsmeu("gallery", "hamming", "shown").code == 0
     assert (material / "shown" / "index.html").is_file()
-    assert fsmeu("gallery", "hamming", "-o", "shown").code == 0  # over the one of before
+    assert fsmeu("gallery", "hamming", "shown").code == 0  # over the one of before
 
 
 def test_the_package_is_run_as_the_command(tmp_path):

@@ -60,7 +60,7 @@ expect fscore 01
   --probs .5,,.5 => --probs | commas | .5,,.5
   --probs .5,.5 --engine steam => auto, openfst | steam
   --probs .5,.5 --labels A,B => same labels | A', 'B | Give --labels
-  --probs .5,.5 --beam 0 =>
+  --probs .5,.5 --keep 0 =>
   --probs =>
   --model none.json => none.json | No such file
   --model /dev/zero => at most
@@ -88,8 +88,10 @@ fsmeu
   expect fscore 00 --probs 0,0 --given '1 1' => --given: some sequence that the constraint allows
   expect fscore 00 --probs 0,0 --given empty => must hold a regular expression | nothing in
   expect fscore 00 --probs 0,0 --given broken.fst => --given
-  gallery hamming -o bad.loss => -o must name a folder
-  gallery hammming -o new => Did you mean 'hamming'?
+  gallery hamming bad.loss => FOLDER must name a folder
+  demo -o x.gif => the format must be one of svg
+  demo -o / => must be a file
+  gallery hammming new => Did you mean 'hamming'?
   draw -f fst fscore --n 2 => not written to a terminal
 draw -f fst {} -o /dev/null
   fscore --n 3 --z 01 => n = 3 | length 2
@@ -109,12 +111,14 @@ draw
   fscore --summed --z 010 => --summed goes with --n alone
   fscore --summed --n 3 --given-z => --summed goes with --n alone
   fscore --summed --n 2 --probs 0.5,0.5 => --summed goes with --n alone
-  --explore fscore -n 40 => at most 150 states
-  --explore fscore -n 3 --limit 10 => at most 10 states
-  --explore fscore -n 3 --probs 0.5 => each of n = 3 positions
-  tags.json --explore => of a loss | Got a model
+  -f html fscore -n 40 => at most 150 states
+  -f html fscore -n 3 --limit 10 => at most 10 states
+  -f html fscore -n 3 --probs 0.5 => each of n = 3 positions
+  tags.json -f fst => of a loss | Got a model
+  fscore -n 2 --open => -o FILE.html
+  fscore -n 2 -o x.svg --open => -o FILE.html
   --probs 0.5 --y 00 => as long as the sequences of the model, 1
-  --explore hamming --labels A,B,C --probs 0.5 => for two labels
+  -f html hamming --labels A,B,C --probs 0.5 => for two labels
 decode fscore
   => --probs | neither
   --model tags.json => must have the same labels | Give --labels
@@ -127,7 +131,7 @@ decode fscore
   --probs .5 --engine openfst --compare --draw x.svg => one decision | --compare
   --corpus x --engine openfst --draw x.svg => one decision | --corpus
   --probs .5 --engine openfst --method nbest => has the methods additive, counting
-  --probs .5 --engine openfst --beam 3 => keeps every state
+  --probs .5 --engine openfst --keep 3 => keeps every state
   --probs .5 --engine numpy => engine must be one of auto, openfst
 decode fscore --probs .3,.6,.2 --given ; decode fscore --corpus p.jsonl --given
   '0* 2' => --given: in '0* 2', at character 4: '2' is not a label
@@ -136,7 +140,7 @@ decode fscore --probs .3,.6,.2 --given ; decode fscore --corpus p.jsonl --given
   none.fst => --given: the file | must be there. Got none.fst instead
 decode fscore --corpus p.jsonl ; expect fscore --corpus p.jsonl
   --on-error skpi => --on-error | 'skip'
-  --format xml => --format | jsonl, conll
+  --input-format xml => --input-format | jsonl, conll
   --resume => --resume | --output
   --jobs 2 --scheduler x => --jobs | both
   --jobs 100000 => --jobs | at most 1,024
@@ -149,68 +153,82 @@ decode fscore --corpus p.jsonl
   --method rankin => 'ranking'
 expect fscore --corpus p.jsonl
   --column 1 => --column | columns
-  --format conll => --column | must be given
-  --beam 3 => --beam
+  --input-format conll => --column | must be given
+  --keep 3 => --keep
   01 => their own hypotheses
 decode fscore --probs .5 ; expect fscore 1 --probs .5
   --jobs 2 => needs --corpus
   --on-error skip => needs --corpus
   -o x => needs --corpus
   --resume => needs --corpus
-  --format jsonl => needs --corpus
-decode fscore ; score -l fscore ; expect fscore --column 1
-  --corpus empty.conll => must hold at least one record
-decode fscore ; score -l fscore ; expect fscore
-  --corpus empty.jsonl => must hold at least one record
-score - -l fscore
+  --input-format jsonl => needs --corpus
+decode fscore --corpus ; score fscore ; expect fscore --column 1 --corpus
+  empty.conll => must hold at least one record
+decode fscore --corpus ; score fscore ; expect fscore --corpus
+  empty.jsonl => must hold at least one record
+score fscore -
   <<< '{"probs": [0.5]}' => must have the key "y"
   <<< '{"probs": [0.5], "y": "01"}' => as long as the reference, 2. Got 1
   <<< '{"y": "01"}' => something to score
   -s z <<< '{"y": "01", "z": "0"}' => as many labels as the reference, 2. Got 1
   -s z <<< '{"y": [true], "z": "0"}' => key 'y' | must be a list of labels
   -s z <<< '{"y": "02", "z": "01"}' => gold, fscore | 2
-  -l pk:k=auto => must be a file
-score one.jsonl -l fscore
+score
+  pk - -p k=auto => must be a file
+  => Missing argument 'LOSS'
+  one.jsonl => Missing argument 'LOSS'
+  - one.jsonl => a file or a built-in loss
+  pk one.jsonl => 'k' has no default. Give --param k=VALUE
+  pk fscore one.jsonl -p k=two => --param k | number | two
+  fscore accuracy one.jsonl -p bta=2 => Did you mean 'beta'
+score fscore one.jsonl
   --given 2 => line 1: --given | not a label
   --decide all => --decide | viterbi
   --decide , => --decide: some of viterbi | none
   --baseline x => --baseline | viterbi
   --columns a => --columns | in columns
   -o x.txt => --output | .csv
-  -o csv --json => --output | both
+  -o x.csv --json => --json | both
+  -o - => --format
+  --format xml => --format | json, csv
   --plot x.txt => plot | png
-  -l pk => 'k' has no default. Write it: --loss pk:k=
-  -l fscore:beta=auto => --loss fscore:beta | number
-  --corpus x => CORPUS or by --corpus | both
-score --format conll -l accuracy
-  => CORPUS | neither
+  -p beta=auto => --param beta | number
+score --input-format conll accuracy
   short.txt --gold 4 -s 1 => column 4
   short.txt => line 2 | as many as its first, 3
   short.txt --gold g -s 1 => --columns A,B,C
   short.txt --columns word,gold --gold golt -s 1 => Did you mean 'gold'?
   - <<< 'a O:0.5 B:0.5' => --gold | probabilities
-score --format conll
-  short.txt => --loss | For example
-  - -l fscore <<< 'a 0 no' => decision, fscore | no
-  one.txt --by-type => line 1 | column
+score --input-format conll
+  fscore - <<< 'a 0 no' => decision, fscore | no
+  accuracy one.txt --by-type => line 1 | column
 train t.csv -o m.npz
   -c DTAClasifier => 'DTAClassifier'
   -c A -c B => --classifier | one
-  --space up => --space | classifier
-  -p los=jaccard => 'loss'
-  -p loss__beta=2 => -p loss=NAME
-  -p estimator=Logistic => 'LogisticRegression'
-  -p estimator__C=2 => estimator=LogisticRegression
-  -p estimator=GaussianNB -p estimator__C=2 => 'C'
-  -p estimator=LogisticRegression -p estimator__C=-1 => C
+  -t words => --templates | classifier
+  --set calibratoin=x => 'calibration'
+  --set calibration => NAME=VALUE | --set estimator=GaussianNB
+  --set loss=jaccard => is given by LOSS
+  --set loss__beta=2 => is given by LOSS
+  --set random_state=2 => is given by --seed
+  -p bta=2 => 'beta'
+  -p beta=two => --param beta | number
+  -c MaxExpectedFClassifier -p beta=2 => it takes no loss | --list
+  --set estimator=Logistic => 'LogisticRegression'
+  --set estimator__C=2 => estimator=LogisticRegression
+  --set estimator=GaussianNB --set estimator__C=2 => 'C'
+  --set estimator=LogisticRegression --set estimator__C=-1 => C
   --label 1,2,3,4,5 => beside the labels
-  --format excel => svmlight, csv, npz
-  --format npz => npz file
-  --format svmlight => index:value
+  --input-format excel => svmlight, csv, npz
+  --input-format npz => npz file
+  --input-format svmlight => index:value
   --plot x.png => --test
   --test t.csv --plot x.gif => png, pdf, svg
   --test t.csv --plot folder.png => must be a file
 train
+  fscor t.csv -o m.npz => 'fscore'
+  fscore jaccard t.csv -o m.npz => one loss and one FILE
+  fscore t.csv --online => it takes no loss
   t.csv => --output
   -o m.npz => FILE
   t.conll -o m.npz --online => --online | tagger
@@ -232,9 +250,9 @@ train --online t.csv --shuffles 2
   -c DTAClassifier => an online learner
   -c OFOClassifier -c OFOClassifier => once
   -c OFOClassifier:steps=2 => 'step'
-  -c OFOClassifier -p gamma_scale=2 => a parameter must be one of
+  -c OFOClassifier --set gamma_scale=2 => a parameter must be one of
   --pos-label 7 => --pos-label must be one of the classes 0, 1 | 7
-  -p pos_label=1 => --pos-label
+  --set pos_label=1 => --pos-label
   --plot curves.gif => .png | curves.gif
   -c OFOClassifier -c FOFOClassifier --output m.npz => one learner
   --shuffles -1 => Invalid value for '--shuffles'
@@ -251,10 +269,12 @@ train --online
   two.npz --test table.npz => one label
   two.npz --test narrow.npz => 4 features | 2 features
   two.npz --test gaps.npz => NaN
-train --searn t.txt -o m
-  -p bta=1 => Did you mean 'beta'
+train --input-format conll t.txt -o m
+  --set bta=1 => Did you mean 'beta'
+  --set loss=hamming => is given by LOSS
+  -p k=1 => 'k'
   -t chunkin => Did you mean 'chunking'
-train --searn {} -o m
+train --input-format conll {} -o m
   none.txt => none.txt | cannot be read
   one.txt => line 1 | 2 columns
 """

@@ -34,8 +34,10 @@ def test_there_and_back(fsmeu, tmp_path, ending):
     train, test = tmp_path / f"train.{ending}", tmp_path / f"test.{ending}"
     WRITERS[ending](train, X[TRAIN], Y[TRAIN])
     WRITERS[ending](test, X[TEST], Y[TEST])
-    options = ["-c", "EUMClassifier", "-p", "loss=jaccard", "-p", "random_state=0"]
-    told = fsmeu("train", train, "-o", tmp_path / "m.npz", *options, "--test", test, "--json").json
+    options = ["-c", "EUMClassifier", "--seed", "0"]
+    told = fsmeu(
+        "train", "jaccard", train, "-o", tmp_path / "m.npz", *options, "--test", test, "--json"
+    ).json
     assert (told["examples"], told["features"], told["positive"]) == (60, 4, int(Y[TRAIN].sum()))
     assert told["classes"] == [0, 1]
     found = fsmeu("predict", tmp_path / "m.npz", test)
@@ -90,11 +92,13 @@ def test_parameters(fsmeu, tmp_path, model):
         assert ran.code == 0, ran.err
         return load(tmp_path / "p.npz")
 
-    loss, estimator = "-p loss=fscore -p loss__beta=2", "-p estimator=LogisticRegression"
-    one = made(f"{loss} {estimator} -p estimator__C=0.25 -p calibration=sigmoid -p folds=3")
+    loss, estimator = "-p beta=2", "--set estimator=LogisticRegression"
+    one = made(
+        f"{loss} {estimator} --set estimator__C=0.25 --set calibration=sigmoid --set folds=3"
+    )
     assert (one.loss_.params["beta"], one.estimator.C, one.folds) == (2, 0.25, 3)
     assert one.calibration_["kind"] == "sigmoid"
-    one = made("-c EUMClassifier -p estimator=FOFOClassifier -p estimator__step=0.5")
+    one = made("-c EUMClassifier --set estimator=FOFOClassifier --set estimator__step=0.5")
     assert one.estimator.step == 0.5
 
 
@@ -170,14 +174,14 @@ def f_two(y, z):
 @pytest.mark.parametrize(
     ("words", "measure"),
     [
-        ("DTAClassifier -p loss=jaccard", jaccard_score),
-        ("EUMClassifier -p random_state=0", f1_score),
+        ("DTAClassifier jaccard", jaccard_score),
+        ("EUMClassifier --seed 0", f1_score),
         ("ExampleWiseClassifier", f1_score),
-        ("FOFOClassifier -p measure=jaccard", jaccard_score),
+        ("FOFOClassifier --set measure=jaccard", jaccard_score),
         # alpha is beta^2 / (1 + beta^2)
-        ("MaxExpectedFClassifier -p restarts=2 -p random_state=0 -p alpha=0.8", f_two),
-        ("MaxExpectedUtilityClassifier -p restarts=0 -p loss=jaccard", jaccard_score),
-        ("OnlineLogisticClassifier -p beta=2", f_two),
+        ("MaxExpectedFClassifier --seed 0 --set restarts=2 --set alpha=0.8", f_two),
+        ("MaxExpectedUtilityClassifier --set restarts=0 jaccard", jaccard_score),
+        ("OnlineLogisticClassifier --set beta=2", f_two),
     ],
 )
 @pytest.mark.thirds
@@ -192,8 +196,8 @@ def test_plots_of_decisions(fsmeu, tmp_path, words, measure, monkeypatch):
     monkeypatch.setattr(models, "plot_threshold", plot)
     as_csv(tmp_path / "a.csv", X[TRAIN], Y[TRAIN])
     as_csv(tmp_path / "b.csv", X[TEST], Y[TEST])
-    options = ["-c", *words.split(), "--test", tmp_path / "b.csv"]
-    command = ["train", tmp_path / "a.csv", "-o", tmp_path / "m.npz", *options]
+    command = ["train", "-c", *words.split(), tmp_path / "a.csv", "-o", tmp_path / "m.npz"]
+    command += ["--test", tmp_path / "b.csv"]
     ran = fsmeu(*command, "--plot", tmp_path / "t.png")
     assert ran.code == 0, ran.err
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
@@ -208,13 +212,20 @@ def test_plots_need_labels(fsmeu, model, tmp_path):
     np.savetxt(rows, X[:20], delimiter=",")
     fsmeu("predict", model, rows, "--plot", tmp_path / "x.png").is_refused("labels")
     np.savez(tmp_path / "t.npz", X=X, y=np.stack([Y, 1 - Y], axis=1))
-    windows = "MaxExpectedUtilityClassifier -p restarts=0 -p max_iter=1 -p batch_size=10"
+    windows = "MaxExpectedUtilityClassifier --set restarts=0 --set max_iter=1 --set batch_size=10"
     for file, words, said in (
         ("t.npz", "ExampleWiseClassifier", ["one label"]),
-        ("train.csv", f"{windows} -p loss=pk -p loss__k=2", ["confusion table", "pk"]),
+        ("train.csv", f"{windows} pk -p k=2", ["confusion table", "pk"]),
     ):
-        options = ["-o", tmp_path / "x.npz", "--test", tmp_path / file, "-c", *words.split()]
-        ran = fsmeu("train", tmp_path / file, *options, "--plot", tmp_path / "x.png")
+        options = [
+            "-o",
+            tmp_path / "x.npz",
+            "--test",
+            tmp_path / file,
+            "--plot",
+            tmp_path / "x.png",
+        ]
+        ran = fsmeu("train", "-c", *words.split(), tmp_path / file, *options)
         ran.is_refused(*said)
     assert not (tmp_path / "x.png").exists()
 
@@ -251,7 +262,7 @@ def test_shuffles_and_learners(fsmeu, files, monkeypatch):
     """Each pass is shuffled anew; examples come in pieces, which changes nothing."""
     monkeypatch.setattr("fsmeu.learning.online.STREAMED_EXAMPLES", 16)
     named = ["-c", "FOFOClassifier:gamma_scale=16,beta=1", "-c", "OFOClassifier"]
-    options = [*named, "-p", "step=0.5", "--shuffles", 3, "--seed", 7, "--passes", 2]
+    options = [*named, "--set", "step=0.5", "--shuffles", 3, "--seed", 7, "--passes", 2]
     told = fsmeu("train", "--online", files / "train.csv", *options, "--json").json
     fofo, ofo = [], []
     for order in orders(60, 3, 7, 2):
@@ -271,7 +282,7 @@ def test_shuffles_and_learners(fsmeu, files, monkeypatch):
 def test_offline(fsmeu, files):
     """--test measures each learner after its order; --output keeps that of the first order."""
     options = ["-c", "FOFOClassifier", "--shuffles", 2, "--test", files / "test.csv"]
-    options += ["--output", files / "m.npz", "-p", "measure=jaccard"]
+    options += ["--output", files / "m.npz", "--set", "measure=jaccard"]
     (row,) = fsmeu("train", "--online", files / "train.csv", *options, "--json").json["learners"]
     values = []
     for order in orders(60, 2, 0):
@@ -346,7 +357,7 @@ LINES = [
     "fish NN B-NP\nswam VBD B-VP\n. . O\n",
     "the DT B-NP\ncat NN I-NP\nate VBD B-VP\nthe DT B-NP\nold JJ I-NP\nfish NN I-NP\n. . O\n",
 ]
-FEW = ["-p", "iterations=2", "-p", "folds=2"]
+FEW = ["--set", "iterations=2", "--set", "folds=2"]
 
 
 @pytest.fixture(scope="module")
@@ -354,7 +365,15 @@ def folder(fsmeu, tmp_path_factory):
     """Where the file of a model is; what it was trained with is told."""
     folder = tmp_path_factory.mktemp("searn")
     (folder / "train.txt").write_text("\n".join(LINES * 5))
-    command = ["train", "--searn", folder / "train.txt", "-o", folder / "m.npz", *FEW]
+    command = [
+        "train",
+        "--input-format",
+        "conll",
+        folder / "train.txt",
+        "-o",
+        folder / "m.npz",
+        *FEW,
+    ]
     told = fsmeu(*command, "--test", folder / "train.txt", "--json").json
     assert (told["sentences"], told["words"], told["tags"]) == (20, 100, 4)
     assert (told["loss"], told["space"]) == ("chunk_fscore", "word-at-a-time")
@@ -375,7 +394,8 @@ def test_predict_and_eval(fsmeu, folder):
         for block in test.read_text().strip().split("\n\n")
     ]
     y, z = ([[row[k] for row in one] for one in rows] for k in (2, 3))
-    command = ["score", folder / "z.txt", "--by-type"]
+    losses = ["chunk_fscore", "chunk_precision", "chunk_recall", "accuracy"]
+    command = ["score", *losses, folder / "z.txt", "--by-type"]
     found = fsmeu(*command, "--json").json
     whole = {row["loss"]: row for row in found["scores"] if row["level"] == "corpus"}
     for name, score in (
@@ -424,8 +444,8 @@ def test_plain_labels_and_templates_of_ones_own(fsmeu, keep, tmp_path):
     """Labels that are no chunk tags: Hamming loss, left to right; a word and its label."""
     text, model = keep("t.txt", "a X\nb Y\na X\n\nb Y\nc X\n\n" * 6), tmp_path / "m.npz"
     mine = keep("mine", "word\nword[-1]\ncross word\n")
-    options = ["-t", mine, *FEW, "-p", "learner=perceptron", "--json"]
-    told = fsmeu("train", "--searn", text, "-o", model, *options).json
+    options = ["-t", mine, *FEW, "--set", "learner=perceptron", "--json"]
+    told = fsmeu("train", "--input-format", "conll", text, "-o", model, *options).json
     assert (told["loss"], told["space"]) == ("hamming", "left-to-right")
     assert fsmeu("predict", model, text, "--json").json["measures"]["accuracy"] == 1.0
 
