@@ -130,9 +130,9 @@ class _Search:
         self.allows_none = ratio.begin > 0 and problem.allows_none
         self.plain = self.swept(np.zeros(1))
         priced: PricedSums | None = None
-        if self.sentences == 1 and problem.n >= LONG:
+        if self.sentences == 1:
             priced = PricedSums(self.parts[0].group.trellis, problem.n, len(ratio.v))
-        self.one = priced if len(ratio.v) > 1 else None  # one total needs no prices
+        self.one = priced if problem.n >= LONG and len(ratio.v) > 1 else None
         # Bounds on the sums of terms of T without their signs, of all hypotheses, and on what of T
         # is lost to rounding and to scores that are left out.
         self.greatest = 0.0

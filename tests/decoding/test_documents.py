@@ -169,6 +169,18 @@ def test_sums_at_prices(seed, n):
 RARE = [[0.995, 0.004, 0, 0.001, 0]] * 5
 
 
+@pytest.mark.parametrize("empty", [0, 1])
+def test_rare_chunks_are_proven(empty):
+    """Also where the value is small: errors are parts of what is expected, not of what may be."""
+    rows = np.array([[0.9994, 2e-4, 1e-4, 2e-4, 1e-4]] * 5)
+    model = Markov(rows[0], rows, 60, TAGS)
+    loss = f1(empty=empty)
+    found = fsmeu.decode(loss, model, method="lanes")
+    assert found.exact
+    assert found.value == pytest.approx(fsmeu.expect(loss, found.labels, model).value, rel=1e-11)
+    assert found.value >= (1 - 1e-11) * fsmeu.decode(loss, model, method="counting").value
+
+
 @pytest.mark.parametrize("empty", [1, 3, 0])
 @pytest.mark.parametrize("expression", ["B-A (O|B-A|I-A)*", "(O|B-A|I-A)* B-B"])
 @pytest.mark.thirds
