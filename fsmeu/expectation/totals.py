@@ -159,8 +159,9 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
     if (ratio.steep != steep).any() or steep < 0:
         return None
     reach = problem.range
-    mean, low, high = (max(least, end) for end in (reach.mean, reach.low, reach.high))
-    reach = reach._replace(mean=mean, low=low, high=high)
+    reach = reach._replace(
+        mean=max(reach.mean, least), low=max(reach.low, least), high=max(reach.high, least)
+    )
     extra = np.zeros(len(totals))  # what is added where the references count nothing: T is 0 there
     if least:
         every = np.ones(len(totals), bool)
