@@ -146,8 +146,8 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
         if not group.trellis.is_nonnegative:
             return None
         high += group.size * (int(group.trellis.z_tables.columns[group.n]) - 1)
-    begin = int(all(group.trellis.needs_hypothesis(group.n) for group in problem.groups))
-    least = int(all(group.trellis.needs_reference(group.n) for group in problem.groups))
+    begin = int(all(group.trellis.needs_item("z", group.n) for group in problem.groups))
+    least = int(all(group.trellis.needs_item("y", group.n) for group in problem.groups))
     most = problem.most_counted
     if high < begin or most < least:
         return None

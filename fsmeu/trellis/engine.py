@@ -446,27 +446,17 @@ class SplitTrellis:
 
     def allows_none(self, n: int) -> bool:
         """Whether a hypothesis of a length that counts nothing is allowed."""
-        key = ("allows none", n)
-        if key not in self._memo:
-            self._memo[key] = bool(np.isfinite(self._most_joint(n, 0)[n, 0]))
-        return bool(self._memo[key])
+        return bool(np.isfinite(self._most_joint(n, 0)[n, 0]))
 
-    def needs_hypothesis(self, n: int) -> bool:
-        """Whether the joint count is proven to be at most 0 where z counts nothing."""
-        return self._is_nothing_without("z", self.z, n)
-
-    def needs_reference(self, n: int) -> bool:
-        """Whether the joint count is proven to be at most 0 where y counts nothing."""
-        return self._is_nothing_without("y", self.y, n)
-
-    def _is_nothing_without(self, name: str, tape: Composed, n: int) -> bool:
-        """Whether the joint count is proven to be at most 0 where a tape counts nothing."""
+    def needs_item(self, tape: str, n: int) -> bool:
+        """Whether the joint count is proven to be at most 0 where "z", or "y", counts nothing."""
         if self.counts != 1 or self.common.any() or n == 0:
             return n == 0
         kinds = kinds_of_positions(self.z, self.y, self.amounts, n)
-        key = ("nothing without", name, kinds)
+        key = ("nothing without", tape, kinds)
         if key not in self._memo:
-            self._memo[key] = is_nothing_without(tape, self.z, self.y, self.amounts, kinds)
+            silent = self.z if tape == "z" else self.y
+            self._memo[key] = is_nothing_without(silent, self.z, self.y, self.amounts, kinds)
         return bool(self._memo[key])
 
     def _most_joint(self, n: int, most: int) -> Floats:

@@ -327,8 +327,8 @@ def test_joint_counts_of_hypotheses_that_count_nothing(late, needs):
     for scale in (0.3, 1.0, 2.0):
         model = field(random, 30, scale, ["O", "B"])
         trellis = split_trellis_of(loss, model, None, None)
-        assert trellis.needs_hypothesis(30) is needs
-        assert trellis.needs_reference(30)
+        assert trellis.needs_item("z", 30) is needs
+        assert trellis.needs_item("y", 30)
         assert check(loss, model).exact
         if not needs:
             assert check(loss, model, constraint="(B O)*").exact
