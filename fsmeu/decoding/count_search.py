@@ -118,5 +118,6 @@ def branch_and_bound(
         search.sums(k)
         add(low, k, left[left < k])
         add(k, high, left[left > k])
-    at = [float(search.bounds_at(search, np.array([k]), k, k)[0]) for k in search.tried]
+    some = [k for k in search.tried if np.isfinite(search.sums(k)[k])]  # others none has
+    at = [float(search.bounds_at(search, np.array([k]), k, k)[0]) for k in some]
     return best, max(closed, greatest, *at)

@@ -1,7 +1,7 @@
 """The best hypotheses where the value is a ratio of totals: documents, and corpora of sentences.
 
-The value is b T / D^a of totals over independent sentences: T >= 0 is the joint count, D affine in
-the reference's count S, k the hypotheses' count. With D = c (v + S), v and b depending on k, and a
+The value is b T / D^a + c of totals over independent sentences: T >= 0 is the joint count, D affine
+in the reference's count S, k the hypotheses' count; b and c depend on k. With D = d (v + S) and a
 rule (v + S)^-a = sum over m of w_m exp(-x_m (v + S)) + R,
 
     E[T (v + S)^-a]  =  sum over m of  w_m exp(-x_m v) E[T exp(-x_m S)]  +  E[T R],
@@ -85,7 +85,7 @@ class _Expected(NamedTuple):
 
     bounds: Floats  # bounds from above, (k,)
     likeliest: int  # the total that seems best
-    reached: int  # a total near it at which E[T] is as great as the bound; 0 if there is none
+    reached: int | None  # a total near it at which E[T] is as great as the bound, if one is known
     off: float  # how far it may be from it, by rounding
 
 
@@ -124,12 +124,15 @@ class _Search:
         self.run: Callable[..., Any] = map if pool._max_workers == 1 else pool.map
         self.parts = parts_of(problem.groups)
         self.sentences = sum(part.group.size for part in self.parts)
-        self.range: CountRange = problem.range
+        self.range: CountRange = ratio.reach
         self.centre = ratio.v + self.range.mean  # (k,)
+        # Whether hypotheses that count nothing are allowed and stand apart.
+        self.allows_none = ratio.begin > 0 and problem.allows_none
         self.plain = self.swept(np.zeros(1))
-        self.one: PricedSums | None = None
-        if self.sentences == 1 and problem.n >= LONG:
-            self.one = PricedSums(self.parts[0].group.trellis, problem.n, len(ratio.v))
+        priced: PricedSums | None = None
+        if self.sentences == 1:
+            priced = PricedSums(self.parts[0].group.trellis, problem.n, len(ratio.v))
+        self.one = priced if problem.n >= LONG and len(ratio.v) > 1 else None
         # Bounds on the sums of terms of T without their signs, of all hypotheses, and on what of T
         # is lost to rounding and to scores that are left out.
         self.greatest = 0.0
@@ -138,8 +141,8 @@ class _Search:
             group = swept.part.group
             left_out_steps = 4 * len(group.trellis.tapes.terms) * group.n * group.size
             joint = group.size * float(group.trellis.greatest[0, group.n])
-            if self.one is not None:
-                joint = self.one.greatest_without_signs(swept.scores)
+            if priced is not None:
+                joint = priced.greatest_without_signs(swept.scores)
                 joint += NEGLIGIBLE * left_out_steps
             self.greatest += joint
             rounding = group.rounding if self.sentences == 1 else 2 * group.rounding
@@ -147,18 +150,18 @@ class _Search:
 
     def swept(self, nodes: Floats) -> list[Swept]:
         """The scores of the steps of all parts at nodes."""
-        return list(self.run(partial(swept_at, nodes, self.sentences == 1), self.parts))
+        alone = self.sentences == 1
+        low = self.problem.range.low if alone else 0.0
+        return list(self.run(partial(swept_at, nodes, alone, low), self.parts))
 
     def decision(self) -> TotalsDecision | None:
         """The best hypotheses."""
-        none = value_of_none(self.problem)
+        none = value_of_none(self.problem) if self.allows_none else -np.inf
         if none is None:
             return None
         if sum(swept.scores.value.size for swept in self.plain) > MOST_SCORES:
             return None
         expected = self._expected()
-        if not self.problem.allows_none:
-            none = -np.inf
         near = self._near(expected, none)
         if near is None:
             return self._without_items(none)
@@ -166,21 +169,23 @@ class _Search:
 
     def _expected(self) -> _Expected:
         """The greatest E[T] by total."""
-        worth = self.ratio.gain * self.centre**-self.ratio.power
+        ratio = self.ratio
+        worth = ratio.gain * self.centre**-ratio.power
         if self.one is not None:
-            scores = self.plain[0].scores
-            bounds = self.one.greatest_sums(scores, worth)
-            return _Expected(
-                bounds + self.rounding, self.one.likeliest, self.one.reached, self.one.rounded
-            )
+            bounds = self.one.greatest_sums(self.plain[0].scores, worth, ratio.offset)
+            reached = self.one.reached or None
+            return _Expected(bounds + self.rounding, self.one.likeliest, reached, self.one.rounded)
         ones = [np.ones((swept.part.group.size, 1)) for swept in self.plain]
         sums, ends, off = best_sums(self._tables(self.plain, ones))
-        lacking = np.full(len(self.ratio.v) - len(sums), -np.inf)
+        lacking = np.full(len(ratio.v) - len(sums), -np.inf)
         bounds = np.append(sums + off + self.rounding, lacking)
         with np.errstate(invalid="ignore"):
-            likely = (bounds * worth)[1:]
-        likeliest = 1 + int(np.argmax(np.where(np.isnan(likely), -np.inf, likely)))
-        reached = int(ends(likeliest).sum()) if np.isfinite(bounds[likeliest]) else 0
+            likely = (bounds * worth + ratio.offset)[ratio.begin :]
+        likeliest = ratio.begin + int(np.argmax(np.where(np.isnan(likely), -np.inf, likely)))
+        reached = None
+        if np.isfinite(bounds[likeliest]):
+            reached = int(ends(likeliest).sum())
+            reached = reached if reached >= ratio.begin else None
         return _Expected(bounds, likeliest, reached, off)
 
     def _tables(self, swept: Sequence[Swept], factors: Sequence[Floats]) -> list[Floats]:
@@ -214,21 +219,23 @@ class _Search:
         ratio = self.ratio
         least = np.maximum(ratio.v + self.range.low, 1e-300)
         bounds = ratio.gain * np.maximum(expected, 0.0) * least**-ratio.power
-        return np.where(np.isneginf(expected), -np.inf, bounds + TAIL * self.problem.largest)
+        bounds += ratio.offset + ratio.offset_error + TAIL * ratio.largest
+        return np.where(np.isneginf(expected), -np.inf, bounds)
 
     def _near(self, expected: _Expected, none: float) -> _Near | None:
         """The totals that may be best; None where hypotheses that count nothing are."""
         ratio = self.ratio
         total = expected.reached
-        reached = 0.0
-        if total:
+        reached = -np.inf
+        if total is not None:
             least = float(expected.bounds[total]) - expected.off
             least -= 2 * self.rounding + TAIL * self.greatest
             reached = float(ratio.gain[total]) * max(0.0, least)
             reached *= float(ratio.v[total] + self.range.high) ** -ratio.power
+            reached += float(ratio.offset[total]) - ratio.offset_error - 1e-12 * reached
         coarse = self._coarse(expected.bounds)
-        coarse[0] = -np.inf
-        near = np.flatnonzero(coarse >= max(reached * (1 - 1e-12), none))
+        coarse[: ratio.begin] = -np.inf
+        near = np.flatnonzero(coarse >= max(reached, none))
         if not len(near):
             return None
         first = int(near[0])
@@ -246,9 +253,9 @@ class _Search:
         """The best of the totals that may be, and of hypotheses that count nothing."""
         decision = None
         for is_wide in (False, True):
-            rule = rule_of_totals(self.ratio, self.range, near.likeliest)
+            rule = rule_of_totals(self.ratio, near.likeliest)
             if is_wide or not rule.is_one_sided:
-                rule = wide_rule_of_totals(self.ratio, self.range, near.first, near.last)
+                rule = wide_rule_of_totals(self.ratio, near.first, near.last)
             swept = self.swept(rule.nodes)
             if sum(part.scores.value.size for part in swept) > MOST_SCORES:
                 return decision
@@ -266,14 +273,13 @@ class _Search:
         search.sums(search.low)
         search.sums(search.high)
         error = error_of_none(self.problem)
-        allows_none = self.problem.allows_none
-        best, upper = branch_and_bound(search, none - error if allows_none else -np.inf)
+        best, upper = branch_and_bound(search, none - error)
         coarse = np.minimum(self._coarse(expected), far)
-        coarse[0] = none + error if allows_none else -np.inf
+        coarse[: self.ratio.begin] = none + error
         coarse[search.low : search.high + 1] = -np.inf
         upper = max(upper, float(coarse.max()))
         total, value, labels = lanes.hypotheses(best)
-        if allows_none and none >= value:
+        if self.allows_none and none >= value:
             decision = self._without_items(none)
             return decision._replace(upper=max(upper, decision.upper))
         error = lanes.error(total)
@@ -299,10 +305,14 @@ class _Lanes:
         self.near = near
         logs = np.concatenate([part.logs for part in swept])  # (sentences, lanes)
         self.logs = np.array([math.fsum(column) for column in logs.T])
-        self.most_shares = np.exp(-logs.min(axis=0))  # 1 / G of a sentence, at most, (lanes,)
+        # E[|T| exp(-x S)] / G of a sentence is at most E|T| times this, (lanes,).
+        self.most_shares = np.exp(-logs.min(axis=0))
+        if search.sentences == 1:
+            tail = TAIL * search.problem.greatest / search.greatest
+            self.most_shares = np.exp(-rule.nodes * search.problem.range.low) + tail
         self.log_errors = sum(part.errors.sum(axis=0) for part in swept)
         self.scale = search.centre**rule.power  # (k,): sums of scores are of the size of T
-        self.rest = left_out(rule, search.ratio, search.range)  # (k,)
+        self.rest = left_out(rule, search.ratio)  # (k,)
         self.found: dict[int, Callable[[int], Ints]] = {}
 
     def masses(self, k: int) -> Floats:
@@ -329,11 +339,10 @@ class _Lanes:
     def over_at(self, k: int, ks: Ints) -> Floats:
         """Bounds on what the sums at a total lack of the true ones, for several totals."""
         search = self.owner
-        # E[|T| exp(-x S)] is at most E|T|: what is lost of T is multiplied by this, less G.
         masses = self.masses(k) * self.most_shares
         lost = float(masses.sum()) * search.rounding
         lost += float(masses @ self.log_errors) * search.greatest
-        lost += TAIL * search.problem.largest * self.scale[k] / search.ratio.gain[k]
+        lost += TAIL * search.ratio.largest * self.scale[k] / search.ratio.gain[k]
         over: Floats = self.expected[ks] * self.rest[k] * self.scale[k] + lost
         return over
 
@@ -342,15 +351,14 @@ class _Lanes:
         search = self.owner
         near = self.near
         gain = search.ratio.gain / self.scale
-        errors = np.full(len(gain), search.problem.escaped)
+        errors = np.full(len(gain), search.problem.escaped + search.ratio.offset_error)
         bounds_at = chords(1.0 / search.centre, self.over_at)
-        offset = np.zeros(len(gain))
         return CountSearch(
             low=near.first,
             high=near.last,
             first=near.likeliest,
             gain=gain,
-            offset=offset,
+            offset=search.ratio.offset,
             errors=errors,
             sums_at=self.sums_at,
             bounds_at=bounds_at,
@@ -375,10 +383,12 @@ class _Lanes:
         sums = search.sums(k)
         if owner.one is not None:
             known = slice(max(0, k - _BESIDE), k + _BESIDE + 1)
-            ask = Cuts(sums, over, gains, search.value(k), known, self.greatest(k))
+            levels = search.value(k) - ratio.offset
+            ask = Cuts(sums, over, gains, levels, known, self.greatest(k))
             sums = owner.one.lower_bounds(self.swept[0].scores, self.factors(k)[0], ask)
         bounds: Floats = gains * np.maximum(sums + over, 0.0)
-        bounds += TAIL * owner.problem.largest + owner.problem.escaped
+        bounds += ratio.offset + ratio.offset_error
+        bounds += TAIL * ratio.largest + owner.problem.escaped
         near = np.flatnonzero(bounds[search.low : search.high + 1] >= search.value(k))
         search.high = max(k, search.low + int(near[-1]))
         search.low = min(k, search.low + int(near[0]))
@@ -388,8 +398,9 @@ class _Lanes:
         """The total that seems best by the scores at the one that seemed so before."""
         k = self.near.likeliest
         near = slice(max(search.low, k - _BESIDE), min(search.high, k + _BESIDE) + 1)
-        worth = self.owner.ratio.gain * self.owner.centre**-self.rule.power
-        search.first = near.start + int(np.argmax((worth * search.sums(k))[near]))
+        ratio = self.owner.ratio
+        worth = ratio.gain * self.owner.centre**-ratio.power
+        search.first = near.start + int(np.argmax((worth * search.sums(k) + ratio.offset)[near]))
         return search.first
 
     def greatest(self, k: int) -> float:
@@ -398,8 +409,10 @@ class _Lanes:
 
     def error(self, k: int) -> float:
         """A bound on the error of the value of hypotheses with a total."""
-        gain = float(self.owner.ratio.gain[k] / self.scale[k])
-        return gain * float(self.over_at(k, np.array([k]))[0]) + self.owner.problem.escaped
+        ratio = self.owner.ratio
+        gain = float(ratio.gain[k] / self.scale[k])
+        lacking = gain * float(self.over_at(k, np.array([k]))[0])
+        return lacking + ratio.offset_error + self.owner.problem.escaped
 
     def hypotheses(self, k: int) -> tuple[int, float, list[Ints]]:
         """Hypotheses with a total, at k or near it, that total, and their value.
@@ -415,8 +428,9 @@ class _Lanes:
                 break
             k = int(ends.sum())
         paths = self.owner._paths(self.swept, self.factors(k), ends)
-        gain = float(self.owner.ratio.gain[k] / self.scale[k])
-        return k, gain * paths.score, paths.labels
+        ratio = self.owner.ratio
+        value = float(ratio.gain[k] / self.scale[k]) * paths.score + float(ratio.offset[k])
+        return k, value, paths.labels
 
 
 # -- one sentence ----------------------------------------------------------------------------------

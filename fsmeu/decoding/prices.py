@@ -51,7 +51,7 @@ class Cuts(NamedTuple):
     sums: Floats  # the bounds, (k,)
     over: Floats  # what sums lack, at most, (k,)
     gains: Floats  # what they are multiplied by for bounds on values, (k,)
-    level: float  # values that are lower are not looked at
+    levels: Floats  # values that are lower are not looked at, (k,)
     known: slice  # counts that are not looked at
     size: float  # a bound on sums of scores, signs aside
 
@@ -93,22 +93,24 @@ class PricedSums:
         most = np.abs(self.lines[:, 0] * self.lines[:, 2]).max()
         return 4 * self.rounding * (self.size + float(most))
 
-    def greatest_sums(self, scores: Scores, worth: Floats) -> Floats:
-        """Bounds on the sums of scores of one lane by count, (k,), close where worth x sum is most.
+    def greatest_sums(self, scores: Scores, worth: Floats, offset: Floats) -> Floats:
+        """Bounds on the sums of scores of one lane by count, (k,), close where values are greatest.
 
         Args:
             scores: scores of the steps.
-            worth: what sums are worth by count, (k,).
+            worth: what sums are multiplied by for values, by count, (k,).
+            offset: what is added to them, (k,).
         """
         falls = -np.gradient(np.log(worth))
+        added = np.gradient(offset) / worth
         price = self.size * float(falls[len(falls) // 2])
         with self._steps(scores, np.ones(1)) as buffers:
             sides = self._at_prices(buffers, 0.4 * price, 0.8 * price)
             lines = sides
             for _ in range(_MOST_LINES):
-                self.reached = _most_worth(lines, worth)
-                best = float(self._bounds(lines, self.size)[self.reached])
-                price = best * float(falls[self.reached]) if self.reached else 0.25 * price
+                self.reached = k = _most_worth(lines, worth, offset)
+                best = float(self._bounds(lines, self.size)[k])
+                price = best * float(falls[k]) - float(added[k]) if k else 0.25 * price
                 if len(lines) > 2 and sides[0, 0] <= price <= sides[1, 0]:
                     break
                 aside = _ASIDE * max(abs(price), 1e-9 * self.size)
@@ -120,7 +122,7 @@ class PricedSums:
         self.lines = lines[np.argsort(lines[:, 2], kind="stable")]
         bounds = self._bounds(lines, self.size)
         near = slice(max(1, int(sides[1, 2])), max(1, int(sides[0, 2])) + 1)
-        self.likeliest = near.start + int(np.argmax((worth * bounds)[near]))
+        self.likeliest = near.start + int(np.argmax((worth * bounds + offset)[near]))
         return bounds
 
     def sums(self, scores: Scores, factors: Floats, k: int, size: float) -> Floats:
@@ -169,7 +171,7 @@ class PricedSums:
             for _ in range(_MOST_CUTS):
                 values = ask.gains * (sums + ask.over)
                 values[ask.known] = -np.inf
-                left = np.flatnonzero(values >= ask.level)
+                left = np.flatnonzero(values >= ask.levels)
                 few = left[left < ask.known.start]
                 many = left[left >= ask.known.stop]
                 cuts = [int(side[len(side) // 2]) for side in (few, many) if len(side)]
@@ -241,10 +243,10 @@ class PricedSums:
         return bounds
 
 
-def _most_worth(lines: Floats, worth: Floats) -> int:
-    """The count above 0 of the path whose sum is worth most; 0 where all count nothing."""
+def _most_worth(lines: Floats, worth: Floats, offset: Floats) -> int:
+    """The count above 0 of the path whose value is greatest; 0 where all count nothing."""
     counts = lines[:, 2].astype(int)
-    values = worth[counts] * (lines[:, 1] + lines[:, 0] * counts)
+    values = worth[counts] * (lines[:, 1] + lines[:, 0] * counts) + offset[counts]
     return int(counts[np.where(counts > 0, values, -np.inf).argmax()])
 
 

@@ -46,15 +46,17 @@ def parts_of(groups: Sequence[LaneGroup]) -> list[Part]:
     return parts
 
 
-def swept_at(nodes: Floats, alone: bool, part: Part) -> Swept:
+def swept_at(nodes: Floats, alone: bool, low: float, part: Part) -> Swept:
     """The scores of the steps of a part at nodes.
 
     Of one sentence alone, E[T exp(-x S)] is a sum of scores itself, and log G is taken to be 0.
+    As S is hardly ever below ``low``, scores are negligible in proportion to exp(-x low).
     """
     group = part.group
     trellis = group.trellis.with_lanes(nodes)
+    least = NEGLIGIBLE * np.exp(-nodes * low)
     ends = np.ones((group.size, 1, len(nodes)))
-    scores, sums = trellis.scores(group.weights, ends, least=np.full(len(nodes), NEGLIGIBLE))
+    scores, sums = trellis.scores(group.weights, ends, least=least)
     if alone:
         return Swept(part, scores, np.zeros((1, len(nodes))), np.zeros((1, len(nodes))))
     logs = node_logs(group, sums.masses, sums.deficits)

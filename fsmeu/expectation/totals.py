@@ -1,14 +1,16 @@
 """Expected values that are ratios of totals, by lanes: documents, and corpora of sentences.
 
-The value is b T / D^a of totals over independent sentences: T >= 0 is the joint count, D affine in
-the reference's count S, k the hypotheses' count. With D = c (v + S), v and b depending on k, and a
+The value is b T / D^a + c of totals over independent sentences: T >= 0 is the joint count, D affine
+in the reference's count S, k the hypotheses' count; b and c depend on k. With D = d (v + S) and a
 rule (v + S)^-a = sum over m of w_m exp(-x_m (v + S)) + R (``trellis/rules.py``),
 
     E[T (v + S)^-a]  =  sum over m of  w_m exp(-x_m v) E[T exp(-x_m S)]  +  E[T R].
 
 T is a sum over sentences, and S one of independent counts, so that E[T exp(-x S)] is the product of
 all G_s(x) = E[exp(-x S_s)] times the sum over sentences of E[T_s exp(-x S_s)] / G_s(x): one sweep
-over lanes for each sentence (``trellis/lane_rows.py``).
+over lanes for each sentence (``trellis/lane_rows.py``). Where D does not depend on S, there is but
+the lane x = 0. Where T is proven to be 0 at S = 0, S is at least 1 in all that follows, and what
+the file answers at S = 0, times the probability of that, is a part of c.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
+from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import Loss
 from fsmeu.trellis.lanes import (
@@ -69,13 +71,18 @@ class TotalsProblem:
     @property
     def allows_none(self) -> bool:
         """Whether hypotheses that count nothing are allowed."""
-        return all(math.isfinite(g.trellis.joint_of_none(g.n)) for g in self.groups)
+        return all(g.trellis.allows_none(g.n) for g in self.groups)
 
     @property
     def most_counted(self) -> int:
         """The greatest count of all references together."""
         columns = (int(g.trellis.y_tables.columns[g.n]) for g in self.groups)
         return sum(g.size * (c - 1) for g, c in zip(self.groups, columns, strict=True))
+
+    @property
+    def rounding(self) -> float:
+        """A bound on the relative error of a product of sums over the positions of sentences."""
+        return sum(group.size * group.rounding for group in self.groups)
 
     @property
     def greatest(self) -> float:
@@ -104,7 +111,7 @@ def unmet_by_totals(loss: Loss, n: int) -> str | None:
 
 def _is_ratio(form: Split) -> bool:
     """Whether the value is such a ratio for short sequences."""
-    return ratio_of_totals(form, 4, np.arange(1.0, 5.0), 4.0) is not None
+    return ratio_of_totals(form, 4, np.arange(1.0, 5.0), 1.0, 4.0) is not None
 
 
 def caps(loss: Loss, n: int) -> list[int | None]:
@@ -114,44 +121,67 @@ def caps(loss: Loss, n: int) -> list[int | None]:
 
 
 class RatioByTotal(NamedTuple):
-    """The value as gain E[T (v + S)^-power], by the total k of hypotheses' counts, from 1 on."""
+    """The value, signed, as gain E[T (v + S)^-power] + offset, by the total k of z's counts."""
 
-    gain: Floats  # (k,); that of 0 is not looked at
+    gain: Floats  # (k,)
     v: Floats  # (k,)
-    power: float
+    power: float  # 0 where the references' count does not matter
+    offset: Floats  # (k,)
+    offset_error: float  # a bound on the error of offsets; 0 where nothing is ever added
+    largest: float  # a bound on gain T (v + S)^-power
+    begin: int  # the first k that this holds for: 1 where T is 0 for k = 0, which stands apart
+    reach: CountRange  # where S lies unless T is 0
 
 
 def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
     """The value as a ratio of totals; None where lanes do not serve it.
 
-    It must be b T / D^a, derived from the text, in a finite declared range, more of T never worse,
-    T proven to be at least 0, and 0 for hypotheses that count nothing.
+    It must be b T / D^a + c, derived from the text, in a finite declared range, more of T never
+    worse, and T proven to be at least 0.
     """
     if not problem.groups or not math.isfinite(problem.largest):
         return None
     high = 0
     for group in problem.groups:
-        trellis = group.trellis
-        if trellis.common.any() or not trellis.is_nonnegative or trellis.joint_of_none(group.n) > 0:
+        if not group.trellis.is_nonnegative:
             return None
-        high += group.size * (int(trellis.z_tables.columns[group.n]) - 1)
+        high += group.size * (int(group.trellis.z_tables.columns[group.n]) - 1)
+    begin = int(all(group.trellis.needs_item("z", group.n) for group in problem.groups))
+    least = int(all(group.trellis.needs_item("y", group.n) for group in problem.groups))
     most = problem.most_counted
-    if high < 1 or most < 1:
+    if high < begin or most < least:
         return None
-    totals = np.maximum(np.arange(high + 1.0), 1.0)  # that of none stands apart
-    ratio = ratio_of_totals(problem.form, problem.n, totals, float(most))
-    if ratio is None or (problem.sign * ratio.top[1] <= 0).any():
+    totals = np.maximum(np.arange(high + 1.0), begin)
+    ratio = ratio_of_totals(problem.form, problem.n, totals, float(least), float(most))
+    if ratio is None or (problem.sign * ratio.gain <= 0).any():
         return None
-    return _scaled(ratio, problem.sign)
-
-
-def _scaled(ratio: Ratio, sign: float) -> RatioByTotal | None:
-    """The ratio with a denominator v + S, or without S; None where S counts unevenly."""
-    steep = float(ratio.below[2, 0])
-    if (ratio.below[2] != steep).any() or steep <= 0:
+    steep = float(ratio.steep[0])
+    if (ratio.steep != steep).any() or steep < 0:
         return None
-    gain = sign * ratio.top[1] * steep**-ratio.power
-    return RatioByTotal(gain, ratio.below[0] / steep, ratio.power)
+    reach = problem.range
+    reach = reach._replace(
+        mean=max(reach.mean, least), low=max(reach.low, least), high=max(reach.high, least)
+    )
+    extra = np.zeros(len(totals))  # what is added where the references count nothing: T is 0 there
+    if least:
+        every = np.ones(len(totals), bool)
+        _, answers = value_coefficients(problem.form, problem.n, totals, 0, every)
+        extra = answers - ratio.offset
+    largest = problem.largest + float(np.abs(ratio.offset).max())
+    error = problem.rounding * reach.none * float(np.abs(extra).max())
+    # Where S does not matter, no power of it does, and v only has to be above 0.
+    has_count = steep > 0
+    gain = ratio.gain * (steep if has_count else ratio.fixed) ** -ratio.power
+    return RatioByTotal(
+        gain=problem.sign * gain,
+        v=ratio.fixed / steep if has_count else totals + 1.0,
+        power=ratio.power if has_count else 0.0,
+        offset=problem.sign * (ratio.offset + extra * reach.none),
+        offset_error=error + 4 * UNIT * largest if ratio.offset.any() or extra.any() else 0.0,
+        largest=largest,
+        begin=begin,
+        reach=reach,
+    )
 
 
 def value_of_none(problem: TotalsProblem) -> float | None:
@@ -167,26 +197,31 @@ def value_of_none(problem: TotalsProblem) -> float | None:
 
 def error_of_none(problem: TotalsProblem) -> float:
     """A bound on the error of the value of hypotheses that count nothing."""
-    rounding = sum(group.size * group.rounding for group in problem.groups)
-    return 2 * problem.largest * rounding * problem.range.none + problem.escaped
+    return 2 * problem.largest * problem.rounding * problem.range.none + problem.escaped
 
 
-def rule_of_totals(ratio: RatioByTotal, reach: CountRange, k: int) -> Rule:
+def rule_of_totals(ratio: RatioByTotal, k: int) -> Rule:
     """The rule with few nodes for the denominators of a total."""
+    if ratio.power == 0.0:
+        return Rule(np.zeros(1), np.ones(1), 0.0)
+    reach = ratio.reach
     low = float(ratio.v[k]) + reach.low
     high = float(ratio.v[k]) + reach.high
     centre = float(ratio.v[k]) + max(reach.mean, reach.low)
     return rounded_rule(rule_for(max(low, 1e-9 * centre), high, centre, ratio.power, _EPS))
 
 
-def wide_rule_of_totals(ratio: RatioByTotal, reach: CountRange, first: int, last: int) -> Rule:
+def wide_rule_of_totals(ratio: RatioByTotal, first: int, last: int) -> Rule:
     """The rule for the denominators of all totals from the first to the last."""
-    low = max(float(ratio.v[first]) + reach.low, _TINY)
-    return rounded_rule(wide_rule(low, float(ratio.v[last]) + reach.high, ratio.power))
+    if ratio.power == 0.0:
+        return rule_of_totals(ratio, first)
+    low = max(float(ratio.v[first]) + ratio.reach.low, _TINY)
+    return rounded_rule(wide_rule(low, float(ratio.v[last]) + ratio.reach.high, ratio.power))
 
 
-def left_out(rule: Rule, ratio: RatioByTotal, reach: CountRange) -> Floats:
+def left_out(rule: Rule, ratio: RatioByTotal) -> Floats:
     """Bounds on |R| by total, where S lies in its range, (k,); with what rounds of the nodes."""
+    reach = ratio.reach
     low = np.maximum(ratio.v + reach.low, _TINY)
     with np.errstate(over="ignore"):
         rest = rule.remainder(low, ratio.v + reach.high)
@@ -204,12 +239,11 @@ def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> Boun
         return None
     pairs = list(zip(problem.groups, zs, strict=True))
     k = sum(int(group.trellis.hypothesis_counts(own).sum()) for group, own in pairs)
-    reach = problem.range
-    if k == 0:
+    if k < ratio.begin:
         none = value_of_none(problem)
         error = error_of_none(problem)
         return None if none is None else BoundedValue(problem.sign * none, error)
-    rule = rule_of_totals(ratio, reach, k)
+    rule = rule_of_totals(ratio, k)
     means = _MeanSums(rule.nodes, sum(group.size for group in problem.groups))
     for group, own in pairs:
         means.add(group, own)
@@ -217,12 +251,12 @@ def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> Boun
     gain = float(ratio.gain[k])
     value = gain * float(masses @ means.joint)
     # T is at most T (v + S)^-a times the greatest (v + S)^a, but for the tail.
-    high = (float(ratio.v[k]) + reach.high) ** ratio.power
+    high = (float(ratio.v[k]) + ratio.reach.high) ** ratio.power
     expected = abs(value) / gain * high * (1 + 1e-6) + TAIL * problem.greatest
-    error = gain * expected * float(left_out(rule, ratio, reach)[k])
+    error = gain * expected * float(left_out(rule, ratio)[k])
     error += gain * float(masses @ (means.rounding + means.log_errors * means.sizes))
-    error += 16 * UNIT * abs(value) + TAIL * problem.largest + problem.escaped
-    return BoundedValue(problem.sign * value, error)
+    error += 16 * UNIT * abs(value) + TAIL * ratio.largest + problem.escaped + ratio.offset_error
+    return BoundedValue(problem.sign * (value + float(ratio.offset[k])), error)
 
 
 def ratio_gradient(
@@ -230,14 +264,15 @@ def ratio_gradient(
 ) -> tuple[Floats, list[list[Floats]]] | None:
     """The expected value of one hypothesis, (1,), and its derivatives by weights of arcs; or None.
 
-    Those of the sum of exponentials, which leaves out a part of about 1e-14 of the value.
+    Those of the sum of exponentials, which leaves out a part of about 1e-14 of the value. None
+    where something is added to it.
     """
     ratio = ratio_by_total(problem)
     group = problem.groups[0]
     k = int(group.trellis.hypothesis_counts(zs).sum())
-    if ratio is None or k == 0:
+    if ratio is None or k < ratio.begin or ratio.offset_error:
         return None
-    rule = rule_of_totals(ratio, problem.range, k)
+    rule = rule_of_totals(ratio, k)
     ends = np.zeros((1, 2, len(rule.nodes)))
     gain = problem.sign * float(ratio.gain[k])
     ends[0, 1] = gain * rule.weights * np.exp(-rule.nodes * ratio.v[k])

@@ -40,7 +40,7 @@ from fsmeu.trellis.composed import Composed, classes_of, counts_met
 from fsmeu.trellis.decide_kernels import DecisionTables, decide_batch
 from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.mean_kernels import JointTables, mean_batch
-from fsmeu.trellis.nonnegative import stays_nonnegative
+from fsmeu.trellis.nonnegative import is_nothing_without, kinds_of_positions, stays_nonnegative
 from fsmeu.trellis.roundings import DIGITS, LEAST, BoundedValues, relative_error
 from fsmeu.trellis.sum_kernels import mass_batch, score_batch
 from fsmeu.trellis.tapes import Amounts, Tapes, value_coefficients
@@ -444,12 +444,20 @@ class SplitTrellis:
 
         return self._up_to("caps", n, by_length)
 
-    def joint_of_none(self, n: int) -> float:
-        """The greatest joint count of hypotheses of a length that count nothing; -inf: none do."""
-        key = ("joint of none", n)
+    def allows_none(self, n: int) -> bool:
+        """Whether a hypothesis of a length that counts nothing is allowed."""
+        return bool(np.isfinite(self._most_joint(n, 0)[n, 0]))
+
+    def needs_item(self, tape: str, n: int) -> bool:
+        """Whether the joint count is proven to be at most 0 where "z", or "y", counts nothing."""
+        if self.counts != 1 or self.common.any() or n == 0:
+            return n == 0
+        kinds = kinds_of_positions(self.z, self.y, self.amounts, n)
+        key = ("nothing without", tape, kinds)
         if key not in self._memo:
-            self._memo[key] = self._most_joint(n, 0)[n, 0]
-        return float(self._memo[key])
+            silent = self.z if tape == "z" else self.y
+            self._memo[key] = is_nothing_without(silent, self.z, self.y, self.amounts, kinds)
+        return bool(self._memo[key])
 
     def _most_joint(self, n: int, most: int) -> Floats:
         """Bounds on joint counts by length up to n and own count up to ``most``; -inf: none has it.

@@ -1,4 +1,4 @@
-"""A proof that a joint count stays at least 0, where some of its amounts are negative.
+"""Proofs that a joint count is at least 0, and that it is 0 where a tape counts nothing.
 
 The F-score of chunks counts two chunks that open together, and takes that back when only one of
 them goes on: amounts of -1 that cannot come without a +1 before. Let
@@ -9,10 +9,16 @@ If phi is 0 at the start, and phi(s) + amount >= phi(s') for every step from s t
 is at least phi(s) >= 0 in every s that is reached: it starts at phi, and each step keeps it so.
 Where phi(s') = 0 that holds by definition; so only steps to states with phi(s') > 0 are looked at,
 whether s is reached by a pair of sequences or not. What is not proven in this way is not claimed.
+
+Where one tape counts nothing, the count is at most 0 if its negative is at least 0. That is proven
+in the same way from the end to the start, by the steps of that tape which count nothing: a chunk
+that was counted too early is taken back later on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -46,33 +52,79 @@ def _reduced(keys: Ints, values: Floats, how: np.ufunc) -> _Sparse:
     return _Sparse(distinct_keys, how.reduceat(values[order], first) if len(first) else np.zeros(0))
 
 
+class Kinds(NamedTuple):
+    """The kinds of positions: that of z's tape, that of y's, and the table of amounts."""
+
+    all: frozenset[tuple[int, ...]]
+    last: tuple[int, ...]
+
+
+def kinds_of_positions(z: Composed, y: Composed, amounts: Amounts, n: int) -> Kinds:
+    """The kinds of positions of sequences of length n, at least 1."""
+    rows = np.stack([z.kind[:n], y.kind[:n], amounts.table[:n]], axis=1).tolist()
+    kinds = [tuple(row) for row in rows]
+    return Kinds(frozenset(kinds), kinds[-1])
+
+
 def stays_nonnegative(z: Composed, y: Composed, amounts: Amounts) -> bool:
     """True when the joint count is proven to be at least 0 for all pairs of sequences.
 
     All terms must belong to one joint count; z may have more sequences than are allowed.
     """
     n = min(len(z.kind), len(y.kind))
-    size = (int(z.width[-1]), int(y.width[-1]))
-    kinds = {(int(z.kind[i]), int(y.kind[i]), int(amounts.table[i])) for i in range(n)}
+    positions = [
+        _Position(_steps(z, a), _steps(y, b), _added(amounts, table))
+        for a, b, table in kinds_of_positions(z, y, amounts, n).all
+    ]
+    phi = _kept_phi(positions, z, y)
+    return phi is not None and not (phi.keys < y.width[0]).any()  # both start in first states
+
+
+def is_nothing_without(
+    silent: Composed, z: Composed, y: Composed, amounts: Amounts, kinds: Kinds
+) -> bool:
+    """True when the joint count is proven to be at most 0 where ``silent``, z or y, counts nothing.
+
+    For pairs of sequences with such positions; all terms must belong to one joint count.
+    """
     positions = []
+    for a, b, table in kinds.all:
+        z_steps = _steps_back(z, a, z is silent)
+        y_steps = _steps_back(y, b, y is silent)
+        added = _added(amounts, table)
+        positions.append(_Position(z_steps, y_steps, added._replace(values=-added.values)))
+    phi = _kept_phi(positions, z, y)
+    if phi is None:
+        return False
+    rows, columns = np.divmod(phi.keys, int(y.width[-1]))
+    z_ends = _steps_back(z, kinds.last[0], z is silent)[1]
+    y_ends = _steps_back(y, kinds.last[1], y is silent)[1]
+    return not (np.isin(rows, z_ends) & np.isin(columns, y_ends)).any()
+
+
+def _added(amounts: Amounts, table: int) -> _Sparse:
+    """The amounts of a table, by row of z times features, plus feature of y."""
+    begins = amounts.row_begins[table]
+    row = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+    part = slice(*begins[[0, -1]])
+    keys = row * amounts.features + amounts.feature[part]
+    return _reduced(keys, amounts.row_amount[part], np.add)
+
+
+def _kept_phi(positions: Sequence[_Position], z: Composed, y: Composed) -> _Sparse | None:
+    """phi by the pair of states, if each step keeps the count at least phi; else None."""
+    size = (int(z.width[-1]), int(y.width[-1]))
     parts = [_Sparse(np.zeros(0, np.int64), np.zeros(0))]
-    for a, b, table in kinds:
-        begins = amounts.row_begins[table]
-        row = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
-        part = slice(*begins[[0, -1]])
-        keys = row * amounts.features + amounts.feature[part]
-        added = _reduced(keys, amounts.row_amount[part], np.add)
-        position = _Position(_steps(z, a), _steps(y, b), added)
+    for position in positions:
         taken = _taken(position, z.first_feature, y.first_feature, size)
         if taken is None:
-            return False
-        positions.append(position)
+            return None
         parts.append(taken)
     keys, most = (np.concatenate(column) for column in zip(*parts, strict=True))
     phi = _reduced(keys, most, np.maximum)
-    if (phi.keys < y.width[0]).any():  # both tapes start in their first states
-        return False
-    return all(_kept(position, phi, size[1], amounts.features) for position in positions)
+    features = int(y.first_feature[-1])
+    is_kept = all(_kept(position, phi, size[1], features) for position in positions)
+    return phi if is_kept else None
 
 
 class _Position(NamedTuple):
@@ -88,6 +140,17 @@ def _steps(tape: Composed, kind: int) -> Ints:
     arcs = tape.kinds[kind]
     rows = np.concatenate([arcs[2:3], arcs[:1], arcs[4:-1] + tape.first_feature[:-1, None]])
     return rows[:, distinct_rows(list(rows))[0]]
+
+
+def _steps_back(tape: Composed, kind: int, is_silent: bool) -> Ints:
+    """Distinct steps from targets to sources, by source; those that count nothing if silent."""
+    arcs = tape.kinds[kind]
+    if is_silent:
+        arcs = arcs[:, arcs[3] == 0]
+    back = arcs.copy()
+    back[0] = arcs[2]
+    back[2] = arcs[0]
+    return _steps(replace(tape, kinds=[back]), 0)
 
 
 def _pairs(rows: Ints, columns: Ints, z: Ints, y: Ints) -> tuple[Ints, Ints, Ints]:

@@ -12,6 +12,7 @@ from fsmeu.expectation import corpus as corpora
 from fsmeu.expectation import documents, totals
 from fsmeu.expectation.corpus import corpus_of, linear_expectation
 from fsmeu.models import Markov, Mixture, NBest, from_potentials
+from tests.decoding.test_documents import KIN, kin
 from tests.support.chunk_sums import (
     added,
     chunk_count,
@@ -160,6 +161,25 @@ def test_as_by_counts(kind, caps, monkeypatch):
             assert found.value == pytest.approx(wanted.value, rel=1e-11, abs=1e-15)
             assert found.lower <= wanted.upper
             assert wanted.lower <= found.upper
+
+
+@pytest.mark.parametrize("name", KIN)
+def test_kin_as_by_counts(name, monkeypatch):
+    """Affine values, precision, recall, chunks counted late; with derivatives."""
+    random = np.random.default_rng(len(name))
+    model = MODELS["field"](random)
+    loss = kin(name)
+    for z in (drawn(random, model.n), ["O"] * model.n):
+        monkeypatch.setattr(documents, "DOCUMENT_LENGTH", NEVER)
+        wanted = fsmeu.expect(loss, z, model)
+        slopes = fsmeu.gradient(loss, z, model)
+        monkeypatch.setattr(documents, "DOCUMENT_LENGTH", 1)
+        found = fsmeu.expect(loss, z, model)
+        assert found.value == pytest.approx(wanted.value, rel=1e-11, abs=1e-15)
+        assert found.lower <= wanted.upper
+        assert wanted.lower <= found.upper
+        for key, other in fsmeu.gradient(loss, z, model).items():
+            assert other == pytest.approx(slopes[key], rel=1e-8, abs=1e-10)
 
 
 # -- derivatives -----------------------------------------------------------------------------------

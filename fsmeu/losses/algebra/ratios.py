@@ -436,11 +436,26 @@ def degenerate_values(form: Confusion, n: int, ks: Floats, parts: Sequence[Part]
 # -- totals of a corpus ----------------------------------------------------------------------------
 
 
-def ratio_of_totals(form: Split, n: int, ks: Floats, most: float) -> Ratio | None:
-    """The value as b T / D^power, T being the joint count and D affine in the count of y; or None.
+class TotalsRatio(NamedTuple):
+    """The value as gain T D^-power + offset, D = fixed + steep S, by the count of z, (ks,) each.
 
-    Coefficients are on 1, T and the count of y, which is at most ``most``, for counts ks of z; D is
-    above 0. Nothing is known of T: conditions and denominators must not look at it.
+    T is the joint count, S the count of y.
+    """
+
+    gain: Floats
+    fixed: Floats
+    steep: Floats
+    power: float
+    offset: Floats
+
+
+def ratio_of_totals(
+    form: Split, n: int, ks: Floats, least: float, most: float
+) -> TotalsRatio | None:
+    """The value for counts ks of z, those of y being from ``least`` to ``most``; or None.
+
+    D is above 0. Nothing is known of T: conditions and denominators must not look at it. Terms
+    N / D in which N is a multiple of D, the multiple depending on the count of z alone, are offset.
     """
     if not form.counted or len(form.joint_counts) != 1:
         return None
@@ -452,16 +467,28 @@ def ratio_of_totals(form: Split, n: int, ks: Floats, most: float) -> Ratio | Non
             rows = np.zeros((3, 2))
             rows[column] = (1.0, 0.0) if column else (0.0, 1.0)
             registers[name] = trimmed(rows)
-    corners = _corners((0, 0, 0, 0), (0, 0, most, 0))
+    corners = _corners((0, 0, least, 0), (0, 0, most, 0))
     places = CountPolytope(known(ks), corners, np.ones((2, len(ks)), bool), a_known=False)
     try:
-        part, *others = _parts(form.bound, n, places, registers)
-        values, clear = places.values(part.below)
+        parts = _parts(form.bound, n, places, registers)
+        denominators = [places.values(part.below) for part in parts]
     except (NoFormError, LossFileError):
         return None
-    top = rows_at(part.top, ks)
-    if others or top[0].any() or top[2].any() or not clear.all() or (values.low < 0).any():
+    if not all(clear.all() and (values.low >= 0).all() for values, clear in denominators):
         return None
-    no_bound = np.full(len(ks), np.inf)
-    below = rows_at(part.below, ks)
-    return Ratio(top, below, part.power, no_bound, values.low.min(), values.low.max())
+    offset = np.zeros(len(ks))
+    ratios = []
+    for part in parts:
+        top = rows_at(part.top, ks)
+        below = rows_at(part.below, ks)
+        column = 2 if below[2].all() else 0
+        multiple = top[column] / below[column]
+        if (top[::2] != multiple * below[::2]).any() or (multiple.any() and part.power != 1.0):
+            return None
+        offset += multiple
+        if top[1].any():
+            ratios.append((top[1], below, part.power))
+    if len(ratios) != 1:
+        return None
+    gain, below, power = ratios[0]
+    return TotalsRatio(gain, below[0], below[2], power, offset)
