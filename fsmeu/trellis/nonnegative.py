@@ -87,18 +87,21 @@ def is_nothing_without(
 
     For pairs of sequences with such positions; all terms must belong to one joint count.
     """
+    quiet = _without_counting(silent)
+    z = quiet if z is silent else z
+    y = quiet if y is silent else y
     positions = []
     for a, b, table in kinds.all:
-        z_steps = _steps_back(z, a, z is silent)
-        y_steps = _steps_back(y, b, y is silent)
+        z_steps = _steps_back(z, a)
+        y_steps = _steps_back(y, b)
         added = _added(amounts, table)
         positions.append(_Position(z_steps, y_steps, added._replace(values=-added.values)))
     phi = _kept_phi(positions, z, y)
     if phi is None:
         return False
     rows, columns = np.divmod(phi.keys, int(y.width[-1]))
-    z_ends = _steps_back(z, kinds.last[0], z is silent)[1]
-    y_ends = _steps_back(y, kinds.last[1], y is silent)[1]
+    z_ends = _steps_back(z, kinds.last[0])[1]
+    y_ends = _steps_back(y, kinds.last[1])[1]
     return not (np.isin(rows, z_ends) & np.isin(columns, y_ends)).any()
 
 
@@ -142,11 +145,22 @@ def _steps(tape: Composed, kind: int) -> Ints:
     return rows[:, distinct_rows(list(rows))[0]]
 
 
-def _steps_back(tape: Composed, kind: int, is_silent: bool) -> Ints:
-    """Distinct steps from targets to sources, by source; those that count nothing if silent."""
+def _without_counting(tape: Composed) -> Composed:
+    """The tape with the arcs alone of sequences that count nothing, from its first states."""
+    silent = [arcs[:, arcs[3] == 0] for arcs in tape.kinds]
+    is_reached = np.zeros(int(tape.width[-1]), bool)
+    is_reached[: tape.width[0]] = True
+    count = 0
+    while count < is_reached.sum():
+        count = int(is_reached.sum())
+        for arcs in silent:
+            is_reached[arcs[2, is_reached[arcs[0]]]] = True
+    return replace(tape, kinds=[arcs[:, is_reached[arcs[0]]] for arcs in silent])
+
+
+def _steps_back(tape: Composed, kind: int) -> Ints:
+    """Distinct steps from targets to sources, by source."""
     arcs = tape.kinds[kind]
-    if is_silent:
-        arcs = arcs[:, arcs[3] == 0]
     back = arcs.copy()
     back[0] = arcs[2]
     back[2] = arcs[0]

@@ -224,7 +224,7 @@ def test_ten_ones_of_many_labels():
     assert (found.method, found.exact) == ("ratios", True)
 
 
-@pytest.mark.parametrize("n", [2, 10, 40, 1200, 5000])
+@pytest.mark.parametrize("n", [2, 10, 40, 1200])
 @pytest.mark.parametrize("p", [0.3, 0.5])
 def test_kappa_of_equal_labels_is_0_whatever_is_decided(n, p):
     """E[tp | ref] is hyp ref / n, so that its numerator is 0 in the mean: all are best."""
