@@ -95,12 +95,17 @@ def api_pages() -> Iterator[tuple[str, str]]:
     """Reference pages, one line for each name; mkdocstrings reads the docstrings."""
     import fsmeu
 
-    homes = {name: f"{home}.{name}" for name, home in fsmeu._HOMES.items()}
-    yield "api/index.md", _api("fsmeu", fsmeu.__doc__ or "", homes)
+    pages = {}
     for page, group in _GROUPS.items():
         module = getattr(fsmeu, group)
         homes = {name: _home(getattr(module, name)) for name in module.__all__}
-        names = {name: home for name, home in homes.items() if home.startswith("fsmeu.")}
+        pages[page] = {name: home for name, home in homes.items() if home.startswith("fsmeu.")}
+    elsewhere = {home for names in pages.values() for home in names.values()}
+    homes = {name: f"{home}.{name}" for name, home in fsmeu._HOMES.items()}
+    own = {name: home for name, home in homes.items() if home not in elsewhere}
+    yield "api/index.md", _api("fsmeu", fsmeu.__doc__ or "", own)
+    for page, names in pages.items():
+        module = getattr(fsmeu, _GROUPS[page])
         yield page, _api(module.__name__, module.__doc__ or "", names)
 
 
