@@ -44,16 +44,31 @@ class CountSearch:
     bounds_at: Callable[[CountSearch, Ints, int, int], Floats]
     best_at: Callable[[int], Any]  # a hypothesis of the greatest sum at k, and more of a corpus
     tried: dict[int, Floats] = field(default_factory=dict)  # the sums by the number that was tried
+    # Bounds on the sums of the scores at numbers that need not be tried themselves.
+    ends: dict[int, Floats] = field(default_factory=dict)
 
     def sums(self, k: int) -> Floats:
-        """The greatest sums of the scores at k, by number."""
+        """The greatest sums of the scores at k, by number; k is tried."""
         if k not in self.tried:
             self.tried[k] = self.sums_at(k)
         return self.tried[k]
 
+    def bounds(self, k: int) -> Floats:
+        """Bounds on the sums of the scores at k, by number; k was tried or is an end."""
+        if k in self.tried and k in self.ends:
+            return np.minimum(self.tried[k], self.ends[k])
+        return self.ends[k] if k in self.ends else self.sums(k)
+
     def value(self, k: int) -> float:
         """The best value at k, roundings and the remainder aside."""
         return float(self.gain[k] * self.sums(k)[k] + self.offset[k])
+
+    def between(self, low: int, high: int) -> Ints:
+        """The numbers from one to another whose values are not known."""
+        ks = np.arange(low, high + 1)
+        known = np.isin(ks, list(self.tried))
+        known |= ((ks == low) | (ks == high)) & ~np.isin(ks, list(self.ends))
+        return ks[~known]
 
 
 def chords(
@@ -68,7 +83,7 @@ def chords(
         span = float(u[last] - u[first])
         t = (u[ks] - u[first]) / span if span else np.zeros(len(ks))
         between = (t > -1e-12) & (t < 1.0 + 1e-12)
-        ends = [search.sums(k)[ks] + over_at(k, ks) for k in (first, last)]
+        ends = [search.bounds(k)[ks] + over_at(k, ks) for k in (first, last)]
         total = (1.0 - t) * ends[0] + t * ends[1]
         bounds = search.gain[ks] * total + search.offset[ks] + search.errors[ks]
         return np.where(between, bounds, np.inf)
@@ -84,7 +99,8 @@ def branch_and_bound(
 ) -> tuple[int, float]:
     """The best number of ones, and an upper bound on all values: branch and bound, best first.
 
-    All numbers between the ends are bounded; whoever allows the ends themselves tries them before.
+    All numbers between ``low`` and ``high`` are bounded; whoever allows these themselves tries them
+    before, or gives them as ``ends``.
     ``lower`` is a value that is known to be reached; the best one and the bound may stay ``gap``
     apart. ``stop`` is called with both before a number is tried; True ends the search. Without it,
     ``MOST_TRIES`` numbers are tried at most.
@@ -98,8 +114,8 @@ def branch_and_bound(
             bounds = search.bounds_at(search, ks, low, high)
             heappush(todo, (-float(bounds.max()), low, high, ks, bounds))
 
-    for low, high in pairwise(sorted({search.low, search.high, *search.tried})):
-        add(low, high, np.arange(low + 1, high))
+    for low, high in pairwise(sorted({search.low, search.high, *search.tried, *search.ends})):
+        add(low, high, search.between(low, high))
     while True:
         best = max(search.tried, key=search.value)
         level = max(lower, search.value(best))

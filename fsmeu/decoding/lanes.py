@@ -14,9 +14,9 @@ best E[T] by total, from the lane x = 0, excludes all k that are far: E[T / (v +
 E[T] / (v + l)^a, l being the least S but for a stated probability (``trellis/lanes.py``).
 
 Best sums of one long sentence are found at prices (``prices.py``), those of several sentences by
-tables of all counts (``hulls.py``). Totals far from the likeliest k are excluded by its scores, as
-(v + S)^-a is a bounded multiple of that of k. Others are bounded by chords: with m = E[S] about and
-u = 1 / (v + m), the function E[T (1 + u (S - m))^-a] is convex in u; see ``count_search``.
+tables of all counts (``hulls.py``). Most totals are excluded by the scores at the likeliest k
+(``other_totals.py``). Others are bounded by chords: with m = E[S] about and u = 1 / (v + m), the
+function E[T (1 + u (S - m))^-a] is convex in u; see ``count_search``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
 from fsmeu.decoding.count_search import CountSearch, branch_and_bound, chords
 from fsmeu.decoding.hulls import best_sums
-from fsmeu.decoding.prices import Cuts, PricedSums
+from fsmeu.decoding.other_totals import JointCounts, values_by_one
+from fsmeu.decoding.prices import BESIDE, Cuts, PricedSums
 from fsmeu.decoding.problem import Answer, Method, Problem, certify, one_by_one
 from fsmeu.decoding.swept import NEGLIGIBLE, Swept, parts_of, swept_at
 from fsmeu.expectation.query import allowed_layers
@@ -45,7 +46,9 @@ from fsmeu.expectation.totals import (
     error_of_none,
     left_out,
     ratio_by_total,
+    rule_about_mean,
     rule_of_totals,
+    serves,
     totals_problem,
     unmet_by_totals,
     value_of_none,
@@ -67,7 +70,6 @@ WHY = (
     "expectations are generating functions at a few nodes whose remainders are bounded"
 )
 _CLOSE = 1e-10  # the part of a value that an upper bound may be above it
-_BESIDE = 16  # totals on either side of it that are looked at anyway
 
 
 class TotalsDecision(NamedTuple):
@@ -128,7 +130,8 @@ class _Search:
         self.centre = ratio.v + self.range.mean  # (k,)
         # Whether hypotheses that count nothing are allowed and stand apart.
         self.allows_none = ratio.begin > 0 and problem.allows_none
-        self.plain = self.swept(np.zeros(1))
+        self.rule = rule_about_mean(ratio)
+        self.first = self.swept(self.rule)
         priced: PricedSums | None = None
         if self.sentences == 1:
             priced = PricedSums(self.parts[0].group.trellis, problem.n, len(ratio.v))
@@ -137,21 +140,22 @@ class _Search:
         # is lost to rounding and to scores that are left out.
         self.greatest = 0.0
         self.rounding = 0.0
-        for swept in self.plain:
+        for swept in self.first:
             group = swept.part.group
             left_out_steps = 4 * len(group.trellis.tapes.terms) * group.n * group.size
-            joint = group.size * float(group.trellis.greatest[0, group.n])
+            joint = group.size * group.greatest
             if priced is not None:
-                joint = priced.greatest_without_signs(swept.scores)
+                joint = priced.greatest_without_signs(swept.scores, swept.plain[0])
                 joint += NEGLIGIBLE * left_out_steps
             self.greatest += joint
             rounding = group.rounding if self.sentences == 1 else 2 * group.rounding
             self.rounding += rounding * joint + NEGLIGIBLE * left_out_steps
 
-    def swept(self, nodes: Floats) -> list[Swept]:
-        """The scores of the steps of all parts at nodes."""
+    def swept(self, rule: Rule) -> list[Swept]:
+        """The scores of the steps of all parts at x = 0 and at the nodes of a rule."""
         alone = self.sentences == 1
         low = self.problem.range.low if alone else 0.0
+        nodes = np.append(0.0, rule.nodes)
         return list(self.run(partial(swept_at, nodes, alone, low), self.parts))
 
     def decision(self) -> TotalsDecision | None:
@@ -159,7 +163,7 @@ class _Search:
         none = value_of_none(self.problem) if self.allows_none else -np.inf
         if none is None:
             return None
-        if sum(swept.scores.value.size for swept in self.plain) > MOST_SCORES:
+        if sum(swept.scores.value.size for swept in self.first) > MOST_SCORES:
             return None
         expected = self._expected()
         near = self._near(expected, none)
@@ -172,11 +176,12 @@ class _Search:
         ratio = self.ratio
         worth = ratio.gain * self.centre**-ratio.power
         if self.one is not None:
-            bounds = self.one.greatest_sums(self.plain[0].scores, worth, ratio.offset)
+            swept = self.first[0]
+            bounds = self.one.greatest_sums(swept.scores, swept.plain[0], worth, ratio.offset)
             reached = self.one.reached or None
             return _Expected(bounds + self.rounding, self.one.likeliest, reached, self.one.rounded)
-        ones = [np.ones((swept.part.group.size, 1)) for swept in self.plain]
-        sums, ends, off = best_sums(self._tables(self.plain, ones))
+        plain = [swept.plain for swept in self.first]
+        sums, ends, off = best_sums(self._tables(self.first, plain))
         lacking = np.full(len(ratio.v) - len(sums), -np.inf)
         bounds = np.append(sums + off + self.rounding, lacking)
         with np.errstate(invalid="ignore"):
@@ -244,8 +249,8 @@ class _Search:
 
     def _without_items(self, none: float) -> TotalsDecision:
         """Hypotheses that count nothing, which are allowed and best."""
-        ones = [np.ones((swept.part.group.size, 1)) for swept in self.plain]
-        paths = self._paths(self.plain, ones, np.zeros(self.sentences, np.int64))
+        plain = [swept.plain for swept in self.first]
+        paths = self._paths(self.first, plain, np.zeros(self.sentences, np.int64))
         error = error_of_none(self.problem)
         return TotalsDecision(paths.labels, none, error, none + error, 0)
 
@@ -253,10 +258,13 @@ class _Search:
         """The best of the totals that may be, and of hypotheses that count nothing."""
         decision = None
         for is_wide in (False, True):
-            rule = rule_of_totals(self.ratio, near.likeliest)
-            if is_wide or not rule.is_one_sided:
-                rule = wide_rule_of_totals(self.ratio, near.first, near.last)
-            swept = self.swept(rule.nodes)
+            rule = self.rule
+            swept = self.first
+            if is_wide or not serves(rule, self.ratio, near.likeliest):
+                rule = rule_of_totals(self.ratio, near.likeliest)
+                if is_wide or not rule.is_one_sided:
+                    rule = wide_rule_of_totals(self.ratio, near.first, near.last)
+                swept = self.swept(rule)
             if sum(part.scores.value.size for part in swept) > MOST_SCORES:
                 return decision
             lanes = _Lanes(self, rule, swept, expected, near)
@@ -270,8 +278,7 @@ class _Search:
         """The best of all totals, by the scores of a rule."""
         search = lanes.search()
         far = lanes.exclude_far(search)
-        search.sums(search.low)
-        search.sums(search.high)
+        lanes.bound_ends(search)
         error = error_of_none(self.problem)
         best, upper = branch_and_bound(search, none - error)
         coarse = np.minimum(self._coarse(expected), far)
@@ -300,6 +307,9 @@ class _Lanes:
     ) -> None:
         self.owner = search
         self.rule = rule
+        # The lanes: x = 0, which no value needs, and the nodes of the rule.
+        self.nodes = np.append(0.0, rule.nodes)
+        self.weights = np.append(0.0, rule.weights)
         self.swept = swept
         self.expected = np.maximum(expected, 0.0)
         self.near = near
@@ -309,7 +319,7 @@ class _Lanes:
         self.most_shares = np.exp(-logs.min(axis=0))
         if search.sentences == 1:
             tail = TAIL * search.problem.greatest / search.greatest
-            self.most_shares = np.exp(-rule.nodes * search.problem.range.low) + tail
+            self.most_shares = np.exp(-self.nodes * search.problem.range.low) + tail
         self.log_errors = sum(part.errors.sum(axis=0) for part in swept)
         self.scale = search.centre**rule.power  # (k,): sums of scores are of the size of T
         self.rest = left_out(rule, search.ratio)  # (k,)
@@ -317,8 +327,8 @@ class _Lanes:
 
     def masses(self, k: int) -> Floats:
         """w_m exp(-x_m v) G_m times the scale, for a total, (lanes,)."""
-        exponents = self.logs - self.rule.nodes * self.owner.ratio.v[k]
-        masses: Floats = self.rule.weights * np.exp(exponents) * self.scale[k]
+        exponents = self.logs - self.nodes * self.owner.ratio.v[k]
+        masses: Floats = self.weights * np.exp(exponents) * self.scale[k]
         return masses
 
     def factors(self, k: int) -> list[Floats]:
@@ -332,9 +342,21 @@ class _Lanes:
         size = len(owner.ratio.v)
         if owner.one is not None:
             self.found[k] = lambda total: np.array([total])
-            return owner.one.sums(self.swept[0].scores, self.factors(k)[0], k, self.greatest(k))
+            factors = self.factors(k)[0]
+            return owner.one.sums(self.swept[0].scores, factors, k, self.greatest(k))
         sums, self.found[k], off = best_sums(owner._tables(self.swept, self.factors(k)))
         return np.append(sums, np.full(max(0, size - len(sums)), -np.inf)) + off
+
+    def bound_ends(self, search: CountSearch) -> None:
+        """Tries the least and the greatest total; or bounds their sums, best near the likeliest."""
+        for k in (search.low, search.high):
+            one = self.owner.one
+            if one is None or k == search.first:
+                search.sums(k)
+                continue
+            factors = self.factors(k)[0]
+            near = search.first
+            search.ends[k] = one.sums(self.swept[0].scores, factors, near, self.greatest(k))
 
     def over_at(self, k: int, ks: Ints) -> Floats:
         """Bounds on what the sums at a total lack of the true ones, for several totals."""
@@ -366,29 +388,25 @@ class _Lanes:
         )
 
     def exclude_far(self, search: CountSearch) -> Floats:
-        """Bounds on values by total, (k,), by the scores at the likeliest; far ones are excluded.
-
-        With v_0 that of the likeliest, (v + S)^-a is at most (v_0 + S)^-a times the greatest
-        ((v_0 + S) / (v + S))^a, which is that of the greatest S where v > v_0, of the least else.
-        """
+        """Bounds on values by total, (k,), by the scores at the likeliest; excludes what is low."""
         owner = self.owner
         ratio = owner.ratio
-        reach = owner.range
         k = self._likeliest(search)
         ks = np.arange(len(ratio.v))
-        end = np.where(ratio.v > ratio.v[k], reach.high, reach.low)
-        factors = (ratio.v[k] + end) / np.maximum(ratio.v + end, 1e-300)
-        gains = ratio.gain * factors**ratio.power / self.scale[k]
         over = self.over_at(k, ks)
+        most = max(group.greatest for group in owner.problem.groups)
+        joint = JointCounts(self.expected, owner.problem.greatest, most, owner.problem.n)
+
+        def values(sums: Floats) -> Floats:
+            bounds = values_by_one(ratio, joint, k, (sums + over) / self.scale[k])
+            return bounds + ratio.offset_error + owner.problem.escaped
+
         sums = search.sums(k)
         if owner.one is not None:
-            known = slice(max(0, k - _BESIDE), k + _BESIDE + 1)
-            levels = search.value(k) - ratio.offset
-            ask = Cuts(sums, over, gains, levels, known, self.greatest(k))
+            known = slice(max(0, k - BESIDE), k + BESIDE + 1)
+            ask = Cuts(sums, values, search.value(k), known, self.greatest(k))
             sums = owner.one.lower_bounds(self.swept[0].scores, self.factors(k)[0], ask)
-        bounds: Floats = gains * np.maximum(sums + over, 0.0)
-        bounds += ratio.offset + ratio.offset_error
-        bounds += TAIL * ratio.largest + owner.problem.escaped
+        bounds = values(sums)
         near = np.flatnonzero(bounds[search.low : search.high + 1] >= search.value(k))
         search.high = max(k, search.low + int(near[-1]))
         search.low = min(k, search.low + int(near[0]))
@@ -397,7 +415,7 @@ class _Lanes:
     def _likeliest(self, search: CountSearch) -> int:
         """The total that seems best by the scores at the one that seemed so before."""
         k = self.near.likeliest
-        near = slice(max(search.low, k - _BESIDE), min(search.high, k + _BESIDE) + 1)
+        near = slice(max(search.low, k - BESIDE), min(search.high, k + BESIDE) + 1)
         ratio = self.owner.ratio
         worth = ratio.gain * self.owner.centre**-ratio.power
         search.first = near.start + int(np.argmax((worth * search.sums(k) + ratio.offset)[near]))

@@ -8,7 +8,7 @@ dozens, however long the sentence is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -35,7 +35,7 @@ _MOST_LINES = 12  # pairs of prices that are tried to find the best of all count
 _ASIDE = 0.04  # the part of a price by which those differ that tell how fast counts fall
 _WIDTH = 24.0  # counts by which prices are meant to differ at first
 _MOST_CUTS = 2  # pairs of prices that are tried to exclude counts far from the likeliest
-_BESIDE = 12  # counts on either side of the one asked for that are exact, too
+BESIDE = 12  # counts on either side of the one asked for that are exact, too
 
 
 class BestPath(NamedTuple):
@@ -49,9 +49,8 @@ class Cuts(NamedTuple):
     """Bounds on sums of scores by count, and where lower ones are looked for."""
 
     sums: Floats  # the bounds, (k,)
-    over: Floats  # what sums lack, at most, (k,)
-    gains: Floats  # what they are multiplied by for bounds on values, (k,)
-    levels: Floats  # values that are lower are not looked at, (k,)
+    values: Callable[[Floats], Floats]  # bounds on values, (k,), by bounds on sums
+    level: float  # values that are lower are not looked at
     known: slice  # counts that are not looked at
     size: float  # a bound on sums of scores, signs aside
 
@@ -71,10 +70,11 @@ class PricedSums:
         self.rate = 1.0  # items less for a price that is greater by 1
         self.ranges: dict[int, CountRanges] = {}  # by count, those of the last scores
 
-    def greatest_without_signs(self, scores: Scores) -> float:
+    def greatest_without_signs(self, scores: Scores, plain: Floats) -> float:
         """A bound on the sum of E|amount| over the steps of any path, by scores of the lane x = 0.
 
-        Where all amounts of a score row have one sign, a score tells it.
+        Where all amounts of a score row have one sign, a score tells it. ``plain`` has the factor 1
+        for the lane x = 0, and 0 for others.
         """
         amounts = self.trellis.amounts
         for begins in amounts.row_begins:
@@ -82,7 +82,7 @@ class PricedSums:
             amount = amounts.row_amount[begins[0] : begins[-1]]
             if np.intersect1d(row[amount < 0], row[amount > 0]).size:
                 return self.size
-        with self._steps(scores._replace(value=np.abs(scores.value)), np.ones(1)) as buffers:
+        with self._steps(scores._replace(value=np.abs(scores.value)), plain) as buffers:
             most = float(self._at_prices(buffers, 0.0, 0.0)[0, 1])
         self.size = min(self.size, most * (1 + 1e-6))
         return self.size
@@ -93,18 +93,21 @@ class PricedSums:
         most = np.abs(self.lines[:, 0] * self.lines[:, 2]).max()
         return 4 * self.rounding * (self.size + float(most))
 
-    def greatest_sums(self, scores: Scores, worth: Floats, offset: Floats) -> Floats:
-        """Bounds on the sums of scores of one lane by count, (k,), close where values are greatest.
+    def greatest_sums(
+        self, scores: Scores, factors: Floats, worth: Floats, offset: Floats
+    ) -> Floats:
+        """Bounds on the sums of scores by count, (k,), close where values are greatest.
 
         Args:
             scores: scores of the steps.
+            factors: what their lanes are multiplied by, (lanes,).
             worth: what sums are multiplied by for values, by count, (k,).
             offset: what is added to them, (k,).
         """
         falls = -np.gradient(np.log(worth))
         added = np.gradient(offset) / worth
         price = self.size * float(falls[len(falls) // 2])
-        with self._steps(scores, np.ones(1)) as buffers:
+        with self._steps(scores, factors) as buffers:
             sides = self._at_prices(buffers, 0.4 * price, 0.8 * price)
             lines = sides
             for _ in range(_MOST_LINES):
@@ -134,8 +137,8 @@ class PricedSums:
             k: the count.
             size: a bound on sums of scores, signs aside.
         """
-        first = max(0, k - _BESIDE)
-        last = min(len(self.ks) - 1, k + _BESIDE)
+        first = max(0, k - BESIDE)
+        last = min(len(self.ks) - 1, k + BESIDE)
         near = slice(first, last + 1)
         price = float(np.interp(k, self.lines[:, 2], self.lines[:, 0]))
         slack = 1.0
@@ -169,9 +172,9 @@ class PricedSums:
         sums = ask.sums
         with self._steps(scores, factors[0]) as buffers:
             for _ in range(_MOST_CUTS):
-                values = ask.gains * (sums + ask.over)
+                values = ask.values(sums)
                 values[ask.known] = -np.inf
-                left = np.flatnonzero(values >= ask.levels)
+                left = np.flatnonzero(values >= ask.level)
                 few = left[left < ask.known.start]
                 many = left[left >= ask.known.stop]
                 cuts = [int(side[len(side) // 2]) for side in (few, many) if len(side)]

@@ -26,9 +26,16 @@ class Swept(NamedTuple):
     """Scores of the steps of a part at the nodes of a rule."""
 
     part: Part
-    scores: Scores  # E[amount exp(-x count)], those that are not negligible
+    scores: Scores  # E[amount exp(-x count)], those that are not negligible; first those of x = 0
     logs: Floats  # log G, (batch, lanes)
     errors: Floats  # bounds on the errors of these, (batch, lanes)
+
+    @property
+    def plain(self) -> Floats:
+        """The factor 1 for the first lane, x = 0, and 0 for others, (batch, lanes)."""
+        factors = np.zeros(self.logs.shape)
+        factors[:, 0] = 1.0
+        return factors
 
 
 def parts_of(groups: Sequence[LaneGroup]) -> list[Part]:

@@ -45,6 +45,8 @@ ESCAPED = 2e-13  # what ages that reach a cap may be worth
 CAPS = (24, 48, 96, 256, 768)  # where ages stop: the first that is enough
 
 _EPS = 1e-14  # the part of a value that a rule is meant to leave out
+_FEW_NODES = 7  # of a rule that is tried before it is known whether it serves
+_WIDER = (1.0, 0.5, 0.25, 0.1)  # parts of a range by which it is made wider on both sides for that
 _TINY = 1e-300  # stands for a denominator of 0, which has no mass
 
 
@@ -87,7 +89,7 @@ class TotalsProblem:
     @property
     def greatest(self) -> float:
         """A bound on the joint count of all sentences together, signs aside."""
-        return sum(g.size * float(g.trellis.greatest[0, g.n]) for g in self.groups)
+        return sum(group.size * group.greatest for group in self.groups)
 
 
 def totals_problem(loss: Loss, n: int, groups: Sequence[LaneGroup]) -> TotalsProblem:
@@ -158,10 +160,7 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
     steep = float(ratio.steep[0])
     if (ratio.steep != steep).any() or steep < 0:
         return None
-    reach = problem.range
-    reach = reach._replace(
-        mean=max(reach.mean, least), low=max(reach.low, least), high=max(reach.high, least)
-    )
+    reach = problem.range.around(float(least), float(most))
     extra = np.zeros(len(totals))  # what is added where the references count nothing: T is 0 there
     if least:
         every = np.ones(len(totals), bool)
@@ -209,6 +208,36 @@ def rule_of_totals(ratio: RatioByTotal, k: int) -> Rule:
     high = float(ratio.v[k]) + reach.high
     centre = float(ratio.v[k]) + max(reach.mean, reach.low)
     return rounded_rule(rule_for(max(low, 1e-9 * centre), high, centre, ratio.power, _EPS))
+
+
+def rule_about_mean(ratio: RatioByTotal) -> Rule:
+    """A rule for denominators of totals about the mean of S, before it is known which is best.
+
+    Best hypotheses count about as much as references do. The rule serves wider ranges as far as few
+    nodes allow it; where they allow none it has no nodes, and serves no total.
+    """
+    k = min(max(round(ratio.reach.mean), ratio.begin), len(ratio.v) - 1)
+    if ratio.power == 0.0:
+        return rule_of_totals(ratio, k)
+    low = float(ratio.v[k]) + ratio.reach.low
+    high = float(ratio.v[k]) + ratio.reach.high
+    centre = float(ratio.v[k]) + ratio.reach.mean
+    for part in _WIDER:
+        more = part * (high - low)
+        if low > more:
+            rule = rule_for(low - more, high + more, centre, ratio.power, _EPS)
+            if rule.is_one_sided and len(rule.nodes) <= _FEW_NODES:
+                return rounded_rule(rule)
+    return Rule(np.zeros(0), np.zeros(0), ratio.power)
+
+
+def serves(rule: Rule, ratio: RatioByTotal, k: int) -> bool:
+    """Whether a rule leaves out as little for the denominators of a total as is meant to be."""
+    if ratio.power == 0.0 or not rule.is_one_sided:
+        return ratio.power == 0.0
+    low = max(float(ratio.v[k]) + ratio.reach.low, _TINY)
+    rest = rule.remainder(np.float64(low), np.float64(ratio.v[k] + ratio.reach.high))
+    return bool(rest * rule.centre**rule.power <= 4 * _EPS)
 
 
 def wide_rule_of_totals(ratio: RatioByTotal, first: int, last: int) -> Rule:

@@ -6,7 +6,8 @@ Counts of independent sentences add up, and their G are multiplied.
 
 **Range.** For any x > 0,  P(S <= l) <= exp(x l) G(x),  and for x < 0  P(S >= h) <= exp(x h) G(x)
 (Chernoff): a few lanes tell a range that all but a stated probability lies in, without a mean, a
-variance or independence.
+variance or independence. As 2 cosh(y) >= 2 + y^2, two lanes x and -x bound the mean square of the
+distance of S from any number, too.
 
 **Ratios.** If T >= 0, and all but a probability p of S lies in [l, h], then a rule
 (``rules.py``) for D = v + S on [v + l, v + h] leaves out of E[T / D^a] at most
@@ -35,6 +36,7 @@ from fsmeu.fst.layers import ArcWeights
 from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.rules import Rule
+from fsmeu.twofold import UNIT
 
 TAIL = 1e-18  # the probability that a count lies outside of its range, at most
 _STEPS = np.array([0.35, 0.6, 1.0, 1.7, 3.0])  # multiples of the likely best node that are tried
@@ -84,6 +86,11 @@ class LaneGroup:
         return bool((np.abs(whole[whole != 0.0] - 1.0) <= _ROW_SUM).all())
 
     @property
+    def greatest(self) -> float:
+        """A bound on the first joint count of a sentence, signs aside."""
+        return float(self.trellis.greatest[0, self.n])
+
+    @property
     def rounding(self) -> float:
         """A bound on the relative error of a sum of positive terms over the positions."""
         operations = int(self.trellis.roundings[self.n]) + 4 * self.n
@@ -102,10 +109,27 @@ class CountRange(NamedTuple):
     """Where the sum of the references' counts of all sentences lies."""
 
     mean: float  # its expectation, about
+    bias: float  # a bound on how far the expectation is from that
+    deviation: float  # a bound on the root of the mean square of the distance from it
     low: float  # at most the probability TAIL is below it
     high: float  # or above it
     none: float  # the probability that nothing is counted
     escaped: float  # the probability that an age of y reaches its cap, at most
+
+    def around(self, low: float, high: float) -> CountRange:
+        """The same with all but ``none`` and ``escaped`` between two numbers.
+
+        What the mean is moved by is added to the bounds on distances from it.
+        """
+        mean = min(max(self.mean, low), high)
+        moved = abs(mean - self.mean)
+        return self._replace(
+            mean=mean,
+            bias=self.bias + moved,
+            deviation=self.deviation + moved,
+            low=min(max(self.low, low), high),
+            high=min(max(self.high, low), high),
+        )
 
 
 def count_range(groups: Sequence[LaneGroup]) -> CountRange:
@@ -128,14 +152,34 @@ def count_range(groups: Sequence[LaneGroup]) -> CountRange:
     none = math.exp(logs[-1])
     nodes = nodes[:-2]
     logs = logs[:-2]
+    mean = min(max(deficit / _SMALL, 0.0), float(most))
+    deviation = _deviation(nodes, logs, mean, float(most))
+    bias = deviation
+    if all(group.is_stochastic for group in groups):
+        rounding = max(group.rounding for group in groups)
+        bias = min(bias, mean * (_SMALL * longest + rounding))
     usable = np.isfinite(logs)
     ends = (math.log(TAIL / 2) - logs[usable]) / nodes[usable]
     below = nodes[usable] > 0
     low = float(max(0.0, ends[below].max(initial=0.0)))
     high = float(min(float(most), ends[~below].min(initial=float(most))))
     high = max(low, high)
-    mean = min(max(deficit / _SMALL, low), high)
-    return CountRange(mean, low, high, none, escaped)
+    return CountRange(mean, bias, deviation, low, high, none, escaped).around(low, high)
+
+
+def _deviation(nodes: Floats, logs: Floats, mean: float, most: float) -> float:
+    """A bound on the root of E[(S - mean)^2], by log G at nodes x, ..., -x, ...
+
+    As 2 cosh(y) - 2 >= y^2, E[(S - m)^2] is at most (e^(x m) G(x) + e^(-x m) G(-x) - 2) / x^2.
+    """
+    pairs = len(nodes) // 2
+    exponents = logs + nodes * mean
+    exponents += 4 * UNIT * (np.abs(logs) + np.abs(nodes) * mean)
+    with np.errstate(over="ignore", invalid="ignore"):
+        raised = np.expm1(exponents)
+        squares = (raised[:pairs] + raised[pairs:]) / nodes[:pairs] ** 2
+    squares = squares[np.isfinite(squares)]
+    return math.sqrt(max(0.0, float(squares.min(initial=most**2))))
 
 
 class NodeLogs(NamedTuple):

@@ -153,9 +153,9 @@ def test_sums_at_prices(seed, n):
     ones = np.ones((1, 1))
     table = trellis.best(scores, ones, n)[0][0]
     priced = PricedSums(trellis, n, len(table))
-    size = priced.greatest_without_signs(scores)
+    size = priced.greatest_without_signs(scores, ones[0])
     worth = 1 / (np.arange(len(table)) + n / 3)
-    bounds = priced.greatest_sums(scores, worth, random.normal() * worth)
+    bounds = priced.greatest_sums(scores, ones[0], worth, random.normal() * worth)
     assert (bounds >= table - 1e-12).all()
     k = int(random.integers(1, len(table)))
     sums = priced.sums(scores, ones, k, size)

@@ -158,7 +158,11 @@ def test_counts_lie_in_their_range(name):
         counts = np.arange(len(whole))
         reach = count_range([group_of(model)] * copies)
         assert whole[(counts < reach.low) | (counts > reach.high)].sum() <= TAIL
-        assert reach.mean == pytest.approx(float((whole * counts).sum()), rel=1e-5, abs=1e-12)
+        mean = float((whole * counts).sum())
+        assert reach.mean == pytest.approx(mean, rel=1e-5, abs=1e-12)
+        assert abs(reach.mean - mean) <= reach.bias * (1 + 1e-9)
+        square = float((whole * (counts - reach.mean) ** 2).sum())
+        assert square <= reach.deviation**2 * (1 + 1e-9) + 1e-300
         assert reach.none == pytest.approx(float(whole[0]), rel=1e-11)
         assert reach.escaped == 0.0
 
