@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError, message
@@ -29,6 +28,9 @@ from fsmeu.losses.algebra.split import Split, TapeLoss
 from fsmeu.losses.machine.machine import explore, machine_view
 from fsmeu.losses.semantics.evaluator import is_undefined
 from fsmeu.trellis.tapes import Term, joint_terms, term_amounts
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _WHERE = "composition"
 _PAIRS_PER_STATE = 64  # pairs of steps, whose amounts are worked out, that count as one state
@@ -182,6 +184,8 @@ class StepWorths:
     def _term(
         self, form: Split, term: Term, hypothesis: TapeMachine, reference: TapeMachine
     ) -> _Term:
+        from scipy.sparse import csr_array  # takes a third of a second to load
+
         n = hypothesis.n
         z_rows, z_row = _distinct(hypothesis.steps[:, list(term.z)])
         y_rows, y_row = _distinct(reference.steps[:, list(term.y)])
