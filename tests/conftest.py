@@ -4,6 +4,7 @@ By default a law is tried on a sixth of its hypothesis examples, and tests marke
 (more seeds, greater lengths, quick runs of experiments) are left out, as are two of three cases of
 a test marked ``thirds``; ``--all`` runs everything.
 ``FSMEU_EXPLORE=1`` draws new examples instead of fixed ones, to look for what those miss.
+``--without-pynini`` runs the suite as where that is not installed: what needs it is skipped.
 """
 
 import os
@@ -12,7 +13,7 @@ from collections import Counter
 import pytest
 from hypothesis import settings
 
-from tests.support import nightly
+from tests.support import missing, nightly
 
 QUICK_SHARE = 6  # one in so many hypothesis examples is drawn by default
 FEWEST = 10  # and at least so many, where a test asks for more
@@ -24,10 +25,25 @@ settings.load_profile("explore" if os.environ.get("FSMEU_EXPLORE") else "repeata
 
 def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="nightly tests and all examples, too")
+    parser.addoption("--without-pynini", action="store_true", help="as where it is not installed")
 
 
 def pytest_configure(config):
     nightly.EVERYTHING = config.getoption("--all")
+    if config.getoption("--without-pynini"):
+        missing.hide_pynini()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    with missing.skips_without_pynini():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    with missing.skips_without_pynini():
+        return (yield)
 
 
 @pytest.fixture(scope="session")

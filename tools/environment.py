@@ -169,7 +169,8 @@ def _install(project: Project, extra: str) -> None:
     wheels = pynini_wheel.provide(version, project.python)
     target = f"{project.root}[{extra}]" if extra else str(project.root)
     words = ["pip", "install", "--python", str(project.python), "--only-binary", "pynini"]
-    places = ["--find-links", str(wheels), "--editable", target]
+    # pynini is named by itself: the project requires it only where the index has a wheel of it.
+    places = ["--find-links", str(wheels), f"pynini=={version}", "--editable", target]
     with console.step("installing fsmeu and what it needs"):
         run_uv(project.python, [*words, *places], log=project.venv / "install.log")
 

@@ -179,7 +179,7 @@ def _wheel(project: Project, arguments: list[str]) -> int:
 
     version = pynini_wheel.pinned_version(project.recipe.read_text(encoding="utf-8"))
     folder = pynini_wheel.provide(version, project.python)
-    print(f"pip install --find-links {folder} {project.root}")
+    print(f"pip install --find-links {folder} '{project.root}[openfst]'")
     return 0
 
 

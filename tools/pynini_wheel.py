@@ -89,7 +89,7 @@ def machine_key() -> str:
 
 def pinned_version(pyproject: str) -> str:
     """Returns the version of pynini that the project's dependencies name."""
-    match = re.search(r'"pynini==(?P<version>[0-9.]+)"', pyproject)
+    match = re.search(r'"pynini==(?P<version>[0-9.]+)["; ]', pyproject)
     if match is None:
         reason = 'pyproject.toml does not pin pynini as "pynini==VERSION"'
         raise SetupFailure(reason)

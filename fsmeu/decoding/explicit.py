@@ -47,15 +47,9 @@ from fsmeu.expectation.query import allowed_layers, fitted
 from fsmeu.fst.best_path import best_paths, least_cost
 from fsmeu.fst.constraint import as_constraint, restricted
 from fsmeu.fst.distance import determinized
-from fsmeu.fst.image import (
-    ArcTable,
-    Fst,
-    fst_from_table,
-    symbol_table,
-    trimmed,
-    without_zero_arcs,
-)
+from fsmeu.fst.image import ArcTable, fst_from_table, symbol_table, trimmed, without_zero_arcs
 from fsmeu.fst.layers import table_from_layered
+from fsmeu.fst.openfst import Fst
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import LossLike
 from fsmeu.models import NBest, as_model

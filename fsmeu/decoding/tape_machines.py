@@ -21,8 +21,9 @@ from fsmeu.errors import LossFileError, message
 from fsmeu.expectation.composition import path_roundings
 from fsmeu.fst.compose import compose, guard_arcs, guard_size
 from fsmeu.fst.distance import backward_by_end, forward
-from fsmeu.fst.image import ArcTable, Fst, fst_from_table, table_from_fst, trimmed
+from fsmeu.fst.image import ArcTable, fst_from_table, table_from_fst, trimmed
 from fsmeu.fst.layers import Layered, fst_from_layered, pair_layers, string_layers
+from fsmeu.fst.openfst import Fst
 from fsmeu.limits import KEPT_CELLS_PER_STATE
 from fsmeu.losses.algebra.split import Split, TapeLoss
 from fsmeu.losses.machine.machine import explore, machine_view

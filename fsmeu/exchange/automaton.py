@@ -21,7 +21,6 @@ from fsmeu.fst.alphabet import Alphabet, listed, plain
 from fsmeu.fst.distance import forward
 from fsmeu.fst.image import (
     ArcTable,
-    Fst,
     check_table,
     fst_from_table,
     label_names,
@@ -30,6 +29,7 @@ from fsmeu.fst.image import (
     table_of_names,
 )
 from fsmeu.fst.layers import table_from_layered
+from fsmeu.fst.openfst import Fst
 from fsmeu.losses.machine.machine import Compiled, Machine
 from fsmeu.losses.sum_over_paths import SummedMachine
 from fsmeu.models import Model

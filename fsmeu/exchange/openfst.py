@@ -12,7 +12,8 @@ from fsmeu.exchange.automaton import Automaton, exported, fst_with_symbols, is_f
 from fsmeu.files import TABLES, read_bytes, read_text
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.durations import min_duration, min_gap
-from fsmeu.fst.image import MACHINE_START, Fst, read_machine
+from fsmeu.fst.image import MACHINE_START, read_machine
+from fsmeu.fst.openfst import Fst
 from fsmeu.fst.tags import SCHEMES
 
 __all__ = ["from_openfst", "read_constraint", "to_openfst"]

@@ -24,8 +24,9 @@ from fsmeu.expectation.result import Expectation, Levels, level_sets
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distance import backward, forward, total_weight
-from fsmeu.fst.image import ArcTable, Fst, fst_from_table, minus_log, symbol_table, table_from_fst
+from fsmeu.fst.image import ArcTable, fst_from_table, minus_log, symbol_table, table_from_fst
 from fsmeu.fst.layers import Layered, all_arcs, fst_from_layered, pair_layers
+from fsmeu.fst.openfst import Fst
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, LossLike
 from fsmeu.losses.sum_over_paths import WindowSum, signed_machines, window_sum

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.fst.compose import pynini
-from fsmeu.fst.image import ArcTable, Fst, fst_from_table, table_from_fst
+from fsmeu.fst.image import ArcTable, fst_from_table, table_from_fst
+from fsmeu.fst.openfst import Fst, pynini
 
 _DELTA = 1e-300  # differences that OpenFst takes for none
 _SINGLE = 2.0**-24  # the relative error of a single float

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from fsmeu.errors import FstError, MissingExtra, SizeLimitError, check_int, limit_from, message
+from fsmeu.errors import FstError, SizeLimitError, check_int, limit_from, message
+from fsmeu.fst.openfst import pynini, pywrapfst
 from fsmeu.limits import ARCS_PER_STATE
-
-try:
-    import pynini as pynini
-    import pywrapfst
-except ImportError as error:
-    _remedy = (
-        "Install it: pip install pynini==2.1.7; where there is no wheel of it (Linux on ARM), "
-        "./run demo in a checkout of fsmeu builds one"
-    )
-    _must = "it must be installed, as the finite-state machines are OpenFst's"
-    raise MissingExtra(message("pynini", _must, str(error), _remedy)) from error
 
 _MOST_STATES = 5_000_000  # by default: with four arcs of 24 bytes each they take half a gigabyte
 _STATES_PER_PAIR = 4  # that a pair of labels counts as: a state makes several arrays over all pairs

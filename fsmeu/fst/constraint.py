@@ -13,8 +13,8 @@ from fsmeu.arrays import Bools, Ints
 from fsmeu.errors import EmptyError, FsmeuError, InputError, message
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.image import Fst
 from fsmeu.fst.layers import Layer, Layered
+from fsmeu.fst.openfst import Fst
 from fsmeu.fst.regex import Constraint as Constraint
 from fsmeu.fst.regex import acceptor_table, regex_acceptor
 from fsmeu.limits import ARCS_PER_STATE

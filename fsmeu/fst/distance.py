@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-import pynini
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.fst.image import ArcTable, fst_from_table, minus_log, table_from_fst, without_zero_arcs
+from fsmeu.fst.openfst import pynini
 
 _QUANTUM = 2.0**-60  # to which determinization rounds weights; a double has no finer digits
 _DELTA = 1e-300  # differences that OpenFst takes for none; its default of 1e-6 loses mass

@@ -17,14 +17,13 @@ from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-import pywrapfst
 from numpy.typing import NDArray
-from pywrapfst import SymbolTable, SymbolTableView
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FstError, InputError, as_whole, message
 from fsmeu.fst.alphabet import Alphabet, is_text
-from fsmeu.fst.compose import guard_arcs, guard_size, pynini
+from fsmeu.fst.compose import guard_arcs, guard_size
+from fsmeu.fst.openfst import Fst, pynini, pywrapfst
 
 MAX_NUMBER = 2**31 - 1  # of a label on a tape
 
@@ -117,7 +116,6 @@ def minus_log(factors: Floats) -> Floats:
         return -np.log(factors)
 
 
-Fst = pynini.Fst
 MACHINE_START = struct.pack("<i", 2125659606)  # the first bytes of an OpenFst file
 _SYMBOLS_START = struct.pack("<i", 2125658996)
 _HEADER = "<iiQqqq"  # version, flags, properties, start, number of states, number of arcs
@@ -131,8 +129,8 @@ EPSILON = "<eps>"
 
 def fst_from_table(
     table: ArcTable,
-    isymbols: SymbolTable | None = None,
-    osymbols: SymbolTable | None = None,
+    isymbols: pywrapfst.SymbolTable | None = None,
+    osymbols: pywrapfst.SymbolTable | None = None,
     arc_type: str = "log64",
 ) -> Fst:
     """The OpenFst vector machine of an arc table, bit for bit with log64 arcs.
@@ -152,7 +150,7 @@ def fst_from_table(
     texts = b"".join(struct.pack("<i", len(text)) + text for text in (b"const", arc_type.encode()))
     header = struct.pack(_HEADER, 2, 0, _EXPANDED, table.start, table.states, table.arcs)
     image = MACHINE_START + texts + header + rows.tobytes() + cells.tobytes()
-    fst = Fst.read_from_string(image)
+    fst = pynini.Fst.read_from_string(image)
     fst.set_input_symbols(isymbols)
     fst.set_output_symbols(osymbols)
     return fst
@@ -165,7 +163,7 @@ def table_from_fst(fst: Fst, where: str = "machine") -> ArcTable:
         must = "the arc type must be standard, log or log64"
         raise FstError(message(where, must, plain.arc_type()))
     if not hasattr(plain, "set_input_symbols"):  # a const machine, which cannot be changed
-        plain = Fst.from_pywrapfst(plain)
+        plain = pynini.Fst.from_pywrapfst(plain)
     plain.set_input_symbols(None)
     plain.set_output_symbols(None)
     # Writing would compute every property that OpenFst does not know yet. The copy is only read
@@ -316,12 +314,12 @@ def label_names(alphabet: Alphabet) -> dict[int, str]:
     return dict(enumerate([EPSILON, *(f"label {x}" if x == EPSILON else x for x in names)]))
 
 
-def symbol_table(alphabet: Alphabet) -> SymbolTable | None:
+def symbol_table(alphabet: Alphabet) -> pywrapfst.SymbolTable | None:
     """The table of the names of labels."""
     return table_of_names(label_names(alphabet), "labels")
 
 
-def names_of(table: SymbolTableView | None, where: str) -> dict[int, str]:
+def names_of(table: pywrapfst.SymbolTableView | None, where: str) -> dict[int, str]:
     """The names in a symbol table by number, none without a table; an FstError if not UTF-8."""
     try:
         return {} if table is None else {int(number): str(name) for number, name in table}
@@ -329,9 +327,9 @@ def names_of(table: SymbolTableView | None, where: str) -> dict[int, str]:
         raise FstError(message(where, "the names in a symbol table must be UTF-8")) from None
 
 
-def table_of_names(names: Mapping[int, str], where: str) -> SymbolTable | None:
+def table_of_names(names: Mapping[int, str], where: str) -> pywrapfst.SymbolTable | None:
     """The symbol table with these names by number, of at least 0; None without names."""
-    table = SymbolTable()
+    table = pywrapfst.SymbolTable()
     for number, name in names.items():
         whole = as_whole(number, least=0)
         if whole is None or whole >= 2**63 or not is_text(name):

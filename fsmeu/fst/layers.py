@@ -18,8 +18,9 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, FstError, InputError, message
 from fsmeu.fst import image
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.compose import guard_size, pynini
+from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import ArcTable
+from fsmeu.fst.openfst import pynini
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,15 +21,15 @@ from functools import cache, lru_cache, partial, reduce
 from typing import NamedTuple
 
 import numpy as np
-import pywrapfst
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Ints
 from fsmeu.errors import EmptyError, InputError, SizeLimitError, message, nearest
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.compose import guard_size, max_states, pynini
+from fsmeu.fst.compose import guard_size, max_states
 from fsmeu.fst.image import ArcTable, fst_from_table, table_from_fst
 from fsmeu.fst.layers import label_numbers, trimmed_acceptor
+from fsmeu.fst.openfst import pynini, pywrapfst
 from fsmeu.limits import CELLS_PER_STATE
 
 _SHARE = 250  # the part of a machine's states that a constraint may have: others are composed

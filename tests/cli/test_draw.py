@@ -5,7 +5,6 @@ import re
 import shlex
 import xml.etree.ElementTree as ET
 
-import pynini
 import pytest
 
 import fsmeu as package
@@ -15,6 +14,9 @@ from fsmeu.checking.report import loss_to_measure
 from fsmeu.drawing.gallery import usage
 from fsmeu.losses.loss import grammar_folder, library, load, read_spec
 from tests.support.html import Page
+from tests.support.missing import openfst
+
+pynini = openfst()
 
 
 def starred(text):

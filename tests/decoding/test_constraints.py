@@ -8,7 +8,6 @@ import random
 import re
 
 import numpy as np
-import pynini
 import pytest
 from seqeval.metrics.sequence_labeling import get_entities
 
@@ -19,6 +18,9 @@ from fsmeu.fst import regex
 from fsmeu.fst.alphabet import BINARY, Alphabet
 from fsmeu.fst.constraint import as_constraint
 from tests.decoding.listing import ask, check, random_model, shelf_listing
+from tests.support.missing import openfst
+
+pynini = openfst()
 
 FEW_ONES = "0* (1 0*){0,3}"
 

@@ -7,7 +7,6 @@ random losses, of which ``./run explore-tests --check explicit`` has a thousand.
 import random
 
 import numpy as np
-import pynini
 import pytest
 
 import fsmeu
@@ -18,6 +17,9 @@ from tests.explore import checks, explicit, run
 from tests.explore.cases import written_case
 from tests.losses.test_strangers import STRANGERS, stranger
 from tests.strategies import LossCase
+from tests.support.missing import openfst
+
+pynini = openfst()
 
 LENGTHS = {2: 3, 3: 3, 4: 2, 5: 2, 9: 1}
 HITS = "count tp when z == 1 and y == 1"

@@ -1,12 +1,14 @@
 """Random arc tables, and a few that are written out."""
 
 import numpy as np
-import pynini
-import pywrapfst
 from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.fst.image import ArcTable
+from tests.support.missing import openfst
+
+pynini = openfst()
+pywrapfst = openfst("pywrapfst")
 
 WEIGHTS = st.floats(allow_nan=False, allow_infinity=False)
 FINALS = st.one_of(WEIGHTS, st.just(np.inf))

@@ -4,9 +4,7 @@ import struct
 from types import SimpleNamespace
 
 import numpy as np
-import pynini
 import pytest
-import pywrapfst
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +13,10 @@ from fsmeu.errors import FstError, InputError, SizeLimitError
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.image import fst_from_table, read_machine, symbol_table, table_from_fst
 from tests.fst.machines import images, same, table, tables
+from tests.support.missing import openfst
+
+pynini = openfst()
+pywrapfst = openfst("pywrapfst")
 
 
 @pytest.mark.parametrize("image", images())

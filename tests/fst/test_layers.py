@@ -1,7 +1,6 @@
 """Layered acceptors as OpenFst machines and back, and their composition."""
 
 import numpy as np
-import pynini
 import pytest
 
 from fsmeu.errors import FstError, InputError, SizeLimitError
@@ -12,6 +11,9 @@ from fsmeu.fst.distance import total_weight
 from fsmeu.fst.image import fst_from_table, symbol_table
 from tests import brute_force
 from tests.fst.machines import table
+from tests.support.missing import openfst
+
+pynini = openfst()
 
 
 def layered_from_fst(fst, alphabet):

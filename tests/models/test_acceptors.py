@@ -6,7 +6,6 @@ import math
 from decimal import Decimal, localcontext
 
 import numpy as np
-import pynini
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -20,6 +19,9 @@ from fsmeu.models import Acceptor, paths
 from tests import brute_force
 from tests.label_models import random_layers
 from tests.strategies import cases
+from tests.support.missing import openfst
+
+pynini = openfst()
 
 SIZES = (0, 1, 700, 745, 1000, 1e5)
 INF = float("inf")

@@ -20,9 +20,10 @@ from fsmeu.display import Picture
 from fsmeu.errors import visible
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_arcs, guard_layers, guard_size, max_states
-from fsmeu.fst.image import ArcTable, Fst, fst_from_table, symbol_table
+from fsmeu.fst.image import ArcTable, fst_from_table, symbol_table
 from fsmeu.fst.layers import Layer, Layered, arcs_by_label
 from fsmeu.fst.lengths import unrolled
+from fsmeu.fst.openfst import Fst
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.machine.view import LossAutomaton, SpecAutomaton
 from fsmeu.losses.semantics.at_length import LossAtLength
