@@ -19,7 +19,6 @@ The first lane is always t = 1: its mass is what all others are divided by.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -86,7 +85,7 @@ def ratio_lanes(values: Sequence[RatioValue], most: int, eps: float) -> Lanes:
     offsets = np.stack([value.offsets for value in values])
     low = shift + least
     widest = float(((shift + max(most, 1)) / low).max())
-    rule = wide_rule(1.0, 2.0 ** math.ceil(math.log2(max(widest, 2.0))), power, eps)
+    rule = wide_rule(1.0, max(widest, 2.0), power, eps)
     order = (most - int(least.min()) + 2) // 2
     if power == 1.0 and order <= min(_MOST_GAUSS, len(rule.nodes)):
         nodes, weights = gauss_jacobi(order, low)

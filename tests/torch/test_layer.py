@@ -219,7 +219,7 @@ def test_sweeps_need_no_toolkit():
     """What runs on a device imports neither numba nor pynini."""
     text = (
         "import sys; sys.modules.update(dict.fromkeys(('numba', 'pynini', 'sklearn')))\n"
-        "import fsmeu.torch.core\n"
+        "import fsmeu.torch.core, fsmeu.torch.rows\n"
     )
     subprocess.run([sys.executable, "-c", text], check=True)
 
