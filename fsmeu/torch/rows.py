@@ -25,6 +25,7 @@ logits.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -119,43 +120,49 @@ def decide_rows(rule: RowRule, logits: Tensor, lengths: Tensor) -> Decisions:
     return Decisions(labels, rule.sign * reached[:, 0], exact)
 
 
+class _DeviceRule(NamedTuple):
+    """A rule as tensors of a device."""
+
+    lengths: Tensor  # (D,)
+    gain: Tensor  # (D, n + 1)
+    offset: Tensor  # (D, n + 1)
+    none: Tensor  # (D, n + 1)
+    powers: Tensor  # t, (Q,)
+    falls: Tensor  # w exp(-x v), (D, n + 1, Q)
+
+
+@lru_cache(maxsize=16)
+def _on_device(rule: RowRule, device: torch.device) -> _DeviceRule:
+    """The rule on a device, copied there once."""
+    falls = rule.weights * np.exp(-rule.nodes * rule.shift[:, :, None])
+    powers = np.exp(-rule.nodes)
+    arrays = (rule.lengths, rule.gain, rule.offset, rule.none, powers, falls)
+    return _DeviceRule(*(torch.from_numpy(np.array(array)).to(device) for array in arrays))
+
+
 def _values(rule: RowRule, ranked: Tensor, lengths: Tensor) -> _Values:
     """The values of all numbers of ones; logits (B, n) are in descending order."""
-    device = ranked.device
     n = ranked.shape[1]
-    which = torch.searchsorted(_tensor(rule.lengths, device), lengths)
+    known = _on_device(rule, ranked.device)
+    which = torch.searchsorted(known.lengths, lengths)
     one = torch.sigmoid(ranked)
     zero = torch.sigmoid(-ranked)
-    sums = _running_sums(one, zero, _tensor(rule.nodes, device))  # (B, n, Q)
-    falls = _tensor(rule.weights[:, None, None] * _exponentials(rule), device)  # (Q, D, n + 1)
+    sums = _running_sums(one, zero, known.powers)
     if len(rule.lengths) == 1:
-        ratios = torch.einsum("bkq,qk->bk", sums, falls[:, 0, 1 : n + 1])
+        ratios = torch.einsum("bkq,kq->bk", sums, known.falls[0, 1 : n + 1])
     else:
-        ratios = (sums * falls[:, which, 1 : n + 1].permute(1, 2, 0)).sum(2)
-    ratios = torch.nn.functional.pad(ratios, (1, 0))
-    gained = _tensor(rule.gain, device)[which, : n + 1] * ratios
-    offset = _tensor(rule.offset, device)[which, : n + 1]
-    none = _tensor(rule.none, device)[which, : n + 1] * zero.prod(1, keepdim=True)
+        ratios = (sums * known.falls[which, 1 : n + 1]).sum(2)
+    gained = known.gain[which, : n + 1] * torch.nn.functional.pad(ratios, (1, 0))
+    offset = known.offset[which, : n + 1]
+    none = known.none[which, : n + 1] * zero.prod(1, keepdim=True)
     relative = (12 * n + len(rule.nodes) + 1600) * _UNIT + rule.off
     finite = offset.masked_fill(offset == -torch.inf, 0.0)
     errors = relative * gained + 8 * n * _UNIT * none.abs() + 8 * _UNIT * finite.abs()
     return _Values(gained + offset + none, errors)
 
 
-def _running_sums(one: Tensor, zero: Tensor, nodes: Tensor) -> Tensor:
-    """E[T exp(-x S)] for the first 1, 2, ... of all positions, (B, n, Q), from p and 1 - p."""
-    powers = torch.exp(-nodes)
+def _running_sums(one: Tensor, zero: Tensor, powers: Tensor) -> Tensor:
+    """E[T t^S] for the first 1, 2, ... of all positions, (B, n, Q), from p and 1 - p, (B, n)."""
     factors = torch.addcmul(zero[:, :, None], one[:, :, None], powers)
     whole = factors.prod(1, keepdim=True) * powers
     return (one[:, :, None] / factors).mul_(whole).cumsum(1)
-
-
-def _exponentials(rule: RowRule) -> Floats:
-    """exp(-x v), (Q, D, n + 1)."""
-    values: Floats = np.exp(-rule.nodes[:, None, None] * rule.shift)
-    return values
-
-
-def _tensor(array: Floats | Ints, device: torch.device) -> Tensor:
-    """An array as a tensor of a device."""
-    return torch.from_numpy(np.array(array)).to(device)

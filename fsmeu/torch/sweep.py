@@ -133,7 +133,7 @@ class _Steps(NamedTuple):
     """The matrices of steps: of kinds, (K, C S, C S), or made of potentials of each position."""
 
     tables: DeviceTables
-    kinds: Tensor  # (n, B)
+    kinds: tuple[Tensor, ...]  # of each position, (B,)
     shared: Tensor | None  # (K, C S, C S)
     own: Tensor | None  # factors of potentials, (n, B, L L + 2)
     dtype: torch.dtype
@@ -152,15 +152,16 @@ class _Steps(NamedTuple):
 def _steps(tables: DeviceTables, plan: Plan, transitions: Tensor) -> _Steps:
     """The matrices of all steps."""
     dtype = plan.nodes.dtype
+    kinds = plan.kinds.unbind(0)
     fixed = _one_and_zero(transitions)
     if transitions.dim() == 2:
         factors = torch.cat([(transitions - transitions.max()).exp().flatten(), fixed])
         arcs = _repeated(factors[tables.potential], tables.channels)
-        return _Steps(tables, plan.kinds, (arcs * tables.coefficient).to(dtype), None, dtype)
+        return _Steps(tables, kinds, (arcs * tables.coefficient).to(dtype), None, dtype)
     own = (transitions - transitions.amax((2, 3), keepdim=True)).exp().flatten(2).transpose(0, 1)
     first = torch.cat([own.new_zeros(1, *own.shape[1:]), own])
     own = torch.cat([first, fixed.expand(*first.shape[:2], 2)], 2)
-    return _Steps(tables, plan.kinds, None, own, dtype)
+    return _Steps(tables, kinds, None, own, dtype)
 
 
 def _one_and_zero(like: Tensor) -> Tensor:
@@ -209,19 +210,25 @@ class _Sweep(torch.autograd.Function):
     ) -> Tensor:
         """The ends (B, Q, C, E)."""
         batch, n, _ = emissions.shape
-        states = tables.states
         steps = _steps(tables, plan, transitions)
         factors, label = _arrival(tables, plan, emissions)
-        shape = (batch, plan.lanes, tables.channels, states)
-        rows = torch.empty(n + 1, *shape, dtype=steps.dtype, device=emissions.device)
+        shape = (n + 1, batch, plan.lanes, tables.channels, tables.states)
+        rows = torch.empty(shape, dtype=steps.dtype, device=emissions.device)
         scales = torch.empty(n, batch, dtype=emissions.dtype, device=emissions.device)
         rows[0] = 0.0
         rows[0, :, :, 0, 0] = 1.0
+        # Views of all positions are made at once: each costs as much time of the host as a launch.
+        parts = rows.unbind(0)
+        flat = rows.flatten(3).unbind(0)
+        heads = _real(rows)[:, :, 0, 0].unbind(0)
+        arrivals = factors[:, :, :, None].unbind(0)
+        sums = scales.unbind(0)
+        divisors = scales[:, :, None, None, None].unbind(0)
         for i in range(n):
-            moved = torch.bmm(rows[i].flatten(2), steps.matrix(i)).view(shape)
-            moved.mul_(factors[i][:, :, None])
-            torch.sum(_real(moved[:, 0, 0]), 1, out=scales[i])
-            torch.div(moved, scales[i][:, None, None, None], out=rows[i + 1])
+            torch.bmm(flat[i], steps.matrix(i), out=flat[i + 1])
+            parts[i + 1].mul_(arrivals[i])
+            torch.sum(heads[i + 1], 1, out=sums[i])
+            parts[i + 1].div_(divisors[i])
         ctx.tables = tables
         ctx.plan = plan
         ctx.steps = steps
@@ -236,21 +243,25 @@ class _Sweep(torch.autograd.Function):
         tables: DeviceTables = ctx.tables
         steps: _Steps = ctx.steps
         n = len(factors)
-        shape = rows.shape[1:]
-        scaled = factors / scales[:, :, None, None]
+        arrivals = (factors / scales[:, :, None, None])[:, :, :, None].unbind(0)
         pulled = torch.empty_like(rows[1:])
         pulled[n - 1] = _pulled_end(rows[n], above.conj(), ctx.plan)
-        collected = _Collected(tables, steps, len(scales)) if ctx.needs_input_grad[1] else None
+        collected = _Collected(tables, steps) if ctx.needs_input_grad[1] else None
+        parts = pulled.unbind(0)
+        flat = pulled.flatten(3).unbind(0)
+        before = rows.flatten(3).transpose(2, 3).unbind(0)
+        moved = torch.empty_like(parts[0])
+        flow = moved.flatten(2)
         for i in range(n - 1, -1, -1):
-            mu = (pulled[i] * scaled[i][:, :, None]).view(shape[0], shape[1], -1)
-            matrix = steps.matrix(i) if i or (collected and steps.own is not None) else None
-            if i and matrix is not None:
-                out = pulled[i - 1].view(mu.shape)
-                torch.bmm(mu, matrix.transpose(1, 2), out=out)
+            torch.mul(parts[i], arrivals[i], out=moved)
+            matrix = steps.matrix(i) if i else None
+            if matrix is not None:
+                torch.bmm(flow, matrix.transpose(1, 2), out=flat[i - 1])
             if collected is not None:
-                collected.add(i, torch.bmm(rows[i].flatten(2).transpose(1, 2), mu), matrix)
-        flow = _real((rows[1:] * pulled).sum((2, 3)))
-        by_label = flow.new_zeros(n, shape[0], tables.labels + 1).scatter_add_(2, label, flow)
+                collected.add(i, torch.bmm(before[i], flow), matrix)
+        passed = _real((rows[1:] * pulled).sum((2, 3)))
+        zeros = passed.new_zeros(n, rows.shape[1], tables.labels + 1)
+        by_label = zeros.scatter_add_(2, label, passed)
         emitted = by_label[..., : tables.labels].transpose(0, 1)
         return emitted, None if collected is None else collected.derivatives(), None, None
 
@@ -258,7 +269,7 @@ class _Sweep(torch.autograd.Function):
 class _Collected:
     """Derivatives for transitions, collected from step to step."""
 
-    def __init__(self, tables: DeviceTables, steps: _Steps, n: int) -> None:
+    def __init__(self, tables: DeviceTables, steps: _Steps) -> None:
         self.tables = tables
         self.steps = steps
         self.shared = None if steps.shared is None else torch.zeros_like(steps.shared)
