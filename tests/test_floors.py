@@ -18,7 +18,7 @@ LEVELS = [
     "trellis",
     "expectation",
     "decoding",
-    "learning checking",
+    "learning checking torch",
     "searn corpora",
     "exchange",
     "drawing",

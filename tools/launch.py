@@ -130,8 +130,21 @@ def _module(name: str, *words: str, at_root: bool = True) -> Run:
     return run
 
 
+def _with_torch(project: Project, words: Sequence[str]) -> NoReturn:
+    """Goes on as the Python that has PyTorch beside the environment, at the top directory."""
+    import torch_overlay
+
+    python = str(torch_overlay.provide(project))
+    os.chdir(project.root)
+    sys.stdout.flush()
+    os.execv(python, [python, *words])
+
+
 def _test(project: Project, arguments: list[str]) -> int:
-    paths = [rooted(argument, Path.cwd()) for argument in arguments]
+    paths = [rooted(argument, Path.cwd()) for argument in arguments if argument != "--torch"]
+    if len(paths) < len(arguments):
+        chosen = any(path.startswith(str(project.root)) for path in paths)
+        _with_torch(project, ["-m", "pytest", *([] if chosen else ["tests/torch"]), *paths])
     alone = any(a.startswith(("-n", "--pdb", "-s")) for a in paths)
     # Each process begins with a run of files that stand together, which share what they set up.
     spread = [] if alone else ["-n", "auto", "--dist", "worksteal"]
@@ -139,7 +152,10 @@ def _test(project: Project, arguments: list[str]) -> int:
 
 
 def _bench(project: Project, arguments: list[str]) -> int:
-    return _module("pytest", "tests/benchmarks")(project, files_here(arguments, Path.cwd()))
+    words = files_here([word for word in arguments if word != "--torch"], Path.cwd())
+    if "--torch" in arguments:
+        _with_torch(project, ["-m", "pytest", "tests/benchmarks/test_torch.py", *words])
+    return _module("pytest", "tests/benchmarks")(project, words)
 
 
 def _python(project: Project, arguments: list[str]) -> int:
@@ -190,14 +206,16 @@ COMMANDS = {
         _module("fsmeu.cli.main", "demo"),
     ),
     "test": Command(
-        "test [--all] [ARG ...]",
-        "the test suite, --all with nightly tests and every example; arguments go to pytest",
+        "test [--all] [--torch] [ARG ...]",
+        "the test suite, --all with nightly tests and every example; --torch installs PyTorch "
+        "beside it (200 MB, GBs with CUDA) and runs tests/torch; arguments go to pytest",
         _test,
         "dev",
     ),
     "bench": Command(
-        "bench [--against OLD.json] [ARG ...]",
-        "the benchmarks, as a table and in out/bench.json; other arguments go to pytest",
+        "bench [--against OLD.json] [--torch] [ARG ...]",
+        "the benchmarks, as a table and in out/bench.json; --torch those with PyTorch, on a GPU if "
+        "there is one; other arguments go to pytest",
         _bench,
         "dev",
     ),

@@ -6,6 +6,7 @@ too, and links of any page into the sources lead to copies of the files in the s
 
 from __future__ import annotations
 
+import ast
 import base64
 import json
 import os
@@ -27,8 +28,10 @@ _MATH = re.compile(
     re.DOTALL,
 )
 _GROUPS = {"api/models.md": "models", "api/learning.md": "learning", "api/searn.md": "searn"}
-MADE = ("losses.md", "commands.md", "api/index.md", *_GROUPS)
+MADE = ("losses.md", "commands.md", "api/index.md", "api/torch.md", *_GROUPS)
 """Pages that are made of the package; their links are as they are in the site."""
+_TORCH = ("layer.ExpectedScore", "decisions.decode", "rows.Decisions", "plan.Plan")
+"""The names of ``fsmeu.torch``, which is read and not imported: PyTorch need not be installed."""
 _SHORT = 2
 """Positions of a machine that is drawn, unless a loss is best seen with more."""
 _PARAMETERS: dict[str, dict[str, Any]] = {
@@ -107,6 +110,12 @@ def api_pages() -> Iterator[tuple[str, str]]:
     for page, names in pages.items():
         module = getattr(fsmeu, _GROUPS[page])
         yield page, _api(module.__name__, module.__doc__ or "", names)
+    source = (ROOT / "fsmeu" / "torch" / "__init__.py").read_text(encoding="utf-8")
+    text = ast.get_docstring(ast.parse(source)) or ""
+    yield (
+        "api/torch.md",
+        _api("fsmeu.torch", text, {name: f"fsmeu.torch.{name}" for name in _TORCH}),
+    )
 
 
 def _home(one: Any) -> str:

@@ -37,7 +37,8 @@ from fsmeu.losses.algebra.functions import (
     trimmed,
 )
 from fsmeu.losses.algebra.split import Split
-from fsmeu.losses.semantics.evaluator import BoundLoss, Scope
+from fsmeu.losses.language.syntax import Expr
+from fsmeu.losses.semantics.evaluator import Scope
 
 _CLEAR = 1e-9  # a sum is not 0 if it is more than this part of its terms without signs
 
@@ -268,15 +269,13 @@ class _AffineSum(Form):
         return None if self.parts else self.places.zero(self.affine)
 
 
-def _parts(
-    bound: BoundLoss, n: int, places: CountPolytope, registers: Mapping[str, Function]
+def parts_of(
+    expr: Expr, scope: Scope, places: CountPolytope, registers: Mapping[str, Function]
 ) -> list[Part]:
-    """The ratios whose sum the value is; registers are affine functions of both counts."""
+    """The ratios whose sum an expression is; registers are affine functions of both counts."""
     zero = _AffineSum(Polynomial(np.zeros((3, 1))), places)
     forms = {name: _AffineSum(affine, places) for name, affine in registers.items()}
-    total: _AffineSum = form_of(
-        bound.spec.value, forms, zero, Scope(bound, {"n": float(n)}, {}, {})
-    )
+    total: _AffineSum = form_of(expr, forms, zero, scope)
     if total.rooted:
         raise NoFormError
     if total.parts and total.affine.zero_rows().all():
@@ -309,6 +308,12 @@ def count_polytope(n: int, ks: Span) -> CountPolytope:
     b = corners.b + corners.b_k * ks.low
     inside = (a >= 0) & (a <= ks.low) & (b >= 0) & (b <= n - ks.low) & (a + b >= 1) & (a + b < n)
     return CountPolytope(ks, corners, inside)
+
+
+def second_count(ks: Span, least: float, most: float) -> CountPolytope:
+    """What the second count can be, from least to most, where nothing is known of the first."""
+    corners = _corners((0, 0, least, 0), (0, 0, most, 0))
+    return CountPolytope(ks, corners, np.ones((2, len(ks.low)), bool), a_known=False)
 
 
 def degenerate_corners(n: int) -> Corners:
@@ -369,7 +374,8 @@ def derive_ratios(form: Confusion, n: int, ks: Span) -> DerivedRatios:
     if n == 1:
         return DerivedRatios([], [], True, True)
     places = count_polytope(n, ks)
-    parts = _parts(form.bound, n, places, _registers(form, n))
+    scope = Scope(form.bound, {"n": float(n)}, {}, {})
+    parts = parts_of(form.bound.spec.value, scope, places, _registers(form, n))
     bounds = [_bounds(places, n, part) for part in parts]
     slopes = []  # affine functions with the sign of what one more true positive does, ref given
     for part in parts:
@@ -467,10 +473,10 @@ def ratio_of_totals(
             rows = np.zeros((3, 2))
             rows[column] = (1.0, 0.0) if column else (0.0, 1.0)
             registers[name] = trimmed(rows)
-    corners = _corners((0, 0, least, 0), (0, 0, most, 0))
-    places = CountPolytope(known(ks), corners, np.ones((2, len(ks)), bool), a_known=False)
+    places = second_count(known(ks), least, most)
     try:
-        parts = _parts(form.bound, n, places, registers)
+        scope = Scope(form.bound, {"n": float(n)}, {}, {})
+        parts = parts_of(form.bound.spec.value, scope, places, registers)
         denominators = [places.values(part.below) for part in parts]
     except (NoFormError, LossFileError):
         return None

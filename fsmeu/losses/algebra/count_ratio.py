@@ -1,0 +1,87 @@
+"""Values as functions of one count alone: offset + gain (k + shift)^-power.
+
+Where one sequence is given, the counts of that sequence are numbers, and what is left of F-scores,
+precision or Jaccard is a function of the one count that looks at the other sequence.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fsmeu.arrays import Floats
+from fsmeu.errors import LossFileError
+from fsmeu.losses.algebra.confusion import NoFormError
+from fsmeu.losses.algebra.functions import Polynomial, known, rows_at
+from fsmeu.losses.algebra.ratios import Part, parts_of, second_count
+from fsmeu.losses.language.syntax import Expr
+from fsmeu.losses.semantics.evaluator import Scope
+
+
+class CountRatio(NamedTuple):
+    """A function offset + gain (k + shift)^-power of a count k."""
+
+    offset: float
+    gain: float
+    shift: float
+    power: float
+
+
+class Count(NamedTuple):
+    """A register that counts: its value is ``start`` + k, and k lies between two numbers."""
+
+    name: str
+    start: float
+    least: float
+    most: float
+
+
+def ratio_of_count(expr: Expr, scope: Scope, count: Count) -> CountRatio | None:
+    """An expression as a function of one count, everything else being known; None if it is none.
+
+    Proven for every k in the range of the count: conditions hold at all of them or at none, and
+    k + shift is above 0.
+    """
+    places = second_count(known(np.zeros(1)), count.least, count.most)
+    own = Polynomial(np.array([[count.start], [0.0], [1.0]]))
+    try:
+        parts = parts_of(expr, scope, places, {count.name: own})
+        denominators = [places.values(part.below) for part in parts]
+    except (NoFormError, LossFileError):
+        return None
+    if not all(clear.all() and (values.low > 0).all() for values, clear in denominators):
+        return None
+    total = CountRatio(0.0, 0.0, 1.0 - count.least, 1.0)
+    for part in parts:
+        one = _one_ratio(rows_at(part.top, np.zeros(1)), rows_at(part.below, np.zeros(1)), part)
+        joined = None if one is None else _joined(total, one)
+        if joined is None:
+            return None
+        total = joined
+    return total
+
+
+def _one_ratio(top: Floats, below: Floats, part: Part) -> CountRatio | None:
+    """One ratio of affine functions of a count, coefficients (3, 1), if it has the form."""
+    constant_top = float(top[0, 0])
+    steep_top = float(top[2, 0])
+    fixed = float(below[0, 0])
+    steep = float(below[2, 0])
+    if steep < 0 or (steep_top and (steep == 0 or part.power != 1.0)):
+        return None
+    if steep == 0:
+        return CountRatio(constant_top / fixed**part.power, 0.0, 0.0, part.power)
+    multiple = steep_top / steep
+    gain = (constant_top - multiple * fixed) / steep**part.power
+    return CountRatio(multiple, gain, fixed / steep, part.power)
+
+
+def _joined(left: CountRatio, right: CountRatio) -> CountRatio | None:
+    """The sum of two functions, of which one has no gain or whose denominators are the same."""
+    if left.gain and right.gain and (left.shift, left.power) != (right.shift, right.power):
+        return None
+    owner = left if left.gain else right
+    if not owner.gain:
+        owner = left
+    return owner._replace(offset=left.offset + right.offset, gain=left.gain + right.gain)
