@@ -18,7 +18,6 @@ from fsmeu.errors import FsmeuError, InputError
 
 P = [0.9, 0.5, 0.3, 0.2]
 F1 = fsmeu.load("fscore")
-COMPOSED = fsmeu.compose(F1, "00", [0.5, 0.5])
 
 
 def test_dot_can_be_walked():
@@ -195,12 +194,17 @@ def test_wide_characters_keep_their_columns():
         ({"thing": F1.compile(2), "given_z": True}, "given_z goes with a loss"),
         ({"thing": F1.compile(2), "merged": True}, "merged goes with a loss"),
         ({"thing": 42}, "a loss, a compiled loss"),
-        ({"thing": COMPOSED, "z": "10", "y": "11"}, "an arc for the pair 1:1 at position 1"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(FsmeuError, match=message):
         fsmeu.draw(**{"thing": F1, **arguments})
+
+
+def test_a_path_that_a_composition_does_not_have_is_refused():
+    composed = fsmeu.compose(F1, "00", [0.5, 0.5])
+    with pytest.raises(FsmeuError, match="an arc for the pair 1:1 at position 1"):
+        fsmeu.draw(composed, z="10", y="11")
 
 
 # -- Figure 1 of Jansche (2007) -------------------------------------------------------------------

@@ -13,14 +13,18 @@ from fsmeu.drawing.schemes import dark, with_dark_scheme
 
 F1 = fsmeu.load("fscore")
 DRAWINGS = {
-    "a machine with a path": fsmeu.draw(F1, z="11", y="10"),
-    "a composition": fsmeu.draw(F1, z="110", model=[0.9, 0.5, 0.3]),
-    "a summary": fsmeu.draw(F1, n=12),
+    "a machine with a path": {"z": "11", "y": "10"},
+    "a composition": {"z": "110", "model": [0.9, 0.5, 0.3]},
+    "a summary": {"n": 12},
 }
 RULE = re.compile(
     r'(rect)?\[(fill|stroke)="(#[0-9a-f]{6})"\][^{]*\{ \2: (#[0-9a-f]{6}) !important \}'
 )
-drawn = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=DRAWINGS)
+
+
+@pytest.fixture(params=DRAWINGS)
+def drawing(request):
+    return fsmeu.draw(F1, **DRAWINGS[request.param])
 
 
 def light(colour):
@@ -44,7 +48,6 @@ def replaced(text):
     )
 
 
-@drawn
 def test_every_colour_of_a_file_has_one_in_the_dark_scheme(drawing):
     text = drawing.render("svg").decode()
     found, areas = replaced(text)
@@ -59,7 +62,6 @@ def test_every_colour_of_a_file_has_one_in_the_dark_scheme(drawing):
     assert light(areas["#ffffff"]) < 0.02
 
 
-@drawn
 def test_texts_can_be_read_in_the_dark_scheme(drawing):
     """As WCAG asks (4.5 to 1), on the ground and on the state that they stand on."""
     found, areas = replaced(drawing.render("svg").decode())
@@ -82,7 +84,6 @@ def test_curves_stand_out_from_a_dark_ground(colour):
     assert contrast(dark(colour), dark("#ffffff")) >= 2.5
 
 
-@drawn
 def test_only_the_style_sheet_is_added_and_pages_have_none(drawing):
     """Programs that know no schemes show what they showed; pages have colours of their own."""
     file = drawing.render("svg").decode()
@@ -96,7 +97,7 @@ def test_only_the_style_sheet_is_added_and_pages_have_none(drawing):
 
 def test_rules_hold_in_no_page_around_the_picture():
     """All of them ask for a picture that is the whole document."""
-    file = with_dark_scheme(DRAWINGS["a summary"].svg)
+    file = with_dark_scheme(fsmeu.draw(F1, **DRAWINGS["a summary"]).svg)
     style = re.search(r"<style>(.*?)</style>", file, re.DOTALL)[1]
     rules = re.findall(r"^(svg.*?) \{", style, re.MULTILINE)
     selectors = [selector for rule in rules for selector in rule.split(",")]
