@@ -15,7 +15,7 @@ import numpy as np
 from fsmeu.checking.exact_methods import Applies, Tried, try_methods
 from fsmeu.checking.examples import ExampleResult, labels_of_examples, run_examples
 from fsmeu.checking.growth import LONGEST, Growth, growth
-from fsmeu.errors import FsmeuError, InputError, check_int, message
+from fsmeu.errors import FsmeuError, InputError, check_int
 from fsmeu.fst.alphabet import as_alphabet
 from fsmeu.fst.distinct import group
 from fsmeu.fst.tags import tag_labels
@@ -26,6 +26,7 @@ from fsmeu.losses.loss import Labels, SpecLoss, bind_loss, read_spec
 from fsmeu.losses.machine.machine import Machine, build_machine, machine_view
 from fsmeu.losses.machine.minimize import same_values
 from fsmeu.losses.protocol import as_loss
+from fsmeu.losses.semantics.bind import give_param
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 
 _MOST_STATES = 4000  # of a machine in which redundant registers are looked for
@@ -86,7 +87,7 @@ class Report:
     registers: tuple[RegisterFacts, ...]  # the registers in order
     loss: SpecLoss | None = None  # the loss that was measured; None when something is missing
     assumed: Mapping[str, Any] = field(default_factory=dict)  # parameters that nobody gives
-    missing: str = ""  # what is missing for a measurement, or nothing
+    missing: FsmeuError | None = None  # what is missing for a measurement, or nothing
     bound: bool = True  # False when labels and parameters do not suit what the file says of them
     properties: Properties | None = None  # what is derived of the loss
     growth: Growth | None = None  # how its machine grows
@@ -153,7 +154,7 @@ def check(
             longest=longest,
         )
     must = "a loss of a file is needed: one in Python tells nothing of itself"
-    raise InputError(message("check", must, loss))
+    raise InputError("check", must, given=loss)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # values that doubles cannot hold are reported
@@ -185,7 +186,7 @@ def report(
     try:
         loss, assumed = loss_to_measure(spec, values, labels)
     except FsmeuError as error:
-        return replace(result, missing=str(error), bound=isinstance(error, _MissingError))
+        return replace(result, missing=error, bound=isinstance(error, _MissingError))
     sizes = growth(loss, longest or LONGEST)
     props, underived = None, ""
     try:
@@ -340,6 +341,5 @@ def _assumed(spec: Spec, param: syntax.Param, size: int) -> Any:
             numbers.append(constant(expr, {}, spec))
     if not numbers:
         must = f"the parameter {param.name!r} has no default, and no example gives it"
-        remedy = f"Give it: --param {param.name}=VALUE, or {param.name}=VALUE in Python"
-        raise _MissingError(message(f"{spec.kind} {spec.name}", must, None, remedy))
+        raise _MissingError(f"{spec.kind} {spec.name}", must, remedy=give_param(param.name))
     return max(numbers)

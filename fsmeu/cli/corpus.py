@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from time import monotonic
 
-from fsmeu.cli.failures import refuse
+from fsmeu.cli.failures import refuse, worded
 from fsmeu.cli.options import CorpusAnswers, CorpusRun, ModelSource
 from fsmeu.cli.output import file_for, note, progress, write_output
 from fsmeu.corpora.records import Source, format_of, open_corpus
@@ -60,7 +60,7 @@ def run_corpus(
         ):
             take(results)
             for fault in faults:
-                note(f"skipped: {fault}")
+                note(f"skipped: {worded(fault)}")
             proven = sum(bool(data.get("exact")) for data in results)
             done.update(records=len(results), proven=proven, bad=len(faults))
             rate = done["records"] / max(monotonic() - begin, 1e-9)

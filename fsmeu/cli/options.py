@@ -185,7 +185,7 @@ class ExampleFormat:
         "csv: the column of the label, by name or counted from 1; A,B,C for several labels.",
         unset="the last column",
     )
-    form: str | None = option(
+    input_format: str | None = option(
         "--input-format NAME",
         "What the file is: svmlight, csv or npz; conll for sentences.",
         unset="by the ending",

@@ -274,7 +274,7 @@ def _print_comparison(rows: Sequence[Compared], as_json: bool) -> None:
     out.emit(cells, ("method", "labels", "value", "exact", "ms"), right=("value", "ms"))
     refused = [row.refused for row in rows if row.refused]
     for text in ["", *refused] if refused else []:
-        out.line(text and text.partition(". Use method=")[0] + ".", wrap=True)
+        out.line(text, wrap=True)
 
 
 def _compared_data(row: Compared) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -15,16 +14,17 @@ from fsmeu.cli import options as opt
 from fsmeu.cli import output as out
 from fsmeu.cli.completion import loss_names, one_word_of
 from fsmeu.cli.corpus import check_run, corpus_source, run_corpus
-from fsmeu.cli.failures import refuse
+from fsmeu.cli.failures import refuse, worded
 from fsmeu.cli.inputs import choose_labels, choose_params, read_loss_file, words
 from fsmeu.cli.options import argument, option
 from fsmeu.corpora import score
 from fsmeu.corpora.records import LineError, RecordFields, blocks, format_of, read_record
 from fsmeu.drawing.plots import plot_intervals, save_plot
-from fsmeu.errors import InputError, one_of
+from fsmeu.errors import FsmeuError, InputError, one_of
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN
 from fsmeu.fst.alphabet import BINARY
+from fsmeu.fst.tags import GIVE_TAGS
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.models import calibrate as find_temperature
@@ -32,8 +32,7 @@ from fsmeu.models import calibrate as find_temperature
 MOST_DRAWS = 1_000_000  # bootstrap draws: ends of intervals are known to a thousandth
 _FORMS = ("json", "csv")
 _AUTO = "k=auto"
-_LABELS_ADVICE = re.compile(r"Give types=.*?\.(?= |$)")
-_OTHER_PLACES = "Choose other places with --gold and --system, or another loss."
+_OTHER_PLACES = "Choose other places with --gold and --system, or another loss"
 
 
 def score_corpus(
@@ -132,7 +131,7 @@ def score_corpus(
         with corpus_source(file) as source:
             skipped = run_corpus(question, typed, source, tally.add)["bad"]
     except InputError as error:
-        raise InputError(_LABELS_ADVICE.sub(_OTHER_PLACES, str(error))) from None
+        raise error.but(remedy=_OTHER_PLACES) if error.remedy == GIVE_TAGS else error from None
     if skipped:
         out.note(f"{len(tally.n):,} records, {skipped:,} bad ones skipped")
     if "corpus" in ways:
@@ -211,8 +210,7 @@ def _temperature(
                 item = read_record(record, form, places, condition)
             except InputError as error:
                 line = error.line if isinstance(error, LineError) else record.line
-                text = f"--calibrate, line {line}: {error}"
-                raise InputError(text) from None
+                raise error.within(f"--calibrate, line {line}") from None
             if item.model is None:
                 refuse("--calibrate", "each record must have a model", f"none in line {item.line}")
             models.append(item.model)
@@ -254,8 +252,8 @@ def _decide_whole(tally: score.Tally, losses: score.Losses) -> None:
             tell(text=f"the best is between {low:.6f} and {high:.6f}")
 
         for name, decision in score.decide_whole(tally, losses, bounds):
-            if isinstance(decision, str):
-                out.note(f"{name}: {decision}")
+            if isinstance(decision, FsmeuError):
+                out.note(f"{name}: {worded(decision)}")
             else:
                 gap = "proven best" if decision.exact else f"within {decision.gap:.1g}"
                 out.note(f"{name}: expected {decision.value:.6f}, {gap} under the models")

@@ -130,7 +130,7 @@ def train(
     if place is None and not stream.online:
         refuse("train", "--output MODEL.npz must be given")
     columns = file.removesuffix(".gz").endswith(_COLUMN_FILES)
-    if reading.form == "conll" or (columns and reading.form is None):
+    if reading.input_format == "conll" or (columns and reading.input_format is None):
         wrong = {"--online": stream.online, "--plot": plot, "--classifier": classifier}
         _check_others("a tagger", wrong)
         assert place is not None

@@ -17,7 +17,7 @@ from fsmeu.decoding.problem import (
     optimality_gap,
     with_best_of_all,
 )
-from fsmeu.errors import FsmeuError, SizeLimitError, message
+from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.fst.compose import max_states
 from fsmeu.fst.constraint import Constraint, ConstraintLayers, constraint_layers
 from fsmeu.losses.protocol import Loss
@@ -107,7 +107,7 @@ def allowed_sequences(model: Model, constraint: Constraint | None, budget: int) 
     steps = constraint_layers(constraint, len(model.labels), model.n)
     if (count := _count(steps)) > budget:
         must = f"there may be at most {budget:,} allowed sequences, not {count:.6g}"
-        raise SizeLimitError(message("decode", must, None, "Raise the budget"))
+        raise SizeLimitError("decode", must, remedy="Raise the budget")
     prefixes = np.zeros((1, 0), np.int64)
     state = np.zeros(1, np.int64)
     for after in steps.next:

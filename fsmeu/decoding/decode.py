@@ -42,7 +42,15 @@ from fsmeu.decoding.ratios import (
     vectors_by_length,
 )
 from fsmeu.decoding.split import ADDITIVE, COUNTING
-from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
+from fsmeu.errors import (
+    Argument,
+    FsmeuError,
+    InputError,
+    LossFileError,
+    SizeLimitError,
+    one_of,
+    wording,
+)
 from fsmeu.expectation.composition import advising_default
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import batch_size, bind_labels, fitted, group_by_structure, model_at
@@ -152,7 +160,7 @@ def decode_many(
         models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
     if progress is not None and not callable(progress):
         must = "progress must be a function of the number of decisions made"
-        raise InputError(message("decode_many", must, progress))
+        raise InputError("decode_many", must, given=progress)
     tell = progress or (lambda count: None)
     threads = checked_jobs("decode_many", jobs)
     decisions: dict[int, Decision] = {}
@@ -204,10 +212,12 @@ class _Options(NamedTuple):
             if self.method not in ("auto", *EXPLICIT):
                 must = f"the engine openfst has the methods {', '.join(EXPLICIT)}"
                 got = f"method={self.method!r}"
-                raise InputError(message(where, must, got, "Leave the engine out"))
+                remedy = wording("Leave ", Argument("engine"), " out")
+                raise InputError(where, must, given=got, remedy=remedy)
             if self.keep is not None:
                 must = "the engine openfst keeps every state when it decides"
-                raise InputError(message(where, must, f"keep={self.keep}", "Leave keep out"))
+                remedy = wording("Leave ", Argument("keep"), " out")
+                raise InputError(where, must, given=f"keep={self.keep}", remedy=remedy)
         Clock(self.seconds, where=where)  # refuses what is no number of seconds
         keep = None if self.keep is None else errors.check_int("decode", "keep", self.keep)
         return self._replace(keep=keep, budget=errors.check_int("decode", "budget", self.budget))
@@ -441,7 +451,7 @@ def _too_many(problem: Problem) -> SizeLimitError:
     must = (
         f"no method's condition holds but that of listing all, and {EXHAUSTIVE.condition(problem)}"
     )
-    return SizeLimitError(message("decode", must))
+    return SizeLimitError("decode", must)
 
 
 def _answers(
@@ -491,6 +501,8 @@ def compare_methods(
                 decision = decode(loss, model, **{**options, "method": name})
                 times.append(perf_counter())
             results.append(Compared(name, decision, min(np.diff(times).tolist())))
-        except (RefusalError, SizeLimitError) as error:
+        except RefusalError as error:
+            results.append(Compared(name, refused=str(error.but(remedy=""))))
+        except SizeLimitError as error:
             results.append(Compared(name, refused=str(error)))
     return results

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsmeu.errors import FstError, SizeLimitError, check_int, limit_from, message
+from fsmeu.errors import FstError, SizeLimitError, check_int, limit_from
 from fsmeu.fst.openfst import pynini, pywrapfst
 from fsmeu.limits import ARCS_PER_STATE
 
@@ -59,7 +59,7 @@ def _guard(
         about = "at least" if least else "up to"
         remedy = f"{advice}, or raise the limit with {_VARIABLE} or the argument max_states"
         must = must.format(count=count, most=most, what=what, about=about)
-        raise SizeLimitError(message(where, must, None, remedy))
+        raise SizeLimitError(where, must, remedy=remedy)
 
 
 def compose(left: pynini.Fst, right: pynini.Fst, names: tuple[str, str]) -> pynini.Fst:
@@ -71,9 +71,9 @@ def compose(left: pynini.Fst, right: pynini.Fst, names: tuple[str, str]) -> pyni
     where = f"compose {names[0]} with {names[1]}"
     if left.arc_type() != right.arc_type():
         must = f"both machines need the same arc type ({names[0]} has {left.arc_type()})"
-        raise FstError(message(where, must, right.arc_type(), "Convert one with pynini.arcmap"))
+        raise FstError(where, must, given=right.arc_type(), remedy="Convert one with pynini.arcmap")
     try:
         return pynini.compose(left, right, connect=False)
     except pywrapfst.FstOpError as error:
         must = "the output symbols of the first must be the input symbols of the second"
-        raise FstError(message(where, must)) from error
+        raise FstError(where, must) from error

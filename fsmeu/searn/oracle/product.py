@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import LossFileError, SizeLimitError, message
+from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_arcs, guard_size, max_states
 from fsmeu.fst.distinct import bits, distinct, distinct_rows, first_places, group
 from fsmeu.losses.protocol import Loss
@@ -239,7 +239,7 @@ def guard_bytes(size: int) -> None:
     if size > most:
         must = f"the tables of all references may take at most {most:,} bytes, these {size:,}"
         remedy = "Give fewer references at a time, or raise the limit with FSMEU_MAX_STATES"
-        raise SizeLimitError(message("cost oracle", must, None, remedy))
+        raise SizeLimitError("cost oracle", must, remedy=remedy)
 
 
 def machines_of(
