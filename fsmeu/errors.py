@@ -98,9 +98,9 @@ class FsmeuError(Exception):
         other.remedy = self.remedy if remedy is None else remedy
         return other
 
-    def within(self: _Error, place: str) -> _Error:
-        """The same error, found in something larger, which is named first."""
-        return self.but(where=wording(place, ": ", *_parts(self.where)))
+    def within(self: _Error, place: str, sign: str = ": ") -> _Error:
+        """The same error, found in something larger, which is named first, before a sign."""
+        return self.but(where=wording(*_parts(place), sign, *_parts(self.where)))
 
     def advised(self: _Error, more: str) -> _Error:
         """The same error with a further sentence of advice."""

@@ -215,7 +215,8 @@ def conditioned(model: Model, constraint: Any) -> Model:
     try:
         return model if constraint is None else model.given(constraint)
     except FsmeuError as error:
-        raise error.but(where=wording(Argument("given"))) from None
+        place = wording(Argument("given"))
+        raise error.but(where=place) if error.where == "given" else error.within(place) from None
 
 
 class _Token(NamedTuple):

@@ -173,7 +173,8 @@ def run(
         if last is not None and done in results:
             _check_last(last, results[done], source.where)
         new = [result for number, result in results.items() if number > done]
-        faults = [fault.within(source.where) for fault in new if isinstance(fault, FsmeuError)]
+        bad_ones = (result for result in new if isinstance(result, FsmeuError))
+        faults = [error.within(source.where, ", ") for error in bad_ones]
         if faults and bad == "stop":
             raise faults[0]
         yield [data for data in new if isinstance(data, dict)], faults, positions.popleft()

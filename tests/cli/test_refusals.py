@@ -99,7 +99,7 @@ draw -f fst {} -o /dev/null
   fscore --n 1 -o / => must be a file | the folder /
 draw
   => a loss or a model must be given
-  fscore => Add --n N
+  fscore => Give --n 3
   fscore --n 2 -o - => --format
   fscore --n 2 -o /dev/null/x.svg => the folder /dev/null must exist
   nothing.json --probs 0.5 => drawn by itself
@@ -134,9 +134,9 @@ decode fscore
   --probs .5 --engine openfst --keep 3 => keeps every state
   --probs .5 --engine numpy => engine must be one of auto, openfst
 decode fscore --probs .3,.6,.2 --given ; decode fscore --corpus p.jsonl --given
-  '0* 2' => --given: in '0* 2', at character 4: '2' is not a label
-  '1 1' => --given: it must allow at least one sequence of length 3
-  bio => --given bio: labels must be chunk tags | Got 0 instead
+  '0* 2' => --given: constraint: in '0* 2', at character 4: '2' is not a label
+  '1 1' => --given: constraint: it must allow at least one sequence of length 3
+  bio => --given: constraint bio: labels must be chunk tags | Got 0 instead
   none.fst => --given: the file | must be there. Got none.fst instead
 decode fscore --corpus p.jsonl ; expect fscore --corpus p.jsonl
   --on-error skpi => --on-error | 'skip'
