@@ -58,6 +58,11 @@ def wording(*parts: str | Argument) -> Wording:
     return text
 
 
+def leave_out(name: str) -> Wording:
+    """The advice to leave an argument out."""
+    return wording("Leave ", Argument(name), " out")
+
+
 class FsmeuError(Exception):
     """The root: catching it catches everything that fsmeu raises on purpose.
 

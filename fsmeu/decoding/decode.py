@@ -42,15 +42,7 @@ from fsmeu.decoding.ratios import (
     vectors_by_length,
 )
 from fsmeu.decoding.split import ADDITIVE, COUNTING
-from fsmeu.errors import (
-    Argument,
-    FsmeuError,
-    InputError,
-    LossFileError,
-    SizeLimitError,
-    one_of,
-    wording,
-)
+from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, leave_out, one_of
 from fsmeu.expectation.composition import advising_default
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import batch_size, bind_labels, fitted, group_by_structure, model_at
@@ -212,12 +204,10 @@ class _Options(NamedTuple):
             if self.method not in ("auto", *EXPLICIT):
                 must = f"the engine openfst has the methods {', '.join(EXPLICIT)}"
                 got = f"method={self.method!r}"
-                remedy = wording("Leave ", Argument("engine"), " out")
-                raise InputError(where, must, given=got, remedy=remedy)
+                raise InputError(where, must, given=got, remedy=leave_out("engine"))
             if self.keep is not None:
                 must = "the engine openfst keeps every state when it decides"
-                remedy = wording("Leave ", Argument("keep"), " out")
-                raise InputError(where, must, given=f"keep={self.keep}", remedy=remedy)
+                raise InputError(where, must, given=self.keep, remedy=leave_out("keep"))
         Clock(self.seconds, where=where)  # refuses what is no number of seconds
         keep = None if self.keep is None else errors.check_int("decode", "keep", self.keep)
         return self._replace(keep=keep, budget=errors.check_int("decode", "budget", self.budget))
@@ -501,8 +491,7 @@ def compare_methods(
                 decision = decode(loss, model, **{**options, "method": name})
                 times.append(perf_counter())
             results.append(Compared(name, decision, min(np.diff(times).tolist())))
-        except RefusalError as error:
-            results.append(Compared(name, refused=str(error.but(remedy=""))))
-        except SizeLimitError as error:
-            results.append(Compared(name, refused=str(error)))
+        except (RefusalError, SizeLimitError) as error:
+            shown = error.but(remedy="") if isinstance(error, RefusalError) else error
+            results.append(Compared(name, refused=str(shown)))
     return results

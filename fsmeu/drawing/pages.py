@@ -24,7 +24,16 @@ from markupsafe import Markup
 
 from fsmeu.drawing.draw import Drawing, draw
 from fsmeu.drawing.formats import script_json, xml_text
-from fsmeu.errors import InputError, SizeLimitError, as_whole, check_int, shorten, visible
+from fsmeu.errors import (
+    Argument,
+    InputError,
+    SizeLimitError,
+    as_whole,
+    check_int,
+    shorten,
+    visible,
+    wording,
+)
 from fsmeu.files import write_file
 from fsmeu.fst.tags import KINDS, Tags, is_tag, tag_parts
 from fsmeu.losses.machine.machine import Machine
@@ -185,9 +194,10 @@ def _machine(loss: Loss, n: int, limit: int) -> tuple[Drawing, dict[str, Any]]:
     the same value; beside them are those of the machine itself, for the registers of each step.
     """
     stepped = max(limit, _MOST_STEPPED)
-    must = f"a machine may have at most {limit:,} states, that of length {n} has more"
-    remedy = "Use a smaller n, or raise the limit"
-    too_large = SizeLimitError(f"explore {loss.name}", must, remedy=remedy)
+    must = f"a machine may have at most {limit:,} states"
+    remedy = wording("Use a smaller ", Argument("n"), ", or raise ", Argument("limit"))
+    got = f"more for length {n}"
+    too_large = SizeLimitError(f"explore {loss.name}", must, given=got, remedy=remedy)
     try:
         plain = loss.compile(n, None, stepped)
         merged = loss.compile(n, None, stepped, minimize=True) if plain.states > _PLAIN else plain

@@ -17,7 +17,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.display import Distribution, Text
-from fsmeu.errors import InputError, SizeLimitError
+from fsmeu.errors import Argument, InputError, SizeLimitError, wording
 from fsmeu.expectation.query import Query
 from fsmeu.fst.distinct import same_up_to_rounding
 from fsmeu.fst.layers import pair_layers
@@ -72,7 +72,7 @@ class Levels(Text):
             raise InputError("quantile", "q must lie in 0..1", given=q)
         if not len(self.values):
             must = "some probability must have been kept to speak of quantiles"
-            raise InputError("quantile", must, remedy="Raise keep")
+            raise InputError("quantile", must, remedy=wording("Raise ", Argument("keep")))
         values, probabilities = self.ungrouped
         if q <= 0.5:
             up_to = np.cumsum(probabilities)

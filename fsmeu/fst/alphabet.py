@@ -102,7 +102,7 @@ class Alphabet:
                 must = "each label must be text that UTF-8 can write"
                 raise InputError("labels", must, given=ascii(label))
             if text in texts:
-                raise InputError("labels", f"must differ, {label!r} is there twice")
+                raise InputError("labels", "must differ", given=f"{label!r} twice")
             texts.add(text)
 
     def __len__(self) -> int:

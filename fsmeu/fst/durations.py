@@ -81,8 +81,8 @@ class AllOf:
 def _index(alphabet: Alphabet, label: Label, where: str) -> int:
     """The place of a label, which must be one of the alphabet's."""
     if label not in alphabet.index:
-        must = f"{label!r} must be one of the labels, {shorten(alphabet.labels)}"
-        raise InputError(f"constraint {where}", must)
+        must = f"the label must be one of {shorten(alphabet.labels)}"
+        raise InputError(f"constraint {where}", must, given=repr(label))
     return alphabet.index[label]
 
 

@@ -160,9 +160,9 @@ def deterministic(
             table = table_from_fst(determinized(fst, most), "constraint")
             break
     else:
-        must = f"its acceptor may have at most {states:,} states, this one needs more"
+        must = f"its acceptor may have at most {states:,} states"
         remedy = f"Use a simpler one, or raise FSMEU_MAX_STATES, now {max_states():,}"
-        raise SizeLimitError("constraint", must, remedy=remedy)
+        raise SizeLimitError("constraint", must, given="more", remedy=remedy)
     after = np.full((table.states, count + 1), -1, np.int64)
     after[table.source, table.ilabel - 1] = table.target
     ends = np.flatnonzero(np.isfinite(table.final))

@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decision import Decision
 from fsmeu.decoding.decode import decode, decode_many
-from fsmeu.errors import Argument, InputError, check_bool, check_int, one_of, wording
+from fsmeu.errors import InputError, check_bool, check_int, leave_out, one_of
 from fsmeu.learning import base
 from fsmeu.learning.classes import is_named
 from fsmeu.learning.prior import adapted, estimated_prior
@@ -322,7 +322,7 @@ class ExampleWiseClassifier(base.MetaClassifier):
                 raise InputError(f"{where}.fit", must, given=table)
             if self.pos_label is not None and not is_named(1, str(self.pos_label)):
                 must = "with several labels, 1 is the positive value of each"
-                remedy = wording("Leave ", Argument("pos_label"), " out")
+                remedy = leave_out("pos_label")
                 raise InputError(f"{where}.fit", must, given=self.pos_label, remedy=remedy)
             self.classes_, self.positive_ = np.array([0, 1]), 1
             self.columns_ = table.shape[1]

@@ -154,11 +154,8 @@ class SpecLoss(Loss):
     def swapped(self) -> SpecLoss:
         """The loss whose value for (z, y) is that of this one for (y, z)."""
         if self.spec.requirement is not None:
-            must = "a loss that restricts its hypotheses cannot be swapped"
-            remedy = "It would restrict references, which are what they are"
-            raise InputError(
-                f"{self.kind} {self.name}", must, given=self.requirement, remedy=remedy
-            )
+            must = "a loss that restricts its hypotheses cannot be swapped, as references are free"
+            raise InputError(f"{self.kind} {self.name}", must, given=self.requirement)
         return replace(self, spec=swapped_spec(self.spec))
 
     @cached_property
@@ -399,11 +396,11 @@ def _find(name: str | os.PathLike[str], where: str) -> Path:
         if path.exists() and not path.is_dir():  # a pipe is read as well
             return path
     except (OSError, RuntimeError, ValueError):
-        raise InputError(where, f"there is no file {shorten(text)}") from None
+        raise InputError(where, "the file of a loss must be there", given=text) from None
     plain = path.name.removesuffix(_SUFFIX).lower()
     official = _OTHER_NAMES.get(plain, plain)
     if text.endswith(_SUFFIX) or "/" in text:
         hint = nearest(official, library(), alike=0.9)
-        raise InputError(where, f"there is no file {text}", remedy=hint)
+        raise InputError(where, "the file of a loss must be there", given=text, remedy=hint)
     hint = nearest(official, library()) or f"There are: {', '.join(library())}"
     raise InputError(where, f"there is no built-in loss {text!r}", remedy=hint)

@@ -29,12 +29,12 @@ def check_arcs(where: str, arcs: int, what: str = "arcs") -> None:
     limit = limit_from("FSMEU_MAX_ARCS", MAX_ARCS)
     if arcs > limit:
         count = f"{arcs:,}" if arcs < 10**15 else f"about 10^{math.log10(arcs):.0f}"
-        must = f"needs {count} {what}, more than the limit of {limit:,}"
+        must = f"may have at most {limit:,} {what}"
         remedy = (
             "Use fewer labels, a lower order or shorter sequences, or raise the limit with the "
             "environment variable FSMEU_MAX_ARCS"
         )
-        raise SizeLimitError(where, must, remedy=remedy)
+        raise SizeLimitError(where, must, given=count, remedy=remedy)
 
 
 def real_array(value: ArrayLike, where: str) -> Floats:

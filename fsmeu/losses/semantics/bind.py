@@ -48,8 +48,8 @@ def bind(spec: Spec, alphabet: Alphabet, values: Mapping[str, Any]) -> BoundLoss
     names = [param.name for param in spec.params]
     for name in values:
         if name not in names:
-            must = f"{name!r} is not a parameter; there are: {', '.join(names) or 'none'}"
-            raise InputError(where, must, remedy=nearest(name, names))
+            must = f"its parameters are {', '.join(names)}" if names else "it has no parameters"
+            raise InputError(where, must, given=repr(name), remedy=nearest(name, names))
     params: dict[str, Any] = {}
     bound = _with_codes(spec, alphabet, params)
     for param in spec.params:

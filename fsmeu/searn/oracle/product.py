@@ -237,9 +237,9 @@ def guard_bytes(size: int) -> None:
     """Refuses tables of so many bytes, where they are more than the limit."""
     most = ORACLE_BYTES_PER_STATE * max_states()
     if size > most:
-        must = f"the tables of all references may take at most {most:,} bytes, these {size:,}"
+        must = f"the tables of all references may take at most {most:,} bytes"
         remedy = "Give fewer references at a time, or raise the limit with FSMEU_MAX_STATES"
-        raise SizeLimitError("cost oracle", must, remedy=remedy)
+        raise SizeLimitError("cost oracle", must, given=f"{size:,}", remedy=remedy)
 
 
 def machines_of(

@@ -131,7 +131,7 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
     ) -> CustomSpace:
         """A copy that searches these examples; the space itself computes losses of outputs."""
         if engine != "auto":
-            must = "the engine must be lattice with a space of one's own, which has its own costs"
+            must = "the engine must be auto with a space of one's own, which has its own costs"
             raise InputError("Searn", must, given=engine, remedy="Leave engine out")
         search = copy.copy(self)
         search.inputs, search.gold = inputs, ys
