@@ -55,7 +55,7 @@ OPTIONS = {
     "on_error": "--on-error",
     "pos_label": "--pos-label",
     "resume": "--resume",
-    "scheduler": "--scheduler",
+    "scheduler": "--jobs",
     "seconds": "--seconds",
     "smooth": "--smooth",
     "systems": "--system",

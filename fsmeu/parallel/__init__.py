@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsmeu.errors import FsmeuError, InputError, check_int
+from fsmeu.errors import Argument, FsmeuError, InputError, check_int, wording
 
 MOST_JOBS = 1024  # processes on one machine: each has its own Python, about 150 MB
 TASKS_PER_JOB = 4  # tasks for each process or thread, so that none waits for long
@@ -34,10 +34,9 @@ class WorkerError(FsmeuError, RuntimeError):
 def checked_jobs(where: str, jobs: object) -> int:
     """The number of processes; an InputError unless it is whole, from 1 to ``MOST_JOBS``."""
     if (number := check_int(where, "jobs", jobs)) > MOST_JOBS:
-        must = f"jobs must be at most {MOST_JOBS:,}"
-        raise InputError(
-            where, must, given=jobs, remedy="Use a scheduler for more than one machine"
-        )
+        must = wording(Argument("jobs"), f" must be at most {MOST_JOBS:,}")
+        remedy = "Use a scheduler for more than one machine"
+        raise InputError(where, must, given=jobs, remedy=remedy)
     return number
 
 
@@ -100,8 +99,9 @@ def _dask(where: str, scheduler: Any, stack: ExitStack) -> tuple[Any, ...]:
         remedy = "Install it: pip install 'fsmeu[dask]'"
         raise InputError(where, "a scheduler needs Dask", given=error, remedy=remedy) from None
     except Exception as error:  # of many kinds, from names that are none to nobody there
-        must = "scheduler must be the address of a Dask scheduler, as in tcp://host:8786"
-        fault = InputError(where, f"{must} ({error!r})", given=scheduler)
+        address = " must be the address of a Dask scheduler, as in tcp://host:8786"
+        must = wording(Argument("scheduler"), f"{address} ({error!r})")
+        fault = InputError(where, must, given=scheduler)
     else:
         cores, lost = sum(scheduler.nthreads().values()), (KilledWorker, ImportError, OSError)
         if not cores:

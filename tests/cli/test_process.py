@@ -156,7 +156,7 @@ def test_messages_are_visible():
         "check two.loss --n 4",
         f"check --sizes any.loss --labels {','.join(LABELS)}",
         f"evaluate --steps any.loss {LABELS[0]} {LABELS[1]}",
-        "decode any.loss -m m.json --compare",
+        "decode any.loss -m m.json --method all",
         "decode any.loss -m m.json --json",
         "decode any.loss --corpus c.jsonl --on-error skip -o out",
         "draw --model m.json",

@@ -123,12 +123,12 @@ decode fscore
   => --probs | neither
   --model tags.json => must have the same labels | Give --labels
   --probs .5 --corpus x => --corpus | one of them
-  --corpus x --compare => --compare | one model
+  --corpus x --method all => --method | one model
   --corpus none.jsonl => none.jsonl | No such file
   --probs .5 --method rankin => 'ranking'
   --probs .5 --constraint (0 => constraint | not closed
   --probs .5 --draw x.svg => only --engine openfst builds
-  --probs .5 --engine openfst --compare --draw x.svg => one decision | --compare
+  --probs .5 --engine openfst --method all --draw x.svg => one decision | --method all
   --corpus x --engine openfst --draw x.svg => one decision | --corpus
   --probs .5 --engine openfst --method nbest => has the methods additive, counting
   --probs .5 --engine openfst --keep 3 => keeps every state
@@ -142,7 +142,7 @@ decode fscore --corpus p.jsonl ; expect fscore --corpus p.jsonl
   --on-error skpi => --on-error | 'skip'
   --input-format xml => --input-format | jsonl, conll
   --resume => --resume | --output
-  --jobs 2 --scheduler x => --jobs | both
+  --jobs x => --jobs | the address of a scheduler
   --jobs 100000 => --jobs | at most 1,024
   --jobs 0 => --jobs
   -o x.gz => --output | uncompressed
