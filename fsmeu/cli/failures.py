@@ -51,7 +51,6 @@ OPTIONS = {
     "method": "--method",
     "model": "--model",
     "n": "--n",
-    "names": "--columns",
     "on_error": "--on-error",
     "pos_label": "--pos-label",
     "resume": "--resume",
@@ -62,17 +61,14 @@ OPTIONS = {
     "types": "--types",
     "y": "--y",
     "z": "--z",
-    "zero_based": "--zero-based",
 }
 # What is typed behind them, where that is written otherwise than the value in Python.
 _TYPED = {
     "labels": "O,B-NP,I-NP",
     "method": "auto",
     "model": "FILE",
-    "names": "A,B,C",
     "resume": "",
     "types": "NP,VP",
-    "zero_based": "",
 }
 
 

@@ -192,8 +192,8 @@ class ExampleFormat:
     )
     input_format: str | None = option(
         "--input-format NAME",
-        "What the file is: svmlight, csv or npz; conll for sentences.",
+        "What the file is: svmlight, whose features count from 1, svmlight0, from 0, csv or npz; "
+        "conll for sentences.",
         unset="by the ending",
-        autocompletion=one_word_of("svmlight", "csv", "npz", "conll"),
+        autocompletion=one_word_of("svmlight", "svmlight0", "csv", "npz", "conll"),
     )
-    zero_based: bool = option("--zero-based", "svmlight: features are counted from 0, not from 1.")

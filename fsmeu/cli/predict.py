@@ -48,7 +48,6 @@ _ELSEWHERE = {
     "loss": "LOSS",
     "loss_params": "--param",
     "pos_label": "--pos-label",
-    "random_state": "--seed",
 }
 
 

@@ -128,12 +128,16 @@ class RecordFields(NamedTuple):
 
     The reference is "y", or the last column but one, where it is None: the only decision without
     systems and models is then the last column, as conlleval reads it. Where it is "" there is none,
-    and there must be a model. ``names`` are those of columns.
+    and there must be a model. A system is its place, or NAME=PLACE.
     """
 
     gold: str | None = None
     systems: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
+
+    def system_places(self) -> dict[str, str]:
+        """The key or column of each system by its name."""
+        parts = [text.rpartition("=") for text in self.systems]
+        return {name or place: place for name, _, place in parts}
 
 
 class Item(NamedTuple):
@@ -169,7 +173,7 @@ def record_id(content: Mapping[str, Any]) -> str | int | None:
 
 def read_record(record: Record, form: str, places: RecordFields, given: Any = None) -> Item:
     """The record of a "jsonl" or "conll" corpus as data, its model on a condition if given."""
-    system_places, name, lines = {system: system for system in places.systems}, None, list[int]()
+    system_places, name, lines = places.system_places(), None, list[int]()
     model: Model | None
     if form == "conll":
         tokens = _tokens(_text(record), record.line)
@@ -182,12 +186,12 @@ def read_record(record: Record, form: str, places: RecordFields, given: Any = No
         model = _independent(tokens) if has_model else None
         system_places = system_places or ({"last column": "-1"} if where is None else {})
         gold = "-2" if where is None else where
-        labels = partial(_column_labels, tokens, places.names)
+        labels = partial(_column_labels, tokens)
     else:
         content = record_object(record)
         name = record_id(content)
         gold = "y" if places.gold is None else places.gold
-        reserved = {"id", "z", "y", gold, *system_places}
+        reserved = {"id", "z", "y", gold, *system_places.values()}
         model_keys = {key: value for key, value in content.items() if key not in reserved}
         model = from_json(model_keys) if model_keys or not gold else None
         labels = partial(_key_labels, content, model)
@@ -311,14 +315,12 @@ def _independent(tokens: Sequence[_Token]) -> Independent:
     return Independent(rows, as_labels(labels))
 
 
-def _column_labels(tokens: Sequence[_Token], names: tuple[str, ...], place: str) -> list[str]:
-    """The texts of a column, by its name, or by its number from 1 or from -1 backwards."""
+def _column_labels(tokens: Sequence[_Token], place: str) -> list[str]:
+    """The texts of a column, by its number from 1 or from -1 backwards."""
     column = as_number(place)
-    if not column and not names:
+    if not column:
         must = "a column must be a number, from 1 or from -1 backwards"
-        remedy = wording("Names are given by ", Argument("names", '("A", "B", "C")'))
-        raise InputError("column", must, given=place, remedy=remedy)
-    column = column or names.index(one_of("column", "its name", place, names)) + 1
+        raise InputError("column", must, given=place)
     width = len(tokens[0].cells)
     for token in tokens:
         if abs(column) > len(token.cells) or (column < 0 and len(token.cells) != width):

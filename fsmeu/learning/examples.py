@@ -20,6 +20,7 @@ from sklearn.datasets import load_svmlight_file
 from fsmeu.errors import Argument, InputError, SizeLimitError, as_number, one_of, wording
 from fsmeu.files import TABLES, input_limit, read_arrays, read_bytes, readable
 
+_SVMLIGHT = ("svmlight", "svmlight0")
 _ENDINGS = {"csv": "csv", "tsv": "csv", "npz": "npz"}
 
 
@@ -39,29 +40,28 @@ def read_examples(
     input_format: str | None = None,
     label: str | None = None,
     features: int | None = None,
-    zero_based: bool = False,
     labelled: bool = False,
 ) -> Examples:
     """The examples of a file.
 
     Args:
         name: the path of the file.
-        input_format: svmlight, csv or npz; None goes by the ending, else svmlight.
+        input_format: svmlight, whose features count from 1, svmlight0, csv or npz; None goes by
+            the ending, else svmlight.
         label: csv: columns of labels by name or counted from 1, with commas; None is the last one.
         features: how many there must be, if known; a csv file of as many columns has no labels.
-        zero_based: svmlight: features are counted from 0.
         labelled: whether there must be labels.
     """
     ending = Path(name).name.lower().removesuffix(".gz").removesuffix(".bz2").rpartition(".")[2]
     form = _ENDINGS.get(ending, "svmlight") if input_format is None else input_format
-    one_of(name, "input_format", form, ("svmlight", "csv", "npz"))
+    one_of(name, "input_format", form, (*_SVMLIGHT, "csv", "npz"))
     if label is not None and form != "csv":
         must = "a column of labels can be chosen in csv files only"
         raise InputError(wording(Argument("label")), must, given=f"{form} file {name}")
     if form == "csv":
         data = _from_csv(name, label, features)
     else:
-        data = _from_npz(name) if form == "npz" else _from_svmlight(name, features, zero_based)
+        data = _from_npz(name) if form == "npz" else _from_svmlight(name, features, form)
     if not data.rows.shape[0]:
         raise InputError(name, "there must be examples", given="none")
     if features is not None and data.rows.shape[1] != features:
@@ -72,14 +72,15 @@ def read_examples(
     return data
 
 
-def _from_svmlight(name: str, features: int | None, zero_based: bool) -> Examples:
+def _from_svmlight(name: str, features: int | None, form: str) -> Examples:
     content = io.BytesIO(read_bytes(name, f"svmlight file {name}", TABLES))
     try:
-        rows, labels = load_svmlight_file(content, n_features=features, zero_based=zero_based)
+        from_0 = form == "svmlight0"
+        rows, labels = load_svmlight_file(content, n_features=features, zero_based=from_0)
     except (ValueError, TypeError, OverflowError) as error:
         must = f"each line must be a label and features as index:value ({error})"
-        formats = (Argument("zero_based", "True"), "; or give ", Argument("input_format"))
-        counted = wording("Features count from 1, or from 0 with ", *formats)
+        other = Argument("input_format", "svmlight0")
+        counted = wording("Features count from 1, or from 0 with ", other, "; or choose another")
         raise InputError(name, must, remedy=counted) from None
     if features is None and rows.shape[1] > (most := input_limit(32)):  # bytes of weights each
         remedy = "Number features without gaps, or raise the limit with FSMEU_MAX_BYTES"

@@ -186,18 +186,16 @@ score fscore one.jsonl
   --decide all => --decide | viterbi
   --decide , => --decide: some of viterbi | none
   --baseline x => --baseline | viterbi
-  --columns a => --columns | in columns
   -o x.txt => --output | .csv
   -o x.csv --json => --json | both
-  -o - => --format
-  --format xml => --format | json, csv
+  -o - => --output | .csv
   --plot x.txt => plot | png
   -p beta=auto => --param beta | number
 score --input-format conll accuracy
   short.txt --gold 4 -s 1 => column 4
   short.txt => line 2 | as many as its first, 3
-  short.txt --gold g -s 1 => --columns A,B,C
-  short.txt --columns word,gold --gold golt -s 1 => Did you mean 'gold'?
+  short.txt --gold g -s 1 => column | a number, from 1
+  short.txt --gold 2 -s crf=g -s 1 => column | Got g instead
   - <<< 'a O:0.5 B:0.5' => --gold | probabilities
 score --input-format conll
   fscore - <<< 'a 0 no' => decision, fscore | no
@@ -205,12 +203,12 @@ score --input-format conll
 train t.csv -o m.npz
   -c DTAClasifier => 'DTAClassifier'
   -c A -c B => --classifier | one
-  -t words => --templates | classifier
+  --set templates=words => --set, DTAClassifier: a parameter must be
   --set calibratoin=x => 'calibration'
   --set calibration => NAME=VALUE | --set estimator=GaussianNB
   --set loss=jaccard => is given by LOSS
   --set loss__beta=2 => is given by LOSS
-  --set random_state=2 => is given by --seed
+  --set random_state=x => --set: random_state must be a whole number | Got x
   -p bta=2 => 'beta'
   -p beta=two => --param beta | number
   -c MaxExpectedFClassifier -p beta=2 => it takes no loss | --list
@@ -219,7 +217,7 @@ train t.csv -o m.npz
   --set estimator=GaussianNB --set estimator__C=2 => 'C'
   --set estimator=LogisticRegression --set estimator__C=-1 => C
   --label 1,2,3,4,5 => beside the labels
-  --input-format excel => svmlight, csv, npz
+  --input-format excel => svmlight, svmlight0, csv, npz
   --input-format npz => npz file
   --input-format svmlight => index:value
   --plot x.png => --test
@@ -257,7 +255,7 @@ train --online t.csv --shuffles 2
   -c OFOClassifier -c FOFOClassifier --output m.npz => one learner
   --shuffles -1 => Invalid value for '--shuffles'
   --passes 0 => Invalid value for '--passes'
-  --seed -1 => Invalid value for '--seed'
+  --set random_state=-1 => --set: random_state must be a whole number
   --plot folder.png => must be a file | folder.png
   --output folder.png => must be a file | folder.png
   --plot t.csv/c.csv => t.csv
@@ -273,7 +271,7 @@ train --input-format conll t.txt -o m
   --set bta=1 => Did you mean 'beta'
   --set loss=hamming => is given by LOSS
   -p k=1 => 'k'
-  -t chunkin => Did you mean 'chunking'
+  --set templates=chunkin => Did you mean 'chunking'
 train --input-format conll {} -o m
   none.txt => none.txt | cannot be read
   one.txt => line 1 | 2 columns
