@@ -115,8 +115,6 @@ draw
   -f html fscore -n 3 --limit 10 => at most 10 states
   -f html fscore -n 3 --probs 0.5 => each of n = 3 positions
   tags.json -f fst => of a loss | Got a model
-  fscore -n 2 --open => -o FILE.html
-  fscore -n 2 -o x.svg --open => -o FILE.html
   --probs 0.5 --y 00 => as long as the sequences of the model, 1
   -f html hamming --labels A,B,C --probs 0.5 => for two labels
 decode fscore
