@@ -142,16 +142,16 @@ def check(
     >>> check("pk", k=2).properties.additive
     True
     """
-    longest = None if n is None else check_int("check", "n", n)
+    n = None if n is None else check_int("check", "n", n)
     if isinstance(loss, str | os.PathLike):
-        return report(read_spec(loss, "check"), params=params, labels=labels, longest=longest)
+        return report(read_spec(loss, "check"), params=params, labels=labels, n=n)
     if isinstance(as_loss(loss, "check"), SpecLoss):
         given = None if loss.labels_open else loss.alphabet.labels
         return report(
             loss.spec,
             params={**loss.params_given, **params},
             labels=given if labels is None else labels,
-            longest=longest,
+            n=n,
         )
     must = "a loss of a file is needed: one in Python tells nothing of itself"
     raise InputError("check", must, given=loss)
@@ -163,7 +163,7 @@ def report(
     *,
     params: Mapping[str, Any] | None = None,
     labels: Labels = None,
-    longest: int | None = None,
+    n: int | None = None,
 ) -> Report:
     """The report on a loss file: results of its examples, sizes of machines, derived properties.
 
@@ -172,10 +172,10 @@ def report(
         params: parameters for the measurement; those without a default are also for examples that
             do not bind them.
         labels: the labels, where the file leaves them open.
-        longest: the greatest length to measure.
+        n: the greatest length to measure.
 
     >>> from fsmeu.losses.loss import read_spec
-    >>> result = report(read_spec("hamming"), longest=8)
+    >>> result = report(read_spec("hamming"), n=8)
     >>> result.holds, str(result.growth.states), result.properties.additive
     (True, 'n', True)
     """
@@ -187,7 +187,7 @@ def report(
         loss, assumed = loss_to_measure(spec, values, labels)
     except FsmeuError as error:
         return replace(result, missing=error, bound=isinstance(error, _MissingError))
-    sizes = growth(loss, longest or LONGEST)
+    sizes = growth(loss, n or LONGEST)
     props, underived = None, ""
     try:
         props = properties(loss.bound)
@@ -195,7 +195,7 @@ def report(
         underived = str(error).splitlines()[0]
     proven = _determinism(loss.bound, sizes)
     result = replace(result, loss=loss, assumed=assumed, properties=props, underived=underived)
-    result = replace(result, methods_n=longest)
+    result = replace(result, methods_n=n)
     result = replace(result, growth=sizes, determinism=proven)
     return replace(result, **_clash(loss, props, sizes), **_redundant(loss, sizes))
 

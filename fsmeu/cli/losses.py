@@ -110,7 +110,7 @@ def check(
         refuse("--n", must, n, "--sizes measures any one length")
     spec = inputs.read_loss_file(loss)
     labels = inputs.choose_labels(binding, spec.scheme)
-    result = report(spec, params=inputs.choose_params(binding.param), labels=labels, longest=n)
+    result = report(spec, params=inputs.choose_params(binding.param), labels=labels, n=n)
     if as_json:
         print_json(report_data(result))
     else:
