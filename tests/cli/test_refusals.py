@@ -88,7 +88,7 @@ fsmeu
   expect fscore 00 --probs 0,0 --given '1 1' => --given: some sequence that the constraint allows
   expect fscore 00 --probs 0,0 --given empty => must hold a regular expression | nothing in
   expect fscore 00 --probs 0,0 --given broken.fst => --given
-  gallery hamming bad.loss => FOLDER must name a folder
+  gallery hamming bad.loss => FOLDER: it must name a folder
   demo -o x.gif => the format must be one of svg
   demo -o / => must be a file
   gallery hammming new => Did you mean 'hamming'?
