@@ -40,7 +40,8 @@ def closed_ends(tables: DeviceTables, plan: Plan, emissions: Tensor) -> Tensor:
     mass = (shares[..., None] * added).sum(2)
     if tables.most_counted == 0:
         counts = mass[:, :, 1:].sum(1)
-        return torch.cat([torch.ones_like(counts[:, :1]), counts], 1)[:, None, :, None]
+        ones = counts.new_ones(len(counts), 1)
+        return torch.cat([ones, counts], 1)[:, None, :, None]
     size = max(1, _MOST_NUMBERS // max(1, mass.shape[1] * plan.lanes))
     parts = [
         _ends_of(rows, nodes, tables.most_counted)

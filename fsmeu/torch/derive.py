@@ -162,6 +162,8 @@ def _classes(variants: list[BoundLoss], roles: Roles) -> _Classes:
     adding = tuple(name for name in spec.amounts if name in spec.unread and spec.amounts[name])
     ages = _Ages(spec)
     views = [SpecAutomaton(b.at(ages.length), None, adding, merge=False) for b in variants]
+    for view in views[1:]:  # numbers of memories are those of the first
+        view.space_of = views[0].space_of
     size = len(variants[0].label_values)
     codes = np.array([views[0].start], np.int64)
     targets = list[Ints]()

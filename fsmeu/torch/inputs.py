@@ -117,8 +117,10 @@ def check_results(where: str, values: Tensor, scores: Scores) -> None:
             raise InputError(where, f"{name} must be numbers", given="nan")
         if tensor is not None and bool((tensor == torch.inf).any()):
             raise InputError(where, f"{name} must be finite, or -inf to forbid", given="inf")
-    must = "every sequence must allow some labels"
-    raise InputError(where, must, given="scores of -inf that forbid all of them")
+    forbids = any(t is not None and bool((t == -torch.inf).any()) for t in scores)
+    must = "every sequence must allow some labels" if forbids else "values must be doubles"
+    given = "scores of -inf that forbid all of them" if forbids else "greater ones"
+    raise InputError(where, must, given=given)
 
 
 def is_capturing(tensor: Tensor) -> bool:

@@ -21,6 +21,8 @@ from fsmeu.losses.semantics.evaluator import Scope
 from fsmeu.torch.derive import Derivation, NoTables
 from fsmeu.torch.lanes import MOST_LANES, Lanes, RatioValue, one_lane, ratio_lanes, root_lanes
 
+_LEAST_BELOW = 2.0**-10  # k + shift is at least this: nodes would be next to 0
+
 
 class Case(NamedTuple):
     """A length and the counts of y: sentences of one case have the same weights."""
@@ -70,11 +72,12 @@ def ratio_value(derivation: Derivation, case: Case, most: int) -> RatioValue | N
         count = Count(counter, at.starts[counter], float(least), float(max(most, 1)))
         ratios = [ratio_of_count(expr, scope, count) for expr in _channels(derivation)]
         joined = _one_denominator([ratio for ratio in ratios if ratio is not None], least)
-        if len(ratios) > ratios.count(None) == 0 and joined is not None:
-            at_zero = value_table(derivation, case, 0)[:, 0, 0]
-            offsets = np.array([ratio.offset for ratio in ratios if ratio is not None])
-            gains = np.array([ratio.gain for ratio in ratios if ratio is not None])
-            return RatioValue(offsets, gains, at_zero, joined.shift, joined.power, least)
+        if None in ratios or joined is None or joined.shift + least < _LEAST_BELOW:
+            continue
+        at_zero = value_table(derivation, case, 0)[:, 0, 0]
+        offsets = np.array([ratio.offset for ratio in ratios if ratio is not None])
+        gains = np.array([ratio.gain for ratio in ratios if ratio is not None])
+        return RatioValue(offsets, gains, at_zero, joined.shift, joined.power, least)
     return None
 
 

@@ -243,3 +243,22 @@ def test_derivatives_of_derivatives_are_refused(name):
     value = ExpectedScore(batch.loss)(emissions, batch.tags)
     with pytest.raises(fsmeu.InputError, match="derivatives of derivatives"):
         torch.autograd.grad(value, emissions, create_graph=True)
+
+
+@pytest.mark.parametrize("name", ["fscore", "chunk_fscore", "g_mean"])
+def test_compiled_models(name):
+    """``torch.compile`` leaves sweeps as they are, and the numbers too."""
+    batch = Batch(load(name), [5, 4])
+    score = ExpectedScore(batch.loss, reduction="none")
+    plan = score.plan(batch.tags, batch.mask)
+    weight = torch.eye(len(batch.loss.alphabet), dtype=torch.float64)
+
+    def model(emissions):
+        return score(emissions @ weight, plan, None, batch.transitions).sum()
+
+    slopes = []
+    for function in (model, torch.compile(model, backend="aot_eager")):
+        emissions = batch.emissions.clone().requires_grad_()
+        function(emissions).backward()
+        slopes.append(emissions.grad)
+    torch.testing.assert_close(*slopes)

@@ -18,6 +18,8 @@ from fsmeu.losses.algebra.ratios import Part, parts_of, second_count
 from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.semantics.evaluator import Scope
 
+_MOST_CANCELLED = 64.0  # how many times the function its offset may be
+
 
 class CountRatio(NamedTuple):
     """A function offset + gain (k + shift)^-power of a count k."""
@@ -41,7 +43,8 @@ def ratio_of_count(expr: Expr, scope: Scope, count: Count) -> CountRatio | None:
     """An expression as a function of one count, everything else being known; None if it is none.
 
     Proven for every k in the range of the count: conditions hold at all of them or at none, and
-    k + shift is above 0.
+    k + shift is above 0. None as well where offset and ratio are far greater than their sum, in
+    which digits would be lost.
     """
     places = second_count(known(np.zeros(1)), count.least, count.most)
     own = Polynomial(np.array([[count.start], [0.0], [1.0]]))
@@ -59,7 +62,14 @@ def ratio_of_count(expr: Expr, scope: Scope, count: Count) -> CountRatio | None:
         if joined is None:
             return None
         total = joined
-    return total
+    return None if _cancels(total, count) else total
+
+
+def _cancels(ratio: CountRatio, count: Count) -> bool:
+    """Whether the offset is far greater than the function, which is monotone, is anywhere."""
+    ends = (count.least, count.most)
+    values = [ratio.offset + ratio.gain * (k + ratio.shift) ** -ratio.power for k in ends]
+    return bool(abs(ratio.offset) > _MOST_CANCELLED * max(map(abs, values)))
 
 
 def _one_ratio(top: Floats, below: Floats, part: Part) -> CountRatio | None:
