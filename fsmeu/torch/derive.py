@@ -220,13 +220,8 @@ class _Ages:
 
     def __init__(self, spec: Spec) -> None:
         names = ages_of(spec)
-        starts = [
-            r.start.value
-            for r in spec.registers
-            if r.name in names and isinstance(r.start, ast.Number)
-        ]
         self.names = tuple(names)
-        self.enough = np.floor(max([greatest_number(spec), *starts])) + 1
+        self.enough = np.floor(greatest_number(spec)) + 1
         self.length = int(self.enough + _FAR * (len(names) + 1)) + 8
 
     def least(self, view: SpecAutomaton, codes: Ints) -> Ints:

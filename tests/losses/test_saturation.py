@@ -152,6 +152,7 @@ def test_what_moves_otherwise_is_no_age(update):
         ({"asked": "a == b and 9 > old b"}, 9),
         ({"update": "if z == 1 then a + 1 else 3"}, 3),
         ({"update": "if z == 1 and a < 4 then a + 1 else 0"}, 4),
+        ({"value": "tp / (1 + (b > 11))"}, 11),
     ],
 )
 def test_caps_are_above_all_numbers(given, least):

@@ -50,13 +50,15 @@ def ages_of(spec: Spec) -> Mapping[str, str]:
 def greatest_number(spec: Spec) -> float:
     """The greatest number that the spec compares ages with, or sets them to; at least 1."""
     ages = ages_of(spec)
-    numbers = [1.0]
-    for register in spec.registers:
-        for expr in _all_parts(register.update):
-            is_comparison = isinstance(expr, ast.Binary) and expr.operator in _COMPARISONS
-            if register.name in ages or (is_comparison and names_read(expr) & ages.keys()):
-                numbers += [x.value for x in _all_parts(expr) if isinstance(x, ast.Number)]
-    return max(numbers)
+    own = [expr for r in spec.registers if r.name in ages for expr in (r.start, r.update)]
+    asked = [part for r in spec.registers for part in _all_parts(r.update)]
+    asked += _all_parts(spec.value)
+    for expr in asked:
+        is_comparison = isinstance(expr, ast.Binary) and expr.operator in _COMPARISONS
+        if is_comparison and names_read(expr) & ages.keys():
+            own.append(expr)
+    parts_of_own = [part for expr in own for part in _all_parts(expr)]
+    return max([1.0, *(part.value for part in parts_of_own if isinstance(part, ast.Number))])
 
 
 def saturated_spec(spec: Spec, cap: int) -> Spec:
