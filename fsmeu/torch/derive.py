@@ -156,55 +156,68 @@ class _Classes(NamedTuple):
     ends: Floats  # (ends, registers)
 
 
-def _classes(variants: list[BoundLoss], roles: Roles) -> _Classes:
-    """The classes of all pairs of memories that may follow the start."""
+class _Memories(NamedTuple):
+    """All pairs of memories that may follow the start, N of them; the first is the start."""
+
+    targets: Ints  # places of those after a step, (N, variants z y)
+    gains: Floats  # what a step adds up, (added, N, variants z y)
+    added: tuple[str, ...]  # the registers that add up
+    ends: Floats  # the registers that the value looks at, and 0, (N, registers + 1)
+
+
+def _memories(variants: list[BoundLoss], roles: Roles) -> _Memories:
+    """The pairs of memories, one for each kind of ages."""
     spec = variants[0].spec
     adding = tuple(name for name in spec.amounts if name in spec.unread and spec.amounts[name])
     ages = _Ages(spec)
     views = [SpecAutomaton(b.at(ages.length), None, adding, merge=False) for b in variants]
     for view in views[1:]:  # numbers of memories are those of the first
         view.space_of = views[0].space_of
-    size = len(variants[0].label_values)
+    symbols = len(views) * views[0].symbols
     codes = np.array([views[0].start], np.int64)
+    known = codes
     targets = list[Ints]()
     gains = list[Floats]()
-    known = codes
     while len(codes):
-        if (len(known) + len(codes)) * len(views) * size * size > _MOST_STEPS:
+        if len(known) * symbols > _MOST_STEPS:
             said = "the loss has too many pairs of memories"
             raise NoTables(said)
         steps = [view.advance(1, codes) for view in views]
-        after = np.stack([target for target, _ in steps], axis=1)
+        after = np.concatenate([target for target, _ in steps], axis=1)
         if (after < 0).any():
             said = "a count that other registers read grows with the length"
             raise NoTables(said)
-        after = ages.least(views[0], after)
-        targets.append(after.reshape(len(codes), -1))
-        gained = [_gains(gain, target) for target, gain in steps]
-        gains.append(np.stack(gained, axis=1))
-        codes = np.setdiff1d(after, known)
+        targets.append(ages.least(views[0], after))
+        gains.append(np.concatenate([_gains(gain, target) for target, gain in steps], axis=2))
+        codes = np.setdiff1d(targets[-1], known)
         known = np.concatenate([known, codes])
-    all_gains = np.concatenate(gains, axis=2).transpose(0, 2, 1, 3)  # (added, memories, variants,)
     order = np.argsort(known)
     places = order[np.searchsorted(known, np.concatenate(targets), sorter=order)]
     columns = views[0].space_of.decode(known)
     ends = np.stack([*(columns[name] for name in roles.ends), np.zeros(len(known))], axis=1)
-    seen = np.concatenate([*(g.reshape(len(known), -1) for g in all_gains), ends], axis=1)
-    numbers = refine(places, group(bits(seen)))
+    return _Memories(places, np.concatenate(gains, axis=1), views[0].linear_names, ends)
+
+
+def _classes(variants: list[BoundLoss], roles: Roles) -> _Classes:
+    """The classes of memories that no continuation tells apart."""
+    found = _memories(variants, roles)
+    size = len(variants[0].label_values)
+    seen = np.concatenate([*found.gains, found.ends], axis=1)
+    numbers = refine(found.targets, group(bits(seen)))
     first = np.unique(numbers, return_index=True)[1]
-    shape = (len(first), len(views), size, size)
-    step = numbers[places[first]].reshape(shape).swapaxes(0, 1)
-    gain_of = dict(zip(views[0].linear_names, all_gains[:, first], strict=True))
+    shape = (len(first), len(variants), size, size)
+    step = numbers[found.targets[first]].reshape(shape).swapaxes(0, 1)
+    gain_of = dict(zip(found.added, found.gains[:, first], strict=True))
 
     def of(names: tuple[str, ...]) -> Floats:
         tables = [gain_of[name].reshape(shape).swapaxes(0, 1) for name in names]
-        return np.stack(tables) if tables else np.zeros((0, len(views), len(first), size, size))
+        return np.stack(tables) if tables else np.zeros((0, *step.shape))
 
     counted = of((roles.counter,))[0] if roles.counter else np.zeros(step.shape)
     if (counted != np.floor(counted)).any() or counted.min() < 0 or counted.max() > _MOST_COUNTED:
         said = f"{roles.counter} does not grow by small whole numbers"
         raise NoTables(said)
-    values, end = np.unique(ends[first], axis=0, return_inverse=True)
+    values, end = np.unique(found.ends[first], axis=0, return_inverse=True)
     whole = counted.astype(np.int64)
     joint = of(roles.joint)
     return _Classes(step, joint, whole, of(roles.given), end.ravel(), values[:, :-1])
