@@ -66,7 +66,8 @@ def ratio_value(derivation: Derivation, case: Case, most: int) -> RatioValue | N
     at = derivation.bound.at(case.n)
     counter = derivation.roles.counter
     assert counter is not None
-    current = {**_known(derivation, at, case), "n": float(case.n)}
+    alone = dict(zip(derivation.roles.ends, derivation.ends[0].tolist(), strict=True))
+    current = {**_known(derivation, at, case), **alone, "n": float(case.n)}
     scope = Scope(derivation.bound, current, current, at.memories)
     for least in (0, 1):
         count = Count(counter, at.starts[counter], float(least), float(max(most, 1)))

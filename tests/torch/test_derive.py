@@ -58,6 +58,17 @@ def test_losses_without_tables_say_why(name):
     assert REFUSED[name] in ExpectedScore(load(name)).why
 
 
+def test_memory_of_the_value_that_never_changes():
+    """It is a number beside the count."""
+    text = (
+        'utility f "f"\nlabels 0 1\nregister kept in 0..3 start 2 next kept\n'
+        "count hyp when z == 1\nvalue kept / (hyp + 1)\n"
+    )
+    batch = Batch(fsmeu.loads(text), [5, 3])
+    found = ExpectedScore(batch.loss, reduction="none")(batch.emissions, batch.tags, batch.mask)
+    assert difference(found, batch.listed()) < 1e-13
+
+
 class Mismatches:
     """The number of positions with different labels, up to 2."""
 
