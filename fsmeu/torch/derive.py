@@ -44,6 +44,7 @@ from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.torch.tables import ScoreTables
 
 _MOST_STEPS = 1 << 23  # of pairs of memories: 64 MB
+_MOST_LAYERS = 512  # steps after which a memory may be met for the first time
 _MOST_CELLS = 1 << 25  # of the matrices of all kinds of steps: 256 MB
 _MOST_SETS = 4000  # states of y
 _FAR = 2.0  # where differences of ages are cut off
@@ -179,7 +180,7 @@ def _memories(variants: list[BoundLoss], roles: Roles) -> _Memories:
     targets = list[Ints]()
     gains = list[Floats]()
     while len(codes):
-        if len(known) * symbols > _MOST_STEPS:
+        if len(known) * symbols > _MOST_STEPS or len(targets) > _MOST_LAYERS:
             said = "the loss has too many pairs of memories"
             raise NoTables(said)
         steps = [view.advance(1, codes) for view in views]

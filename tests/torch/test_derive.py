@@ -45,6 +45,19 @@ def test_chunks_of_23_tags_are_few_classes():
     assert (tables.classes, tables.states, tables.labels) == (155, 35, 23)
 
 
+def test_memories_that_never_end():
+    """A count that another register reads, and that has no bounds: it has no tables."""
+    text = (
+        'utility f "f"\nlabels 0 1\ncount c by 0.5 when z == 1\n'
+        "count d when c > 1 and y == 1\nvalue d\n"
+    )
+    batch = Batch(fsmeu.loads(text), [5, 3])
+    score = ExpectedScore(batch.loss, reduction="none")
+    assert "too many pairs of memories" in score.why
+    found = score(batch.emissions, batch.tags, batch.mask)
+    assert difference(found, batch.listed()) < 1e-13
+
+
 REFUSED = {
     "g_mean": "linear in neither of tp and hyp",
     "threshold": "looks at the position, or at the length",
