@@ -3,7 +3,7 @@
 PyTorch is part of nobody's base or development environment. Installed by pip, it takes some 200 MB
 to fetch and 0.6 GB of disk where the index has a build for the CPU (Linux on arm64, macOS), and
 several GB where it brings CUDA (Linux on x86_64). FSMEU_TORCH holds other words for pip, such as
-`torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu`.
+`torch==2.13.0 --index-url` and the address of PyTorch's own index of builds for the CPU.
 """
 
 from __future__ import annotations
