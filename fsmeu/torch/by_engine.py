@@ -27,6 +27,11 @@ class References:
         """The number B of sequences and the greatest length n."""
         return self.tags.shape[0], self.tags.shape[1]
 
+    def rows(self, chosen: Tensor) -> References:
+        """Those of some of the sequences, given by their numbers or a mask."""
+        there = chosen.cpu()
+        return References(self.tags[there], self.lengths[there])
+
 
 @torch.compiler.disable
 def engine_values(loss: Loss, given: References, emissions: Tensor, transitions: Tensor) -> Tensor:

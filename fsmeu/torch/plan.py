@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.errors import InputError
 from fsmeu.torch.lanes import Lanes
 from fsmeu.torch.tables import ScoreTables, walk
 
@@ -51,6 +52,28 @@ class Plan:
     def lanes(self) -> int:
         """The number Q of lanes."""
         return self.nodes.shape[1]
+
+    def rows(self, chosen: Tensor) -> Plan:
+        """The plan of some of the sequences, as a batch has them.
+
+        Args:
+            chosen: their numbers, on the device of the plan, or a mask of all, (B,).
+
+        Raises:
+            InputError: the plan is that of a corpus, whose weights are those of all sequences.
+        """
+        if self.is_corpus:
+            must = "a plan of a corpus belongs to all of its sequences"
+            raise InputError("Plan.rows", must, remedy="Make a plan of the tags of the batch")
+        return replace(
+            self,
+            kinds=self.kinds[:, chosen].contiguous(),
+            tags=self.tags[chosen],
+            lengths=self.lengths[chosen],
+            nodes=self.nodes[chosen],
+            weights=self.weights[chosen],
+            ends=self.ends[chosen] if self.ends.numel() else self.ends,
+        )
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> Plan:
         """The plan on a device, nodes and weights in a precision; itself where it is there."""

@@ -262,3 +262,22 @@ def test_compiled_models(name):
         function(emissions).backward()
         slopes.append(emissions.grad)
     torch.testing.assert_close(*slopes)
+
+
+@pytest.mark.parametrize("name", ["fscore", "zero_one", "mcc", "g_mean"])
+def test_plans_of_some_sequences(name):
+    """They are those of a batch of these: by numbers, in another order, and by a mask."""
+    loss = load(name)
+    batch = Batch(loss, [4, 3, 4, 2])
+    score = ExpectedScore(loss, reduction="none")
+    plan = score.plan(batch.tags, batch.mask)
+    whole = batch.listed()
+    for chosen in (torch.tensor([2, 0]), torch.tensor([False, True, True, False])):
+        found = score(batch.emissions[chosen], plan.rows(chosen))
+        assert difference(found, whole[chosen.numpy()]) < 1e-13
+
+
+def test_a_plan_of_a_corpus_has_no_parts():
+    plan = ExpectedScore("fscore", corpus=True).plan(torch.tensor([[0, 1], [1, 1]]))
+    with pytest.raises(fsmeu.InputError, match="belongs to all of its sequences"):
+        plan.rows(torch.tensor([0]))
