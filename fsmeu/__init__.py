@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from fsmeu.expectation.expect import value_and_gradient as value_and_gradient
     from fsmeu.expectation.expect import value_and_gradient_many as value_and_gradient_many
     from fsmeu.expectation.result import Expectation as Expectation
+    from fsmeu.expectation.result import Expectations as Expectations
     from fsmeu.losses.function import function_loss as function_loss
     from fsmeu.losses.loss import library as library
     from fsmeu.losses.loss import load as load
@@ -105,7 +106,7 @@ _HOMES = {
         "expectation.expect": (
             "expect expect_many gradient value_and_gradient value_and_gradient_many"
         ),
-        "expectation.result": "Expectation",
+        "expectation.result": "Expectation Expectations",
         "losses.loss": "library load loads",
         "losses.function": "function_loss",
         "losses.protocol": "Loss evaluate evaluate_corpus evaluate_many evaluate_outputs",

@@ -28,7 +28,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.clock import Clock as Clock
 from fsmeu.decoding.decision import PRECISION
 from fsmeu.errors import FsmeuError, SizeLimitError
-from fsmeu.expectation.expect import expectation_of, values_and_errors, with_errors
+from fsmeu.expectation.expect import Options, expectation_of, values_and_errors
 from fsmeu.expectation.query import BinaryLabels, Query, allowed_layers, binary_labels
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
@@ -128,9 +128,7 @@ class Problem:
     def values(self, candidates: Sequence[Ints], engine: str = "auto") -> Floats:
         """The expected values of sequences, and bounds on errors, (2, sequences)."""
         queries = list(map(self.query, candidates))
-        if self.keep is None and engine == "auto":
-            return values_and_errors(queries)
-        return with_errors([expectation_of(query, None, self.keep, engine) for query in queries])
+        return values_and_errors(queries, Options(engine, self.keep))
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""
@@ -363,7 +361,7 @@ def _with_value(problem: Problem, answer: Answer, again: float | None) -> Answer
     if again is None and not (claim and answer.error <= PRECISION * abs(answer.value or 0.0)):
         limit = problem.cheap_states if claim else None
         try:
-            again = expectation_of(problem.query(answer.indices), limit).value
+            again = expectation_of(problem.query(answer.indices), Options(max_states=limit)).value
         except SizeLimitError:
             if not claim:
                 raise
@@ -427,7 +425,8 @@ def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
             ends = [end for end in ends if sign * (end - value) <= FAR * abs(value) + LEAST]
         if not ends:
             return answer
-        expectation = expectation_of(problem.query(answer.indices), problem.cheap_states)
+        cheap = Options(max_states=problem.cheap_states)
+        expectation = expectation_of(problem.query(answer.indices), cheap)
         worst, best = sorted((expectation.lower, expectation.upper), key=lambda x: sign * x)
         reach = PRECISION * abs(expectation.value) + 2 * LEAST
         if any(sign * (x - worst) <= reach and sign * (x - best) <= LEAST for x in ends):

@@ -217,7 +217,7 @@ def plot_calibration(
             must = f"there must be a model, a reference and a decision for {groups} or more"
             raise InputError(message(where, must, " and ".join(map(str, sorted(sizes)))))
         decided = [d.labels for d in decode_many(loss, own)] if zs is None else zs
-        values[name] = expect_many(loss, decided, own), evaluate_many(loss, decided, ys)
+        values[name] = expect_many(loss, decided, own).values, evaluate_many(loss, decided, ys)
     axes = axes_for(ax, (4.8, 4.8))
     for k, (name, (expected, obtained)) in enumerate(values.items()):
         found = _reliability(expected, obtained, groups)
