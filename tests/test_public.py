@@ -18,6 +18,8 @@ expectation: fsmeu.Expectation = fsmeu.expect(loss, decision.labels, model)
 many: fsmeu.Expectations = fsmeu.expect_many(loss, [decision.labels], [model], keep=8)
 widest: float = float((many.upper - many.lower).max())
 each: list[fsmeu.Decision] = fsmeu.decode_many(loss, [model])
+five: list[fsmeu.Decision] = fsmeu.decode(loss, model, k=5)
+five_each: list[list[fsmeu.Decision]] = fsmeu.decode_many(loss, [model], k=5)
 corpus: fsmeu.CorpusDecision = fsmeu.decode_corpus(loss, [model])
 words: list[str] = [fsmeu.explain(decision), fsmeu.explain(corpus), decision.method, corpus.why]
 given_away: fsmeu.Regret = fsmeu.regret(loss, decision.labels, model)

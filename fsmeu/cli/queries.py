@@ -18,9 +18,10 @@ from fsmeu.cli.options import argument, option
 from fsmeu.corpora.records import RecordFields
 from fsmeu.corpora.run import ModelQuestion, as_line
 from fsmeu.decoding.candidates import EXHAUSTIVE
+from fsmeu.decoding.choice import METHODS
 from fsmeu.decoding.decision import Decision
 from fsmeu.decoding.decision import explain as in_words
-from fsmeu.decoding.decode import METHODS, Compared, compare_methods, decode
+from fsmeu.decoding.decode import Compared, compare_methods, decode
 from fsmeu.decoding.explicit import searched_machine
 from fsmeu.decoding.explicit_lists import hypotheses_composition
 from fsmeu.drawing.draw import Drawing

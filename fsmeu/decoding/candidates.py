@@ -271,7 +271,9 @@ def _best_change(problem: Problem, current: Ints, table: Floats, value: float) -
 
 
 VITERBI = Method("viterbi", _equality_alone, _viterbi, together=True)
-MARGINAL = Method("marginal", lambda problem: None, one_by_one(_marginal), together=True)
+MARGINAL = Method(
+    "marginal", lambda problem: None, one_by_one(_marginal), together=True, limited=False
+)
 NBEST = Method("nbest", lambda problem: None, one_by_one(_nbest))
 EXHAUSTIVE = Method("exhaustive", _few_sequences, one_by_one(_exhaustive))
 SEARCH = Method("search", lambda problem: None, one_by_one(_search))

@@ -65,6 +65,10 @@ class Clock:
         """A clock for a first attempt, which may take half of the time that is left."""
         return Clock(max(self.left / 2, _SHORTEST), self.progress)
 
+    def again(self) -> Clock:
+        """A clock of the same limit that was not read yet."""
+        return Clock(None if self.seconds == math.inf else self.seconds, self.progress)
+
     def check(self) -> None:
         """Raises a TimeoutError when there is no time left; the best so far is then the answer."""
         if self.over():

@@ -179,14 +179,16 @@ class Method:
     what deriving a property raises. ``obstacle`` is the error that the work would meet where the
     condition holds, None where it meets none. ``decide`` has the answers to problems alike, to
     which the method applies, or what was seen not to hold while computing; ``together`` says that
-    these are decided faster than one by one. ``claim`` is why the answer is exact, rounding aside,
-    without deciding; without it, only an answer tells.
+    these are decided faster than one by one, ``limited`` that it decides among sequences that a
+    constraint allows, so that it has the second best, too. ``claim`` is why the answer is exact,
+    rounding aside, without deciding; without it, only an answer tells.
     """
 
     name: str
     condition: Callable[[Problem], str | None]
     decide: Callable[[Sequence[Problem]], Sequence[Answer | str]]
     together: bool = False
+    limited: bool = True
     claim: Callable[[Problem], str] | None = None
     obstacle: Callable[[Problem], FsmeuError | None] = lambda problem: None
 

@@ -180,4 +180,4 @@ def _candidate_values(form: Confusion, p: Floats, clock: Clock) -> _Candidates:
     return _Candidates(values, sizes, underflow, order[:done])
 
 
-RANKING = Method("ranking", _condition, one_by_one(_ranking))
+RANKING = Method("ranking", _condition, one_by_one(_ranking), limited=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -107,6 +107,25 @@ def intersection(first: Constraint, second: Constraint) -> Constraint:
     place = order[np.searchsorted(found[order], following) % len(found)]
     ends = np.isin(found // width, first.accepting) & np.isin(found % width, second.accepting)
     return Constraint(np.where(following < 0, -1, place), 0, np.flatnonzero(ends))
+
+
+def all_but(sequences: Sequence[Ints], labels: int) -> Constraint:
+    """The acceptor of all sequences but these, which are label indices.
+
+    State 0 is that of having left them; the others are their prefixes, of which 1 is the empty one.
+    """
+    following = [[0] * labels, [0] * labels]
+    whole = set[int]()
+    for sequence in sequences:
+        state = 1
+        for label in sequence.tolist():
+            if not following[state][label]:
+                following[state][label] = len(following)
+                following.append([0] * labels)
+            state = following[state][label]
+        whole.add(state)
+    ends = [state for state in range(len(following)) if state not in whole]
+    return Constraint(np.array(following, np.int64), 1, np.array(ends, np.int64))
 
 
 def neighbours(constraint: Constraint) -> tuple[Bools, Bools, Bools] | None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding import clock, decode, problem
+from fsmeu.decoding import choice, clock, problem
 from fsmeu.expectation import expect
 from fsmeu.trellis import engine, trellis_cache
 
@@ -84,7 +84,7 @@ def test_a_search_is_not_made_where_it_could_gain_nothing():
     with (
         mock.patch.object(problem, "PRECISION", 1e-13),
         mock.patch.dict(
-            decode.METHODS, {"search": problem.Method("search", lambda one: None, fail)}
+            choice.METHODS, {"search": problem.Method("search", lambda one: None, fail)}
         ),
     ):
         found = fsmeu.decode(fsmeu.load("mcc"), chain(40))
