@@ -34,7 +34,7 @@ from fsmeu.expectation.expect import ENGINES, expect
 from fsmeu.expectation.query import fitted, further_tags
 from fsmeu.expectation.result import Expectation, Levels
 from fsmeu.fst.alphabet import Label
-from fsmeu.limits import CANDIDATES, SECONDS
+from fsmeu.limits import CANDIDATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model
 
@@ -168,9 +168,9 @@ def decode_labels(
     explain: bool = option("--explain", "Say which property chose the method."),
     compare: bool = option("--compare", "A table of all methods, or of those in --method."),
     keep: int | None = opt.KEEP,
-    budget: int = option("--budget B", "How many candidates may be tried.", CANDIDATES, min=1),
-    seconds: float = option(
-        "--seconds S", "Time for trying candidates, for each sequence; inf for no limit.", SECONDS
+    budget: int = option("--budget B", "Work, as a number of candidates tried.", CANDIDATES, min=1),
+    seconds: float | None = option(
+        "--seconds S", "Time for trying candidates, for each sequence.", unset="no limit"
     ),
     engine: str = opt.ENGINE,
     draw: str | None = option(

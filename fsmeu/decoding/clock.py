@@ -1,4 +1,4 @@
-"""The time that a decision may take, and the share of its work that is done."""
+"""The time that a decision may take where that is asked for, and the share of work that is done."""
 
 from __future__ import annotations
 

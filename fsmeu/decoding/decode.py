@@ -37,7 +37,7 @@ from fsmeu.errors import FsmeuError, InputError, SizeLimitError, message
 from fsmeu.expectation.query import batch_size, bind_labels, fitted, group_by_structure, model_at
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import as_constraint
-from fsmeu.limits import CANDIDATES, SECONDS
+from fsmeu.limits import CANDIDATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
@@ -83,7 +83,7 @@ def decode(
     keep: int | None = None,
     constraint: Any = None,
     budget: int = CANDIDATES,
-    seconds: float | None = SECONDS,
+    seconds: float | None = None,
     progress: Callable[[float], None] | None = None,
     engine: str = "auto",
     k: int | None = None,
@@ -100,10 +100,12 @@ def decode(
         constraint: a regular expression over labels or an acceptor; the decision is the best among
             the sequences that satisfy it. It says which answers are allowed, and the expectation is
             that of the model as it is. What is known of the reference is ``model.given``.
-        budget: how many candidates methods that try many may value.
-        seconds: how long methods that try many candidates may take, about; None for as long as they
-            need. When the time is over the best candidate so far is the decision, and ``why`` says
-            so.
+        budget: how much work methods that try many candidates may do, in candidates. What finds
+            many together counts as several, by its size: the default takes ten seconds, about. When
+            it is spent the best candidate so far is the decision, and ``why`` says so. The answer
+            is the same on any machine.
+        seconds: how long these methods may take besides, about; None for as long as the budget
+            takes. The answer then depends on how fast the machine is.
         progress: called now and then by these methods with the share of the work that is done,
             from 0 to 1.
         engine: "auto" sweeps over positions; "openfst" composes explicit machines and searches
@@ -145,7 +147,7 @@ def decode_many(
     keep: int | None = None,
     constraint: Any = None,
     budget: int = CANDIDATES,
-    seconds: float | None = SECONDS,
+    seconds: float | None = None,
     progress: Callable[[int], None] | None = None,
     jobs: int = 1,
     scheduler: Any = None,
@@ -161,7 +163,7 @@ def decode_many(
         keep: states per layer.
         constraint: on every sequence.
         budget: candidates of each decision.
-        seconds: time of each decision.
+        seconds: limit on the time of each decision, if any.
         progress: called with the number of decisions made since the last call.
         jobs: how many threads decide; processes, for methods that run as Python.
         scheduler: the address of a Dask scheduler, or a client of ``distributed``, whose workers

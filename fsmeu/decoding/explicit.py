@@ -50,6 +50,7 @@ from fsmeu.fst.distance import determinized
 from fsmeu.fst.image import ArcTable, fst_from_table, symbol_table, trimmed, without_zero_arcs
 from fsmeu.fst.layers import table_from_layered
 from fsmeu.fst.openfst import Fst
+from fsmeu.limits import ARCS_PER_CANDIDATE
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import LossLike
 from fsmeu.models import NBest, as_model
@@ -145,7 +146,8 @@ def _split_answer(problem: Problem) -> Answer | str:
     bounds = np.full(len(offsets), -np.inf)
     tried = 0
     for end in search.likely_first():
-        if tried and problem.clock.over(tried / len(offsets)):
+        spent = tried * (1 + table.arcs // ARCS_PER_CANDIDATE)
+        if tried and (spent >= problem.budget or problem.clock.over(tried / len(offsets))):
             break
         tried += 1
         costs, errors = search.costs(search.worth(end))
@@ -175,7 +177,7 @@ def _split_answer(problem: Problem) -> Answer | str:
     answer = replace(best, value=sign * best.value, candidates=candidates)
     if tried < len(offsets):
         counts = f"{tried} of {len(offsets)} counts of z were tried"
-        only = f"only {counts} before {problem.clock.ran_out}"
+        only = f"only {counts} before {problem.stopped}"
         return certify(problem, answer, np.inf, only)
     return certify(problem, answer, reach)
 

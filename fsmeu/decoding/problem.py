@@ -64,8 +64,8 @@ class Problem:
     model: Model
     constraint: Constraint | None = None  # the sequences that are allowed, if not all
     keep: int | None = None  # states kept per layer, where values are approximate
-    budget: int = CANDIDATES  # how many candidates methods that try many may value
-    clock: Clock = field(default_factory=Clock)  # the time that these may take
+    budget: int = CANDIDATES  # the work of methods that try many candidates, in candidates
+    clock: Clock = field(default_factory=Clock)  # the time that these may take, if limited
 
     def __post_init__(self) -> None:
         """Adds to the constraint that the loss is defined for the sequence."""
@@ -81,6 +81,13 @@ class Problem:
     def sign(self) -> float:
         """1 when greater is better, -1 when smaller is."""
         return 1.0 if self.loss.kind == "utility" else -1.0
+
+    @property
+    def stopped(self) -> str:
+        """The sentence that says what ended a method early: the time, or else the budget."""
+        if self.clock.over():
+            return self.clock.ran_out
+        return f"the budget of {self.budget:,} candidates was spent (raise it with budget=...)"
 
     @property
     def split(self) -> Split | None:
@@ -265,6 +272,7 @@ class Changes:
         self._size = len(problem.loss.alphabet)
         self._view = problem.loss.defined.view(problem.n, None, weights=True)
         self._layer_step = LayerStep(problem.model.layered(), self._view.linear)
+        self.steps = 0  # of all sweeps so far, for each state of the model
 
     def values(self, indices: Ints) -> Floats:
         """The expected value with the label at i replaced by a, (n, labels), if there is time."""
@@ -291,6 +299,7 @@ class Changes:
             steps = _numbered(targets, gains, layers[-1])
             masses.append(layer_step.forward(i, masses[-1], steps, label * size))
             cells += targets.size * (1 + view.linear)
+            self.steps += targets.size * layer_step.layered.widths[i]
             if cells <= CACHED_STEPS:
                 cached[i] = steps
         ending, slopes = view.values(layers[-1])

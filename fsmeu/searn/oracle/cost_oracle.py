@@ -24,7 +24,7 @@ from fsmeu.fst.alphabet import Label, as_alphabet, listed
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import any_layers, string_layers
-from fsmeu.limits import CANDIDATES, SECONDS
+from fsmeu.limits import CANDIDATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.models import Model
 from fsmeu.searn.oracle.expected import ExpectedCosts, Limits
@@ -289,7 +289,7 @@ class CostOracle:
         *,
         model: Any = None,
         budget: int = CANDIDATES,
-        seconds: float | None = SECONDS,
+        seconds: float | None = None,
     ) -> None:
         if (y is None) == (model is None):
             must = "exactly one of y, the reference, and model, a model of it, must be given"
