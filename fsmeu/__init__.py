@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from fsmeu.losses.sum_over_paths import compile_summed as compile_summed
     from fsmeu.models.base import Model as Model
     from fsmeu.models.derived import calibrate as calibrate
+    from fsmeu.progress import Progress as Progress
 
 __version__ = "0.1.0"
 
@@ -113,6 +114,7 @@ _HOMES = {
         "losses.sum_over_paths": "compile_summed",
         "models.base": "Model",
         "models.derived": "calibrate",
+        "progress": "Progress",
     }.items()
     for name in names.split()
 }

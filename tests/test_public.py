@@ -23,6 +23,12 @@ five_each: list[list[fsmeu.Decision]] = fsmeu.decode_many(loss, [model], k=5)
 corpus: fsmeu.CorpusDecision = fsmeu.decode_corpus(loss, [model])
 words: list[str] = [fsmeu.explain(decision), fsmeu.explain(corpus), decision.method, corpus.why]
 given_away: fsmeu.Regret = fsmeu.regret(loss, decision.labels, model)
+told: list[str] = []
+def tell(done: float, note: str) -> None:
+    told.append(f"{done:.0%} {note}")
+follow: fsmeu.Progress = tell
+fsmeu.decode_many(loss, [model], progress=follow)
+fsmeu.decode_corpus(loss, [model], progress=follow)
 report: fsmeu.Report = fsmeu.check("fscore")
 try:
     fsmeu.loads("loss")

@@ -225,7 +225,7 @@ def decode_labels(
         return
     options["method"] = method
     with out.progress("searching", 1.0, patience=_MOMENT) as tell:
-        options["progress"] = lambda done: tell(completed=done)
+        options["progress"] = lambda done, note: tell(completed=done)
         decision = decode(loaded, label_model, **options)
     if picture is not None:
         _drawn(loaded, label_model, decision, allowed).save(picture)

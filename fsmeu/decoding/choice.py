@@ -29,6 +29,7 @@ from fsmeu.fst.constraint import Constraint
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Model
+from fsmeu.progress import Progress
 
 FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
 
@@ -85,7 +86,7 @@ class Options(NamedTuple):
         loss: Loss,
         model: Model,
         allowed: Constraint | None,
-        progress: Callable[[float], None] | None = None,
+        progress: Progress | None = None,
     ) -> Problem:
         """The problem of a model, with a clock of its own."""
         clock = Clock(self.seconds, progress)

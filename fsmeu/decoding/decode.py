@@ -5,7 +5,7 @@ Which method decides is said in ``choice.py``, what comes after the best one in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
@@ -33,7 +33,7 @@ from fsmeu.decoding.ratios import (
     vectors_by_length,
 )
 from fsmeu.decoding.several import best_few
-from fsmeu.errors import FsmeuError, InputError, SizeLimitError, message
+from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.expectation.query import batch_size, bind_labels, fitted, group_by_structure, model_at
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import as_constraint
@@ -42,6 +42,7 @@ from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
 from fsmeu.parallel import checked_jobs, in_shares
+from fsmeu.progress import Progress, check_progress
 from fsmeu.trellis.count_tables import RowValues
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class DecodeOptions(TypedDict, total=False):
     constraint: Any
     budget: int
     seconds: float | None
-    progress: Callable[[float], None] | None
+    progress: Progress | None
     engine: str
 
 
@@ -84,7 +85,7 @@ def decode(
     constraint: Any = None,
     budget: int = CANDIDATES,
     seconds: float | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | None = None,
     engine: str = "auto",
     k: int | None = None,
 ) -> Decision | list[Decision]:
@@ -107,7 +108,7 @@ def decode(
         seconds: how long these methods may take besides, about; None for as long as the budget
             takes. The answer then depends on how fast the machine is.
         progress: called now and then by these methods with the share of the work that is done,
-            from 0 to 1.
+            from 0 to 1, and a note (``Progress``).
         engine: "auto" sweeps over positions; "openfst" composes explicit machines and searches
             them. It has the methods "additive", "counting", "viterbi", "ranking" and "exhaustive",
             which apply where those of the default engine do.
@@ -148,7 +149,7 @@ def decode_many(
     constraint: Any = None,
     budget: int = CANDIDATES,
     seconds: float | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
     jobs: int = 1,
     scheduler: Any = None,
     engine: str = "auto",
@@ -164,7 +165,7 @@ def decode_many(
         constraint: on every sequence.
         budget: candidates of each decision.
         seconds: limit on the time of each decision, if any.
-        progress: called with the number of decisions made since the last call.
+        progress: called with the share of decisions that are made, and a note (``Progress``).
         jobs: how many threads decide; processes, for methods that run as Python.
         scheduler: the address of a Dask scheduler, or a client of ``distributed``, whose workers
             decide.
@@ -175,17 +176,19 @@ def decode_many(
     loss = as_loss(loss, "decode_many")
     if not is_plain_matrix(models):
         models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
-    if progress is not None and not callable(progress):
-        must = "progress must be a function of the number of decisions made"
-        raise InputError(message("decode_many", must, progress))
-    tell = progress or (lambda count: None)
+    progress = check_progress("decode_many", progress)
     threads = checked_jobs("decode_many", jobs)
     decisions: dict[int, Any] = {}
+
+    def tell(made: int) -> None:
+        total = max(1, len(models))
+        progress(made / total, f"{made:,} of {total:,} decisions")
+
     fast = engine == "auto" and method in ("auto", RATIOS.name) and keep is None and k is None
     if scheduler is None and fast:
         for ranked in _ranked_together(loss, models, options):
             decisions.update(ranked)
-            tell(len(ranked))
+            tell(len(decisions))
     left: dict[int, Model] = {}
     for row, model in enumerate(models) if len(decisions) < len(models) else ():
         if row not in decisions:
@@ -201,14 +204,22 @@ def decode_many(
     with ThreadPoolExecutor(threads) as pool:  # kernels work side by side
         for some in map(decided, work.blocks) if threads == 1 else pool.map(decided, work.blocks):
             decisions.update(some)
-            tell(len(some))
+            tell(len(decisions))
     if work.apart:
         batch = [left[row] for row in work.apart]
         sizes = [model.n for model in batch]
         few = min(threads, len(batch))
         question = (loss, options)
+        before = len(decisions)
         shares = in_shares(
-            "decode_many", _decide_share, question, batch, sizes, few, scheduler, tell
+            "decode_many",
+            _decide_share,
+            question,
+            batch,
+            sizes,
+            few,
+            scheduler,
+            lambda count: tell(before + count),
         )
         decisions.update(zip(work.apart, shares, strict=True))
     return [decisions[row] for row in range(len(models))]

@@ -143,7 +143,7 @@ def draw(
     given_z: bool = False,
     registers: Sequence[str] | None = None,
     depth: int | None = None,
-    merged: bool = False,
+    minimize: bool = False,
     short: bool = False,
     limit: int = LIMIT,
     max_states: int | None = None,
@@ -164,7 +164,7 @@ def draw(
             Figure 1).
         registers: the registers to keep; states that agree in them are drawn as one.
         depth: draw only what is within so many steps of the start.
-        merged: merge states that no continuation can tell apart; a register shows what the states
+        minimize: merge states that no continuation can tell apart; a register shows what the states
             hold that became one, such as ``0|1``.
         short: states show ``1,2`` instead of ``tp=1 ref=2``.
         limit: up to how many states are drawn one by one; of more, a summary is drawn.
@@ -176,8 +176,8 @@ def draw(
     """
     limit = check_int("draw", "limit", limit)
     short, given_z = check_bool("draw", "short", short), check_bool("draw", "given_z", given_z)
-    merged = check_bool("draw", "merged", merged)
-    subject = Subject(thing, n, z, y, model, given_z, registers, depth, max_states, merged)
+    minimize = check_bool("draw", "minimize", minimize)
+    subject = Subject(thing, n, z, y, model, given_z, registers, depth, max_states, minimize)
     drawing = Drawing(*find_subject(subject), limit, short)
     if path is not None:
         drawing.save(path)

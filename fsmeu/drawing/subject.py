@@ -212,7 +212,7 @@ class Subject:
     registers: Sequence[str] | None
     depth: int | None
     max_states: int | None
-    merged: bool
+    minimize: bool
 
 
 def find_subject(subject: Subject) -> tuple[Automaton, Route]:
@@ -241,7 +241,7 @@ def _sequence(sequence: Any) -> Any:
 
 def _of_machine(subject: Subject) -> Automaton:
     """The automaton of a machine; an InputError for arguments that go with a loss."""
-    for name in ("n", "model", "given_z", "merged"):
+    for name in ("n", "model", "given_z", "minimize"):
         if not (getattr(subject, name) is None or getattr(subject, name) is False):
             must = f"{name} goes with a loss, this is a machine already"
             remedy = "Say which registers to keep" if name == "given_z" else ""
@@ -273,10 +273,10 @@ def _of_loss(subject: Subject) -> Automaton:
         raise InputError(message("draw", must, None, "Give model=..., or labels for z"))
     n = _length(subject)
     alone = subject.z is not None and subject.y is None and not subject.given_z
-    if subject.merged and (subject.given_z or subject.registers is not None):
+    if subject.minimize and (subject.given_z or subject.registers is not None):
         must = "states are merged by what follows, or by registers, not both"
-        raise InputError(message("merged", must, None, "Leave given_z and registers out"))
-    if subject.merged:
+        raise InputError(message("minimize", must, None, "Leave given_z and registers out"))
+    if subject.minimize:
         return merged_automaton(loss, n, subject.z if alone else None, limit)
     automaton = _automaton(loss.compile(n, subject.z if alone else None, limit))
     if not subject.given_z:
@@ -292,9 +292,9 @@ def _of_loss(subject: Subject) -> Automaton:
 def _composition(loss: Loss, subject: Subject, limit: int) -> Automaton:
     refuse_exchanged(subject.z, subject.model, "draw")
     model = as_model(subject.model)
-    if subject.merged:
+    if subject.minimize:
         must = "a composition is drawn as it is"
-        raise InputError(message("merged", must, None, "Leave merged or the model out"))
+        raise InputError(message("minimize", must, None, "Leave minimize or the model out"))
     if subject.z is None:
         must = "with a model, the hypothesis z must be given: labels, or a model of its own"
         raise InputError(message("draw", must))
