@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fsmeu import errors
 from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI, all_sequences
@@ -25,7 +25,7 @@ from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, 
 from fsmeu.expectation.composition import advising_default
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
-from fsmeu.fst.constraint import Constraint
+from fsmeu.fst.constraint import Constraint, ConstraintLike
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Model
@@ -54,7 +54,7 @@ class Options(NamedTuple):
 
     method: str
     keep: int | None
-    constraint: Any
+    constraint: ConstraintLike | None
     budget: int
     seconds: float | None
     engine: str

@@ -40,10 +40,11 @@ from fsmeu.expectation.corpus import Corpus, CorpusTotals, Group, by_sentence, t
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.alphabet import Label
+from fsmeu.fst.constraint import ConstraintLike
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, LONG_SEQUENCE, WINDOW_CELLS
 from fsmeu.losses.protocol import LossLike
-from fsmeu.models import Model
+from fsmeu.models import Model, ModelLike
 from fsmeu.parallel import checked_jobs
 from fsmeu.progress import Progress, check_progress
 from fsmeu.trellis.batches import Scores
@@ -62,9 +63,9 @@ _CHANGES = 8  # changes of a label, about, that are valued where a gap is to be 
 
 def decode_corpus(
     loss: LossLike,
-    models: Iterable[Any],
+    models: Iterable[ModelLike],
     *,
-    constraint: Any = None,
+    constraint: ConstraintLike | None = None,
     gap: float = 0.0,
     seconds: float | None = None,
     progress: Progress | None = None,

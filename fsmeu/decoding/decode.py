@@ -5,7 +5,7 @@ Which method decides is said in ``choice.py``, what comes after the best one in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
@@ -36,11 +36,11 @@ from fsmeu.decoding.several import best_few
 from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.expectation.query import batch_size, bind_labels, fitted, group_by_structure, model_at
 from fsmeu.fst.alphabet import BINARY, listed
-from fsmeu.fst.constraint import as_constraint
+from fsmeu.fst.constraint import ConstraintLike, as_constraint
 from fsmeu.limits import CANDIDATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.losses.semantics.at_length import RangeError
-from fsmeu.models import Bernoulli, Model, as_model
+from fsmeu.models import Bernoulli, Model, ModelLike, as_model
 from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.progress import Progress, check_progress
 from fsmeu.trellis.count_tables import RowValues
@@ -56,7 +56,7 @@ class DecodeOptions(TypedDict, total=False):
 
     method: str
     keep: int | None
-    constraint: Any
+    constraint: ConstraintLike | None
     budget: int
     seconds: float | None
     progress: Progress | None
@@ -71,18 +71,18 @@ class DecodeManyOptions(DecodeOptions, total=False):
 
 
 @overload
-def decode(loss: LossLike, model: Any, **options: Unpack[DecodeOptions]) -> Decision: ...
+def decode(loss: LossLike, model: ModelLike, **options: Unpack[DecodeOptions]) -> Decision: ...
 @overload
 def decode(
-    loss: LossLike, model: Any, *, k: int, **options: Unpack[DecodeOptions]
+    loss: LossLike, model: ModelLike, *, k: int, **options: Unpack[DecodeOptions]
 ) -> list[Decision]: ...
 def decode(
     loss: LossLike,
-    model: Any,
+    model: ModelLike,
     *,
     method: str = "auto",
     keep: int | None = None,
-    constraint: Any = None,
+    constraint: ConstraintLike | None = None,
     budget: int = CANDIDATES,
     seconds: float | None = None,
     progress: Progress | None = None,
@@ -134,19 +134,19 @@ def decode(
 
 @overload
 def decode_many(
-    loss: LossLike, models: Sequence[Any], **options: Unpack[DecodeManyOptions]
+    loss: LossLike, models: Iterable[ModelLike], **options: Unpack[DecodeManyOptions]
 ) -> list[Decision]: ...
 @overload
 def decode_many(
-    loss: LossLike, models: Sequence[Any], *, k: int, **options: Unpack[DecodeManyOptions]
+    loss: LossLike, models: Iterable[ModelLike], *, k: int, **options: Unpack[DecodeManyOptions]
 ) -> list[list[Decision]]: ...
 def decode_many(
     loss: LossLike,
-    models: Sequence[Any],
+    models: Iterable[ModelLike],
     *,
     method: str = "auto",
     keep: int | None = None,
-    constraint: Any = None,
+    constraint: ConstraintLike | None = None,
     budget: int = CANDIDATES,
     seconds: float | None = None,
     progress: Progress | None = None,
@@ -174,23 +174,24 @@ def decode_many(
     """
     options = Options(method, keep, constraint, budget, seconds, engine, k).checked("decode_many")
     loss = as_loss(loss, "decode_many")
+    rows: Any = models
     if not is_plain_matrix(models):
-        models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
+        rows = listed(models, "decode_many", "models must be a sequence of models", rows=True)
     progress = check_progress("decode_many", progress)
     threads = checked_jobs("decode_many", jobs)
     decisions: dict[int, Any] = {}
 
     def tell(made: int) -> None:
-        total = max(1, len(models))
+        total = max(1, len(rows))
         progress(made / total, f"{made:,} of {total:,} decisions")
 
     fast = engine == "auto" and method in ("auto", RATIOS.name) and keep is None and k is None
     if scheduler is None and fast:
-        for ranked in _ranked_together(loss, models, options):
+        for ranked in _ranked_together(loss, rows, options):
             decisions.update(ranked)
             tell(len(decisions))
     left: dict[int, Model] = {}
-    for row, model in enumerate(models) if len(decisions) < len(models) else ():
+    for row, model in enumerate(rows) if len(decisions) < len(rows) else ():
         if row not in decisions:
             where = f"decode_many, models[{row}]"
             left[row] = fitted(loss, model_at(model, where), where)[1]
@@ -222,7 +223,7 @@ def decode_many(
             lambda count: tell(before + count),
         )
         decisions.update(zip(work.apart, shares, strict=True))
-    return [decisions[row] for row in range(len(models))]
+    return [decisions[row] for row in range(len(rows))]
 
 
 class _Work(NamedTuple):

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -45,7 +44,7 @@ from fsmeu.decoding.tape_machines import StepWorths, TapeMachine, Worth, tape_ma
 from fsmeu.expectation.composition import path_roundings
 from fsmeu.expectation.query import allowed_layers, fitted
 from fsmeu.fst.best_path import best_paths, least_cost
-from fsmeu.fst.constraint import as_constraint, restricted
+from fsmeu.fst.constraint import ConstraintLike, as_constraint, restricted
 from fsmeu.fst.distance import determinized
 from fsmeu.fst.image import ArcTable, fst_from_table, symbol_table, trimmed, without_zero_arcs
 from fsmeu.fst.layers import table_from_layered
@@ -53,7 +52,7 @@ from fsmeu.fst.openfst import Fst
 from fsmeu.limits import ARCS_PER_CANDIDATE
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import LossLike
-from fsmeu.models import NBest, as_model
+from fsmeu.models import ModelLike, NBest, as_model
 from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.trellis.tapes import value_coefficients
 
@@ -241,7 +240,10 @@ They have the conditions of the default engine's methods, and its order.
 
 
 def searched_machine(
-    loss: LossLike, model: Any, decision: Decision, constraint: Any = None
+    loss: LossLike,
+    model: ModelLike,
+    decision: Decision,
+    constraint: ConstraintLike | None = None,
 ) -> tuple[str, Fst]:
     """The name and the acceptor of hypotheses that a decision was found in, by its method.
 

@@ -20,6 +20,7 @@ from fsmeu.drawing.text import Cell, Row, canvas, listing, summary_listing
 from fsmeu.errors import check_bool, check_int, one_of, shorten
 from fsmeu.exchange.automaton import Automaton
 from fsmeu.files import as_path, write_file
+from fsmeu.models import HypothesisLike, ModelLike
 
 LIMIT = 100
 _LINES_PER_STATE = 6
@@ -137,9 +138,9 @@ def draw(
     n: int | None = None,
     *,
     path: str | os.PathLike[str] | None = None,
-    z: Any = None,
+    z: HypothesisLike | None = None,
     y: Iterable[object] | None = None,
-    model: Any = None,
+    model: ModelLike | None = None,
     given_z: bool = False,
     registers: Sequence[str] | None = None,
     depth: int | None = None,

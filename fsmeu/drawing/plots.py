@@ -33,8 +33,8 @@ from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.expectation.result import Expectation
 from fsmeu.files import as_path, write_file
 from fsmeu.fst.alphabet import listed, plain
-from fsmeu.losses.protocol import LossLike, as_loss, evaluate_many
-from fsmeu.models import Model
+from fsmeu.losses.protocol import LossLike, Sequences, as_loss, evaluate_many
+from fsmeu.models import Model, ModelLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,8 +137,8 @@ def plot_levels(
 
 def plot_hypotheses(
     loss: LossLike,
-    hypotheses: Iterable[Any],
-    model: Any,
+    hypotheses: Sequences,
+    model: ModelLike,
     *,
     quantiles: Sequence[float] = (0.05, 0.5, 0.95),
     ax: Axes | None = None,
@@ -176,10 +176,10 @@ class _Reliability(NamedTuple):
 
 def plot_calibration(
     loss: LossLike,
-    models: Mapping[str, Iterable[Any]] | Iterable[Any],
-    references: Iterable[Any],
+    models: Mapping[str, Iterable[ModelLike]] | Iterable[ModelLike],
+    references: Sequences,
     *,
-    hypotheses: Iterable[Any] | None = None,
+    hypotheses: Sequences | None = None,
     bins: int = 10,
     ax: Axes | None = None,
 ) -> Axes:

@@ -44,7 +44,14 @@ from fsmeu.expectation.result import (
 from fsmeu.fst.compose import max_states as most_states
 from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
-from fsmeu.models import Gradient, Model, Parametrized, as_model
+from fsmeu.models import (
+    Gradient,
+    HypothesisLike,
+    Model,
+    ModelLike,
+    Parametrized,
+    as_model,
+)
 from fsmeu.models.base import arc_weights_many, prepare_many
 from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.chains import PROMISED
@@ -63,8 +70,8 @@ ENGINES = ("auto", "openfst")
 
 def expect(
     loss: LossLike,
-    z: Any,
-    model: Any,
+    z: HypothesisLike,
+    model: ModelLike,
     *,
     engine: str = "auto",
     keep: int | None = None,
@@ -129,8 +136,8 @@ def expectation_of(query: Query, options: Options = _DEFAULT) -> Expectation:
 
 def expect_many(
     loss: LossLike,
-    zs: Iterable[Any],
-    models: Iterable[Any],
+    zs: Iterable[HypothesisLike],
+    models: Iterable[ModelLike],
     *,
     engine: str = "auto",
     keep: int | None = None,
@@ -357,7 +364,9 @@ def swept_trellis(loss: Loss, model: Model, max_states: int | None = None) -> Sp
 # -- derivatives -----------------------------------------------------------------------------------
 
 
-def gradient(loss: LossLike, z: Any, model: Any, *, engine: str = "auto") -> Gradient:
+def gradient(
+    loss: LossLike, z: HypothesisLike, model: ModelLike, *, engine: str = "auto"
+) -> Gradient:
     """The derivatives of ``expect(loss, z, model).value`` with respect to the model's parameters.
 
     Args:
@@ -375,7 +384,7 @@ def gradient(loss: LossLike, z: Any, model: Any, *, engine: str = "auto") -> Gra
 
 
 def value_and_gradient(
-    loss: LossLike, z: Any, model: Any, *, engine: str = "auto"
+    loss: LossLike, z: HypothesisLike, model: ModelLike, *, engine: str = "auto"
 ) -> tuple[float, Gradient]:
     """The expected value and its derivatives, from one pass forward and one backward."""
     engine = errors.one_of("gradient", "engine", engine, ENGINES)
@@ -384,7 +393,11 @@ def value_and_gradient(
 
 
 def value_and_gradient_many(
-    loss: LossLike, zs: Iterable[Any], models: Iterable[Any], *, engine: str = "auto"
+    loss: LossLike,
+    zs: Iterable[HypothesisLike],
+    models: Iterable[ModelLike],
+    *,
+    engine: str = "auto",
 ) -> tuple[Floats, list[Gradient]]:
     """The expected value of each hypothesis, (batch,), and the derivatives for each model.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,17 @@ from fsmeu.fst.openfst import Fst
 from fsmeu.fst.regex import Constraint as Constraint
 from fsmeu.fst.regex import acceptor_table, regex_acceptor
 from fsmeu.limits import ARCS_PER_STATE
+
+
+class MakesConstraint(Protocol):
+    """What makes a constraint for labels, as what ``fsmeu.constraints`` has does."""
+
+    def over(self, alphabet: Alphabet, /) -> Constraint:
+        """The acceptor over these labels."""
+
+
+ConstraintLike: TypeAlias = str | Constraint | MakesConstraint | Fst
+"""A regular expression over labels, one of ``fsmeu.constraints``, or an acceptor of OpenFst."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +155,10 @@ def neighbours(constraint: Constraint) -> tuple[Bools, Bools, Bools] | None:
 
 
 def as_constraint(
-    allowed: Any, alphabet: Alphabet, n: int | None = None, where: str = "constraint"
+    allowed: ConstraintLike | None,
+    alphabet: Alphabet,
+    n: int | None = None,
+    where: str = "constraint",
 ) -> Constraint | None:
     """A constraint from a regular expression over labels, an acceptor, or a constraint.
 

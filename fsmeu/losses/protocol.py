@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -164,7 +164,7 @@ class Loss(Card, Derives):
     def compile(
         self,
         n: int,
-        z: Any = None,
+        z: Iterable[object] | None = None,
         max_states: int | None = None,
         minimize: bool = False,
         pairs: Layered | None = None,
@@ -202,7 +202,11 @@ class Loss(Card, Derives):
         return minimized(machine) if minimize else machine
 
 
-LossLike = Loss | str | PathLike[str]  # a loss, the name of a built-in one, the path of a file
+LossLike: TypeAlias = Loss | str | PathLike[str]
+"""A loss, the name of a built-in one, or the path of a file."""
+
+Sequences: TypeAlias = Iterable[Iterable[object]]
+"""Label sequences of any lengths, or the rows of an array."""
 
 
 def as_loss(
@@ -227,7 +231,7 @@ def as_loss(
     return loss
 
 
-def encoded(loss: Loss, n: int, z: Any) -> tuple[Ints | None, Layered | None]:
+def encoded(loss: Loss, n: int, z: Iterable[object] | None) -> tuple[Ints | None, Layered | None]:
     """The label indices of z and its pairs with each y of length n; without z, None for all."""
     if as_whole(n, least=0) is None:
         raise InputError(message("compile", "n must be a whole number, 0 or more", n))
@@ -254,7 +258,7 @@ def evaluate(loss: LossLike, z: Iterable[object], y: Iterable[object]) -> float:
     return float(known.pair_values(*zip(*pairs, strict=True))[0])
 
 
-def evaluate_outputs(loss: LossLike, z: Any, y: Any) -> dict[str, float]:
+def evaluate_outputs(loss: LossLike, z: Iterable[object], y: Iterable[object]) -> dict[str, float]:
     """The outputs of one pair of sequences, by name.
 
     >>> from fsmeu.losses.loss import load
@@ -266,7 +270,7 @@ def evaluate_outputs(loss: LossLike, z: Any, y: Any) -> dict[str, float]:
     return {name: float(output.pair_values(*tapes)[0]) for name, output in known.outputs.items()}
 
 
-def evaluate_many(loss: LossLike, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
+def evaluate_many(loss: LossLike, zs: Sequences, ys: Sequences) -> Floats:
     """The value of each pair of sequences, shape (pairs,).
 
     Labels that the loss leaves open are read from all hypotheses ``zs`` and references ``ys``.
@@ -280,7 +284,7 @@ def evaluate_many(loss: LossLike, zs: Iterable[Any], ys: Iterable[Any]) -> Float
 
 
 def _encoded(
-    loss: LossLike, zs: Iterable[Any], ys: Iterable[Any], where: str, single: bool = False
+    loss: LossLike, zs: Sequences, ys: Sequences, where: str, single: bool = False
 ) -> tuple[Loss, list[tuple[Ints, Ints]]]:
     """The loss over the labels of these sentences, or of one, and pairs of their label indices."""
     known = as_loss(loss, where)
@@ -305,7 +309,7 @@ def _encoded(
     return known, pairs
 
 
-def evaluate_corpus(loss: LossLike, zs: Iterable[Any], ys: Iterable[Any]) -> float:
+def evaluate_corpus(loss: LossLike, zs: Sequences, ys: Sequences) -> float:
     """The value of a corpus: counts summed over sentences, the value taken once at the end.
 
     Labels that the loss leaves open are read from all hypotheses ``zs`` and references ``ys``.

@@ -31,7 +31,7 @@ from fsmeu.fst.layers import any_layers, pair_layers
 from fsmeu.limits import CANDIDATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.losses.semantics.at_length import ValueRange
-from fsmeu.models import Model, as_model
+from fsmeu.models import Model, ModelLike, as_model
 from fsmeu.searn.oracle.tables import refuse_states
 
 State = tuple[int, ...]  # the indices of the labels of a prefix
@@ -101,7 +101,7 @@ class ExpectedCosts:
     """
 
     def __init__(
-        self, loss: LossLike, model: Any, labels: Any, engine: str, limits: Limits
+        self, loss: LossLike, model: ModelLike, labels: Any, engine: str, limits: Limits
     ) -> None:
         where = "cost oracle"
         given = as_loss(loss, where)
