@@ -25,7 +25,7 @@ def check_progress(where: str, progress: Any) -> Progress:
     """The function that is given, or one that tells nobody; an InputError if it is none."""
     if progress is None:
         return silent
-    if not callable(progress):
+    if not callable(progress) or isinstance(progress, type):
         must = "progress must be a function of the share that is done and of a note"
         raise InputError(message(where, must, progress))
     return progress  # type: ignore[no-any-return]

@@ -89,3 +89,11 @@ def test_what_is_given_has_a_type(module):
             continue
         for parameter in inspect.signature(function).parameters.values():
             assert parameter.name not in names or "Any" not in str(parameter.annotation), name
+
+
+def test_a_loss_shows_what_is_for_everybody():
+    shown = "compile kind labels labels_open name outputs params requirement scheme swapped"
+    loss = fsmeu.load("fscore")
+    names = [name for name in dir(loss) if not name.startswith("__")]
+    assert sorted(names) == [*shown.split(), "value_range"]
+    assert all(hasattr(loss, name) for name in names)

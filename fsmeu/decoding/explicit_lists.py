@@ -30,7 +30,15 @@ from fsmeu.fst.constraint import ConstraintLike, as_constraint
 from fsmeu.fst.distance import signed_parts, weights_of_inputs
 from fsmeu.fst.image import ArcTable
 from fsmeu.limits import CANDIDATES, KEPT_CELLS_PER_STATE
-from fsmeu.losses.protocol import Loss, check_totals, counts_read, state_of_totals, value_of_totals
+from fsmeu.losses.loss import without_value
+from fsmeu.losses.protocol import (
+    Loss,
+    allowed_by_loss,
+    check_totals,
+    counts_read,
+    state_of_totals,
+    value_of_totals,
+)
 from fsmeu.models import ModelLike, as_model
 from fsmeu.trellis.roundings import LEAST, BoundedValues
 from fsmeu.trellis.value_roundings import register_errors, value_errors
@@ -65,7 +73,8 @@ def hypotheses_composition(
     """The composition of all allowed sequences, the loss and the model, given as to ``decode``."""
     model = as_model(model)
     bound = bind_labels(loss, model.alphabet, "decode")
-    allowed = bound.allowing(as_constraint(constraint, model.alphabet, model.n), model.n)
+    given = as_constraint(constraint, model.alphabet, model.n)
+    allowed = allowed_by_loss(bound, given, model.n)
     return compose_layers(bound, allowed_layers(model, allowed), model.layered())
 
 
@@ -154,7 +163,7 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
         model = corpus.models[row]
         allowed = allowed_layers(model, corpus.allowed(row))
         # its value need not be defined for a sentence by itself
-        built = compose_layers(corpus.losses[row].valueless, allowed, model.layered())
+        built = compose_layers(without_value(corpus.losses[row]), allowed, model.layered())
         added, counts, more = _counts(built, names, zs)
         sums, rest = two_sum(totals[:, :, None], counts[:, None])
         errors = register_errors(built.machine)

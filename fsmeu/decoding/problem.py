@@ -37,7 +37,7 @@ from fsmeu.fst.layers import pair_layers
 from fsmeu.limits import CANDIDATES, CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
-from fsmeu.losses.protocol import Loss
+from fsmeu.losses.protocol import Loss, allowed_by_loss
 from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Model
 from fsmeu.models.paths import most_probable
@@ -69,7 +69,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         """Adds to the constraint that the loss is defined for the sequence."""
-        allowed = self.loss.allowing(self.constraint, self.n)
+        allowed = allowed_by_loss(self.loss, self.constraint, self.n)
         object.__setattr__(self, "constraint", allowed)
 
     @property

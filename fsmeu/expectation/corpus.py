@@ -40,7 +40,14 @@ from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
 from fsmeu.losses import protocol
 from fsmeu.losses.machine.view import SpecAutomaton
-from fsmeu.losses.protocol import Loss, LossLike, Sequences, as_loss
+from fsmeu.losses.protocol import (
+    Loss,
+    LossLike,
+    Sequences,
+    allowed_by_loss,
+    as_loss,
+    check_hypothesis,
+)
 from fsmeu.models import Independent, Model, ModelLike
 from fsmeu.models.base import arc_weights_many
 from fsmeu.models.chains import binary_marginals
@@ -112,7 +119,7 @@ class Corpus:
         model = self.models[row]
         where = f"decode_corpus, models[{row}]"
         allowed = as_constraint(self.constraint, model.alphabet, model.n, where)
-        return self.losses[row].allowing(allowed, model.n)
+        return allowed_by_loss(self.losses[row], allowed, model.n)
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -184,7 +191,7 @@ def expect_corpus(loss: LossLike, zs: Sequences, models: Iterable[ModelLike]) ->
     names = [f"expect_corpus, zs[{row}]" for row in range(len(hypotheses))]
     indices = list(map(query.encoded, hypotheses, corpus.models, names))
     for loss, z, name in zip(corpus.losses, indices, names, strict=True):
-        loss.check_hypothesis(z, name)
+        check_hypothesis(loss, z, name)
     form = corpus.loss.split
     joined = corpus.as_one()
     is_short = joined is None or corpus.n < LONG_SEQUENCE

@@ -13,7 +13,7 @@ from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.constraint import Constraint, is_within, restricted
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, reordered, string_layers
 from fsmeu.losses.machine.view import LossAutomaton
-from fsmeu.losses.protocol import Loss, LossLike, as_loss
+from fsmeu.losses.protocol import Loss, LossLike, as_loss, check_hypothesis
 from fsmeu.models import HypothesisLike, Model, ModelLike, as_model
 from fsmeu.models.chains import binary_loss, binary_marginals
 from fsmeu.models.derived import extended
@@ -113,7 +113,7 @@ def _query(loss: Loss, model: Model, z: Any, where: str, name: str) -> Query:
     """The query, with the names of the caller and of the hypothesis in messages."""
     if not isinstance(z, Model):
         indices = encoded(z, model, name)
-        loss.check_hypothesis(indices, name)
+        check_hypothesis(loss, indices, name)
         return Query(loss, indices, None, model, where)
     if not set(z.labels) <= set(model.labels):
         _refuse_labels("hypothesis", z.labels, model.labels, where)

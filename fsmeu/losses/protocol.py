@@ -35,9 +35,19 @@ from fsmeu.losses.semantics.at_length import EVERY_VALUE, LossAtLength, ValueRan
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import registers_of_pairs
 
+SHOWN_NAMES = (
+    *("compile", "kind", "labels", "labels_open", "name", "outputs", "params", "requirement"),
+    *("scheme", "swapped", "value_range"),
+)
+"""The names of a loss that are for everybody; all others are for modules of the package."""
+
 
 class Loss(Card, Derives):
-    """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences."""
+    """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences.
+
+    ``loss(z, y)`` is the value of one pair. ``dir`` shows what is for everybody; other names are
+    for modules of the package, and may change.
+    """
 
     name: str
     kind: str  # either "loss" or "utility"
@@ -48,6 +58,10 @@ class Loss(Card, Derives):
     def __call__(self, z: Iterable[object], y: Iterable[object]) -> float:
         """The value of one pair of sequences."""
         return evaluate(self, z, y)
+
+    def __dir__(self) -> list[str]:
+        names = super().__dir__()
+        return [name for name in names if name.startswith("__") or name in SHOWN_NAMES]
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -92,26 +106,6 @@ class Loss(Card, Derives):
         """The loss whose explicit machine has paths for such hypotheses alone."""
         return self
 
-    def allowing(self, constraint: Constraint | None, n: int) -> Constraint | None:
-        """Such hypotheses that a constraint allows, too; an EmptyError if there are none."""
-        own = self.allowed(n)
-        if own is None:
-            return constraint
-        both = own if constraint is None else intersection(own, constraint)
-        if not len(constraint_layers(both, len(self.alphabet), n).ends):
-            must = f"some sequence of length {n} must be allowed in which {self.requirement}"
-            raise EmptyError(message(f"{self.kind} {self.name}", must))
-        return both
-
-    def check_hypothesis(self, indices: Ints, where: str) -> None:
-        """Refuses label indices of a hypothesis for which the loss is not defined."""
-        allowed = self.allowed(len(indices))
-        place = None if allowed is None else allowed.refused_at(indices)
-        if place is not None:
-            must = f"{self.kind} {self.name} is defined where {self.requirement}"
-            given = f"{shorten(self.alphabet.text(indices))}, which fails at position {place + 1}"
-            raise InputError(message(where, must, given))
-
     def over(self, sequences: Iterable[Iterable[object]]) -> Loss:
         """The same loss, over the labels of these sequences where they are open."""
         return self
@@ -137,11 +131,6 @@ class Loss(Card, Derives):
     @property
     def swapped(self) -> Loss:
         """The loss whose value for (z, y) is that of this one for (y, z)."""
-        raise NotImplementedError
-
-    @property
-    def valueless(self) -> Loss:
-        """The loss of the same registers whose value is 0 for every pair."""
         raise NotImplementedError
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> LossAutomaton:
@@ -241,8 +230,36 @@ def encoded(loss: Loss, n: int, z: Iterable[object] | None) -> tuple[Ints | None
     if len(indices) != n:
         must = f"hypothesis z must have length n = {n}"
         raise InputError(message("compile", must, f"length {len(indices)}"))
-    loss.check_hypothesis(indices, "compile, hypothesis z")
+    check_hypothesis(loss, indices, "compile, hypothesis z")
     return indices, pair_layers(string_layers(loss.alphabet, indices), any_layers(loss.alphabet, n))
+
+
+# -- hypotheses for which a loss is defined --------------------------------------------------------
+
+
+def allowed_by_loss(loss: Loss, constraint: Constraint | None, n: int) -> Constraint | None:
+    """Such hypotheses of length n that a constraint allows, too; an EmptyError if there are none.
+
+    None where all are allowed.
+    """
+    own = loss.allowed(n)
+    if own is None:
+        return constraint
+    both = own if constraint is None else intersection(own, constraint)
+    if not len(constraint_layers(both, len(loss.alphabet), n).ends):
+        must = f"some sequence of length {n} must be allowed in which {loss.requirement}"
+        raise EmptyError(message(f"{loss.kind} {loss.name}", must))
+    return both
+
+
+def check_hypothesis(loss: Loss, indices: Ints, where: str) -> None:
+    """Refuses label indices of a hypothesis for which the loss is not defined."""
+    allowed = loss.allowed(len(indices))
+    place = None if allowed is None else allowed.refused_at(indices)
+    if place is not None:
+        must = f"{loss.kind} {loss.name} is defined where {loss.requirement}"
+        given = f"{shorten(loss.alphabet.text(indices))}, which fails at position {place + 1}"
+        raise InputError(message(where, must, given))
 
 
 # -- the value of a pair, of many, and of a corpus -------------------------------------------------
@@ -299,7 +316,7 @@ def _encoded(
     known = known.over([x for side in sides for _, x in side])
     encoded = [[known.alphabet.encode(x, name) for name, x in side] for side in sides]
     for (name, _), z in zip(sides[0], encoded[0], strict=True):
-        known.check_hypothesis(z, name)
+        check_hypothesis(known, z, name)
     pairs = list(zip(*encoded, strict=True))
     for row, lengths in enumerate((len(z), len(y)) for z, y in pairs):
         if lengths[0] != lengths[1]:
